@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What other packages may link: each target here is a product of the same name.
+let libraries: [Target] = [
+  .target(name: "Query"),
+  .target(name: "Operation", dependencies: ["Query"]),
+]
+
+/// The command-line tools; the package manager makes an executable product of each.
+let tools: [Target] = [
+  .executableTarget(name: "cache-bench", dependencies: ["Query"], path: "Tools/cache-bench")
+]
+
+/// The tests, and what they share; never a product.
+let tests: [Target] = [
+  .target(name: "TestSupport", dependencies: ["Query"], path: "Tests/TestSupport"),
+  .testTarget(name: "QueryTests", dependencies: ["Query", "TestSupport"]),
+  .testTarget(name: "OperationTests", dependencies: ["Operation", "TestSupport"]),
+  .testTarget(name: "SeedTests", dependencies: ["Query", "Operation", "TestSupport"]),
+]
+
+let package = Package(
+  name: "offline-query",
+  products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
+  targets: libraries + tools + tests,
+  swiftLanguageModes: [.v6]
+)
+
+// A system library holds no Swift and takes no settings.
+for target in package.targets where target.type != .system {
+  target.swiftSettings = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+  ]
+}

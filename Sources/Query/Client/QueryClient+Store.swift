@@ -1,0 +1,145 @@
+extension QueryClient {
+  /// The store of a request, made where there is none at its path.
+  ///
+  /// Where there is one, the other arguments are ignored. Where there is one of another request
+  /// type, ``QueryWarning/duplicatePath(expectedType:foundType:)`` is reported and a new store is
+  /// returned that the client does not keep.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialState: The state of a new store.
+  @inlinable
+  public func store<Query: QueryRequest>(
+    for query: Query,
+    initialState: Query.State
+  ) -> QueryStore<Query.State> {
+    self.resolve(query) { initialState }
+  }
+
+  /// The store of a query, made where there is none at its path.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialValue: The value of a new store before its first fetch.
+  @inlinable
+  public func store<Query: QueryRequest>(
+    for query: Query,
+    initialValue: Query.Value? = nil
+  ) -> QueryStore<Query.State> where Query.State == QueryState<Query.Value?, Query.Value> {
+    self.resolve(query) { QueryState(initialValue: initialValue) }
+  }
+
+  /// The store of a query with a default value, made where there is none at its path.
+  ///
+  /// - Parameter query: The request.
+  @inlinable
+  public func store<Query: _DefaultValueRequest>(
+    for query: Query
+  ) -> QueryStore<Query.State> {
+    self.resolve(query) { query._defaultState }
+  }
+
+  /// The store of an infinite query, made where there is none at its path.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialValue: The pages of a new store before its first fetch.
+  @_disfavoredOverload
+  @inlinable
+  public func store<Query: InfiniteQueryRequest>(
+    for query: Query,
+    initialValue: Query.State.StateValue = []
+  ) -> QueryStore<Query.State> {
+    self.resolve(query) {
+      InfiniteQueryState(initialValue: initialValue, initialPageId: query.initialPageId)
+    }
+  }
+
+  /// The store of a mutation, made where there is none at its path.
+  ///
+  /// - Parameters:
+  ///   - mutation: The request.
+  ///   - initialValue: The value of a new store before its first attempt.
+  @inlinable
+  public func store<Mutation: MutationRequest>(
+    for mutation: Mutation,
+    initialValue: Mutation.State.StateValue = nil
+  ) -> QueryStore<Mutation.State> {
+    self.resolve(mutation) { MutationState(initialValue: initialValue) }
+  }
+}
+
+// MARK: - Resolution
+
+extension QueryClient {
+  @inlinable
+  func resolve<Query: QueryRequest>(
+    _ query: Query,
+    initialState: () -> Query.State
+  ) -> QueryStore<Query.State> {
+    let path = query.path
+    if let cached = self.withCache({ $0[path] }) {
+      return self.typed(cached, for: query) ?? self.uncached(cached, query, initialState())
+    }
+    let created = self.create(query, initialState: initialState())
+    let opaque = OpaqueQueryStore(erasing: created)
+    // Another thread may have been faster. Its store wins, and this one is released after the lock.
+    let winner = self.withCache { stores in
+      if let winner = stores[path] { return winner }
+      stores.update(opaque)
+      return opaque
+    }
+    if winner === opaque { return created }
+    return self.typed(winner, for: query) ?? self.uncached(winner, query, initialState())
+  }
+
+  /// The store with its type, where it is one for this request.
+  @inlinable
+  func typed<Query: QueryRequest>(
+    _ store: OpaqueQueryStore,
+    for query: Query
+  ) -> QueryStore<Query.State>? {
+    guard let requestType = store.erased.requestType else {
+      // It was put into the cache by hand, so only its state can tell.
+      return store.erased as? QueryStore<Query.State>
+    }
+    guard requestType == Query.self else { return nil }
+    return unsafeDowncast(store.erased, to: QueryStore<Query.State>.self)
+  }
+
+  @usableFromInline
+  func uncached<Query: QueryRequest>(
+    _ cached: OpaqueQueryStore,
+    _ query: Query,
+    _ initialState: Query.State
+  ) -> QueryStore<Query.State> {
+    let expectedType = cached.erased.requestType ?? type(of: cached.erased)
+    QueryWarning.duplicatePath(expectedType: expectedType, foundType: Query.self).report()
+    return self.create(query, initialState: initialState)
+  }
+
+  /// Makes a store without keeping it.
+  @inlinable
+  func create<Query: QueryRequest>(
+    _ query: Query,
+    initialState: Query.State
+  ) -> QueryStore<Query.State> {
+    let context = self.defaultContext
+    // Called by its type where that is known, so that its code is specialised.
+    let store =
+      if let creator = self.defaultCreator {
+        creator.store(for: query, in: context, with: initialState)
+      } else {
+        self.storeCreator.store(for: query, in: context, with: initialState)
+      }
+    store.setRequestType(Query.self)
+    return store
+  }
+}
+
+extension QueryStore {
+  @usableFromInline
+  func setRequestType(_ type: Any.Type) {
+    self.withLock { self.requestType = type }
+  }
+}

@@ -1,0 +1,128 @@
+extension QueryClient {
+  /// The store with exactly this path, where there is one.
+  ///
+  /// - Parameter path: The path.
+  public func store(with path: QueryPath) -> OpaqueQueryStore? {
+    self.withCache { $0[path] }
+  }
+
+  /// The stores whose path begins with another one.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path finds all stores.
+  /// - Complexity: O(*k*) in the length of the path.
+  public func stores(matching path: QueryPath) -> QueryPathableCollection<OpaqueQueryStore> {
+    self.withCache { $0.collection(matching: path) }
+  }
+
+  /// The stores of a state type whose path begins with another one.
+  ///
+  /// - Parameters:
+  ///   - path: The beginning of the paths. The empty path finds all stores.
+  ///   - type: The state type; stores of any other are left out.
+  /// - Complexity: O(*n*) in the number of stores whose path matches.
+  public func stores<State: QueryStateProtocol>(
+    matching path: QueryPath,
+    of type: State.Type
+  ) -> QueryPathableCollection<QueryStore<State>> {
+    self.stores(matching: path).compactMapElements { $0.erased as? QueryStore<State> }
+  }
+
+  /// Forgets the stores whose path begins with another one. Those that somebody holds go on.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path finds all stores.
+  public func clearStores(matching path: QueryPath = QueryPath()) {
+    // Released after the lock.
+    let removed = self.withCache { stores in
+      let removed = stores.collection(matching: path)
+      stores.removeAll(matching: path)
+      return removed
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Forgets the store with exactly this path.
+  ///
+  /// - Parameter path: The path.
+  /// - Returns: The store, where there was one.
+  @discardableResult
+  public func clearStore(with path: QueryPath) -> OpaqueQueryStore? {
+    self.withCache { $0.removeValue(forPath: path) }
+  }
+}
+
+// MARK: - Editing
+
+extension QueryClient {
+  /// Adds stores to the client, or removes some.
+  ///
+  /// The closure edits a copy. When it has returned, stores at new paths are added, and those whose
+  /// path vanished are removed; a store that was replaced under its path is not written back. What
+  /// others changed meanwhile stays. Controllers of new stores are started after that. Where the
+  /// closure throws, nothing is changed.
+  ///
+  /// - Parameters:
+  ///   - path: The beginning of the paths of the stores that the closure sees.
+  ///   - perform: Edits the stores, and makes new ones. Runs under the client's lock.
+  public func withStores<T>(
+    matching path: QueryPath = QueryPath(),
+    perform: @Sendable (
+      inout QueryPathableCollection<OpaqueQueryStore>,
+      borrowing CreateStore
+    ) throws -> sending T
+  ) rethrows -> sending T {
+    try self.withExclusiveAccess {
+      let before = self.stores(matching: path)
+      var after = before
+      let result = try perform(&after, CreateStore(client: self))
+      self.writeDifference(from: before, to: after) { $0 }
+      return result
+    }
+  }
+
+  /// Adds stores of one state type to the client, or removes some.
+  ///
+  /// See ``withStores(matching:perform:)``.
+  ///
+  /// - Parameters:
+  ///   - path: The beginning of the paths of the stores that the closure sees.
+  ///   - type: The state type of these stores.
+  ///   - perform: Edits the stores, and makes new ones. Runs under the client's lock.
+  public func withStores<State: QueryStateProtocol, T>(
+    matching path: QueryPath = QueryPath(),
+    of type: State.Type,
+    perform: @Sendable (
+      inout QueryPathableCollection<QueryStore<State>>,
+      borrowing CreateStore
+    ) throws -> sending T
+  ) rethrows -> sending T {
+    try self.withExclusiveAccess {
+      let before = self.stores(matching: path, of: type)
+      var after = before
+      let result = try perform(&after, CreateStore(client: self))
+      self.writeDifference(from: before, to: after) { OpaqueQueryStore(erasing: $0) }
+      return result
+    }
+  }
+
+  private func writeDifference<Element: QueryPathable>(
+    from before: QueryPathableCollection<Element>,
+    to after: QueryPathableCollection<Element>,
+    _ opaque: (Element) -> OpaqueQueryStore
+  ) {
+    var added = [OpaqueQueryStore]()
+    var removed = [OpaqueQueryStore]()
+    before.forEachDifference(to: after) { _, old, new in
+      if let new { added.append(opaque(new)) } else if let old { removed.append(opaque(old)) }
+    }
+    let released = self.withCache { [added, removed] stores in
+      let released = removed.filter { old in
+        guard stores[old.path]?.erased === old.erased else { return false }
+        stores.removeValue(forPath: old.path)
+        return true
+      }
+      for store in added where stores[store.path] == nil { stores.update(store) }
+      return released
+    }
+    withExtendedLifetime(released) {}
+  }
+}

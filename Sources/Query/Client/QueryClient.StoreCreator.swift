@@ -1,0 +1,151 @@
+extension QueryClient {
+  /// What makes the stores of a client.
+  public protocol StoreCreator: Sendable {
+    /// Makes a store. The client keeps it.
+    ///
+    /// - Parameters:
+    ///   - query: The request.
+    ///   - context: The context to start with.
+    ///   - initialState: The state to start with.
+    /// - Returns: A store, with whatever modifiers the creator adds to the request.
+    func store<Query: QueryRequest>(
+      for query: Query,
+      in context: QueryContext,
+      with initialState: Query.State
+    ) -> QueryStore<Query.State>
+  }
+
+  /// Makes stores that retry; those of queries deduplicate, fetch by themselves, and refetch when
+  /// the network or the application comes back, too.
+  public struct DefaultStoreCreator: StoreCreator {
+    @usableFromInline let retryLimit: Int
+    @usableFromInline let defaults: ClientDefaults
+
+    @inlinable
+    public func store<Query: QueryRequest>(
+      for query: Query,
+      in context: QueryContext,
+      with initialState: Query.State
+    ) -> QueryStore<Query.State> {
+      let query = query.retry(limit: self.retryLimit)
+        .modifier(_ClientDefaultsModifier(defaults: self.defaults))
+      // A write is neither deduplicated nor repeated because the network came back.
+      guard Query.State._isFetchedAutomatically else {
+        return .detached(query: query, initialState: initialState, initialContext: context)
+      }
+      return .detached(
+        query: query.deduplicated(),
+        initialState: initialState,
+        initialContext: context
+      )
+    }
+  }
+}
+
+// MARK: - Making one
+
+extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator {
+  /// The creator of `QueryClient()`.
+  ///
+  /// - Parameters:
+  ///   - retryLimit: How many times a fetch is tried again.
+  ///   - backoff: The waits between; the context's where it is nil.
+  ///   - delayer: What waits; the context's where it is nil.
+  ///   - queryEnableAutomaticFetchingCondition: When queries fetch by themselves. Mutations never
+  ///     do.
+  ///   - networkObserver: Lets queries refetch when the network comes back.
+  ///   - activityObserver: Lets queries refetch when the application becomes active.
+  public static func `default`(
+    retryLimit: Int = 3,
+    backoff: QueryBackoffFunction? = nil,
+    delayer: (any QueryDelayer)? = nil,
+    queryEnableAutomaticFetchingCondition: any FetchCondition = .always(true),
+    networkObserver: (any NetworkObserver)? = QueryClient.defaultNetworkObserver,
+    activityObserver: (any ApplicationActivityObserver)? =
+      QueryClient.defaultApplicationActivityObserver
+  ) -> QueryClient.DefaultStoreCreator {
+    QueryClient.DefaultStoreCreator(
+      retryLimit: retryLimit,
+      defaults: ClientDefaults(
+        backoff: backoff,
+        delayer: delayer,
+        automaticFetchingCondition: queryEnableAutomaticFetchingCondition,
+        refetchCondition: ClientDefaults.refetchCondition(networkObserver, activityObserver)
+      )
+    )
+  }
+
+  /// The creator of `QueryClient()` inside tests: nothing is retried, delayed, or observed.
+  public static var defaultTesting: QueryClient.DefaultStoreCreator {
+    .default(
+      retryLimit: 0,
+      backoff: .noBackoff,
+      delayer: .noDelay,
+      networkObserver: nil,
+      activityObserver: nil
+    )
+  }
+}
+
+// MARK: - Defaults
+
+/// What the default creator writes into the context of each store.
+@usableFromInline
+final class ClientDefaults: Sendable {
+  let backoff: QueryBackoffFunction?
+  let delayer: (any QueryDelayer)?
+  let automaticFetchingCondition: any FetchCondition
+  let refetchCondition: AnyFetchCondition?
+
+  init(
+    backoff: QueryBackoffFunction?,
+    delayer: (any QueryDelayer)?,
+    automaticFetchingCondition: any FetchCondition,
+    refetchCondition: AnyFetchCondition?
+  ) {
+    self.backoff = backoff
+    self.delayer = delayer
+    self.automaticFetchingCondition = automaticFetchingCondition
+    self.refetchCondition = refetchCondition
+  }
+
+  /// Connected and active, of which there is what somebody observes.
+  static func refetchCondition(
+    _ networkObserver: (any NetworkObserver)?,
+    _ activityObserver: (any ApplicationActivityObserver)?
+  ) -> AnyFetchCondition? {
+    let isConnected = networkObserver.map { Self.connected(to: $0) }
+    let isActive = activityObserver.map { Self.isActive(by: $0) }
+    if let isConnected, let isActive { return AnyFetchCondition(isConnected && isActive) }
+    return isConnected ?? isActive
+  }
+
+  private static func connected(to observer: some NetworkObserver) -> AnyFetchCondition {
+    AnyFetchCondition(.connected(to: observer))
+  }
+
+  private static func isActive(
+    by observer: some ApplicationActivityObserver
+  ) -> AnyFetchCondition {
+    AnyFetchCondition(.applicationIsActive(observer: observer))
+  }
+}
+
+public struct _ClientDefaultsModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier {
+  @usableFromInline let defaults: ClientDefaults
+
+  @usableFromInline
+  init(defaults: ClientDefaults) { self.defaults = defaults }
+
+  public func setup(context: inout QueryContext) {
+    if let backoff = self.defaults.backoff { context.queryBackoffFunction = backoff }
+    if let delayer = self.defaults.delayer { context.queryDelayer = delayer }
+    guard Query.State._isFetchedAutomatically else { return }
+    context.enableAutomaticFetchingCondition = self.defaults.automaticFetchingCondition
+    if let condition = self.defaults.refetchCondition {
+      context.queryControllers.append(
+        _RefetchOnChangeController<Query.State, AnyFetchCondition>(condition: condition)
+      )
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import Synchronization
+
+/// Makes stores, and keeps one for each path.
+///
+/// ```swift
+/// let client = QueryClient()
+/// let store = client.store(for: PlayerQuery(id: 200))
+/// ```
+/// Its creator gives stores their defaults: queries are retried, deduplicated, and fetch by
+/// themselves; see ``DefaultStoreCreator``. `QueryClient()` makes no delays inside tests.
+///
+/// What is guarded, and by what: `guarded` is read and written under `lock`, which the same thread
+/// may take again. The cache of stores has a lock of its own, under which no user's code runs. A
+/// store is created, and released, without either.
+// @unchecked: see above.
+public final class QueryClient: @unchecked Sendable {
+  private struct Guarded {
+    var defaultContext: QueryContext
+    var cache: any StoreCache
+  }
+
+  private let lock = RecursiveLock()
+  private var guarded: Guarded
+  @usableFromInline let defaultCache: DefaultStoreCache?
+  @usableFromInline let defaultCreator: DefaultStoreCreator?
+  @usableFromInline let storeCreator: any StoreCreator
+
+  /// Creates a client with a creator of one's own.
+  ///
+  /// - Parameters:
+  ///   - defaultContext: The context that new stores start with.
+  ///   - storeCache: Keeps the stores.
+  ///   - storeCreator: Makes the stores.
+  public init(
+    defaultContext: QueryContext = QueryContext(),
+    storeCache: sending some StoreCache = DefaultStoreCache(),
+    storeCreator: sending some StoreCreator
+  ) {
+    self.defaultCache = storeCache as? DefaultStoreCache
+    self.defaultCreator = storeCreator as? DefaultStoreCreator
+    self.storeCreator = storeCreator
+    self.guarded = Guarded(
+      defaultContext: defaultContext,
+      cache: storeCache
+    )
+    self.guarded.defaultContext.setWeakClient(self)
+  }
+
+  /// Creates a client with the library's defaults; inside tests, with those that make no delays.
+  ///
+  /// - Parameters:
+  ///   - defaultContext: The context that new stores start with.
+  ///   - storeCache: Keeps the stores.
+  public convenience init(
+    defaultContext: QueryContext = QueryContext(),
+    storeCache: sending some StoreCache = DefaultStoreCache()
+  ) {
+    self.init(
+      defaultContext: defaultContext,
+      storeCache: storeCache,
+      storeCreator: TestDetection.isTesting ? .defaultTesting : .default()
+    )
+  }
+
+  deinit { self.lock.destroy() }
+
+  /// The context that stores start with that are created from now on.
+  ///
+  /// It has a reference to this client that does not keep it, as ``QueryContext/queryClient``.
+  public var defaultContext: QueryContext {
+    get { self.withLock { $0.defaultContext } }
+    set {
+      var new = newValue
+      new.setWeakClient(self)
+      let old = self.withLock { guarded in
+        defer { guarded.defaultContext = new }
+        return guarded.defaultContext
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+}
+
+// MARK: - Access
+
+extension QueryClient {
+  private func withLock<T>(_ body: (inout Guarded) throws -> T) rethrows -> T {
+    self.lock.lock()
+    defer { self.lock.unlock() }
+    return try body(&self.guarded)
+  }
+
+  /// Runs a closure with the stores. It must not call a user's code, but for that of path elements.
+  @usableFromInline
+  func withCache<T: Sendable>(
+    _ body: (inout QueryPathableCollection<OpaqueQueryStore>) -> T
+  ) -> T {
+    if let cache = self.defaultCache { return cache.stores.withLock { body(&$0) } }
+    return self.withLock { guarded in
+      guarded.cache.withStores { stores in body(&stores) }
+    }
+  }
+
+  /// Runs a user's closure under the lock, and starts the controllers of stores that it created
+  /// when the outermost one has returned.
+  func withExclusiveAccess<T>(_ body: () throws -> T) rethrows -> T {
+    let outermost = ControllerStart.collector == nil ? ControllerStart.Collector() : nil
+    defer { outermost?.startAll() }
+    let collector = outermost ?? ControllerStart.collector
+    return try ControllerStart.$collector.withValue(collector) {
+      self.lock.lock()
+      defer { self.lock.unlock() }
+      return try body()
+    }
+  }
+}
+
+// MARK: - Context
+
+private enum ClientReference: Sendable {
+  final class Weak: Sendable {
+    weak let client: QueryClient?
+
+    init(_ client: QueryClient) { self.client = client }
+  }
+
+  case weak(Weak)
+  case strong(QueryClient)
+
+  var client: QueryClient? {
+    switch self {
+    case .weak(let reference): reference.client
+    case .strong(let client): client
+    }
+  }
+}
+
+extension QueryContext {
+  /// The client that the store of this context was made by.
+  ///
+  /// A client's own contexts do not keep it; one that is set here is kept.
+  public var queryClient: QueryClient? {
+    get { self[QueryClientKey.self]?.client }
+    set { self[QueryClientKey.self] = newValue.map { .strong($0) } }
+  }
+
+  fileprivate mutating func setWeakClient(_ client: QueryClient) {
+    guard self.queryClient == nil else { return }
+    self[QueryClientKey.self] = .weak(ClientReference.Weak(client))
+  }
+
+  private enum QueryClientKey: Key {
+    static var defaultValue: ClientReference? { nil }
+  }
+}

@@ -1,0 +1,27 @@
+/// A condition that is satisfied while the network is as good as the context asks for.
+public struct ConnectedCondition: FetchCondition {
+  private let observer: any NetworkObserver
+
+  fileprivate init(observer: any NetworkObserver) { self.observer = observer }
+
+  public func isSatisfied(in context: QueryContext) -> Bool {
+    self.observer.currentStatus >= context.satisfiedConnectionStatus
+  }
+
+  public func subscribe(
+    in context: QueryContext,
+    _ observer: @escaping @Sendable (Bool) -> Void
+  ) -> QuerySubscription {
+    self.observer.subscribe { observer($0 >= context.satisfiedConnectionStatus) }
+  }
+}
+
+extension FetchCondition where Self == ConnectedCondition {
+  /// A condition that is satisfied while the network is as good as
+  /// ``QueryContext/satisfiedConnectionStatus`` asks for.
+  ///
+  /// - Parameter observer: Tells the status of the network.
+  public static func connected(to observer: some NetworkObserver) -> Self {
+    ConnectedCondition(observer: observer)
+  }
+}

@@ -1,0 +1,110 @@
+import Synchronization
+
+/// A condition that is satisfied when another one is not.
+public struct NotCondition<Base: FetchCondition>: FetchCondition {
+  private let base: Base
+
+  fileprivate init(base: Base) { self.base = base }
+
+  public func isSatisfied(in context: QueryContext) -> Bool { !self.base.isSatisfied(in: context) }
+
+  public func subscribe(
+    in context: QueryContext,
+    _ observer: @escaping @Sendable (Bool) -> Void
+  ) -> QuerySubscription {
+    self.base.subscribe(in: context) { observer(!$0) }
+  }
+}
+
+/// A condition that combines two others. It emits at every emission of either.
+public struct BinaryOperatorCondition<
+  Left: FetchCondition,
+  Right: FetchCondition,
+  Operator: _BinaryOperator
+>: FetchCondition {
+  private let left: Left
+  private let right: Right
+
+  fileprivate init(left: Left, right: Right) {
+    self.left = left
+    self.right = right
+  }
+
+  public func isSatisfied(in context: QueryContext) -> Bool {
+    Operator.combine(
+      self.left.isSatisfied(in: context),
+      self.right.isSatisfied(in: context)
+    )
+  }
+
+  public func subscribe(
+    in context: QueryContext,
+    _ observer: @escaping @Sendable (Bool) -> Void
+  ) -> QuerySubscription {
+    let sides = Sides(
+      left: self.left.isSatisfied(in: context),
+      right: self.right.isSatisfied(in: context)
+    )
+    return .combined(
+      self.left.subscribe(in: context) { value in
+        observer(sides.combined(by: Operator.self) { $0.left = value })
+      },
+      self.right.subscribe(in: context) { value in
+        observer(sides.combined(by: Operator.self) { $0.right = value })
+      }
+    )
+  }
+}
+
+private final class Sides: Sendable {
+  private let values: Mutex<(left: Bool, right: Bool)>
+
+  init(left: Bool, right: Bool) { self.values = Mutex((left, right)) }
+
+  func combined<Operator: _BinaryOperator>(
+    by operator: Operator.Type,
+    after change: (inout (left: Bool, right: Bool)) -> Void
+  ) -> Bool {
+    self.values.withLock { values in
+      change(&values)
+      return Operator.combine(values.left, values.right)
+    }
+  }
+}
+
+/// How a ``BinaryOperatorCondition`` combines its sides.
+public protocol _BinaryOperator: SendableMetatype {
+  /// Combines the two sides.
+  static func combine(_ left: Bool, _ right: Bool) -> Bool
+}
+
+/// Satisfied when both sides are.
+public enum _AndOperator: _BinaryOperator {
+  public static func combine(_ left: Bool, _ right: Bool) -> Bool { left && right }
+}
+
+/// Satisfied when any side is.
+public enum _OrOperator: _BinaryOperator {
+  public static func combine(_ left: Bool, _ right: Bool) -> Bool { left || right }
+}
+
+/// A condition that is satisfied when the other one is not.
+public prefix func ! <Base: FetchCondition>(base: Base) -> NotCondition<Base> {
+  NotCondition(base: base)
+}
+
+/// A condition that is satisfied when both are.
+public func && <Left: FetchCondition, Right: FetchCondition>(
+  left: Left,
+  right: Right
+) -> BinaryOperatorCondition<Left, Right, _AndOperator> {
+  BinaryOperatorCondition(left: left, right: right)
+}
+
+/// A condition that is satisfied when any of the two is.
+public func || <Left: FetchCondition, Right: FetchCondition>(
+  left: Left,
+  right: Right
+) -> BinaryOperatorCondition<Left, Right, _OrOperator> {
+  BinaryOperatorCondition(left: left, right: right)
+}

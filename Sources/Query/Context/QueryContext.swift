@@ -1,0 +1,154 @@
+/// The values that a query runs with: configuration, dependencies, and what the library tells the
+/// query about the fetch at hand.
+///
+/// A context is a value. A query reads one in `fetch`, edits one in `setup`, and a store hands each
+/// fetch a copy of its own. Add a property of your own with a ``Key``:
+/// ```swift
+/// extension QueryContext {
+///   var pageSize: Int {
+///     get { self[PageSizeKey.self] }
+///     set { self[PageSizeKey.self] = newValue }
+///   }
+///
+///   private enum PageSizeKey: Key {
+///     static let defaultValue = 20
+///   }
+/// }
+/// ```
+///
+/// - Complexity: Reading and writing is O(*k*) in the number of keys that were set; copying is O(1).
+public struct QueryContext: Sendable {
+  // The newest write first. Copies share the chain: a write to a shared one adds a node in front,
+  // so that a fetch, which copies the context several times, never copies all values.
+  @usableFromInline
+  var head: ContextNode?
+
+  /// Creates a context in which no key is set.
+  @inlinable
+  public init() {}
+
+  /// The type that names a value of a context, and its default.
+  public protocol Key<Value> {
+    /// The type of the value.
+    associatedtype Value: Sendable
+
+    /// What a context returns for this key where nothing was set, evaluated at each such read.
+    static var defaultValue: Value { get }
+  }
+
+  /// The value that is set for a key, or the key's default.
+  ///
+  /// - Parameter key: The type that names the value.
+  @inlinable
+  public subscript<Value>(_ key: (some Key<Value>).Type) -> Value {
+    get {
+      guard let node = self.node(for: ObjectIdentifier(key)) else { return key.defaultValue }
+      return node._withUnsafeGuaranteedRef {
+        unsafeDowncast($0, to: ContextValueNode<Value>.self).value
+      }
+    }
+    set {
+      let identifier = ObjectIdentifier(key)
+      if let node = self.exclusiveNode(for: identifier) {
+        node._withUnsafeGuaranteedRef {
+          unsafeDowncast($0, to: ContextValueNode<Value>.self).value = newValue
+        }
+      } else {
+        self.push(ContextValueNode(key: key, identifier: identifier, next: self.head, newValue))
+      }
+    }
+  }
+}
+
+// MARK: - Chain
+
+extension QueryContext {
+  @inlinable
+  @inline(__always)
+  func node(for key: ObjectIdentifier) -> Unmanaged<ContextNode>? {
+    guard let head = self.head, head.keysMask & ContextNode.maskBit(of: key) != 0 else {
+      return nil
+    }
+    var node = Unmanaged.passUnretained(head)
+    while true {
+      if node._withUnsafeGuaranteedRef({ $0.key }) == key { return node }
+      // Without a strong reference a step costs 1 ns, with one 18 ns.
+      guard
+        let next = node._withUnsafeGuaranteedRef({ $0.next.map(Unmanaged.passUnretained) })
+      else { return nil }
+      node = next
+    }
+  }
+
+  /// The newest node of a key, where no other context can see it.
+  @usableFromInline
+  mutating func exclusiveNode(for key: ObjectIdentifier) -> Unmanaged<ContextNode>? {
+    guard self.head != nil, isKnownUniquelyReferenced(&self.head) else { return nil }
+    guard let head = self.head, head.keysMask & ContextNode.maskBit(of: key) != 0 else {
+      return nil
+    }
+    var node = Unmanaged.passUnretained(head)
+    while true {
+      if node._withUnsafeGuaranteedRef({ $0.key }) == key { return node }
+      let isNextExclusive = node._withUnsafeGuaranteedRef { isKnownUniquelyReferenced(&$0.next) }
+      guard
+        isNextExclusive,
+        let next = node._withUnsafeGuaranteedRef({ $0.next.map(Unmanaged.passUnretained) })
+      else { return nil }
+      node = next
+    }
+  }
+
+  @usableFromInline
+  mutating func push(_ node: ContextNode) {
+    self.head = node
+    // Writes to a shared context leave older values of their keys behind; they go now and then.
+    if node.depth > 24 + 2 * node.distinctKeys { self.compact() }
+  }
+
+  private mutating func compact() {
+    var compacted = QueryContext()
+    for node in self.newestNodes().reversed() {
+      compacted.head = node.copy(onto: compacted.head)
+    }
+    self = compacted
+  }
+
+  /// The node that holds for each key, the key that was written last first.
+  func newestNodes() -> [ContextNode] {
+    var seen = Set<ObjectIdentifier>()
+    var nodes = [ContextNode]()
+    var current = self.head
+    while let node = current {
+      if seen.insert(node.key).inserted { nodes.append(node) }
+      current = node.next
+    }
+    return nodes
+  }
+
+  /// Writes every key that is set in another context.
+  mutating func merge(_ other: QueryContext) {
+    guard self.head != nil else {
+      self = other
+      return
+    }
+    for node in other.newestNodes().reversed() {
+      self.push(node.copy(onto: self.head))
+    }
+  }
+
+  /// Whether a key was set, rather than left to its default.
+  @inlinable
+  func contains(_ key: (some Key).Type) -> Bool {
+    self.node(for: ObjectIdentifier(key)) != nil
+  }
+}
+
+// MARK: - CustomStringConvertible
+
+extension QueryContext: CustomStringConvertible {
+  /// The keys that were set and their values: `[K1 = v1, K2 = v2]`.
+  public var description: String {
+    "[\(self.newestNodes().map(\.description).joined(separator: ", "))]"
+  }
+}

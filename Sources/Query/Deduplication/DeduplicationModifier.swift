@@ -1,0 +1,88 @@
+extension QueryRequest {
+  /// Lets overlapping fetches of one store share their work.
+  ///
+  /// Of an ordinary query every overlapping fetch is a duplicate, of an infinite query those that
+  /// fetch the same page or all pages; of a mutation none. A duplicate waits for the fetch that is
+  /// under way. A caller that is cancelled leaves alone; the shared fetch is cancelled when all
+  /// have left.
+  @inlinable
+  public func deduplicated() -> ModifiedQuery<Self, _DeduplicationModifier<Self>> {
+    self.modifier(_DeduplicationModifier { State._isDuplicate($0, $1) })
+  }
+
+  /// Lets overlapping fetches of one store share their work where a closure says so.
+  ///
+  /// Of several such modifiers on a query, the closure of the one nearest to the request counts.
+  ///
+  /// - Parameter isDuplicate: Whether a fetch in the second context, which is about to start, does
+  ///   the work of the one in the first context, which is under way.
+  @inlinable
+  public func deduplicated(
+    by isDuplicate: @escaping @Sendable (QueryContext, QueryContext) -> Bool
+  ) -> ModifiedQuery<Self, _DeduplicationModifier<Self>> {
+    self.modifier(_DeduplicationModifier(isDuplicate: isDuplicate))
+  }
+}
+
+public struct _DeduplicationModifier<Query: QueryRequest>: QueryModifier {
+  @usableFromInline let isDuplicate: @Sendable (QueryContext, QueryContext) -> Bool
+
+  @inlinable
+  init(isDuplicate: @escaping @Sendable (QueryContext, QueryContext) -> Bool) {
+    self.isDuplicate = isDuplicate
+  }
+
+  @inlinable
+  public func setup(context: inout QueryContext, using query: Query) {
+    let key = QueryContext.DeduplicationKey<Query.Value>.self
+    context[key] = DeduplicationValues(
+      table: context[key]?.table ?? DeduplicationTable(),
+      isDuplicate: self.isDuplicate
+    )
+    query.setup(context: &context)
+  }
+
+  public func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    // The outermost layer does it, with the predicate of the innermost; all others pass through.
+    let key = QueryContext.DeduplicationKey<Query.Value>.self
+    guard let values = context[key] else {
+      return try await query.fetch(in: context, with: continuation)
+    }
+    var context = context
+    context[key] = nil
+    return try await values.table.fetch(
+      in: context,
+      with: continuation,
+      isolation: #isolation,
+      isDuplicate: values.isDuplicate
+    ) { [context] continuation in
+      try await query.fetch(in: context, with: continuation)
+    }
+  }
+}
+
+@usableFromInline
+struct DeduplicationValues<Value: Sendable>: Sendable {
+  @usableFromInline let table: DeduplicationTable<Value>
+  @usableFromInline let isDuplicate: @Sendable (QueryContext, QueryContext) -> Bool
+
+  @inlinable
+  init(
+    table: DeduplicationTable<Value>,
+    isDuplicate: @escaping @Sendable (QueryContext, QueryContext) -> Bool
+  ) {
+    self.table = table
+    self.isDuplicate = isDuplicate
+  }
+}
+
+extension QueryContext {
+  @usableFromInline
+  enum DeduplicationKey<Value: Sendable>: Key {
+    @inlinable static var defaultValue: DeduplicationValues<Value>? { nil }
+  }
+}

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// The fetches of one store that are under way, and may be shared.
+@usableFromInline
+final class DeduplicationTable<Value: Sendable>: Sendable {
+  /// Guarded by the mutex.
+  private struct State {
+    var fetches = [SharedFetch<Value>]()
+    /// Raised with each fetch that is added.
+    var revision = 0
+  }
+
+  private let state = Mutex(State())
+
+  @usableFromInline
+  init() {}
+
+  /// Fetches, or waits for a fetch that does the same.
+  func fetch(
+    in context: QueryContext,
+    with continuation: QueryContinuation<Value>,
+    isolation: isolated (any Actor)?,
+    isDuplicate: @Sendable (QueryContext, QueryContext) -> Bool,
+    fetch: @escaping @Sendable (QueryContinuation<Value>) async throws -> Value
+  ) async throws -> Value {
+    while true {
+      let (fetches, revision) = self.state.withLock { ($0.fetches, $0.revision) }
+      // The predicate is the user's, so it is not asked under the lock.
+      if let shared = fetches.first(where: { isDuplicate($0.context, context) }) {
+        guard let member = shared.join() else {
+          // It ended just now, and is about to leave the table.
+          self.remove(shared)
+          continue
+        }
+        return try await shared.value(for: member, onLeave: { self.remove(shared) })
+      }
+      let shared = SharedFetch(context: context, continuation: continuation)
+      // Another first fetch may have come while the predicate was asked.
+      guard self.add(shared, ifRevisionIs: revision) else { continue }
+      return try await shared.run(
+        isolation: isolation,
+        onEnd: { self.remove(shared) },
+        fetch: fetch
+      )
+    }
+  }
+
+  private func add(_ shared: SharedFetch<Value>, ifRevisionIs revision: Int) -> Bool {
+    self.state.withLock { state in
+      guard state.revision == revision else { return false }
+      state.revision += 1
+      state.fetches.append(shared)
+      return true
+    }
+  }
+
+  private func remove(_ shared: SharedFetch<Value>) {
+    self.state.withLock { $0.fetches.removeAll { $0 === shared } }
+  }
+}

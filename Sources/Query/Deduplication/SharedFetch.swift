@@ -1,0 +1,134 @@
+import Synchronization
+
+/// One fetch that several callers wait for.
+final class SharedFetch<Value: Sendable>: Sendable {
+  /// Guarded by the mutex.
+  private struct State {
+    var waiters = [Int: CheckedContinuation<Value, any Error>]()
+    /// Who joined and has not left, whether it waits already or not.
+    var members = Set<Int>()
+    var lastMember = 0
+    var task: Task<Void, Never>?
+    var result: Result<Value, any Error>?
+    /// Where yields go: to the caller that came first, until it leaves.
+    var continuation: QueryContinuation<Value>?
+    var isAbandoned = false
+
+    mutating func join() -> Int {
+      self.lastMember += 1
+      self.members.insert(self.lastMember)
+      return self.lastMember
+    }
+  }
+
+  /// The context of the caller that came first.
+  let context: QueryContext
+  private let state: Mutex<State>
+  private static var firstMember: Int { 1 }
+
+  /// Creates a fetch with its first member.
+  init(context: QueryContext, continuation: QueryContinuation<Value>) {
+    self.context = context
+    var state = State()
+    state.continuation = continuation
+    _ = state.join()
+    self.state = Mutex(state)
+  }
+
+  /// Counts one more caller, where the fetch still goes on.
+  func join() -> Int? {
+    self.state.withLock { state in
+      state.result == nil && !state.isAbandoned ? state.join() : nil
+    }
+  }
+}
+
+// MARK: - Running
+
+extension SharedFetch {
+  /// Fetches in a task of its own, on the actor of the first caller, and waits for the result.
+  func run(
+    isolation: isolated (any Actor)?,
+    onEnd: @escaping @Sendable () -> Void,
+    fetch: @escaping @Sendable (QueryContinuation<Value>) async throws -> Value
+  ) async throws -> Value {
+    let continuation = QueryContinuation<Value> { result, context in
+      self.state.withLock { $0.continuation }?.yield(with: result, using: context)
+    }
+    let task = Task {
+      await self.perform(isolation: isolation, onEnd) { try await fetch(continuation) }
+    }
+    let isAbandoned = self.state.withLock { state in
+      state.task = task
+      return state.isAbandoned
+    }
+    if isAbandoned { task.cancel() }
+    return try await self.value(for: Self.firstMember, onLeave: onEnd)
+  }
+
+  private func perform(
+    isolation: isolated (any Actor)?,
+    _ onEnd: @Sendable () -> Void,
+    _ fetch: @Sendable () async throws -> Value
+  ) async {
+    let result: Result<Value, any Error>
+    do {
+      result = .success(try await fetch())
+    } catch {
+      result = .failure(error)
+    }
+    onEnd()
+    let waiters = self.state.withLock { state in
+      state.result = result
+      state.task = nil
+      state.continuation = nil
+      defer { state.waiters = [:] }
+      return state.waiters
+    }
+    for waiter in waiters.values { waiter.resume(with: result) }
+  }
+}
+
+// MARK: - Waiting
+
+extension SharedFetch {
+  /// Waits for the result. A caller that is cancelled leaves alone.
+  ///
+  /// - Parameters:
+  ///   - member: The caller, as counted by ``join()``.
+  ///   - onLeave: Called when the last caller has left.
+  func value(for member: Int, onLeave: @escaping @Sendable () -> Void) async throws -> Value {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let known = self.state.withLock { state -> Result<Value, any Error>? in
+          if let result = state.result { return result }
+          guard state.members.contains(member) else { return .failure(CancellationError()) }
+          state.waiters[member] = continuation
+          return nil
+        }
+        if let known { continuation.resume(with: known) }
+      }
+    } onCancel: {
+      self.leave(member, onLeave)
+    }
+  }
+
+  private func leave(_ member: Int, _ onLeave: @Sendable () -> Void) {
+    let (waiter, abandoned) = self.state.withLock { state in
+      guard state.result == nil, state.members.remove(member) != nil else {
+        return (nil as CheckedContinuation<Value, any Error>?, nil as Task<Void, Never>??)
+      }
+      if member == Self.firstMember { state.continuation = nil }
+      let waiter = state.waiters.removeValue(forKey: member)
+      guard state.members.isEmpty else { return (waiter, nil) }
+      state.isAbandoned = true
+      return (waiter, .some(state.task))
+    }
+    if let abandoned {
+      // Nobody may join a fetch that was asked to end.
+      onLeave()
+      abandoned?.cancel()
+    }
+    waiter?.resume(throwing: CancellationError())
+  }
+}

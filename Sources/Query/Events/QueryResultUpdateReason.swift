@@ -1,0 +1,33 @@
+/// Why a result was reported.
+public struct QueryResultUpdateReason: Hashable, Sendable, CustomStringConvertible {
+  /// The name of the case.
+  public let description: String
+
+  private init(_ description: String) { self.description = description }
+
+  /// The request yielded the result, and goes on.
+  public static let yieldedResult = QueryResultUpdateReason("yieldedResult")
+
+  /// The request returned or threw the result.
+  public static let returnedFinalResult = QueryResultUpdateReason("returnedFinalResult")
+}
+
+extension QueryContext {
+  /// Why the result of this event was reported; `nil` where the event has none.
+  public var queryResultUpdateReason: QueryResultUpdateReason? {
+    get { self[QueryResultUpdateReasonKey.self] }
+    set { self[QueryResultUpdateReasonKey.self] = newValue }
+  }
+
+  private enum QueryResultUpdateReasonKey: Key {
+    static var defaultValue: QueryResultUpdateReason? { nil }
+  }
+
+  /// This context with a reason.
+  @usableFromInline
+  func with(_ reason: QueryResultUpdateReason) -> QueryContext {
+    var context = self
+    context.queryResultUpdateReason = reason
+    return context
+  }
+}

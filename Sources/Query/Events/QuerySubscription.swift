@@ -1,0 +1,101 @@
+import Synchronization
+
+/// Something that goes on until it is cancelled.
+///
+/// It is cancelled, too, when its last copy is released, so keep it as long as it is wanted:
+/// ```swift
+/// store.subscribe(with: handler).store(in: &self.subscriptions)
+/// ```
+public struct QuerySubscription: Sendable {
+  private enum Content: Hashable {
+    case empty
+    case closure(CancelBox)
+    case combined([QuerySubscription])
+  }
+
+  private let content: Content
+
+  /// Creates a subscription.
+  ///
+  /// - Parameter onCancel: Ends what goes on. It is called at most once, without a lock.
+  public init(onCancel: @escaping @Sendable () -> Void) {
+    self.content = .closure(CancelBox(onCancel))
+  }
+
+  private init(content: Content) { self.content = content }
+
+  /// A subscription to nothing.
+  public static let empty = QuerySubscription(content: .empty)
+
+  /// One subscription for several.
+  ///
+  /// - Parameter subscriptions: The subscriptions that are cancelled with it.
+  public static func combined(
+    _ subscriptions: some Collection<QuerySubscription>
+  ) -> QuerySubscription {
+    QuerySubscription(content: .combined(Array(subscriptions)))
+  }
+
+  /// One subscription for several.
+  ///
+  /// - Parameter subscriptions: The subscriptions that are cancelled with it.
+  public static func combined(_ subscriptions: QuerySubscription...) -> QuerySubscription {
+    Self.combined(subscriptions)
+  }
+
+  /// Ends what goes on. Later calls do nothing.
+  public func cancel() {
+    switch self.content {
+    case .empty: break
+    case .closure(let box): box.cancel()
+    case .combined(let subscriptions): for subscription in subscriptions { subscription.cancel() }
+    }
+  }
+
+  /// Keeps this subscription in a set.
+  ///
+  /// - Parameter set: The set.
+  public func store(in set: inout Set<QuerySubscription>) {
+    set.insert(self)
+  }
+
+  /// Keeps this subscription in a collection.
+  ///
+  /// - Parameter collection: The collection.
+  public func store(in collection: inout some RangeReplaceableCollection<QuerySubscription>) {
+    collection.append(self)
+  }
+}
+
+// MARK: - Hashable
+
+extension QuerySubscription: Hashable {
+  /// Empty ones are equal; others where they are copies of one another; combined ones element by
+  /// element, in order.
+  public static func == (lhs: QuerySubscription, rhs: QuerySubscription) -> Bool {
+    lhs.content == rhs.content
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(self.content) }
+}
+
+private final class CancelBox: Sendable, Hashable {
+  private let onCancel: Mutex<(@Sendable () -> Void)?>
+
+  init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Mutex(onCancel) }
+
+  deinit { self.cancel() }
+
+  func cancel() {
+    // Taken out under the lock and called after it, so that the closure may cancel again.
+    let onCancel = self.onCancel.withLock { onCancel in
+      defer { onCancel = nil }
+      return onCancel
+    }
+    onCancel?()
+  }
+
+  static func == (lhs: CancelBox, rhs: CancelBox) -> Bool { lhs === rhs }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,56 @@
+/// What a store was asked to fetch of an infinite query. A plain fetch has none.
+@usableFromInline
+enum InfiniteFetchKind: Sendable {
+  case allPages
+  case nextPage
+  case previousPage
+}
+
+extension QueryContext {
+  @usableFromInline
+  var infiniteFetchKind: InfiniteFetchKind? {
+    get { self[InfiniteFetchKindKey.self] }
+    set { self[InfiniteFetchKindKey.self] = newValue }
+  }
+
+  private enum InfiniteFetchKindKey: Key {
+    static var defaultValue: InfiniteFetchKind? { nil }
+  }
+
+  /// An `AllPagesTracker` of the query that is fetched.
+  var allPagesTracker: (any Sendable)? {
+    get { self[AllPagesTrackerKey.self] }
+    set { self[AllPagesTrackerKey.self] = newValue }
+  }
+
+  private enum AllPagesTrackerKey: Key {
+    static var defaultValue: (any Sendable)? { nil }
+  }
+}
+
+/// Where the pages of a state begin and end.
+struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable> {
+  var pages = InfiniteQueryPages<PageID, PageValue>()
+  var nextPageId: PageID?
+  var previousPageId: PageID?
+
+  /// What a fetch of the given kind does from here; `nil` where there is no page left.
+  func request(for kind: InfiniteFetchKind?) -> InfiniteQueryPagingRequest<PageID>? {
+    switch kind {
+    case .allPages: .allPages
+    case nil: self.pages.isEmpty ? .initialPage : .allPages
+    case .nextPage:
+      self.pages.isEmpty ? .initialPage : self.nextPageId.map { .nextPage($0) }
+    case .previousPage:
+      self.pages.isEmpty ? .initialPage : self.previousPageId.map { .previousPage($0) }
+    }
+  }
+}
+
+extension QueryStore {
+  /// Where the pages begin and end at this moment.
+  func pagePosition<PageID, PageValue>() -> PagePosition<PageID, PageValue>
+  where State == InfiniteQueryState<PageID, PageValue> {
+    self.withLock { self._state.position }
+  }
+}

@@ -1,0 +1,83 @@
+/// What a fetch of an infinite query produces.
+public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {
+  /// The page or pages that were fetched.
+  public let fetchValue: FetchValue
+
+  @usableFromInline let nextPageId: PageID?
+  @usableFromInline let previousPageId: PageID?
+  /// Whether there was no page left to fetch, so that the state stays as it is.
+  @usableFromInline let isUnchanged: Bool
+
+  @usableFromInline
+  init(
+    fetchValue: FetchValue,
+    nextPageId: PageID?,
+    previousPageId: PageID?,
+    isUnchanged: Bool = false
+  ) {
+    self.fetchValue = fetchValue
+    self.nextPageId = nextPageId
+    self.previousPageId = previousPageId
+    self.isUnchanged = isUnchanged
+  }
+
+  /// The page or pages that were fetched, by what was asked for.
+  public enum FetchValue: Sendable {
+    /// All pages, which replace those at hand.
+    case allPages(InfiniteQueryPages<PageID, PageValue>)
+    /// The page after the last one.
+    case nextPage(NextPage)
+    /// The page before the first one.
+    case previousPage(PreviousPage)
+    /// The page that the query starts with.
+    case initialPage(InfiniteQueryPage<PageID, PageValue>)
+  }
+
+  /// A page that comes after another one.
+  public struct NextPage: Sendable {
+    /// The page.
+    public let page: InfiniteQueryPage<PageID, PageValue>
+    /// The page that was the last one when the fetch started.
+    public let lastPageId: PageID
+
+    @usableFromInline
+    init(page: InfiniteQueryPage<PageID, PageValue>, lastPageId: PageID) {
+      self.page = page
+      self.lastPageId = lastPageId
+    }
+  }
+
+  /// A page that comes before another one.
+  public struct PreviousPage: Sendable {
+    /// The page.
+    public let page: InfiniteQueryPage<PageID, PageValue>
+    /// The page that was the first one when the fetch started.
+    public let firstPageId: PageID
+
+    @usableFromInline
+    init(page: InfiniteQueryPage<PageID, PageValue>, firstPageId: PageID) {
+      self.page = page
+      self.firstPageId = firstPageId
+    }
+  }
+
+  /// The one page that was fetched; `nil` where all pages were.
+  @usableFromInline
+  var page: InfiniteQueryPage<PageID, PageValue>? {
+    switch self.fetchValue {
+    case .allPages: nil
+    case .nextPage(let next): next.page
+    case .previousPage(let previous): previous.page
+    case .initialPage(let page): page
+    }
+  }
+}
+
+extension InfiniteQueryValue: Equatable where PageValue: Equatable {}
+extension InfiniteQueryValue: Hashable where PageValue: Hashable {}
+extension InfiniteQueryValue.FetchValue: Equatable where PageValue: Equatable {}
+extension InfiniteQueryValue.FetchValue: Hashable where PageValue: Hashable {}
+extension InfiniteQueryValue.NextPage: Equatable where PageValue: Equatable {}
+extension InfiniteQueryValue.NextPage: Hashable where PageValue: Hashable {}
+extension InfiniteQueryValue.PreviousPage: Equatable where PageValue: Equatable {}
+extension InfiniteQueryValue.PreviousPage: Hashable where PageValue: Hashable {}

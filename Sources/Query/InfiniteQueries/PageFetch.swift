@@ -1,0 +1,100 @@
+import Synchronization
+
+/// The fetch of one page, and the events that tell of it.
+final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
+  typealias Page = InfiniteQueryPage<Query.PageID, Query.PageValue>
+  typealias Paging = InfiniteQueryPaging<Query.PageID, Query.PageValue>
+  typealias Value = InfiniteQueryValue<Query.PageID, Query.PageValue>
+  typealias Event = InfiniteQueryPageEvent<Query.PageID, Query.PageValue>
+
+  private let query: Query
+  private let paging: Paging
+  private let context: QueryContext
+  private let isFinished = Atomic(false)
+
+  init(query: Query, paging: Paging, context: QueryContext) {
+    self.query = query
+    self.paging = paging
+    self.context = context
+  }
+
+  /// Fetches the page.
+  ///
+  /// - Parameters:
+  ///   - continuation: The continuation of the whole fetch.
+  ///   - value: Makes the value of the whole fetch from a value of the page.
+  func run(
+    yieldingTo continuation: QueryContinuation<Value>,
+    _ value: @escaping @Sendable (Page) -> Value
+  ) async throws -> Page {
+    let owner = self.context[QueryContext.RunningTaskKey.self]?.owner
+    let id = self.paging.pageId
+    let isStarted = self.emit(.started(id), to: owner)
+    let result: Result<Query.PageValue, any Error>
+    do {
+      let pageContinuation = QueryContinuation<Query.PageValue> { result, context in
+        self.yield(result, in: context, to: continuation, owner, value)
+      }
+      result = .success(
+        try await self.query.fetchPage(
+          using: self.paging,
+          in: self.context,
+          with: pageContinuation
+        )
+      )
+    } catch {
+      result = .failure(error)
+    }
+    self.isFinished.store(true, ordering: .sequentiallyConsistent)
+    let page = result.map { Page(id: id, value: $0) }
+    self.emit(.result(id, page), reason: .returnedFinalResult, to: owner)
+    if isStarted { self.emit(.ended(id), isEnd: true, to: owner) }
+    return try page.get()
+  }
+
+  private func yield(
+    _ result: Result<Query.PageValue, any Error>,
+    in context: QueryContext?,
+    to continuation: QueryContinuation<Value>,
+    _ owner: (any TaskRunOwner)?,
+    _ value: (Page) -> Value
+  ) {
+    guard !self.isFinished.load(ordering: .sequentiallyConsistent) else {
+      QueryWarning.queryYieldedAfterReturning(result).report()
+      return
+    }
+    let page = result.map { Page(id: self.paging.pageId, value: $0) }
+    self.emit(
+      .result(self.paging.pageId, page),
+      in: context,
+      reason: .yieldedResult,
+      to: owner
+    )
+    continuation.yield(with: page.map(value), using: context)
+  }
+
+  @discardableResult
+  private func emit(
+    _ event: Event,
+    in eventContext: QueryContext? = nil,
+    reason: QueryResultUpdateReason? = nil,
+    isEnd: Bool = false,
+    to owner: (any TaskRunOwner)?
+  ) -> Bool {
+    guard let owner, owner.hasHandlers else { return true }
+    var context = self.context
+    if let eventContext {
+      context = eventContext
+      context.takeTask(of: self.context)
+    }
+    if let reason { context.queryResultUpdateReason = reason }
+    return owner.emit(event, isEnd: isEnd, in: context)
+  }
+}
+
+/// What happens to one page, for the handlers of an infinite query's store.
+enum InfiniteQueryPageEvent<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {
+  case started(PageID)
+  case result(PageID, Result<InfiniteQueryPage<PageID, PageValue>, any Error>)
+  case ended(PageID)
+}

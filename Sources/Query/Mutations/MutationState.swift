@@ -1,0 +1,184 @@
+public import Foundation
+
+/// The state of a mutation: the history of its attempts, and the outcome of the latest one.
+///
+/// `currentValue`, `error` and `isLoading` are about the latest attempt, or about what was set by
+/// hand after it.
+public struct MutationState<Arguments: Sendable, Value: Sendable>: Sendable {
+  public typealias StateValue = Value?
+  public typealias QueryValue = MutationValue<Value>
+  public typealias StatusValue = Value
+
+  /// The attempts, the oldest first.
+  public var history: IdentifiedArrayOf<HistoryEntry> { self._history }
+
+  public let initialValue: StateValue
+
+  @usableFromInline var _history = IdentifiedArrayOf<HistoryEntry>()
+  @usableFromInline var updates = UpdateRecord()
+  @usableFromInline var manualValue: StateValue
+  @usableFromInline var manualError: (any Error)?
+  // The order of the last update of each kind, and not its date: a clock may stand still.
+  @usableFromInline var order = UpdateOrder()
+
+  /// Creates the state of a mutation.
+  ///
+  /// - Parameter initialValue: The value before the first attempt.
+  public init(initialValue: StateValue = nil) {
+    self.initialValue = initialValue
+    self.manualValue = initialValue
+  }
+
+  /// Which kind of update came last, as numbers that grow with each.
+  @usableFromInline
+  struct UpdateOrder: Sendable {
+    @usableFromInline var last = 0
+    @usableFromInline var attemptValue = 0
+    @usableFromInline var attemptError = 0
+    @usableFromInline var manualValue = 0
+    @usableFromInline var manualError = 0
+
+    @inlinable
+    init() {}
+
+    @inlinable
+    mutating func next() -> Int {
+      self.last += 1
+      return self.last
+    }
+  }
+}
+
+// MARK: - Values
+
+extension MutationState {
+  public var currentValue: StateValue {
+    if self.order.manualValue > 0, self.order.attemptValue <= self.order.manualValue {
+      return self.manualValue
+    }
+    if let latest = self._history.last { return latest.status.resultValue }
+    return self.initialValue
+  }
+
+  public var error: (any Error)? {
+    let lastValue = max(self.order.attemptValue, self.order.manualValue)
+    let latestError = self._history.last?.status.resultError
+    if let latestError, self.order.attemptError > max(lastValue, self.order.manualError) {
+      return latestError
+    }
+    return self.order.manualError > lastValue ? self.manualError : nil
+  }
+
+  public var valueUpdateCount: Int { self.updates.valueUpdateCount }
+  public var valueLastUpdatedAt: Date? { self.updates.valueLastUpdatedAt }
+  public var errorUpdateCount: Int { self.updates.errorUpdateCount }
+  public var errorLastUpdatedAt: Date? { self.updates.errorLastUpdatedAt }
+
+  /// Whether the latest attempt is scheduled or running.
+  public var isLoading: Bool { self._history.last?.isLoading ?? false }
+}
+
+// MARK: - Tasks
+
+extension MutationState: QueryStateProtocol {
+  @inlinable
+  public mutating func scheduleFetchTask(_ task: inout QueryTask<QueryValue>) {
+    let key = QueryContext.MutationArgumentsKey<Arguments>.self
+    guard let arguments = task.context[key] ?? self._history.last?.arguments else {
+      task.run.report(.mutationWithNoArgumentsOrHistory)
+      return
+    }
+    task.context[key] = arguments
+    let entry = HistoryEntry(
+      arguments: arguments,
+      startDate: task.context.queryClock.now(),
+      fetch: task
+    )
+    self._history.append(entry)
+    if self._history.count > task.context.maxMutationHistoryLength { self._history.removeFirst() }
+  }
+
+  @inlinable
+  public mutating func finishFetchTask(_ task: QueryTask<QueryValue>) {
+    guard self._history[id: task.id]?.currentResult != nil else {
+      // It was dropped before it ran.
+      self._history.remove(id: task.id)
+      return
+    }
+    self._history.modify(id: task.id) { $0.isLoading = false }
+  }
+
+  public mutating func reset(using context: QueryContext) {
+    for entry in self._history { entry.fetch.cancel() }
+    self = Self(initialValue: self.initialValue)
+  }
+
+  /// Nobody writes unasked.
+  @inlinable
+  public static var _isFetchedAutomatically: Bool { false }
+
+  /// No attempt is a duplicate: two writes are two writes.
+  public static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool { false }
+}
+
+// MARK: - Updates
+
+extension MutationState {
+  @inlinable
+  public mutating func update(
+    with result: Result<StateValue, any Error>,
+    using context: QueryContext
+  ) {
+    let date = context.queryClock.now()
+    switch result {
+    case .success(let value):
+      self.manualValue = value
+      self.order.manualValue = self.order.next()
+      self.updates.recordValue(at: date)
+    case .failure(let error):
+      self.manualError = error
+      self.order.manualError = self.order.next()
+      self.updates.recordError(error, at: date)
+    }
+  }
+
+  @inlinable
+  public mutating func update(
+    with result: Result<QueryValue, any Error>,
+    for task: QueryTask<QueryValue>
+  ) {
+    let date = task.context.queryClock.now()
+    let isRecorded: Void? = self._history.modify(id: task.id) { entry in
+      entry._currentResult = result.map(\.returnValue)
+      entry._lastUpdatedAt = date
+    }
+    // Only the latest attempt counts, and none that the history has forgotten.
+    guard isRecorded != nil, self._history.last?.id == task.id else { return }
+    switch result {
+    case .success:
+      self.order.attemptValue = self.order.next()
+      self.updates.recordValue(at: date)
+    case .failure(let error):
+      self.order.attemptError = self.order.next()
+      self.updates.recordError(error, at: date)
+    }
+  }
+}
+
+// MARK: - Protocol
+
+/// What the methods of a mutation's store know of its state.
+public protocol _MutationStateProtocol<Arguments, Value>: QueryStateProtocol
+where StateValue == Value?, StatusValue == Value, QueryValue == MutationValue<Value> {
+  /// What an attempt is given.
+  associatedtype Arguments: Sendable
+  /// What a successful attempt returns.
+  associatedtype Value: Sendable
+
+  /// This state as what it is.
+  var _mutationState: MutationState<Arguments, Value> { get }
+}
+
+extension MutationState: _MutationStateProtocol {
+  public var _mutationState: MutationState<Arguments, Value> { self }
+}

@@ -1,0 +1,186 @@
+extension QueryStore where State: _MutationStateProtocol {
+  /// Makes an attempt.
+  ///
+  /// - Parameters:
+  ///   - arguments: What the attempt is given.
+  ///   - configuration: What the attempt runs with. One that was made without a context is laid
+  ///     over the store's, any other replaces it.
+  ///   - handler: Receives all events of the store until this call returns.
+  /// - Returns: What the mutation returned.
+  /// - Throws: What the mutation threw; `CancellationError` where the attempt was cancelled.
+  @inlinable
+  @discardableResult
+  public func mutate(
+    with arguments: State.Arguments,
+    using configuration: QueryTaskConfiguration? = nil,
+    handler: MutationEventHandler<State.Arguments, State.Value> = .init()
+  ) async throws -> State.Value {
+    try await self.attempt(arguments, .mutate, in: self.taskContext(configuration), handler)
+  }
+
+  /// Makes an attempt, with a context instead of the store's.
+  ///
+  /// See ``mutate(with:using:handler:)-(_,QueryTaskConfiguration?,_)``.
+  @inlinable
+  @discardableResult
+  public func mutate(
+    with arguments: State.Arguments,
+    using context: QueryContext,
+    handler: MutationEventHandler<State.Arguments, State.Value> = .init()
+  ) async throws -> State.Value {
+    try await self.attempt(arguments, .mutate, in: context, handler)
+  }
+
+  /// Makes another attempt with the arguments of the latest one. It is a new entry of the history.
+  ///
+  /// - Parameters:
+  ///   - configuration: What the attempt runs with. One that was made without a context is laid
+  ///     over the store's, any other replaces it.
+  ///   - handler: Receives all events of the store until this call returns.
+  /// - Returns: What the mutation returned.
+  /// - Throws: What the mutation threw; `CancellationError` where the attempt was cancelled; an
+  ///   error that says so where there was no attempt yet, which is reported as a warning, too.
+  @discardableResult
+  public func retryLatest(
+    using configuration: QueryTaskConfiguration? = nil,
+    handler: MutationEventHandler<State.Arguments, State.Value> = .init()
+  ) async throws -> State.Value {
+    try await self.attempt(nil, .retryLatest, in: self.taskContext(configuration), handler)
+  }
+
+  /// Makes another attempt with the arguments of the latest one, with a context instead of the
+  /// store's.
+  ///
+  /// See ``retryLatest(using:handler:)-(QueryTaskConfiguration?,_)``.
+  @discardableResult
+  public func retryLatest(
+    using context: QueryContext,
+    handler: MutationEventHandler<State.Arguments, State.Value> = .init()
+  ) async throws -> State.Value {
+    try await self.attempt(nil, .retryLatest, in: context, handler)
+  }
+
+  @inlinable
+  func attempt(
+    _ arguments: State.Arguments?,
+    _ name: TaskNames.Kind,
+    in context: QueryContext,
+    _ handler: MutationEventHandler<State.Arguments, State.Value>
+  ) async throws -> State.Value {
+    try await self.run(
+      in: context,
+      name: name,
+      handler: handler.storeHandler(for: State.self)
+    ) {
+      $0[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
+    }
+    .returnValue
+  }
+}
+
+// MARK: - Tasks
+
+extension QueryStore where State: _MutationStateProtocol {
+  /// Schedules an attempt without starting it.
+  ///
+  /// - Parameters:
+  ///   - arguments: What the attempt is given.
+  ///   - configuration: What the attempt runs with, as for `mutate`.
+  @discardableResult
+  public func mutateTask(
+    with arguments: State.Arguments,
+    using configuration: QueryTaskConfiguration? = nil
+  ) -> QueryTask<State.Value> {
+    self.attemptTask(arguments, .mutate, in: self.taskContext(configuration))
+  }
+
+  /// Schedules an attempt without starting it, with a context instead of the store's.
+  @discardableResult
+  public func mutateTask(
+    with arguments: State.Arguments,
+    using context: QueryContext
+  ) -> QueryTask<State.Value> {
+    self.attemptTask(arguments, .mutate, in: context)
+  }
+
+  /// Schedules an attempt with the arguments of the latest one without starting it.
+  ///
+  /// - Parameter configuration: What the attempt runs with, as for `retryLatest`.
+  @discardableResult
+  public func retryLatestTask(
+    using configuration: QueryTaskConfiguration? = nil
+  ) -> QueryTask<State.Value> {
+    self.attemptTask(nil, .retryLatest, in: self.taskContext(configuration))
+  }
+
+  /// Schedules an attempt with the arguments of the latest one without starting it, with a context
+  /// instead of the store's.
+  @discardableResult
+  public func retryLatestTask(using context: QueryContext) -> QueryTask<State.Value> {
+    self.attemptTask(nil, .retryLatest, in: context)
+  }
+
+  private func attemptTask(
+    _ arguments: State.Arguments?,
+    _ name: TaskNames.Kind,
+    in context: QueryContext
+  ) -> QueryTask<State.Value> {
+    self.makeTask(in: context, name: name) {
+      $0[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
+    }
+    .held()
+    .map(\.returnValue)
+  }
+}
+
+// MARK: - Without arguments
+
+extension QueryStore where State: _MutationStateProtocol, State.Arguments == Void {
+  /// Makes an attempt of a mutation that takes no arguments.
+  ///
+  /// See ``mutate(with:using:handler:)-(_,QueryTaskConfiguration?,_)``.
+  @discardableResult
+  public func mutate(
+    using configuration: QueryTaskConfiguration? = nil,
+    handler: MutationEventHandler<State.Arguments, State.Value> = .init()
+  ) async throws -> State.Value {
+    try await self.mutate(with: (), using: configuration, handler: handler)
+  }
+
+  /// Makes an attempt of a mutation that takes no arguments, with a context instead of the store's.
+  @discardableResult
+  public func mutate(
+    using context: QueryContext,
+    handler: MutationEventHandler<State.Arguments, State.Value> = .init()
+  ) async throws -> State.Value {
+    try await self.mutate(with: (), using: context, handler: handler)
+  }
+
+  /// Schedules an attempt of a mutation that takes no arguments.
+  @discardableResult
+  public func mutateTask(
+    using configuration: QueryTaskConfiguration? = nil
+  ) -> QueryTask<State.Value> {
+    self.mutateTask(with: (), using: configuration)
+  }
+
+  /// Schedules an attempt of a mutation that takes no arguments, with a context instead of the
+  /// store's.
+  @discardableResult
+  public func mutateTask(using context: QueryContext) -> QueryTask<State.Value> {
+    self.mutateTask(with: (), using: context)
+  }
+}
+
+// MARK: - Subscribing
+
+extension QueryStore where State: _MutationStateProtocol {
+  /// Calls a handler with the state now, and with every event from now on.
+  ///
+  /// - Parameter handler: Receives the events.
+  public func subscribe(
+    with handler: MutationEventHandler<State.Arguments, State.Value>
+  ) -> QuerySubscription {
+    self.subscribe(handler.storeHandler(for: State.self) ?? StoreHandler())
+  }
+}

@@ -1,0 +1,43 @@
+/// What tells how well the network can be reached.
+public protocol NetworkObserver: Sendable {
+  /// The status now.
+  var currentStatus: NetworkConnectionStatus { get }
+
+  /// Calls a handler with the status whenever it changes.
+  ///
+  /// - Parameter handler: Takes the status.
+  /// - Returns: What ends the observation.
+  func subscribe(
+    with handler: @escaping @Sendable (NetworkConnectionStatus) -> Void
+  ) -> QuerySubscription
+}
+
+/// A network observer for tests: it says what it is told to.
+public final class MockNetworkObserver: NetworkObserver {
+  private let values: ObserverList<NetworkConnectionStatus>
+
+  /// Creates an observer.
+  ///
+  /// - Parameter initialStatus: The status until another one is sent.
+  public init(initialStatus: NetworkConnectionStatus = .connected) {
+    self.values = ObserverList(initialStatus)
+  }
+
+  /// The status that was sent last.
+  public var currentStatus: NetworkConnectionStatus { self.values.value }
+
+  /// How many subscriptions there are.
+  public var subscriberCount: Int { self.values.count }
+
+  /// Changes the status, and calls all handlers with it.
+  ///
+  /// - Parameter status: The new status.
+  public func send(status: NetworkConnectionStatus) { self.values.send(status) }
+
+  /// Calls a handler with the status now, and whenever one is sent.
+  public func subscribe(
+    with handler: @escaping @Sendable (NetworkConnectionStatus) -> Void
+  ) -> QuerySubscription {
+    self.values.subscribe(emittingFirst: true, handler)
+  }
+}

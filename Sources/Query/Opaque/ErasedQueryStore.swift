@@ -1,0 +1,95 @@
+/// A store without the type of its state, for what is the same for all of them.
+@usableFromInline
+protocol ErasedQueryStore: AnyObject, Sendable {
+  var path: QueryPath { get }
+  var context: QueryContext { get set }
+  var isStale: Bool { get }
+  var isAutomaticFetchingEnabled: Bool { get }
+  var subscriberCount: Int { get }
+  var requestType: Any.Type? { get }
+  var opaqueState: OpaqueQueryState { get }
+  func reset(using context: QueryContext?)
+  func setOpaqueResult(to result: Result<(any Sendable)?, any Error>, using context: QueryContext?)
+  func fetchOpaque(
+    in context: QueryContext?,
+    configuration: QueryTaskConfiguration?,
+    handler: OpaqueQueryEventHandler
+  ) async throws -> any Sendable
+  func opaqueTask(
+    in context: QueryContext?,
+    configuration: QueryTaskConfiguration?
+  ) -> QueryTask<any Sendable>
+  func subscribe(with handler: OpaqueQueryEventHandler) -> QuerySubscription
+  func enter()
+  func leave()
+}
+
+extension QueryStore: ErasedQueryStore {
+  @usableFromInline
+  var opaqueState: OpaqueQueryState { OpaqueQueryState(self.state) }
+
+  @usableFromInline
+  func setOpaqueResult(
+    to result: Result<(any Sendable)?, any Error>,
+    using context: QueryContext?
+  ) {
+    self.setResult(to: result.map { OpaqueValue.unwrap($0) }, using: context)
+  }
+
+  @usableFromInline
+  func fetchOpaque(
+    in context: QueryContext?,
+    configuration: QueryTaskConfiguration?,
+    handler: OpaqueQueryEventHandler
+  ) async throws -> any Sendable {
+    try await self.run(
+      in: context ?? self.taskContext(configuration),
+      name: .fetch,
+      handler: handler.handler(for: State.self).storeHandler
+    )
+  }
+
+  @usableFromInline
+  func opaqueTask(
+    in context: QueryContext?,
+    configuration: QueryTaskConfiguration?
+  ) -> QueryTask<any Sendable> {
+    self.fetchTask(using: context ?? self.taskContext(configuration)).map { $0 }
+  }
+
+  @usableFromInline
+  func subscribe(with handler: OpaqueQueryEventHandler) -> QuerySubscription {
+    self.subscribe(with: handler.handler(for: State.self))
+  }
+}
+
+/// The one place where a value that lost its type gets it back.
+enum OpaqueValue {
+  /// - Precondition: The value has the type that is asked for.
+  static func unwrap<Value>(_ value: (any Sendable)?) -> Value {
+    // An absent value stays absent where the type has room for that.
+    if let value = value as? Value { return value }
+    preconditionFailure(
+      """
+      A store of \(Value.self) was given \(value.map { "\(type(of: $0))" } ?? "nil"). Set a value \
+      of the store's own type.
+      """
+    )
+  }
+
+  /// A value without its type, where an optional that is absent is `nil` itself.
+  static func wrap<Value: Sendable>(_ value: Value) -> (any Sendable)? {
+    guard let optional = value as? any OptionalValue else { return value }
+    // What a sendable optional wraps is sendable, which a cast cannot ask: it leaves no trace in
+    // the existential.
+    return optional.wrappedValue.map { unsafeBitCast($0, to: (any Sendable).self) }
+  }
+}
+
+private protocol OptionalValue {
+  var wrappedValue: Any? { get }
+}
+
+extension Optional: OptionalValue {
+  fileprivate var wrappedValue: Any? { self }
+}

@@ -1,0 +1,107 @@
+public import Foundation
+
+/// What makes a query wait before it is tried again.
+public protocol QueryDelayer: Sendable {
+  /// Waits.
+  ///
+  /// - Parameter seconds: How long, in seconds.
+  /// - Throws: `CancellationError` where the task is cancelled.
+  func delay(for seconds: TimeInterval) async throws
+}
+
+/// A delayer that lets the task sleep.
+public struct TaskSleepDelayer: QueryDelayer {
+  fileprivate init() {}
+
+  public func delay(for seconds: TimeInterval) async throws {
+    try await Task.sleep(for: .seconds(max(0, seconds)))
+  }
+}
+
+/// A delayer that lets the task sleep by a clock, a test's for example.
+public struct ClockDelayer<C: Clock>: QueryDelayer where C.Duration == Duration {
+  private let clock: C
+
+  fileprivate init(clock: C) { self.clock = clock }
+
+  public func delay(for seconds: TimeInterval) async throws {
+    try await self.clock.sleep(for: .seconds(max(0, seconds)))
+  }
+}
+
+/// A delayer that does not wait. It only sees whether the task is cancelled.
+public struct NoDelayer: QueryDelayer {
+  fileprivate init() {}
+
+  public func delay(for seconds: TimeInterval) async throws { try Task.checkCancellation() }
+}
+
+/// A delayer whose type is not known.
+public struct AnyDelayer: QueryDelayer {
+  /// The delayer inside.
+  public let base: any QueryDelayer
+
+  /// Takes the type of a delayer away.
+  ///
+  /// - Parameter base: The delayer.
+  public init(_ base: any QueryDelayer) { self.base = base }
+
+  public func delay(for seconds: TimeInterval) async throws {
+    try await self.base.delay(for: seconds)
+  }
+}
+
+// MARK: - Making one
+
+extension QueryDelayer where Self == TaskSleepDelayer {
+  /// Lets the task sleep.
+  public static var taskSleep: TaskSleepDelayer { TaskSleepDelayer() }
+}
+
+extension QueryDelayer where Self == NoDelayer {
+  /// Does not wait.
+  public static var noDelay: NoDelayer { NoDelayer() }
+}
+
+extension QueryDelayer {
+  /// Lets the task sleep by a clock.
+  ///
+  /// - Parameter clock: The clock.
+  public static func clock<C: Clock>(_ clock: C) -> Self
+  where Self == ClockDelayer<C>, C.Duration == Duration {
+    ClockDelayer(clock: clock)
+  }
+}
+
+// MARK: - Context
+
+extension QueryContext {
+  /// What makes a query wait before it is tried again. The continuous clock by default.
+  public var queryDelayer: any QueryDelayer {
+    get { self[QueryDelayerKey.self] }
+    set { self[QueryDelayerKey.self] = newValue }
+  }
+
+  private enum QueryDelayerKey: Key {
+    static var defaultValue: any QueryDelayer { .clock(ContinuousClock()) }
+  }
+}
+
+extension QueryRequest {
+  /// Sets what makes this query wait before it is tried again.
+  ///
+  /// - Parameter delayer: The delayer.
+  public func delayer<D: QueryDelayer>(
+    _ delayer: D
+  ) -> ModifiedQuery<Self, _DelayerModifier<Self, D>> {
+    self.modifier(_DelayerModifier(delayer: delayer))
+  }
+}
+
+public struct _DelayerModifier<Query: QueryRequest, D: QueryDelayer>:
+  _ContextUpdatingQueryModifier
+{
+  let delayer: D
+
+  public func setup(context: inout QueryContext) { context.queryDelayer = self.delayer }
+}

@@ -1,0 +1,84 @@
+public import Foundation
+
+extension QueryRequest {
+  /// Tries this query again when it fails, with the waits of the context's backoff function between.
+  ///
+  /// The errors of attempts that are followed by another one do not reach the store. A cancellation
+  /// is never tried again. Of several retry modifiers the one nearest to the request counts, and
+  /// its limit; the context's ``QueryContext/maxRetries`` can be changed later.
+  ///
+  /// - Parameter limit: How many times the query is tried again, 0 or more.
+  /// - Precondition: `limit` is not negative.
+  @inlinable
+  public func retry(limit: Int) -> ModifiedQuery<Self, _RetryModifier<Self>> {
+    precondition(
+      limit >= 0,
+      "\(self._debugTypeName): retry(limit:) takes a number that is not negative; got \(limit)."
+    )
+    return self.modifier(_RetryModifier(limit: limit))
+  }
+}
+
+public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
+  @usableFromInline let limit: Int
+
+  @inlinable
+  init(limit: Int) { self.limit = limit }
+
+  @inlinable
+  public func setup(context: inout QueryContext, using query: Query) {
+    context.retryValues.limit = self.limit
+    context.retryValues.layerCount += 1
+    query.setup(context: &context)
+  }
+
+  @inlinable
+  public func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    let values = context.retryValues
+    // A layer inside this one tries again, or one around it does.
+    let isInnermost = values.passedLayers + 1 >= values.layerCount
+    guard isInnermost, !values.isRetrying, values.limit > 0 else {
+      var context = context
+      if !isInnermost { context.retryValues.passedLayers += 1 }
+      return try await query.fetch(in: context, with: continuation)
+    }
+    return try await self.fetchRetrying(in: context, using: query, with: continuation)
+  }
+
+  @inlinable
+  func fetchRetrying(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    var context = context
+    context.retryValues.isRetrying = true
+    let limit = context.retryValues.limit
+    for index in 0..<limit {
+      try Task.checkCancellation()
+      context.retryValues.index = index
+      do {
+        return try await query.fetch(in: context, with: continuation)
+      } catch where !(error is CancellationError) && !Task.isCancelled {
+        try await context.queryDelayer.delay(for: self.delay(after: index + 1, in: context, query))
+      }
+    }
+    context.retryValues.index = limit
+    return try await query.fetch(in: context, with: continuation)
+  }
+
+  /// The seconds to wait after so many failed attempts.
+  @usableFromInline
+  func delay(after attempt: Int, in context: QueryContext, _ query: Query) -> TimeInterval {
+    let seconds = context.queryBackoffFunction(attempt)
+    guard seconds >= 0, seconds.isFinite else {
+      QueryWarning.invalidDelay(query: query._debugTypeName, seconds: seconds).report()
+      return 0
+    }
+    return seconds
+  }
+}

@@ -1,0 +1,62 @@
+public import Foundation
+
+extension QueryRequest {
+  /// Makes the value stale where a predicate says so.
+  ///
+  /// Staleness decides about automatic fetches alone: `fetch()` fetches in any case. Of several
+  /// staleness modifiers one is enough to make the value stale.
+  ///
+  /// - Parameter predicate: Whether a state is stale.
+  public func staleWhen(
+    predicate: @escaping @Sendable (State, QueryContext) -> Bool
+  ) -> ModifiedQuery<Self, _StaleWhenModifier<Self>> {
+    self.modifier(
+      _StaleWhenModifier { state, context in
+        (state.base as? State).map { predicate($0, context) } ?? false
+      }
+    )
+  }
+
+  /// Makes the value stale while a condition is satisfied.
+  ///
+  /// - Parameter condition: The condition.
+  public func staleWhen(
+    condition: some FetchCondition
+  ) -> ModifiedQuery<Self, _StaleWhenModifier<Self>> {
+    self.modifier(_StaleWhenModifier { _, context in condition.isSatisfied(in: context) })
+  }
+
+  /// Makes the value stale while there is none.
+  public func staleWhenNoValue<Value>() -> ModifiedQuery<Self, _StaleWhenModifier<Self>>
+  where State.StateValue == Value? {
+    self.staleWhen { state, _ in state.currentValue == nil }
+  }
+
+  /// Makes the value stale when it was never updated, or when its last update is longer ago.
+  ///
+  /// - Parameter seconds: The age, in seconds by the clock of the context, that is not yet stale.
+  /// - Precondition: `seconds` is a number, and not negative.
+  public func stale(
+    after seconds: TimeInterval
+  ) -> ModifiedQuery<Self, _StaleWhenModifier<Self>> {
+    precondition(
+      seconds >= 0,
+      "\(self._debugTypeName): stale(after:) takes a number of seconds that is not negative; "
+        + "got \(seconds)."
+    )
+    return self.modifier(
+      _StaleWhenModifier { state, context in
+        guard let date = state.valueLastUpdatedAt else { return true }
+        return context.queryClock.now().timeIntervalSince(date) > seconds
+      }
+    )
+  }
+}
+
+public struct _StaleWhenModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier {
+  let predicate: @Sendable (OpaqueQueryState, QueryContext) -> Bool
+
+  public func setup(context: inout QueryContext) {
+    context.staleWhenRevalidateCondition.add(predicate: self.predicate)
+  }
+}

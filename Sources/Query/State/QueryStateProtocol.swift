@@ -1,0 +1,114 @@
+public import Foundation
+
+/// The state that a store keeps for a request: its value, its error, and what is under way.
+///
+/// ``QueryState``, ``InfiniteQueryState`` and ``MutationState`` are the library's. A paradigm of
+/// one's own brings a state of its own. The store calls every mutating requirement under its lock,
+/// so that a state needs none; a state must not call back into a store.
+public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
+  /// What ``currentValue`` holds.
+  associatedtype StateValue: Sendable
+  /// What a fetch produces.
+  associatedtype QueryValue: Sendable
+  /// What a successful `status` holds.
+  associatedtype StatusValue: Sendable
+
+  /// The value at hand.
+  var currentValue: StateValue { get }
+  /// The value that the state started with, and goes back to at a reset.
+  var initialValue: StateValue { get }
+  /// How many successful updates there were since the last reset.
+  var valueUpdateCount: Int { get }
+  /// When the value was last updated, by the clock of the context.
+  var valueLastUpdatedAt: Date? { get }
+  /// Whether any fetch is scheduled or running.
+  var isLoading: Bool { get }
+  /// The error of the last update, or `nil` where it succeeded.
+  var error: (any Error)? { get }
+  /// How many failed updates there were since the last reset.
+  var errorUpdateCount: Int { get }
+  /// When an update last failed, by the clock of the context.
+  var errorLastUpdatedAt: Date? { get }
+
+  /// Takes note of a fetch that will run. The task may be edited before its caller gets it: its
+  /// context, and the tasks that it waits for.
+  ///
+  /// - Parameter task: The task of the fetch.
+  mutating func scheduleFetchTask(_ task: inout QueryTask<QueryValue>)
+
+  /// Cancels the tasks of this state and goes back to a fresh one.
+  ///
+  /// - Parameter context: The context of the reset.
+  mutating func reset(using context: QueryContext)
+
+  /// Takes a result that was set by hand or yielded by a controller.
+  ///
+  /// - Parameters:
+  ///   - result: The new value or error.
+  ///   - context: Supplies the clock.
+  mutating func update(with result: Result<StateValue, any Error>, using context: QueryContext)
+
+  /// Takes a result of a fetch, final or not.
+  ///
+  /// - Parameters:
+  ///   - result: What the fetch produced.
+  ///   - task: The task of the fetch; its context supplies the clock.
+  mutating func update(
+    with result: Result<QueryValue, any Error>,
+    for task: QueryTask<QueryValue>
+  )
+
+  /// Takes note that a fetch ended. Its final update came before, unless it never ran.
+  ///
+  /// - Parameter task: The task of the fetch.
+  mutating func finishFetchTask(_ task: QueryTask<QueryValue>)
+
+  /// Whether a fetch in one context would do the work of a fetch in another one, which is what
+  /// ``QueryRequest/deduplicated()`` asks.
+  ///
+  /// - Parameters:
+  ///   - running: The context of a fetch that is under way.
+  ///   - new: The context of the fetch that is about to start.
+  static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool
+
+  /// Whether a client may fetch a store of this state unasked. Not where a fetch is a write.
+  static var _isFetchedAutomatically: Bool { get }
+}
+
+extension QueryStateProtocol {
+  /// Every overlapping fetch is a duplicate.
+  @inlinable
+  public static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool { true }
+
+  /// Fetches are no writes.
+  @inlinable
+  public static var _isFetchedAutomatically: Bool { true }
+}
+
+// MARK: - Status
+
+extension QueryStateProtocol where StateValue == StatusValue {
+  /// Loading, else idle where nothing was ever updated, else the error, else the value.
+  public var status: QueryStatus<StatusValue> {
+    self.resolvedStatus { .result(.success(self.currentValue)) }
+  }
+}
+
+extension QueryStateProtocol where StateValue == StatusValue? {
+  /// Loading, else idle where nothing was ever updated, else the error, else the value; a value
+  /// that is absent is idle.
+  public var status: QueryStatus<StatusValue> {
+    self.resolvedStatus { self.currentValue.map { .result(.success($0)) } ?? .idle }
+  }
+}
+
+extension QueryStateProtocol {
+  private func resolvedStatus(
+    success: () -> QueryStatus<StatusValue>
+  ) -> QueryStatus<StatusValue> {
+    if self.isLoading { return .loading }
+    if self.valueUpdateCount == 0 && self.errorUpdateCount == 0 { return .idle }
+    if let error = self.error { return .result(.failure(error)) }
+    return success()
+  }
+}

@@ -1,0 +1,121 @@
+extension QueryStore {
+  /// Creates a store that no client knows. It has no defaults: it does not retry, deduplicate, or
+  /// fetch by itself.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialState: The state to start with.
+  ///   - initialContext: The context that the request sets up.
+  @inlinable
+  public static func detached<Query: QueryRequest>(
+    query: Query,
+    initialState: Query.State,
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<Query.State> where State == Query.State {
+    var context = initialContext
+    query.setup(context: &context)
+    let store = QueryStore<Query.State>(path: query.path, state: initialState, context: context) {
+      context,
+      continuation in
+      try await query.fetch(in: context, with: continuation)
+    }
+    store.startControllers()
+    return store
+  }
+
+  /// Creates a store that no client knows, for a query without a default value.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialValue: The value before the first fetch.
+  ///   - initialContext: The context that the request sets up.
+  @inlinable
+  public static func detached<Query: QueryRequest>(
+    query: Query,
+    initialValue: Query.State.StateValue,
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<QueryState<Query.Value?, Query.Value>>
+  where
+    State == QueryState<Query.Value?, Query.Value>,
+    Query.State == QueryState<Query.Value?, Query.Value>
+  {
+    .detached(
+      query: query,
+      initialState: QueryState(initialValue: initialValue),
+      initialContext: initialContext
+    )
+  }
+
+  /// Creates a store that no client knows, for a query with a default value.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialContext: The context that the request sets up.
+  @inlinable
+  public static func detached<Query: _DefaultValueRequest>(
+    query: Query,
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<Query.State> where State == Query.State {
+    .detached(query: query, initialState: query._defaultState, initialContext: initialContext)
+  }
+
+  /// Creates a store that no client knows, for an infinite query.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialValue: The pages before the first fetch.
+  ///   - initialContext: The context that the request sets up.
+  @_disfavoredOverload
+  @inlinable
+  public static func detached<Query: InfiniteQueryRequest>(
+    query: Query,
+    initialValue: Query.State.StateValue = [],
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<InfiniteQueryState<Query.PageID, Query.PageValue>>
+  where State == InfiniteQueryState<Query.PageID, Query.PageValue> {
+    .detached(
+      query: query,
+      initialState: InfiniteQueryState(
+        initialValue: initialValue,
+        initialPageId: query.initialPageId
+      ),
+      initialContext: initialContext
+    )
+  }
+
+  /// Creates a store that no client knows, for a mutation.
+  ///
+  /// - Parameters:
+  ///   - mutation: The request.
+  ///   - initialValue: The value before the first attempt.
+  ///   - initialContext: The context that the request sets up.
+  @inlinable
+  public static func detached<Mutation: MutationRequest>(
+    mutation: Mutation,
+    initialValue: Mutation.ReturnValue? = nil,
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<MutationState<Mutation.Arguments, Mutation.ReturnValue>>
+  where State == MutationState<Mutation.Arguments, Mutation.ReturnValue> {
+    .detached(
+      query: mutation,
+      initialState: MutationState(initialValue: initialValue),
+      initialContext: initialContext
+    )
+  }
+
+  /// Creates a store that no client knows, for a mutation.
+  ///
+  /// - Parameters:
+  ///   - mutation: The request.
+  ///   - initialState: The state to start with.
+  ///   - initialContext: The context that the request sets up.
+  @inlinable
+  public static func detached<Mutation: MutationRequest>(
+    mutation: Mutation,
+    initialState: Mutation.State,
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<MutationState<Mutation.Arguments, Mutation.ReturnValue>>
+  where State == MutationState<Mutation.Arguments, Mutation.ReturnValue> {
+    .detached(query: mutation, initialState: initialState, initialContext: initialContext)
+  }
+}

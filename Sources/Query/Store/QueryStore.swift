@@ -1,0 +1,245 @@
+/// The runtime of one request: it fetches, holds the state, and tells subscribers of changes.
+///
+/// A ``QueryClient`` makes and keeps stores; ``detached(query:initialValue:initialContext:)`` makes
+/// one that no client knows, and that has no defaults.
+/// ```swift
+/// let store = client.store(for: PlayerQuery(id: 200))
+/// let subscription = store.subscribe(
+///   with: QueryEventHandler(onStateChanged: { state, _ in print(state.status) })
+/// )
+/// let player = try await store.fetch()
+/// ```
+/// All properties of the state are properties of the store: `store.isLoading`, `store.error`.
+///
+/// A store is released when nobody holds it, and is kept by its client, by its running tasks, by
+/// un-run tasks that somebody holds, and by iterators of ``states``. Subscriptions do not keep it.
+///
+/// What is guarded, and by what: everything below `lock` is read and written under that lock, which
+/// the same thread may take again (``withExclusiveAccess(_:)``, and a state that cancels its tasks,
+/// need that). What a change leads to is put aside under the lock and carried out after the
+/// outermost holder let go: no handler, controller, condition, cancellation or observer of a user
+/// runs under it.
+// @unchecked: see above; `lock` guards all variables.
+@dynamicMemberLookup
+public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchecked Sendable {
+  @usableFromInline
+  typealias Fetch =
+    @Sendable (QueryContext, QueryContinuation<State.QueryValue>) async throws -> State.QueryValue
+
+  /// The path of the request.
+  public let path: QueryPath
+
+  @usableFromInline let request: Fetch
+  @usableFromInline let lock = RecursiveLock()
+
+  @usableFromInline var _state: State
+  @exclusivity(unchecked) @usableFromInline var _context: QueryContext
+  /// Raised by each reset, so that results of earlier fetches are known as such.
+  @exclusivity(unchecked) @usableFromInline var generation = 0
+  @exclusivity(unchecked) @usableFromInline var mailboxes = [EventMailbox<State>]()
+  @exclusivity(unchecked) @usableFromInline var subscribers = 0
+  @exclusivity(unchecked) @usableFromInline var automaticFetch: QueryTask<State.QueryValue>?
+  @exclusivity(unchecked) @usableFromInline var controllerSubscription = QuerySubscription.empty
+  /// How often the thread that holds the lock has taken it.
+  @exclusivity(unchecked) @usableFromInline var lockDepth = 0
+  @exclusivity(unchecked) @usableFromInline var aftermath = StoreAftermath()
+  @exclusivity(unchecked) @usableFromInline var observation: ObservationAnchor?
+  @exclusivity(unchecked) @usableFromInline var reference: StoreReference?
+  @exclusivity(unchecked) @usableFromInline var taskNames: TaskNames?
+  /// The type of the request that a client made this store for.
+  @exclusivity(unchecked) @usableFromInline var requestType: Any.Type?
+
+  @inlinable
+  init(path: QueryPath, state: State, context: QueryContext, request: @escaping Fetch) {
+    self.path = path
+    self._state = state
+    self._context = context
+    self.request = request
+  }
+
+  deinit {
+    self.controllerSubscription.cancel()
+    self.lock.destroy()
+  }
+}
+
+// MARK: - Locking
+
+/// What changes under a store's lock lead to once the lock is free.
+@usableFromInline
+struct StoreAftermath {
+  @usableFromInline var hasEvents = false
+  @usableFromInline var hasChanged = false
+  @usableFromInline var actions = [@Sendable () -> Void]()
+
+  @inlinable
+  init() {}
+
+  @inlinable
+  var isEmpty: Bool { !self.hasEvents && !self.hasChanged && self.actions.isEmpty }
+}
+
+extension QueryStore {
+  @inlinable
+  func withLock<T>(_ body: () throws -> T) rethrows -> T {
+    self.enter()
+    defer { self.leave() }
+    return try body()
+  }
+
+  @inlinable
+  func enter() {
+    self.lock.lock()
+    self.lockDepth += 1
+  }
+
+  @inlinable
+  func leave() {
+    self.lockDepth -= 1
+    if self.lockDepth > 0 || self.aftermath.isEmpty {
+      self.lock.unlock()
+    } else {
+      self.leaveAndCarryOut()
+    }
+  }
+
+  @inlinable
+  func leaveAndCarryOut() {
+    let aftermath = self.aftermath
+    self.aftermath = StoreAftermath()
+    let mailboxes = aftermath.hasEvents ? self.mailboxes : []
+    let observation = aftermath.hasChanged ? self.observation : nil
+    self.lock.unlock()
+    for mailbox in mailboxes { mailbox.deliver() }
+    observation?.announceChange()
+    for action in aftermath.actions { action() }
+  }
+
+  /// Puts an event into the mailboxes of all handlers that want it. The caller holds the lock.
+  @inlinable
+  func emit(
+    _ kind: StoreEvent<State>.Kind,
+    in context: QueryContext,
+    result: Result<State.QueryValue, any Error>? = nil,
+    report: (any Sendable)? = nil
+  ) {
+    if kind == .stateChanged && self.observation != nil { self.aftermath.hasChanged = true }
+    guard !self.mailboxes.isEmpty else { return }
+    let event = StoreEvent(
+      kind,
+      state: self._state,
+      context: context,
+      result: result,
+      report: report
+    )
+    for mailbox in self.mailboxes where mailbox.handler.wants(kind) { mailbox.post(event) }
+    self.aftermath.hasEvents = true
+  }
+
+  /// Gives exclusive access to the store: no other thread changes it meanwhile.
+  ///
+  /// All members may be used inside. The events of what is changed there are delivered when the
+  /// outermost access ends.
+  ///
+  /// - Parameter fn: Runs under the store's lock, so it must not wait for another thread.
+  @inlinable
+  public func withExclusiveAccess<T>(
+    _ fn: (QueryStore<State>) throws -> sending T
+  ) rethrows -> sending T {
+    self.enter()
+    defer { self.leave() }
+    return try fn(self)
+  }
+}
+
+// MARK: - State
+
+extension QueryStore {
+  /// The state at this moment. Observation tracks it.
+  @inlinable
+  public var state: State {
+    self.trackAccess()
+    return self.withLock { self._state }
+  }
+
+  /// A property of the state at this moment. Observation tracks it.
+  @inlinable
+  public subscript<T: Sendable>(dynamicMember keyPath: KeyPath<State, T>) -> T {
+    self.trackAccess()
+    return self.withLock { self._state[keyPath: keyPath] }
+  }
+
+  /// The value of the state. Setting it is a successful update by hand.
+  @inlinable
+  public var currentValue: State.StateValue {
+    get {
+      self.trackAccess()
+      return self.withLock { self._state.currentValue }
+    }
+    set { self.setResult(to: .success(newValue)) }
+  }
+
+  /// The context that later fetches start with. Reading and writing are each atomic.
+  @inlinable
+  public var context: QueryContext {
+    get { self.withLock { self._context } }
+    set {
+      // The old one is released after the lock.
+      let old = self.withLock {
+        let old = self._context
+        self._context = newValue
+        return old
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
+  /// Sets a value or an error by hand.
+  ///
+  /// - Parameters:
+  ///   - result: The value or the error.
+  ///   - context: Supplies the clock and is the context of the event; the store's where it is nil.
+  @inlinable
+  public func setResult(
+    to result: Result<State.StateValue, any Error>,
+    using context: QueryContext? = nil
+  ) {
+    self.withLock {
+      let context = context ?? self._context
+      self._state.update(with: result, using: context)
+      self.emit(.stateChanged, in: context)
+    }
+  }
+
+  /// Goes back to a fresh state: tasks are cancelled, and nothing that they still produce arrives.
+  ///
+  /// Context, subscriptions, controllers and the initial value stay. Nothing is fetched.
+  ///
+  /// - Parameter context: The context of the event; the store's where it is nil.
+  public func reset(using context: QueryContext? = nil) {
+    self.withLock {
+      let context = context ?? self._context
+      self.generation += 1
+      self._state.reset(using: context)
+      self.emit(.stateChanged, in: context)
+    }
+  }
+}
+
+// MARK: - Conditions
+
+extension QueryStore {
+  /// Whether an automatic fetch would be due, by the staleness modifiers of the request.
+  ///
+  /// A store whose request has none of them is always stale.
+  public var isStale: Bool {
+    let (state, context) = self.withLock { (self._state, self._context) }
+    return context.staleWhenRevalidateCondition.evaluate(state: state, in: context)
+  }
+
+  /// Whether the store fetches by itself, when it is first subscribed to for example.
+  public var isAutomaticFetchingEnabled: Bool {
+    let context = self.context
+    return context.enableAutomaticFetchingCondition.isSatisfied(in: context)
+  }
+}

@@ -1,0 +1,175 @@
+public import Synchronization
+
+/// One fetch of a store: it runs the request, and feeds what that produces into the state.
+// @unchecked: the variables below `link` are guarded by the store's lock.
+@usableFromInline
+final class StoreFetch<State: QueryStateProtocol>: TaskRunOwner, @unchecked Sendable {
+  @usableFromInline typealias Value = State.QueryValue
+
+  // Let go when the fetch ends, so that a context or a continuation that somebody keeps does not
+  // keep the store.
+  @usableFromInline let link: Mutex<QueryStore<State>?>
+
+  /// The task, as the state scheduled it.
+  @exclusivity(unchecked) @usableFromInline var task: QueryTask<Value>?
+  @exclusivity(unchecked) @usableFromInline var generation = 0
+  @exclusivity(unchecked) @usableFromInline var hasStarted = false
+  @exclusivity(unchecked) @usableFromInline var isFinished = false
+
+  @inlinable
+  init(store: QueryStore<State>) { self.link = Mutex(store) }
+
+  @inlinable
+  var store: QueryStore<State>? { self.link.withLock { $0 } }
+}
+
+// MARK: - Running
+
+extension StoreFetch {
+  @inlinable
+  func run(in context: QueryContext) async throws -> Value {
+    guard let store = self.store else { throw CancellationError() }
+    self.start(store, in: context)
+    let continuation = QueryContinuation<Value> { result, yieldContext in
+      self.yield(result, in: yieldContext, workContext: context)
+    }
+    do {
+      let value = try await store.request(context, continuation)
+      self.finish(store, with: .success(value), in: context)
+      return value
+    } catch {
+      self.finish(store, with: .failure(error), in: context)
+      throw error
+    }
+  }
+
+  @inlinable
+  func start(_ store: QueryStore<State>, in context: QueryContext) {
+    store.withLock {
+      guard self.generation == store.generation else { return }
+      self.hasStarted = true
+      store.emit(.fetchingStarted, in: context)
+    }
+  }
+
+  @inlinable
+  func finish(
+    _ store: QueryStore<State>,
+    with result: Result<Value, any Error>,
+    in context: QueryContext
+  ) {
+    store.withLock {
+      self.isFinished = true
+      if self.generation == store.generation, let task = self.task {
+        store._state.update(with: result, for: task)
+        store._state.finishFetchTask(task)
+        if !store.mailboxes.isEmpty {
+          store.emit(.resultReceived, in: context.with(.returnedFinalResult), result: result)
+        }
+        store.emit(.stateChanged, in: context)
+      }
+      if self.hasStarted { store.emit(.fetchingEnded, in: context) }
+    }
+    self.letGo()
+  }
+
+  @usableFromInline
+  func yield(
+    _ result: Result<Value, any Error>,
+    in yieldContext: QueryContext?,
+    workContext: QueryContext
+  ) {
+    let isTaken =
+      self.store.map { store in
+        store.withLock {
+          guard !self.isFinished else { return false }
+          guard self.generation == store.generation, let task = self.task else { return true }
+          let context = self.eventContext(yieldContext, workContext).with(.yieldedResult)
+          store._state.update(with: result, for: task)
+          store.emit(.resultReceived, in: context, result: result)
+          store.emit(.stateChanged, in: context)
+          return true
+        }
+      } ?? false
+    if !isTaken { QueryWarning.queryYieldedAfterReturning(result).report() }
+  }
+
+  /// The context that a yield was given, as one of this fetch.
+  private func eventContext(
+    _ yieldContext: QueryContext?,
+    _ workContext: QueryContext
+  ) -> QueryContext {
+    guard var context = yieldContext else { return workContext }
+    context.takeTask(of: workContext)
+    return context
+  }
+
+  @inlinable
+  func letGo() {
+    let store = self.link.withLock { link in
+      defer { link = nil }
+      return link
+    }
+    withExtendedLifetime(store) {}
+  }
+}
+
+// MARK: - TaskRunOwner
+
+extension StoreFetch {
+  @usableFromInline
+  func defersCancellation(of run: TaskRun) -> Bool {
+    self.store?.isDeferred { run.cancel() } ?? false
+  }
+
+  @usableFromInline
+  func didEndUnrun(isDropped: Bool) {
+    guard let store = self.store else { return }
+    // A copy of the task that goes away inside the store's lock, in a state's method for example,
+    // must not change the state there and then.
+    if store.isDeferred({ self.didEndUnrun(isDropped: isDropped) }) { return }
+    store.withLock {
+      self.isFinished = true
+      guard self.generation == store.generation, let task = self.task else { return }
+      if !isDropped { store._state.update(with: .failure(CancellationError()), for: task) }
+      store._state.finishFetchTask(task)
+      store.emit(.stateChanged, in: task.context)
+    }
+    self.letGo()
+  }
+
+  @usableFromInline
+  var hasHandlers: Bool {
+    self.store.map { store in store.withLock { !store.mailboxes.isEmpty } } ?? false
+  }
+
+  @usableFromInline
+  func afterLock(_ action: @escaping @Sendable () -> Void) {
+    if self.store?.isDeferred(action) != true { action() }
+  }
+
+  @usableFromInline
+  func emit(_ event: any Sendable, isEnd: Bool, in context: QueryContext) -> Bool {
+    guard let store = self.store else { return false }
+    return store.withLock {
+      guard !self.isFinished, isEnd || self.generation == store.generation else { return false }
+      store.emit(.reported, in: context, report: event)
+      return true
+    }
+  }
+}
+
+extension QueryStore {
+  /// Puts an action aside where this thread holds the lock already.
+  ///
+  /// - Returns: Whether it did.
+  @usableFromInline
+  func isDeferred(_ action: @escaping @Sendable () -> Void) -> Bool {
+    // Where another thread has the lock, this one has not.
+    guard self.lock.tryLock() else { return false }
+    defer { self.lock.unlock() }
+    guard self.lockDepth > 0 else { return false }
+    self.aftermath.actions.append(action)
+    return true
+  }
+}

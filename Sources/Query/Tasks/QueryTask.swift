@@ -1,0 +1,255 @@
+import Synchronization
+
+/// A fetch that is scheduled, and runs when somebody asks for its value.
+///
+/// ```swift
+/// let task = store.fetchTask()
+/// let value = try await task.runIfNeeded()
+/// ```
+/// All copies of a task, and what ``map(_:)`` makes of it, are one run with one identity. A task
+/// of a store makes that store loading from its creation on; a task that is dropped without having
+/// run ends, and so does one that is cancelled.
+public struct QueryTask<Value: Sendable>: Sendable, Identifiable {
+  /// The identity that all copies and maps share.
+  public let id: QueryTaskIdentifier
+
+  /// The values that the work runs with. An edit has effect on a run that is started through this
+  /// copy, and none on one that runs already.
+  public var context: QueryContext
+
+  @usableFromInline let run: TaskRun
+  // Without one, the run is a TypedTaskRun<Value>.
+  @usableFromInline let projection: TaskProjection<Value>?
+  @usableFromInline let holder: TaskHolder?
+
+  /// Creates a task that belongs to no store.
+  ///
+  /// - Parameters:
+  ///   - context: The values that the work runs with.
+  ///   - work: Runs at most once. It gets the identity of the task, and the context with that
+  ///     identity in it.
+  @inlinable
+  public init(
+    context: QueryContext,
+    work: @escaping @Sendable (QueryTaskIdentifier, QueryContext) async throws -> Value
+  ) {
+    self.init(context: context, run: TypedTaskRun(work: work), holder: nil)
+  }
+
+  @inlinable
+  init(context: QueryContext, run: TypedTaskRun<Value>, holder: TaskHolder?) {
+    self.init(context: context, run: run, projection: nil, holder: holder)
+  }
+
+  @inlinable
+  init(
+    context: QueryContext,
+    run: TaskRun,
+    projection: TaskProjection<Value>?,
+    holder: TaskHolder?
+  ) {
+    self.id = run.id
+    self.context = context
+    self.run = run
+    self.projection = projection
+    self.holder = holder
+  }
+
+  @inlinable
+  var typedRun: TypedTaskRun<Value> { unsafeDowncast(self.run, to: TypedTaskRun<Value>.self) }
+
+  /// This task as one whose caller answers for it: where all copies of the result are gone before
+  /// it ran, it ends.
+  @inlinable
+  func held() -> QueryTask {
+    QueryTask(
+      context: self.context,
+      run: self.run,
+      projection: self.projection,
+      holder: TaskHolder(run: self.run)
+    )
+  }
+
+  /// What identifies the task to people.
+  public var info: QueryTaskInfo {
+    QueryTaskInfo(id: self.id, configuration: self.configuration)
+  }
+
+  /// The name, priority and executor of the task, stored in ``context``.
+  public var configuration: QueryTaskConfiguration {
+    get { QueryTaskConfiguration(context: self.context) }
+    set { self.context = newValue.context(over: self.context) }
+  }
+}
+
+// MARK: - Hashable
+
+extension QueryTask: Hashable {
+  public static func == (lhs: QueryTask, rhs: QueryTask) -> Bool { lhs.id == rhs.id }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(self.id) }
+}
+
+// MARK: - Running
+
+extension QueryTask {
+  /// Runs the task where it has not run yet, and returns its value.
+  ///
+  /// The first call starts the work, after the tasks that it is scheduled after; their errors are
+  /// ignored. All other calls wait for that run, or return what it ended with. Cancelling a Swift
+  /// task that waits here cancels the run for all who wait.
+  ///
+  /// - Throws: What the work throws; `CancellationError` where the task was cancelled.
+  @inlinable
+  @discardableResult
+  public func runIfNeeded() async throws -> Value {
+    if let projection = self.projection {
+      return try await projection.value(self.context, #isolation)
+    }
+    return try await self.typedRun.value(in: self.context, isolation: #isolation)
+  }
+
+  /// Cancels the task: one that runs is asked to end, one that has not run never will.
+  @inlinable
+  public func cancel() { self.run.cancel() }
+
+  /// Whether the task ended with a `CancellationError`.
+  public var isCancelled: Bool {
+    if case .failure(let error)? = self.finishedResult { error is CancellationError } else { false }
+  }
+
+  /// Whether the task has a result. True as soon as it was cancelled.
+  public var isFinished: Bool { self.finishedResult != nil }
+
+  /// Whether the work is under way, and was not cancelled.
+  public var isRunning: Bool { self.progress.isRunning }
+
+  /// Whether the task was ever started.
+  public var hasStarted: Bool { self.progress.hasStarted }
+
+  /// What the task ended with.
+  public var finishedResult: Result<Value, any Error>? {
+    if let projection = self.projection { return projection.result() }
+    return self.typedRun.state.withLock { $0.result }
+  }
+
+  private var progress: (isRunning: Bool, hasStarted: Bool) { self.run.progress }
+}
+
+// MARK: - Mapping
+
+extension QueryTask {
+  /// This task with its value transformed: the same run, under the same identity.
+  ///
+  /// - Parameter transform: Makes the new value, each time it is asked for. Where it throws, that
+  ///   is the error of the mapped task.
+  @inlinable
+  public func map<T: Sendable>(
+    _ transform: @escaping @Sendable (Value) throws -> T
+  ) -> QueryTask<T> {
+    // A copy without the holder: the mapped task holds that itself.
+    let base = QueryTask(
+      context: self.context,
+      run: self.run,
+      projection: self.projection,
+      holder: nil
+    )
+    return QueryTask<T>(
+      context: self.context,
+      run: self.run,
+      projection: TaskProjection(
+        value: { context, isolation in
+          try transform(try await base.value(in: context, isolation: isolation))
+        },
+        result: {
+          base.finishedResult.map { result in Result { try transform(try result.get()) } }
+        },
+        start: { base.start(in: $0) }
+      ),
+      holder: self.holder
+    )
+  }
+
+  @inlinable
+  func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
+    if let projection = self.projection { return try await projection.value(context, isolation) }
+    return try await self.typedRun.value(in: context, isolation: isolation)
+  }
+
+  /// Starts the task where that is still to be done, without waiting for it.
+  @usableFromInline
+  func start(in context: QueryContext) {
+    if let projection = self.projection {
+      projection.start(context)
+    } else {
+      self.typedRun.startIfNeeded(in: context)
+    }
+  }
+}
+
+/// How a mapped task gets at the value of its run.
+@usableFromInline
+final class TaskProjection<Value: Sendable>: Sendable {
+  @usableFromInline
+  typealias ValueClosure =
+    @Sendable (QueryContext, isolated (any Actor)?) async throws -> Value
+
+  @usableFromInline let value: ValueClosure
+  @usableFromInline let result: @Sendable () -> Result<Value, any Error>?
+  @usableFromInline let start: @Sendable (QueryContext) -> Void
+
+  @usableFromInline
+  init(
+    value: @escaping ValueClosure,
+    result: @escaping @Sendable () -> Result<Value, any Error>?,
+    start: @escaping @Sendable (QueryContext) -> Void
+  ) {
+    self.value = value
+    self.result = result
+    self.start = start
+  }
+}
+
+// MARK: - Scheduling
+
+extension QueryTask {
+  /// Makes this task wait for another one to end, whatever with, before it runs.
+  ///
+  /// An edge that would make a task wait for itself is not added, and
+  /// ``QueryWarning/queryTaskCircularScheduling(info:)`` is reported.
+  ///
+  /// - Parameter task: The task to wait for. It is started where nobody else starts it.
+  public func schedule<V>(after task: QueryTask<V>) {
+    self.run.schedule(after: Dependency(task: task), info: self.info)
+  }
+
+  /// Makes this task wait for others to end, whatever with, before it runs.
+  ///
+  /// - Parameter tasks: The tasks to wait for, at the same time.
+  /// - Complexity: O(*n*²) in the number of tasks that this one waits for.
+  public func schedule<V>(after tasks: some Sequence<QueryTask<V>>) {
+    for task in tasks { self.schedule(after: task) }
+  }
+}
+
+private struct Dependency<Value: Sendable>: TaskDependency {
+  let task: QueryTask<Value>
+
+  init(task: QueryTask<Value>) {
+    // Without the holder: the run counts its dependants itself.
+    self.task = QueryTask(
+      context: task.context,
+      run: task.run,
+      projection: task.projection,
+      holder: nil
+    )
+  }
+
+  var dependencyRun: TaskRun { self.task.run }
+
+  var info: QueryTaskInfo { self.task.info }
+
+  func startIfNeeded() { self.task.start(in: self.task.context) }
+
+  func waitUntilFinished() async { await self.task.run.waitUntilFinished() }
+}

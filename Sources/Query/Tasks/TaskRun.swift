@@ -1,0 +1,123 @@
+import Synchronization
+
+/// The one run that all copies and maps of a ``QueryTask`` share, without the type of its value.
+///
+/// What holds an un-run task is counted: the value that was returned to a caller (through a
+/// ``TaskHolder``, since a struct cannot count its copies), and each task that is scheduled after
+/// it. The copies that a state keeps do not count, so that a task that nobody will run ends.
+// @unchecked: this class has only constants, and its subclass keeps its state in a mutex.
+@usableFromInline
+class TaskRun: @unchecked Sendable {
+  @usableFromInline final let id: QueryTaskIdentifier
+
+  @usableFromInline
+  init() { self.id = .next() }
+
+  // The subclass implements all of these.
+  @usableFromInline func cancel() {}
+  @usableFromInline func releaseHolder() {}
+  var owner: (any TaskRunOwner)? { nil }
+  func waitUntilFinished() async {}
+  var progress: (isRunning: Bool, hasStarted: Bool) { (false, false) }
+  func addDependant() {}
+  func removeDependant() {}
+  var dependencies: [any TaskDependency] { [] }
+  func addDependency(_ dependency: any TaskDependency, unlessDependedOn: Bool) -> Bool { true }
+}
+
+/// What a task waits for before it runs.
+@usableFromInline
+protocol TaskDependency: Sendable {
+  var dependencyRun: TaskRun { get }
+  var info: QueryTaskInfo { get }
+  /// Starts the run where that is still to be done.
+  func startIfNeeded()
+  /// Returns when the run has ended, or at once where the waiting task is cancelled.
+  func waitUntilFinished() async
+}
+
+/// What a run belongs to: one fetch of a store.
+@usableFromInline
+protocol TaskRunOwner: AnyObject, Sendable {
+  /// Whether the cancellation has to wait, because this thread is inside the store's lock.
+  func defersCancellation(of run: TaskRun) -> Bool
+  /// The run ended without having run.
+  ///
+  /// - Parameter isDropped: Whether nobody held it any more, rather than that it was cancelled.
+  func didEndUnrun(isDropped: Bool)
+  /// Carries an action out when this thread is outside the store's lock: now, or later.
+  func afterLock(_ action: @escaping @Sendable () -> Void)
+  /// Whether any handler wants events that requests report themselves.
+  var hasHandlers: Bool { get }
+  /// Hands such an event, of a page for example, to the store's handlers.
+  ///
+  /// - Parameters:
+  ///   - event: The event, known to the handlers' types alone.
+  ///   - isEnd: Whether it ends something that began, and so comes even after a reset.
+  ///   - context: The context of the event.
+  /// - Returns: Whether the event was taken, rather than dropped after a reset.
+  @discardableResult
+  func emit(_ event: any Sendable, isEnd: Bool, in context: QueryContext) -> Bool
+}
+
+/// Ends an un-run task when the last copy of the value that its caller got is gone.
+@usableFromInline
+final class TaskHolder: Sendable {
+  private let run: TaskRun
+
+  @usableFromInline
+  init(run: TaskRun) { self.run = run }
+
+  deinit { self.run.releaseHolder() }
+}
+
+// MARK: - Scheduling
+
+/// Serialises the additions that could close a circle.
+private let graphLock = Mutex(())
+
+extension TaskRun {
+  /// Makes this run wait for another one, or reports the circle that this would close.
+  ///
+  /// A circle needs a task that others wait for already, so any other one is added without a
+  /// search. Counting the dependant before looking at one's own makes this safe for two threads
+  /// that each add one half of a circle: at least one of them searches.
+  func schedule(after dependency: any TaskDependency, info: QueryTaskInfo) {
+    let other = dependency.dependencyRun
+    other.addDependant()
+    if other !== self, self.addDependency(dependency, unlessDependedOn: true) { return }
+    let circle: [QueryTaskInfo]? = graphLock.withLock { _ in
+      if let path = Self.path(from: dependency, to: self) { return [info] + path }
+      _ = self.addDependency(dependency, unlessDependedOn: false)
+      return nil
+    }
+    guard let circle else { return }
+    other.removeDependant()
+    self.report(.queryTaskCircularScheduling(info: circle))
+  }
+
+  /// Reports a warning, after the store's lock where a state's method asks for it.
+  @usableFromInline
+  func report(_ warning: QueryWarning) {
+    if let owner = self.owner {
+      owner.afterLock { warning.report() }
+    } else {
+      warning.report()
+    }
+  }
+
+  private static func path(
+    from dependency: any TaskDependency,
+    to target: TaskRun
+  ) -> [QueryTaskInfo]? {
+    var visited = Set<QueryTaskIdentifier>()
+    var stack: [(dependency: any TaskDependency, path: [QueryTaskInfo])] = [(dependency, [])]
+    while let (current, path) = stack.popLast() {
+      let extended = path + [current.info]
+      if current.dependencyRun === target { return extended }
+      guard visited.insert(current.dependencyRun.id).inserted else { continue }
+      for next in current.dependencyRun.dependencies { stack.append((next, extended)) }
+    }
+    return nil
+  }
+}

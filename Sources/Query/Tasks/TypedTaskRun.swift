@@ -1,0 +1,322 @@
+public import Synchronization
+
+/// The run of a ``QueryTask``, with the type of the value that its work returns.
+// @unchecked: the class above declares it so; what changes here is in the mutex.
+@usableFromInline
+final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
+  @usableFromInline
+  typealias Work = @Sendable (QueryTaskIdentifier, QueryContext) async throws -> Value
+  @usableFromInline
+  typealias Outcome = Result<Value, any Error>
+
+  @usableFromInline
+  enum Phase: Sendable {
+    case unstarted
+    case running
+    case finished
+  }
+
+  /// Guarded by the mutex.
+  ///
+  /// - unstarted: `work` is there.
+  /// - running: `handle` is there as soon as the Swift task was made. A cancelled run has its
+  ///   result already, while the work goes on until it notices.
+  /// - finished: the result is there, and all else was let go.
+  @usableFromInline
+  struct State: Sendable {
+    @usableFromInline var phase = Phase.unstarted
+    @usableFromInline var hasStarted = false
+    @usableFromInline var work: Work?
+    @usableFromInline var owner: (any TaskRunOwner)?
+    @usableFromInline var handle: Task<Value, any Error>?
+    @usableFromInline var result: Outcome?
+    @usableFromInline var dependencies = [any TaskDependency]()
+    @usableFromInline var isHeld = true
+    @usableFromInline var dependantCount = 0
+    @usableFromInline var waiters = [Int: CheckedContinuation<Outcome?, Never>]()
+    @usableFromInline var lastWaiter = 0
+
+    @inlinable
+    init(work: Work?) { self.work = work }
+  }
+
+  @usableFromInline let state: Mutex<State>
+
+  @inlinable
+  init(work: @escaping Work) {
+    self.state = Mutex(State(work: work))
+    super.init()
+  }
+
+  @usableFromInline
+  override func cancel() { self.endCancelled() }
+
+  @usableFromInline
+  override func releaseHolder() { self.endIfDropped { $0.isHeld = false } }
+
+  override func addDependant() { self.state.withLock { $0.dependantCount += 1 } }
+
+  override func removeDependant() { self.endIfDropped { $0.dependantCount -= 1 } }
+
+  override func addDependency(
+    _ dependency: any TaskDependency,
+    unlessDependedOn: Bool
+  ) -> Bool {
+    self.add(dependency, unlessDependedOn: unlessDependedOn)
+  }
+
+  override func waitUntilFinished() async {
+    _ = await self.outcome(leavesWhenCancelled: true)
+  }
+
+  override var dependencies: [any TaskDependency] { self.state.withLock { $0.dependencies } }
+
+  override var owner: (any TaskRunOwner)? { self.state.withLock { $0.owner } }
+
+  override var progress: (isRunning: Bool, hasStarted: Bool) {
+    self.state.withLock { ($0.phase == .running && $0.result == nil, $0.hasStarted) }
+  }
+}
+
+// MARK: - Running
+
+extension TypedTaskRun {
+  @usableFromInline
+  enum Entry {
+    case start
+    case wait
+    case done(Outcome)
+  }
+
+  /// Starts the run, or waits for it, or returns what it ended with.
+  @inlinable
+  func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
+    switch self.enter() {
+    case .start:
+      let handle = self.launch(in: context, isolation: isolation)
+      return try await withTaskCancellationHandler {
+        try await handle.value
+      } onCancel: {
+        self.cancel()
+      }
+    case .wait:
+      let outcome = await self.outcome(leavesWhenCancelled: false)
+      return try (outcome ?? .failure(CancellationError())).get()
+    case .done(let outcome):
+      return try outcome.get()
+    }
+  }
+
+  @inlinable
+  func startIfNeeded(in context: QueryContext) {
+    if case .start = self.enter() { _ = self.launch(in: context, isolation: nil) }
+  }
+
+  @inlinable
+  func enter() -> Entry {
+    self.state.withLock { state in
+      if let result = state.result { return .done(result) }
+      guard state.phase == .unstarted else { return .wait }
+      state.phase = .running
+      state.hasStarted = true
+      return .start
+    }
+  }
+
+  @inlinable
+  func launch(in context: QueryContext, isolation: (any Actor)?) -> Task<Value, any Error> {
+    // A task cannot be made cancelled, so it cancels itself before it does anything.
+    let isCancelled = Task.isCancelled
+    let handle = Self.task(in: context) {
+      try await self.execute(in: context, isCancelled: isCancelled, isolation: isolation)
+    }
+    // Not made under the lock: a preferred executor is the user's code.
+    let isAlreadyCancelled = self.state.withLock { state in
+      guard state.phase == .running else { return false }
+      state.handle = handle
+      return state.result != nil
+    }
+    if isAlreadyCancelled { handle.cancel() }
+    return handle
+  }
+
+  @inlinable
+  static func task(
+    in context: QueryContext,
+    operation: sending @escaping @isolated(any) () async throws -> Value
+  ) -> Task<Value, any Error> {
+    let name = context[QueryContext.TaskNameKey.self]
+    let priority = context[QueryContext.TaskPriorityKey.self]
+    if let executor = context[QueryContext.TaskExecutorPreferenceKey.self] {
+      return Task(
+        name: name,
+        executorPreference: executor,
+        priority: priority,
+        operation: operation
+      )
+    }
+    return Task(name: name, priority: priority, operation: operation)
+  }
+
+  @inlinable
+  func execute(
+    in context: QueryContext,
+    isCancelled: Bool,
+    isolation: isolated (any Actor)?
+  ) async throws -> Value {
+    if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+    let (work, owner, dependencies) = self.state.withLock { state in
+      (state.work, state.owner, state.dependencies)
+    }
+    if !dependencies.isEmpty {
+      await Self.wait(for: dependencies)
+      if Task.isCancelled { return try self.endWhileWaiting() }
+    }
+    guard let work else { throw CancellationError() }
+    var context = context
+    context[QueryContext.RunningTaskKey.self] = RunningTask(id: self.id, owner: owner)
+    var outcome: Outcome
+    do {
+      outcome = .success(try await work(self.id, context))
+      if Task.isCancelled { outcome = .failure(CancellationError()) }
+    } catch {
+      outcome = .failure(error)
+    }
+    self.finish(with: outcome)
+    return try outcome.get()
+  }
+
+  @usableFromInline
+  static func wait(for dependencies: [any TaskDependency]) async {
+    // All run from here on, so waiting for one after another waits for all at once.
+    for dependency in dependencies { dependency.startIfNeeded() }
+    for dependency in dependencies { await dependency.waitUntilFinished() }
+  }
+
+  @usableFromInline
+  func endWhileWaiting() throws -> Value {
+    let owner = self.state.withLock { $0.owner }
+    owner?.didEndUnrun(isDropped: false)
+    self.finish(with: .failure(CancellationError()))
+    throw CancellationError()
+  }
+}
+
+// MARK: - Ending
+
+extension TypedTaskRun {
+  @inlinable
+  func finish(with outcome: Outcome) {
+    // What was let go is released after the lock, since a user's deinitialiser may run then.
+    let ended = self.state.withLock { state in
+      state.take(result: state.result ?? outcome)
+    }
+    ended.release(with: outcome)
+  }
+
+  @usableFromInline
+  func endCancelled() {
+    let (isEnded, owner) = self.state.withLock { ($0.result != nil, $0.owner) }
+    if isEnded || owner?.defersCancellation(of: self) == true { return }
+    let (ended, handle) = self.state.withLock { state -> (State?, Task<Value, any Error>?) in
+      guard state.result == nil else { return (nil, nil) }
+      if state.phase == .unstarted {
+        return (state.take(result: .failure(CancellationError())), nil)
+      }
+      state.result = .failure(CancellationError())
+      return (nil, state.handle)
+    }
+    handle?.cancel()
+    guard let ended else { return }
+    ended.owner?.didEndUnrun(isDropped: false)
+    ended.release(with: .failure(CancellationError()))
+  }
+
+  private func endIfDropped(after change: @Sendable (inout State) -> Void) {
+    let ended = self.state.withLock { state -> State? in
+      change(&state)
+      guard state.phase == .unstarted, !state.isHeld, state.dependantCount == 0 else { return nil }
+      return state.take(result: .failure(CancellationError()))
+    }
+    guard let ended else { return }
+    ended.owner?.didEndUnrun(isDropped: true)
+    ended.release(with: .failure(CancellationError()))
+  }
+}
+
+extension TypedTaskRun.State {
+  /// Leaves a finished state behind and returns what it held.
+  @inlinable
+  mutating func take(result: Result<Value, any Error>) -> Self {
+    let ended = self
+    self = Self(work: nil)
+    self.phase = .finished
+    self.hasStarted = ended.hasStarted
+    self.result = result
+    return ended
+  }
+
+  /// Resumes who waits, and lets go of the tasks that were waited for.
+  @inlinable
+  func release(with outcome: Result<Value, any Error>) {
+    if !self.dependencies.isEmpty { self.releaseDependencies() }
+    for waiter in self.waiters.values { waiter.resume(returning: outcome) }
+  }
+
+  @usableFromInline
+  func releaseDependencies() {
+    for dependency in self.dependencies { dependency.dependencyRun.removeDependant() }
+  }
+}
+
+// MARK: - Waiting
+
+extension TypedTaskRun {
+  /// What the run ends with.
+  ///
+  /// - Parameter leavesWhenCancelled: Whether cancelling the task that waits ends the wait, with
+  ///   `nil`. Otherwise it cancels the run.
+  @usableFromInline
+  func outcome(leavesWhenCancelled: Bool) async -> Outcome? {
+    let waiter = self.state.withLock { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let known = self.state.withLock { state -> Outcome?? in
+          if state.phase == .finished { return .some(state.result) }
+          if leavesWhenCancelled && Task.isCancelled { return .some(nil) }
+          state.waiters[waiter] = continuation
+          return nil
+        }
+        if let known { continuation.resume(returning: known) }
+      }
+    } onCancel: {
+      if leavesWhenCancelled {
+        self.state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(returning: nil)
+      } else {
+        self.cancel()
+      }
+    }
+  }
+}
+
+// MARK: - Dependencies
+
+extension TypedTaskRun {
+  private func add(_ dependency: any TaskDependency, unlessDependedOn: Bool) -> Bool {
+    let (isAdded, replaced) = self.state.withLock { state -> (Bool, (any TaskDependency)?) in
+      if unlessDependedOn && state.dependantCount > 0 { return (false, nil) }
+      // A started task waits for nothing more, and must not keep others from being dropped.
+      guard state.phase == .unstarted else { return (true, dependency) }
+      let identifier = dependency.dependencyRun.id
+      let index = state.dependencies.firstIndex { $0.dependencyRun.id == identifier }
+      let replaced = index.map { state.dependencies.remove(at: $0) }
+      state.dependencies.append(dependency)
+      return (true, replaced)
+    }
+    replaced?.dependencyRun.removeDependant()
+    return isAdded
+  }
+}

@@ -1,0 +1,71 @@
+extension QueryWarning {
+  /// A continuation was used after its fetch had returned.
+  ///
+  /// - Parameter result: What was yielded.
+  public static func queryYieldedAfterReturning<Value>(
+    _ result: Result<Value, any Error>
+  ) -> QueryWarning {
+    """
+    A query yielded a result after it had returned: \(result). The result is dropped. Yield before \
+    `fetch` returns; use a QueryController for values that arrive later.
+    """
+  }
+
+  /// A task was scheduled after one that waits for it.
+  ///
+  /// - Parameter info: The circle, from the task that was scheduled to the one that repeats.
+  public static func queryTaskCircularScheduling(info: [QueryTaskInfo]) -> QueryWarning {
+    """
+    A query task would wait for itself: \
+    \(info.map(\.description).joined(separator: " -> ")). The dependency that closes the circle is \
+    not added. Schedule tasks only after tasks that do not wait for them.
+    """
+  }
+
+  /// A mutation was fetched without arguments, and none were given before.
+  public static var mutationWithNoArgumentsOrHistory: QueryWarning {
+    """
+    A mutation was retried or fetched without arguments, and there is no earlier attempt to take \
+    them from. Nothing runs. Call `mutate(with:)` first.
+    """
+  }
+
+  /// Two query types have one path.
+  ///
+  /// - Parameters:
+  ///   - expectedType: The query type that the client's store at this path was made for.
+  ///   - foundType: The query type that a store was asked for.
+  public static func duplicatePath(
+    expectedType: Any.Type,
+    foundType: Any.Type
+  ) -> QueryWarning {
+    """
+    \(TypeName.of(foundType, generics: .kept)) has the path of \
+    \(TypeName.of(expectedType, generics: .kept)), for which the client has a store already. A new \
+    store is returned that the client does not keep. Give each query type a path of its own.
+    """
+  }
+
+  /// A controller used its controls after the store was released.
+  ///
+  /// - Parameter stateType: The type of the store's state.
+  public static func controllerDeallocatedStoreAccess(stateType: Any.Type) -> QueryWarning {
+    """
+    A QueryController used the controls of a QueryStore<\(TypeName.of(stateType, generics: .kept))> \
+    that is gone. Nothing happens. End the controller's work in the QuerySubscription that \
+    `control(with:)` returns.
+    """
+  }
+
+  /// A backoff function returned a delay that is negative, infinite or not a number.
+  ///
+  /// - Parameters:
+  ///   - query: The name of the query.
+  ///   - seconds: The delay, in seconds.
+  public static func invalidDelay(query: String, seconds: Double) -> QueryWarning {
+    """
+    The backoff function of \(query) returned a delay of \(seconds) seconds. It is taken as 0. \
+    Return a finite delay that is not negative.
+    """
+  }
+}

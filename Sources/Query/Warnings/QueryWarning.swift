@@ -1,0 +1,55 @@
+import Foundation
+import Synchronization
+
+/// A mistake in the use of the library that is reported and survived.
+///
+/// Warnings go to ``reporter``, which writes them to standard error. A test target sets one that
+/// records an issue:
+/// ```swift
+/// QueryWarning.reporter = { warning, fileID, filePath, line, column in
+///   Issue.record(Comment(rawValue: warning.message))
+/// }
+/// ```
+public struct QueryWarning: Sendable, Hashable, ExpressibleByStringInterpolation {
+  /// What happened, to which query, and what to do about it.
+  public let message: String
+
+  /// Creates a warning.
+  ///
+  /// - Parameter message: What happened, to which query, and what to do about it.
+  public init(message: String) { self.message = message }
+
+  public init(stringLiteral value: String) { self.init(message: value) }
+
+  /// Takes a warning and the place in the code that it comes from: file identifier, file path,
+  /// line and column.
+  public typealias Reporter =
+    @Sendable (QueryWarning, StaticString, StaticString, UInt, UInt) -> Void
+
+  /// What takes every warning of this process. No lock is held while it runs.
+  public static var reporter: Reporter {
+    get { Self.currentReporter.withLock { $0 } }
+    set { Self.currentReporter.withLock { $0 = newValue } }
+  }
+
+  private static let currentReporter = Mutex<Reporter> { warning, fileID, _, line, _ in
+    let text = "Query warning at \(fileID):\(line): \(warning.message)\n"
+    FileHandle.standardError.write(Data(text.utf8))
+  }
+
+  /// Hands the warning to ``reporter``.
+  ///
+  /// - Parameters:
+  ///   - fileID: The file that the warning comes from.
+  ///   - filePath: The path of that file.
+  ///   - line: The line in it.
+  ///   - column: The column in it.
+  public func report(
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    Self.reporter(self, fileID, filePath, line, column)
+  }
+}

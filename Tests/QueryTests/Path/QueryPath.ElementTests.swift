@@ -1,0 +1,42 @@
+import Query
+import Testing
+
+@Suite struct QueryPathElementTests {
+  @Test func equalityAndHashAreThoseOfAnyHashable() {
+    let values: [any Hashable & Sendable] = [
+      1, 1.0, UInt8(1), true, "a", Substring("a"), "b", [1], [1.0], Int?.some(1), Int?.none, 2,
+    ]
+    for lhs in values {
+      for rhs in values {
+        let areEqual = AnyHashable(lhs) == AnyHashable(rhs)
+        #expect((QueryPath.Element(lhs) == QueryPath.Element(rhs)) == areEqual)
+        if areEqual {
+          #expect(QueryPath.Element(lhs).hashValue == QueryPath.Element(rhs).hashValue)
+        }
+      }
+    }
+    #expect(QueryPath.Element(1) == QueryPath.Element(1.0))
+    #expect(QueryPath.Element(1) != QueryPath.Element(true))
+  }
+
+  @Test func baseIsTheValue() {
+    #expect(QueryPath.Element("a").base as? String == "a")
+    #expect(type(of: QueryPath.Element(1.0).base) == Double.self)
+    #expect(type(of: QueryPath.Element([1, 2]).base) == [Int].self)
+    #expect(QueryPath.Element(Int?.none).base as? Int? == .some(nil))
+  }
+
+  @Test func baseOfAnOptionalWithAValueIsTheValue() {
+    let optional: Int? = 3
+    #expect(type(of: QueryPath.Element(optional).base) == Int.self)
+  }
+
+  @Test func descriptionQuotesTextOnly() {
+    #expect(QueryPath.Element("a").description == "\"a\"")
+    #expect(QueryPath.Element(Substring("a")).description == "\"a\"")
+    #expect(QueryPath.Element(1).description == "1")
+    #expect(QueryPath.Element(1.5).description == "1.5")
+    #expect(QueryPath.Element(Character("a")).description == "a")
+    #expect(QueryPath.Element(["hello", "blob"]).description == "[\"hello\", \"blob\"]")
+  }
+}
