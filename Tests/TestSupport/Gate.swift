@@ -19,6 +19,12 @@ public final class Gate: Sendable {
     var lastWaiter = 0
     var waiters = [(id: Int, continuation: CheckedContinuation<Bool, Never>)]()
     var observers = [(count: Int, continuation: CheckedContinuation<Void, Never>)]()
+
+    mutating func takeReadyObservers() -> [CheckedContinuation<Void, Never>] {
+      let ready = self.observers.filter { $0.count <= self.arrivals }
+      self.observers.removeAll { $0.count <= self.arrivals }
+      return ready.map(\.continuation)
+    }
   }
 
   private let state = Mutex(State())
@@ -62,7 +68,7 @@ extension Gate {
     await withCheckedContinuation { continuation in
       let (known, observers) = self.state.withLock { state in
         state.arrivals += 1
-        let observers = state.takeObservers()
+        let observers = state.takeReadyObservers()
         if isCancelled() { return (Bool?.some(false), observers) }
         if state.isOpen || state.permits > 0 {
           state.permits = max(state.permits - 1, 0)
@@ -108,7 +114,7 @@ extension Gate {
 
   /// Lets the one who has waited longest through, or the next who comes where nobody waits.
   public func letOneThrough() {
-    let waiter = self.state.withLock { state in
+    let waiter = self.state.withLock { state -> CheckedContinuation<Bool, Never>? in
       guard state.waiters.isEmpty else { return state.waiters.removeFirst().continuation }
       state.permits += 1
       return nil
@@ -130,13 +136,5 @@ extension Gate {
       }
       if hasCome { continuation.resume() }
     }
-  }
-}
-
-extension Gate.State {
-  fileprivate mutating func takeObservers() -> [CheckedContinuation<Void, Never>] {
-    let ready = self.observers.filter { $0.count <= self.arrivals }
-    self.observers.removeAll { $0.count <= self.arrivals }
-    return ready.map(\.continuation)
   }
 }

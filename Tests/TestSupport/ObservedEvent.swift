@@ -1,11 +1,9 @@
-/// One event of a store, as a value that a test compares. Values and errors are spelled.
-///
-/// A result is spelled `value` where it is final, and so is an error; what was yielded is a case of
-/// its own.
+/// One event of a store, as a value that a test compares. Page identifiers, arguments, values and
+/// errors are spelled as `"\(...)"` spells them.
 public enum ObservedEvent: Hashable, Sendable {
   /// The state changed.
   case stateChanged
-  /// A fetch, or an attempt of a query that is no mutation, began.
+  /// A fetch began.
   case fetchingStarted
   /// The request of a fetch yielded this.
   case yielded(String)

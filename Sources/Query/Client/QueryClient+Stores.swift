@@ -65,10 +65,11 @@ extension QueryClient {
   ///   - perform: Edits the stores, and makes new ones. Runs under the client's lock.
   public func withStores<T>(
     matching path: QueryPath = QueryPath(),
-    perform: @Sendable (
-      inout QueryPathableCollection<OpaqueQueryStore>,
-      borrowing CreateStore
-    ) throws -> sending T
+    perform:
+      @Sendable (
+        inout QueryPathableCollection<OpaqueQueryStore>,
+        borrowing CreateStore
+      ) throws -> sending T
   ) rethrows -> sending T {
     try self.withExclusiveAccess {
       let before = self.stores(matching: path)
@@ -90,10 +91,11 @@ extension QueryClient {
   public func withStores<State: QueryStateProtocol, T>(
     matching path: QueryPath = QueryPath(),
     of type: State.Type,
-    perform: @Sendable (
-      inout QueryPathableCollection<QueryStore<State>>,
-      borrowing CreateStore
-    ) throws -> sending T
+    perform:
+      @Sendable (
+        inout QueryPathableCollection<QueryStore<State>>,
+        borrowing CreateStore
+      ) throws -> sending T
   ) rethrows -> sending T {
     try self.withExclusiveAccess {
       let before = self.stores(matching: path, of: type)

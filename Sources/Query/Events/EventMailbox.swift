@@ -1,150 +1,154 @@
 public import Synchronization
 
-/// The events that wait for one handler, and the order in which it gets them.
+/// One handler of a store, and how far it has come in the log of the store's events.
 ///
-/// Events are put in under the store's lock, and so in the order of the changes. They are taken
-/// out without it, by one thread at a time: one that finds another thread at work leaves its event
-/// to that one. So a handler is never called twice at a time, nor under a lock.
+/// Events are logged under the store's lock, and so in the order of the changes. They are delivered
+/// without it, by one thread at a time: one that finds another thread at work asks that one to look
+/// again. So a handler is never called twice at a time, nor under a lock.
+// @unchecked: `position` belongs to the thread that set `delivering`, `end` to the store's lock.
 @usableFromInline
-final class EventMailbox<State: QueryStateProtocol>: Sendable, Identifiable {
-  @usableFromInline typealias Event = StoreEvent<State>
-
-  /// Guarded by the mutex.
-  @usableFromInline
-  struct Contents {
-    // Nearly always there is one event at most, which needs no array.
-    @usableFromInline var first: Event?
-    @usableFromInline var rest = [Event]()
-    /// How many of `rest` were taken out.
-    @usableFromInline var takenCount = 0
-    /// Whether a thread is between two takings.
-    @usableFromInline var isDelivering = false
-    @usableFromInline var isCancelled = false
-    @usableFromInline var idleWaiters = [CheckedContinuation<Void, Never>]()
-
-    @inlinable
-    init() {}
-  }
-
+final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline let handler: StoreHandler<State>
-  @usableFromInline let contents = Mutex(Contents())
-  /// Whether the handler was given to one fetch, and so is no subscriber.
-  @usableFromInline let isTemporary: Bool
+  @usableFromInline let flags = Atomic<UInt8>(0)
+  /// The link to look at next; `nil` where the handler hears of nothing more.
+  ///
+  /// Held by this mailbox, but counted by hand: each step would count four times otherwise.
+  @exclusivity(unchecked) @usableFromInline var position: Unmanaged<EventLink<State>>?
+  /// Where a handler that was given to one fetch stops.
+  private let end = Mutex<EventLink<State>?>(nil)
+  private let idleWaiters = Mutex([CheckedContinuation<Void, Never>]())
 
+  /// Creates a mailbox.
+  ///
+  /// - Parameters:
+  ///   - handler: What is called.
+  ///   - position: The first link that the handler is called for.
   @usableFromInline
-  init(handler: StoreHandler<State>, isTemporary: Bool) {
+  init(handler: StoreHandler<State>, position: EventLink<State>) {
     self.handler = handler
-    self.isTemporary = isTemporary
+    self.position = Unmanaged.passRetained(position)
   }
 
-  @usableFromInline
-  var id: ObjectIdentifier { ObjectIdentifier(self) }
+  deinit { self.position?.release() }
+}
+
+/// The flags of a mailbox.
+@usableFromInline
+enum MailboxFlag {
+  /// A thread is delivering.
+  @inlinable static var delivering: UInt8 { 1 }
+  /// That thread has to look again before it leaves.
+  @inlinable static var pending: UInt8 { 2 }
+  /// No further call begins.
+  @inlinable static var cancelled: UInt8 { 4 }
+  /// Somebody waits until no thread is delivering.
+  @inlinable static var awaited: UInt8 { 8 }
+  /// There is an end.
+  @inlinable static var ending: UInt8 { 16 }
 }
 
 // MARK: - Delivery
 
 extension EventMailbox {
-  /// Puts an event in. The caller holds the store's lock, and delivers after it let go.
-  @inlinable
-  func post(_ event: Event) {
-    self.contents.withLock { contents in
-      if contents.first == nil && contents.rest.isEmpty {
-        contents.first = event
-      } else {
-        contents.rest.append(event)
-      }
-    }
-  }
-
-  /// Calls the handler with all events that wait, where no other thread does so already.
+  /// Calls the handler with all events that it has not seen, where no other thread does so already.
   @inlinable
   func deliver() {
-    guard var event = self.contents.withLock({ $0.begin() }) else { return }
+    guard self.begin() else { return }
+    repeat { self.deliverLogged() } while !self.finish()
+  }
+
+  @inlinable
+  func begin() -> Bool {
+    var flags = self.flags.load(ordering: .relaxed)
     while true {
-      self.handler.handle(event)
-      guard let next = self.contents.withLock({ $0.next() }) else { break }
-      event = next
-    }
-    self.resumeIdleWaiters()
-  }
-
-  /// Ends all delivery. A call that is under way goes on; no other begins.
-  @usableFromInline
-  func cancel() {
-    // Released after the lock: an event may hold the last reference to a user's value.
-    let dropped = self.contents.withLock { contents -> (Event?, [Event]) in
-      contents.isCancelled = true
-      defer { contents.clear() }
-      return (contents.first, contents.rest)
-    }
-    withExtendedLifetime(dropped) {}
-  }
-
-  /// Returns when no event waits and no call is under way.
-  @usableFromInline
-  func waitUntilIdle() async {
-    self.deliver()
-    let isIdle = self.contents.withLock { !$0.isDelivering }
-    if isIdle { return }
-    await withCheckedContinuation { continuation in
-      let isIdle = self.contents.withLock { contents in
-        if contents.isDelivering { contents.idleWaiters.append(continuation) }
-        return !contents.isDelivering
-      }
-      if isIdle { continuation.resume() }
+      let isBusy = flags & MailboxFlag.delivering != 0
+      let (exchanged, original) = self.flags.weakCompareExchange(
+        expected: flags,
+        desired: flags | (isBusy ? MailboxFlag.pending : MailboxFlag.delivering),
+        ordering: .acquiringAndReleasing
+      )
+      if exchanged { return !isBusy }
+      flags = original
     }
   }
 
   @inlinable
-  func resumeIdleWaiters() {
-    let waiters = self.contents.withLock { contents -> [CheckedContinuation<Void, Never>] in
-      guard !contents.idleWaiters.isEmpty, !contents.isDelivering else { return [] }
-      defer { contents.idleWaiters = [] }
-      return contents.idleWaiters
+  func deliverLogged() {
+    while let position = self.position {
+      let flags = self.flags.load(ordering: .relaxed)
+      if flags & (MailboxFlag.cancelled | MailboxFlag.ending) != 0, self.isOver(at: position) {
+        self.position = nil
+        position.release()
+        return
+      }
+      guard let next = position._withUnsafeGuaranteedRef({ $0.nextLink }) else { return }
+      position._withUnsafeGuaranteedRef({ $0.event })?
+        ._withUnsafeGuaranteedRef { self.handler.handle($0) }
+      self.position = next.retain()
+      position.release()
     }
-    for waiter in waiters { waiter.resume() }
+  }
+
+  @usableFromInline
+  func isOver(at position: Unmanaged<EventLink<State>>) -> Bool {
+    if self.flags.load(ordering: .acquiring) & MailboxFlag.cancelled != 0 { return true }
+    return self.end.withLock { $0 === position.takeUnretainedValue() }
+  }
+
+  /// - Returns: Whether there is nothing more to look at.
+  @inlinable
+  func finish() -> Bool {
+    var flags = self.flags.load(ordering: .relaxed)
+    while true {
+      let isPending = flags & MailboxFlag.pending != 0
+      let cleared = isPending ? MailboxFlag.pending : MailboxFlag.delivering | MailboxFlag.awaited
+      let (exchanged, original) = self.flags.weakCompareExchange(
+        expected: flags,
+        desired: flags & ~cleared,
+        ordering: .acquiringAndReleasing
+      )
+      if exchanged {
+        if !isPending && flags & MailboxFlag.awaited != 0 { self.resumeIdleWaiters() }
+        return !isPending
+      }
+      flags = original
+    }
   }
 }
 
-extension EventMailbox.Contents {
-  @inlinable
-  mutating func begin() -> StoreEvent<State>? {
-    guard !self.isDelivering, let event = self.take() else { return nil }
-    self.isDelivering = true
-    return event
+// MARK: - Ending
+
+extension EventMailbox {
+  /// Ends all delivery. A call that is under way goes on; no other begins.
+  @usableFromInline
+  func cancel() {
+    self.flags.bitwiseOr(MailboxFlag.cancelled, ordering: .sequentiallyConsistent)
+    // Lets go of the log.
+    self.deliver()
   }
 
-  @inlinable
-  mutating func next() -> StoreEvent<State>? {
-    if let event = self.take() { return event }
-    self.isDelivering = false
-    return nil
-  }
-
-  @inlinable
-  mutating func take() -> StoreEvent<State>? {
-    if self.isCancelled {
-      self.clear()
-      return nil
+  /// Ends delivery with the events that are logged so far, and returns when they are delivered.
+  ///
+  /// - Parameter end: The link after the last of them.
+  @usableFromInline
+  func waitUntilDelivered(before end: EventLink<State>) async {
+    self.end.withLock { $0 = end }
+    self.flags.bitwiseOr(MailboxFlag.ending, ordering: .sequentiallyConsistent)
+    self.deliver()
+    await withCheckedContinuation { continuation in
+      // Put in before the flag is set, so that who clears the flag finds it.
+      self.idleWaiters.withLock { $0.append(continuation) }
+      let old = self.flags.bitwiseOr(MailboxFlag.awaited, ordering: .sequentiallyConsistent)
+      if old.oldValue & MailboxFlag.delivering == 0 { self.resumeIdleWaiters() }
     }
-    if let event = self.first {
-      self.first = nil
-      return event
-    }
-    guard self.takenCount < self.rest.count else { return nil }
-    let event = self.rest[self.takenCount]
-    self.takenCount += 1
-    if self.takenCount == self.rest.count {
-      self.rest.removeAll()
-      self.takenCount = 0
-    }
-    return event
   }
 
   @usableFromInline
-  mutating func clear() {
-    self.first = nil
-    self.rest = []
-    self.takenCount = 0
+  func resumeIdleWaiters() {
+    let waiters = self.idleWaiters.withLock { waiters in
+      defer { waiters = [] }
+      return waiters
+    }
+    for waiter in waiters { waiter.resume() }
   }
 }

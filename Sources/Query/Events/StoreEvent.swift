@@ -70,17 +70,6 @@ struct StoreHandler<State: QueryStateProtocol>: Sendable {
   }
 
   @inlinable
-  func wants(_ kind: StoreEvent<State>.Kind) -> Bool {
-    switch kind {
-    case .stateChanged: self.onStateChanged != nil
-    case .fetchingStarted: self.onFetchingStarted != nil
-    case .fetchingEnded: self.onFetchingEnded != nil
-    case .resultReceived: self.onResultReceived != nil
-    case .reported: self.onReported != nil
-    }
-  }
-
-  @inlinable
   func handle(_ event: StoreEvent<State>) {
     switch event.kind {
     case .stateChanged: self.onStateChanged?(event.state, event.context)

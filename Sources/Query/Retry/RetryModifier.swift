@@ -63,7 +63,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
       context.retryValues.index = index
       do {
         return try await query.fetch(in: context, with: continuation)
-      } catch where !(error is CancellationError) && !Task.isCancelled {
+      } catch  where !(error is CancellationError) && !Task.isCancelled {
         try await context.queryDelayer.delay(for: self.delay(after: index + 1, in: context, query))
       }
     }

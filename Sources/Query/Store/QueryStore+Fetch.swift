@@ -112,8 +112,11 @@ extension QueryStore {
       return try await self.makeTask(in: context, name: name, edit: edit)
         .value(isolation: #isolation)
     }
-    let mailbox = EventMailbox(handler: handler, isTemporary: true)
-    self.withLock { self.mailboxes.append(mailbox) }
+    let mailbox = self.withLock {
+      let mailbox = EventMailbox(handler: handler, position: self.ownLogEnd())
+      self.mailboxes.append(mailbox)
+      return mailbox
+    }
     let result: Result<State.QueryValue, any Error>
     do {
       let task = self.makeTask(in: context, name: name, edit: edit)
@@ -121,9 +124,12 @@ extension QueryStore {
     } catch {
       result = .failure(error)
     }
-    self.withLock { self.mailboxes.removeAll { $0 === mailbox } }
+    let end = self.withLock {
+      self.mailboxes.removeAll { $0 === mailbox }
+      return self.ownLogEnd()
+    }
     // Another thread may still be on the way to the handler with the last event.
-    await mailbox.waitUntilIdle()
+    await mailbox.waitUntilDelivered(before: end)
     return try result.get()
   }
 

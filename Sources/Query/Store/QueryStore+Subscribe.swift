@@ -15,13 +15,18 @@ extension QueryStore {
   public var subscriberCount: Int { self.withLock { self.subscribers } }
 
   func subscribe(_ handler: StoreHandler<State>) -> QuerySubscription {
-    let mailbox = EventMailbox(handler: handler, isTemporary: false)
-    let isFirst = self.withLock {
+    let (mailbox, isFirst) = self.withLock {
+      // The state at hand comes first, for this handler alone.
+      let first = EventLink<State>()
+      first.fill(
+        with: StoreEvent(.stateChanged, state: self._state, context: self._context),
+        next: self.ownLogEnd()
+      )
+      let mailbox = EventMailbox(handler: handler, position: first)
       self.mailboxes.append(mailbox)
       self.subscribers += 1
-      mailbox.post(StoreEvent(.stateChanged, state: self._state, context: self._context))
       self.aftermath.hasEvents = true
-      return self.subscribers == 1
+      return (mailbox, self.subscribers == 1)
     }
     if isFirst { self.startAutomaticFetch() }
     return QuerySubscription { [weak self] in

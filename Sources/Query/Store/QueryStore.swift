@@ -37,6 +37,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// Raised by each reset, so that results of earlier fetches are known as such.
   @exclusivity(unchecked) @usableFromInline var generation = 0
   @exclusivity(unchecked) @usableFromInline var mailboxes = [EventMailbox<State>]()
+  /// The empty link at the end of the log of events; there since the first handler was.
+  @exclusivity(unchecked) @usableFromInline var logEnd: EventLink<State>?
   @exclusivity(unchecked) @usableFromInline var subscribers = 0
   @exclusivity(unchecked) @usableFromInline var automaticFetch: QueryTask<State.QueryValue>?
   @exclusivity(unchecked) @usableFromInline var controllerSubscription = QuerySubscription.empty
@@ -110,12 +112,17 @@ extension QueryStore {
     let mailboxes = aftermath.hasEvents ? self.mailboxes : []
     let observation = aftermath.hasChanged ? self.observation : nil
     self.lock.unlock()
-    for mailbox in mailboxes { mailbox.deliver() }
+    // Called without counting references: the array holds them.
+    mailboxes.withUnsafeBufferPointer { mailboxes in
+      for index in mailboxes.indices {
+        Unmanaged.passUnretained(mailboxes[index])._withUnsafeGuaranteedRef { $0.deliver() }
+      }
+    }
     observation?.announceChange()
     for action in aftermath.actions { action() }
   }
 
-  /// Puts an event into the mailboxes of all handlers that want it. The caller holds the lock.
+  /// Logs an event for all handlers. The caller holds the lock.
   @inlinable
   func emit(
     _ kind: StoreEvent<State>.Kind,
@@ -132,8 +139,18 @@ extension QueryStore {
       result: result,
       report: report
     )
-    for mailbox in self.mailboxes where mailbox.handler.wants(kind) { mailbox.post(event) }
+    let next = EventLink<State>()
+    self.ownLogEnd().fill(with: event, next: next)
+    self.logEnd = next
     self.aftermath.hasEvents = true
+  }
+
+  @inlinable
+  func ownLogEnd() -> EventLink<State> {
+    if let end = self.logEnd { return end }
+    let end = EventLink<State>()
+    self.logEnd = end
+    return end
   }
 
   /// Gives exclusive access to the store: no other thread changes it meanwhile.
