@@ -42,6 +42,7 @@ public struct _DeduplicationModifier<Query: QueryRequest>: QueryModifier {
     query.setup(context: &context)
   }
 
+  @inlinable
   public func fetch(
     in context: QueryContext,
     using query: Query,

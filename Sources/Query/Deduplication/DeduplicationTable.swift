@@ -1,21 +1,26 @@
-import Synchronization
+public import Synchronization
 
 /// The fetches of one store that are under way, and may be shared.
 @usableFromInline
 final class DeduplicationTable<Value: Sendable>: Sendable {
   /// Guarded by the mutex.
-  private struct State {
-    var fetches = [SharedFetch<Value>]()
+  @usableFromInline
+  struct State {
+    @usableFromInline var fetches = [SharedFetch<Value>]()
     /// Raised with each fetch that is added.
-    var revision = 0
+    @usableFromInline var revision = 0
+
+    @inlinable
+    init() {}
   }
 
-  private let state = Mutex(State())
+  @usableFromInline let state = Mutex(State())
 
-  @usableFromInline
+  @inlinable
   init() {}
 
   /// Fetches, or waits for a fetch that does the same.
+  @inlinable
   func fetch(
     in context: QueryContext,
     with continuation: QueryContinuation<Value>,
@@ -45,7 +50,8 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
     }
   }
 
-  private func add(_ shared: SharedFetch<Value>, ifRevisionIs revision: Int) -> Bool {
+  @inlinable
+  func add(_ shared: SharedFetch<Value>, ifRevisionIs revision: Int) -> Bool {
     self.state.withLock { state in
       guard state.revision == revision else { return false }
       state.revision += 1
@@ -54,7 +60,8 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
     }
   }
 
-  private func remove(_ shared: SharedFetch<Value>) {
+  @inlinable
+  func remove(_ shared: SharedFetch<Value>) {
     self.state.withLock { $0.fetches.removeAll { $0 === shared } }
   }
 }

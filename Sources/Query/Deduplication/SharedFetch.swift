@@ -1,19 +1,25 @@
-import Synchronization
+public import Synchronization
 
 /// One fetch that several callers wait for.
+@usableFromInline
 final class SharedFetch<Value: Sendable>: Sendable {
   /// Guarded by the mutex.
-  private struct State {
-    var waiters = [Int: CheckedContinuation<Value, any Error>]()
+  @usableFromInline
+  struct State {
+    @usableFromInline var waiters = [Int: CheckedContinuation<Value, any Error>]()
     /// Who joined and has not left, whether it waits already or not.
-    var members = Set<Int>()
-    var lastMember = 0
-    var task: Task<Void, Never>?
-    var result: Result<Value, any Error>?
+    @usableFromInline var members = Set<Int>()
+    @usableFromInline var lastMember = 0
+    @usableFromInline var task: Task<Void, Never>?
+    @usableFromInline var result: Result<Value, any Error>?
     /// Where yields go: to the caller that came first, until it leaves.
-    var continuation: QueryContinuation<Value>?
-    var isAbandoned = false
+    @usableFromInline var continuation: QueryContinuation<Value>?
+    @usableFromInline var isAbandoned = false
 
+    @inlinable
+    init() {}
+
+    @inlinable
     mutating func join() -> Int {
       self.lastMember += 1
       self.members.insert(self.lastMember)
@@ -22,11 +28,12 @@ final class SharedFetch<Value: Sendable>: Sendable {
   }
 
   /// The context of the caller that came first.
-  let context: QueryContext
-  private let state: Mutex<State>
-  private static var firstMember: Int { 1 }
+  @usableFromInline let context: QueryContext
+  @usableFromInline let state: Mutex<State>
+  @inlinable static var firstMember: Int { 1 }
 
   /// Creates a fetch with its first member.
+  @inlinable
   init(context: QueryContext, continuation: QueryContinuation<Value>) {
     self.context = context
     var state = State()
@@ -36,6 +43,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
   }
 
   /// Counts one more caller, where the fetch still goes on.
+  @inlinable
   func join() -> Int? {
     self.state.withLock { state in
       state.result == nil && !state.isAbandoned ? state.join() : nil
@@ -47,6 +55,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
 
 extension SharedFetch {
   /// Fetches in a task of its own, on the actor of the first caller, and waits for the result.
+  @inlinable
   func run(
     isolation: isolated (any Actor)?,
     onEnd: @escaping @Sendable () -> Void,
@@ -66,7 +75,8 @@ extension SharedFetch {
     return try await self.value(for: Self.firstMember, onLeave: onEnd)
   }
 
-  private func perform(
+  @inlinable
+  func perform(
     isolation: isolated (any Actor)?,
     _ onEnd: @Sendable () -> Void,
     _ fetch: @Sendable () async throws -> Value
@@ -97,6 +107,7 @@ extension SharedFetch {
   /// - Parameters:
   ///   - member: The caller, as counted by ``join()``.
   ///   - onLeave: Called when the last caller has left.
+  @inlinable
   func value(for member: Int, onLeave: @escaping @Sendable () -> Void) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -113,7 +124,8 @@ extension SharedFetch {
     }
   }
 
-  private func leave(_ member: Int, _ onLeave: @Sendable () -> Void) {
+  @inlinable
+  func leave(_ member: Int, _ onLeave: @Sendable () -> Void) {
     let (waiter, abandoned) = self.state.withLock { state in
       guard state.result == nil, state.members.remove(member) != nil else {
         return (nil as CheckedContinuation<Value, any Error>?, nil as Task<Void, Never>??)

@@ -7,34 +7,50 @@ enum InfiniteFetchKind: Sendable {
 }
 
 extension QueryContext {
-  @usableFromInline
+  @inlinable
   var infiniteFetchKind: InfiniteFetchKind? {
     get { self[InfiniteFetchKindKey.self] }
     set { self[InfiniteFetchKindKey.self] = newValue }
   }
 
-  private enum InfiniteFetchKindKey: Key {
-    static var defaultValue: InfiniteFetchKind? { nil }
+  @usableFromInline
+  enum InfiniteFetchKindKey: Key {
+    @inlinable static var defaultValue: InfiniteFetchKind? { nil }
   }
 
   /// An `AllPagesTracker` of the query that is fetched.
+  @inlinable
   var allPagesTracker: (any Sendable)? {
     get { self[AllPagesTrackerKey.self] }
     set { self[AllPagesTrackerKey.self] = newValue }
   }
 
-  private enum AllPagesTrackerKey: Key {
-    static var defaultValue: (any Sendable)? { nil }
+  @usableFromInline
+  enum AllPagesTrackerKey: Key {
+    @inlinable static var defaultValue: (any Sendable)? { nil }
   }
 }
 
 /// Where the pages of a state begin and end.
+@usableFromInline
 struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable> {
-  var pages = InfiniteQueryPages<PageID, PageValue>()
-  var nextPageId: PageID?
-  var previousPageId: PageID?
+  @usableFromInline var pages: InfiniteQueryPages<PageID, PageValue>
+  @usableFromInline var nextPageId: PageID?
+  @usableFromInline var previousPageId: PageID?
+
+  @inlinable
+  init(
+    pages: InfiniteQueryPages<PageID, PageValue> = [],
+    nextPageId: PageID? = nil,
+    previousPageId: PageID? = nil
+  ) {
+    self.pages = pages
+    self.nextPageId = nextPageId
+    self.previousPageId = previousPageId
+  }
 
   /// What a fetch of the given kind does from here; `nil` where there is no page left.
+  @inlinable
   func request(for kind: InfiniteFetchKind?) -> InfiniteQueryPagingRequest<PageID>? {
     switch kind {
     case .allPages: .allPages
@@ -49,6 +65,7 @@ struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable> {
 
 extension QueryStore {
   /// Where the pages begin and end at this moment.
+  @inlinable
   func pagePosition<PageID, PageValue>() -> PagePosition<PageID, PageValue>
   where State == InfiniteQueryState<PageID, PageValue> {
     self.withLock { self._state.position }

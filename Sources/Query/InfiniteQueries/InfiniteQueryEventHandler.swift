@@ -42,6 +42,7 @@ public struct InfiniteQueryEventHandler<PageID: Hashable & Sendable, PageValue: 
   ///   - onResultReceived: Called with all pages when a fetch succeeded, or with its error.
   ///   - onPageFetchingEnded: Called when a page was fetched.
   ///   - onFetchingEnded: Called when a fetch is over.
+  @inlinable
   public init(
     onStateChanged: (@Sendable (InfiniteQueryState<PageID, PageValue>, QueryContext) -> Void)? =
       nil,
@@ -70,6 +71,7 @@ public struct InfiniteQueryEventHandler<PageID: Hashable & Sendable, PageValue: 
 
 extension InfiniteQueryEventHandler {
   /// This handler for a store's mailbox, or `nil` where it wants to hear of nothing.
+  @inlinable
   func storeHandler<State: _InfiniteQueryStateProtocol<PageID, PageValue>>(
     for type: State.Type
   ) -> StoreHandler<State>? {
@@ -92,7 +94,8 @@ extension InfiniteQueryEventHandler {
     return handler.isEmpty ? nil : handler
   }
 
-  private var onReported: (@Sendable (any Sendable, QueryContext) -> Void)? {
+  @usableFromInline
+  var onReported: (@Sendable (any Sendable, QueryContext) -> Void)? {
     guard
       self.onPageFetchingStarted != nil || self.onPageResultReceived != nil
         || self.onPageFetchingEnded != nil

@@ -1,14 +1,23 @@
 /// One fetch of an infinite query: decides which page or pages to fetch, and fetches them.
-struct InfiniteQueryFetch<Query: InfiniteQueryRequest> {
-  typealias Value = InfiniteQueryValue<Query.PageID, Query.PageValue>
-  typealias Page = InfiniteQueryPage<Query.PageID, Query.PageValue>
-  typealias Paging = InfiniteQueryPaging<Query.PageID, Query.PageValue>
-  typealias Pages = InfiniteQueryPages<Query.PageID, Query.PageValue>
+@usableFromInline
+struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
+  @usableFromInline typealias Value = InfiniteQueryValue<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Page = InfiniteQueryPage<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Paging = InfiniteQueryPaging<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Pages = InfiniteQueryPages<Query.PageID, Query.PageValue>
 
-  let query: Query
-  let context: QueryContext
-  let continuation: QueryContinuation<Value>
+  @usableFromInline let query: Query
+  @usableFromInline let context: QueryContext
+  @usableFromInline let continuation: QueryContinuation<Value>
 
+  @inlinable
+  init(query: Query, context: QueryContext, continuation: QueryContinuation<Value>) {
+    self.query = query
+    self.context = context
+    self.continuation = continuation
+  }
+
+  @inlinable
   func run() async throws -> Value {
     // Decided now and not when the fetch was scheduled: what it waited for may have loaded pages.
     let position =
@@ -32,7 +41,8 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest> {
 // MARK: - One page
 
 extension InfiniteQueryFetch {
-  private func fetchInitialPage(_ pages: Pages) async throws -> Value {
+  @inlinable
+  func fetchInitialPage(_ pages: Pages) async throws -> Value {
     let paging = Paging(pageId: self.query.initialPageId, pages: pages, request: .initialPage)
     return try await self.fetchPage(paging) { page in
       Value(
@@ -43,7 +53,8 @@ extension InfiniteQueryFetch {
     }
   }
 
-  private func fetchNextPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
+  @inlinable
+  func fetchNextPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
     guard let first = pages.first, let last = pages.last else {
       return try await self.fetchInitialPage(pages)
     }
@@ -57,7 +68,8 @@ extension InfiniteQueryFetch {
     }
   }
 
-  private func fetchPreviousPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
+  @inlinable
+  func fetchPreviousPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
     guard let first = pages.first, let last = pages.last else {
       return try await self.fetchInitialPage(pages)
     }
@@ -71,7 +83,8 @@ extension InfiniteQueryFetch {
     }
   }
 
-  private func fetchPage(
+  @inlinable
+  func fetchPage(
     _ paging: Paging,
     _ value: @escaping @Sendable (Page) -> Value
   ) async throws -> Value {
@@ -83,7 +96,8 @@ extension InfiniteQueryFetch {
 // MARK: - All pages
 
 extension InfiniteQueryFetch {
-  private func fetchAllPages(_ pages: Pages) async throws -> Value {
+  @inlinable
+  func fetchAllPages(_ pages: Pages) async throws -> Value {
     let tracker =
       self.context.allPagesTracker as? AllPagesTracker<Query.PageID, Query.PageValue>
       ?? AllPagesTracker()
@@ -101,7 +115,8 @@ extension InfiniteQueryFetch {
     return self.allPagesValue(progress.pages, lastPaging: progress.lastPaging)
   }
 
-  private func nextPaging(
+  @inlinable
+  func nextPaging(
     _ progress: AllPagesTracker<Query.PageID, Query.PageValue>.Progress
   ) -> Paging? {
     guard progress.pages.count < progress.pageCount else { return nil }
@@ -115,7 +130,8 @@ extension InfiniteQueryFetch {
     return id.map { Paging(pageId: $0, pages: progress.pages, request: .allPages) }
   }
 
-  private func allPagesValue(_ pages: Pages, lastPaging: Paging?) -> Value {
+  @inlinable
+  func allPagesValue(_ pages: Pages, lastPaging: Paging?) -> Value {
     guard let first = pages.first, let last = pages.last, let lastPaging else {
       return Value(fetchValue: .allPages(pages), nextPageId: nil, previousPageId: nil)
     }
@@ -129,7 +145,8 @@ extension InfiniteQueryFetch {
 }
 
 extension IdentifiedArray {
-  fileprivate func appending(_ element: Element) -> Self {
+  @inlinable
+  func appending(_ element: Element) -> Self {
     var copy = self
     copy.append(element)
     return copy

@@ -9,7 +9,7 @@ public struct InfiniteQueryPaging<PageID: Hashable & Sendable, PageValue: Sendab
   /// What was asked for.
   public let request: InfiniteQueryPagingRequest<PageID>
 
-  @usableFromInline
+  @inlinable
   init(
     pageId: PageID,
     pages: InfiniteQueryPages<PageID, PageValue>,

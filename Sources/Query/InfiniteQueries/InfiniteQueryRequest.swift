@@ -67,6 +67,7 @@ extension InfiniteQueryRequest {
   ) -> PageID? { nil }
 
   /// Fetches what the context asks for: a page, or all.
+  @inlinable
   public func fetch(
     in context: QueryContext,
     with continuation: QueryContinuation<Value>

@@ -6,8 +6,14 @@ public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendabl
   public typealias QueryValue = InfiniteQueryValue<PageID, PageValue>
   public typealias StatusValue = StateValue
 
-  /// The pages, in their order.
-  public private(set) var currentValue: StateValue
+  @usableFromInline var _currentValue: StateValue
+  @usableFromInline var _nextPageId: PageID?
+  @usableFromInline var _previousPageId: PageID?
+  @usableFromInline var _allPagesActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
+  @usableFromInline var _initialPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
+  @usableFromInline var _nextPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
+  @usableFromInline var _previousPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
+  @usableFromInline var _updates = UpdateRecord()
 
   /// The pages that the state started with.
   public let initialValue: StateValue
@@ -15,42 +21,24 @@ public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendabl
   /// The page that the query starts with.
   public let initialPageId: PageID
 
-  /// The page after the last one, where there is one, as of the last fetch.
-  public private(set) var nextPageId: PageID?
-
-  /// The page before the first one, where there is one, as of the last fetch.
-  public private(set) var previousPageId: PageID?
-
-  /// The fetches of all pages that are scheduled or running.
-  public private(set) var allPagesActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
-
-  /// The fetches of the initial page that are scheduled or running.
-  public private(set) var initialPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
-
-  /// The fetches of the next page that are scheduled or running.
-  public private(set) var nextPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
-
-  /// The fetches of the previous page that are scheduled or running.
-  public private(set) var previousPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
-
-  private var updates = UpdateRecord()
-
   /// Creates the state of an infinite query.
   ///
   /// - Parameters:
   ///   - initialValue: The pages before the first fetch.
   ///   - initialPageId: The page that the query starts with.
+  @inlinable
   public init(initialValue: StateValue, initialPageId: PageID) {
-    self.currentValue = initialValue
+    self._currentValue = initialValue
     self.initialValue = initialValue
     self.initialPageId = initialPageId
   }
 
+  @inlinable
   var position: PagePosition<PageID, PageValue> {
     PagePosition(
-      pages: self.currentValue,
-      nextPageId: self.nextPageId,
-      previousPageId: self.previousPageId
+      pages: self._currentValue,
+      nextPageId: self._nextPageId,
+      previousPageId: self._previousPageId
     )
   }
 }
@@ -58,79 +46,122 @@ public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendabl
 // MARK: - Values
 
 extension InfiniteQueryState {
-  public var valueUpdateCount: Int { self.updates.valueUpdateCount }
-  public var valueLastUpdatedAt: Date? { self.updates.valueLastUpdatedAt }
-  public var error: (any Error)? { self.updates.error }
-  public var errorUpdateCount: Int { self.updates.errorUpdateCount }
-  public var errorLastUpdatedAt: Date? { self.updates.errorLastUpdatedAt }
+  /// The pages, in their order.
+  @inlinable public var currentValue: StateValue { self._currentValue }
+
+  /// The page after the last one, where there is one, as of the last fetch.
+  @inlinable public var nextPageId: PageID? { self._nextPageId }
+
+  /// The page before the first one, where there is one, as of the last fetch.
+  @inlinable public var previousPageId: PageID? { self._previousPageId }
+
+  @inlinable public var valueUpdateCount: Int { self._updates.valueUpdateCount }
+  @inlinable public var valueLastUpdatedAt: Date? { self._updates.valueLastUpdatedAt }
+  @inlinable public var error: (any Error)? { self._updates.error }
+  @inlinable public var errorUpdateCount: Int { self._updates.errorUpdateCount }
+  @inlinable public var errorLastUpdatedAt: Date? { self._updates.errorLastUpdatedAt }
+
+  /// The fetches of all pages that are scheduled or running.
+  @inlinable
+  public var allPagesActiveTasks: IdentifiedArrayOf<QueryTask<QueryValue>> {
+    self._allPagesActiveTasks
+  }
+
+  /// The fetches of the initial page that are scheduled or running.
+  @inlinable
+  public var initialPageActiveTasks: IdentifiedArrayOf<QueryTask<QueryValue>> {
+    self._initialPageActiveTasks
+  }
+
+  /// The fetches of the next page that are scheduled or running.
+  @inlinable
+  public var nextPageActiveTasks: IdentifiedArrayOf<QueryTask<QueryValue>> {
+    self._nextPageActiveTasks
+  }
+
+  /// The fetches of the previous page that are scheduled or running.
+  @inlinable
+  public var previousPageActiveTasks: IdentifiedArrayOf<QueryTask<QueryValue>> {
+    self._previousPageActiveTasks
+  }
 
   /// Whether a fetch of all pages is scheduled or running.
-  public var isLoadingAllPages: Bool { !self.allPagesActiveTasks.isEmpty }
+  @inlinable
+  public var isLoadingAllPages: Bool { !self._allPagesActiveTasks.isEmpty }
 
   /// Whether a fetch of the initial page is scheduled or running.
-  public var isLoadingInitialPage: Bool { !self.initialPageActiveTasks.isEmpty }
+  @inlinable
+  public var isLoadingInitialPage: Bool { !self._initialPageActiveTasks.isEmpty }
 
   /// Whether a fetch of the next page is scheduled or running.
-  public var isLoadingNextPage: Bool { !self.nextPageActiveTasks.isEmpty }
+  @inlinable
+  public var isLoadingNextPage: Bool { !self._nextPageActiveTasks.isEmpty }
 
   /// Whether a fetch of the previous page is scheduled or running.
-  public var isLoadingPreviousPage: Bool { !self.previousPageActiveTasks.isEmpty }
+  @inlinable
+  public var isLoadingPreviousPage: Bool { !self._previousPageActiveTasks.isEmpty }
 
+  @inlinable
   public var isLoading: Bool {
     self.isLoadingAllPages || self.isLoadingInitialPage || self.isLoadingNextPage
       || self.isLoadingPreviousPage
   }
 
   /// Whether a page can be fetched at the end. True where there is no page yet.
-  public var hasNextPage: Bool { self.currentValue.isEmpty || self.nextPageId != nil }
+  @inlinable
+  public var hasNextPage: Bool { self._currentValue.isEmpty || self._nextPageId != nil }
 
   /// Whether a page can be fetched at the beginning. True where there is no page yet.
-  public var hasPreviousPage: Bool { self.currentValue.isEmpty || self.previousPageId != nil }
+  @inlinable
+  public var hasPreviousPage: Bool { self._currentValue.isEmpty || self._previousPageId != nil }
 }
 
 // MARK: - Tasks
 
 extension InfiniteQueryState: QueryStateProtocol {
+  @inlinable
   public mutating func scheduleFetchTask(_ task: inout QueryTask<QueryValue>) {
     let kind = task.context.infiniteFetchKind
     switch self.position.request(for: kind) {
     case .initialPage?:
       // A plain fetch waits for nothing: several of the initial page may overlap. Any other call
       // wants the page after it, so it waits, and decides again when it starts.
-      if kind != nil { task.schedule(after: self.initialPageActiveTasks) }
-      self.initialPageActiveTasks.append(task)
+      if kind != nil { task.schedule(after: self._initialPageActiveTasks) }
+      self._initialPageActiveTasks.append(task)
     case .allPages?:
-      task.schedule(after: self.initialPageActiveTasks)
-      task.schedule(after: self.nextPageActiveTasks)
-      task.schedule(after: self.previousPageActiveTasks)
+      task.schedule(after: self._initialPageActiveTasks)
+      task.schedule(after: self._nextPageActiveTasks)
+      task.schedule(after: self._previousPageActiveTasks)
       task.context.allPagesTracker = AllPagesTracker<PageID, PageValue>()
-      self.allPagesActiveTasks.append(task)
+      self._allPagesActiveTasks.append(task)
     case .nextPage?, .previousPage?, nil:
-      task.schedule(after: self.initialPageActiveTasks)
-      task.schedule(after: self.allPagesActiveTasks)
+      task.schedule(after: self._initialPageActiveTasks)
+      task.schedule(after: self._allPagesActiveTasks)
       if kind == .previousPage {
-        self.previousPageActiveTasks.append(task)
+        self._previousPageActiveTasks.append(task)
       } else {
-        self.nextPageActiveTasks.append(task)
+        self._nextPageActiveTasks.append(task)
       }
     }
   }
 
+  @inlinable
   public mutating func finishFetchTask(_ task: QueryTask<QueryValue>) {
-    self.allPagesActiveTasks.remove(id: task.id)
-    self.initialPageActiveTasks.remove(id: task.id)
-    self.nextPageActiveTasks.remove(id: task.id)
-    self.previousPageActiveTasks.remove(id: task.id)
+    self._allPagesActiveTasks.remove(id: task.id)
+    self._initialPageActiveTasks.remove(id: task.id)
+    self._nextPageActiveTasks.remove(id: task.id)
+    self._previousPageActiveTasks.remove(id: task.id)
   }
 
   public mutating func reset(using context: QueryContext) {
-    for task in self.allPagesActiveTasks { task.cancel() }
-    for task in self.initialPageActiveTasks { task.cancel() }
-    for task in self.nextPageActiveTasks { task.cancel() }
-    for task in self.previousPageActiveTasks { task.cancel() }
+    for task in self._allPagesActiveTasks { task.cancel() }
+    for task in self._initialPageActiveTasks { task.cancel() }
+    for task in self._nextPageActiveTasks { task.cancel() }
+    for task in self._previousPageActiveTasks { task.cancel() }
     self = Self(initialValue: self.initialValue, initialPageId: self.initialPageId)
   }
 
+  @inlinable
   public static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool {
     guard let store = new.currentStore(of: Self.self) else {
       return running.infiniteFetchKind == new.infiniteFetchKind
@@ -144,19 +175,21 @@ extension InfiniteQueryState: QueryStateProtocol {
 // MARK: - Updates
 
 extension InfiniteQueryState {
+  @inlinable
   public mutating func update(
     with result: Result<StateValue, any Error>,
     using context: QueryContext
   ) {
     switch result {
     case .success(let pages):
-      self.currentValue = pages
-      self.updates.recordValue(at: context.queryClock.now())
+      self._currentValue = pages
+      self._updates.recordValue(at: context.queryClock.now())
     case .failure(let error):
-      self.updates.recordError(error, at: context.queryClock.now())
+      self._updates.recordError(error, at: context.queryClock.now())
     }
   }
 
+  @inlinable
   public mutating func update(
     with result: Result<QueryValue, any Error>,
     for task: QueryTask<QueryValue>
@@ -165,23 +198,24 @@ extension InfiniteQueryState {
     case .success(let value):
       guard !value.isUnchanged else { return }
       self.merge(value, isPlainFetch: task.context.infiniteFetchKind == nil)
-      self.nextPageId = value.nextPageId
-      self.previousPageId = value.previousPageId
-      self.updates.recordValue(at: task.context.queryClock.now())
+      self._nextPageId = value.nextPageId
+      self._previousPageId = value.previousPageId
+      self._updates.recordValue(at: task.context.queryClock.now())
     case .failure(let error):
-      self.updates.recordError(error, at: task.context.queryClock.now())
+      self._updates.recordError(error, at: task.context.queryClock.now())
     }
   }
 
-  private mutating func merge(_ value: QueryValue, isPlainFetch: Bool) {
+  @inlinable
+  mutating func merge(_ value: QueryValue, isPlainFetch: Bool) {
     switch value.fetchValue {
     case .allPages(let pages):
-      self.currentValue = pages
+      self._currentValue = pages
     case .initialPage(let page):
       if isPlainFetch {
-        self.currentValue = [page]
+        self._currentValue = [page]
       } else {
-        self.currentValue[id: page.id] = page
+        self._currentValue[id: page.id] = page
       }
     case .nextPage(let next):
       self.insert(next.page, beside: next.lastPageId, offset: 1)
@@ -190,17 +224,18 @@ extension InfiniteQueryState {
     }
   }
 
-  private mutating func insert(
+  @inlinable
+  mutating func insert(
     _ page: InfiniteQueryPage<PageID, PageValue>,
     beside anchor: PageID,
     offset: Int
   ) {
     // Where the list was replaced meanwhile, the page belongs nowhere in the new one.
-    guard let index = self.currentValue.index(id: anchor) else { return }
-    if self.currentValue[id: page.id] != nil {
-      self.currentValue[id: page.id] = page
+    guard let index = self._currentValue.index(id: anchor) else { return }
+    if self._currentValue[id: page.id] != nil {
+      self._currentValue[id: page.id] = page
     } else {
-      self.currentValue.insert(page, at: index + offset)
+      self._currentValue.insert(page, at: index + offset)
     }
   }
 }
@@ -228,5 +263,6 @@ where
 }
 
 extension InfiniteQueryState: _InfiniteQueryStateProtocol {
+  @inlinable
   public var _infiniteState: InfiniteQueryState<PageID, PageValue> { self }
 }

@@ -8,7 +8,7 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
   /// Whether there was no page left to fetch, so that the state stays as it is.
   @usableFromInline let isUnchanged: Bool
 
-  @usableFromInline
+  @inlinable
   init(
     fetchValue: FetchValue,
     nextPageId: PageID?,
@@ -40,7 +40,7 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
     /// The page that was the last one when the fetch started.
     public let lastPageId: PageID
 
-    @usableFromInline
+    @inlinable
     init(page: InfiniteQueryPage<PageID, PageValue>, lastPageId: PageID) {
       self.page = page
       self.lastPageId = lastPageId
@@ -54,7 +54,7 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
     /// The page that was the first one when the fetch started.
     public let firstPageId: PageID
 
-    @usableFromInline
+    @inlinable
     init(page: InfiniteQueryPage<PageID, PageValue>, firstPageId: PageID) {
       self.page = page
       self.firstPageId = firstPageId
@@ -62,7 +62,7 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
   }
 
   /// The one page that was fetched; `nil` where all pages were.
-  @usableFromInline
+  @inlinable
   var page: InfiniteQueryPage<PageID, PageValue>? {
     switch self.fetchValue {
     case .allPages: nil

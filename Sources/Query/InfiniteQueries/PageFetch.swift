@@ -1,17 +1,19 @@
-import Synchronization
+public import Synchronization
 
 /// The fetch of one page, and the events that tell of it.
+@usableFromInline
 final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
-  typealias Page = InfiniteQueryPage<Query.PageID, Query.PageValue>
-  typealias Paging = InfiniteQueryPaging<Query.PageID, Query.PageValue>
-  typealias Value = InfiniteQueryValue<Query.PageID, Query.PageValue>
-  typealias Event = InfiniteQueryPageEvent<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Page = InfiniteQueryPage<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Paging = InfiniteQueryPaging<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Value = InfiniteQueryValue<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Event = InfiniteQueryPageEvent<Query.PageID, Query.PageValue>
 
-  private let query: Query
-  private let paging: Paging
-  private let context: QueryContext
-  private let isFinished = Atomic(false)
+  @usableFromInline let query: Query
+  @usableFromInline let paging: Paging
+  @usableFromInline let context: QueryContext
+  @usableFromInline let isFinished = Atomic(false)
 
+  @inlinable
   init(query: Query, paging: Paging, context: QueryContext) {
     self.query = query
     self.paging = paging
@@ -23,6 +25,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
   /// - Parameters:
   ///   - continuation: The continuation of the whole fetch.
   ///   - value: Makes the value of the whole fetch from a value of the page.
+  @inlinable
   func run(
     yieldingTo continuation: QueryContinuation<Value>,
     _ value: @escaping @Sendable (Page) -> Value
@@ -52,7 +55,8 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     return try page.get()
   }
 
-  private func yield(
+  @inlinable
+  func yield(
     _ result: Result<Query.PageValue, any Error>,
     in context: QueryContext?,
     to continuation: QueryContinuation<Value>,
@@ -73,8 +77,9 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     continuation.yield(with: page.map(value), using: context)
   }
 
+  @inlinable
   @discardableResult
-  private func emit(
+  func emit(
     _ event: Event,
     in eventContext: QueryContext? = nil,
     reason: QueryResultUpdateReason? = nil,
@@ -93,6 +98,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
 }
 
 /// What happens to one page, for the handlers of an infinite query's store.
+@usableFromInline
 enum InfiniteQueryPageEvent<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {
   case started(PageID)
   case result(PageID, Result<InfiniteQueryPage<PageID, PageValue>, any Error>)

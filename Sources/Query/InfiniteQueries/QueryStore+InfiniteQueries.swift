@@ -7,6 +7,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: The pages that were fetched.
   /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  @inlinable
   @discardableResult
   public func fetchAllPages(
     using configuration: QueryTaskConfiguration? = nil,
@@ -18,6 +19,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   /// Fetches all loaded pages again, with a context instead of the store's.
   ///
   /// See ``fetchAllPages(using:handler:)-(QueryTaskConfiguration?,_)``.
+  @inlinable
   @discardableResult
   public func fetchAllPages(
     using context: QueryContext,
@@ -34,6 +36,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: The page that was fetched, or `nil` where there is none left.
   /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  @inlinable
   @discardableResult
   public func fetchNextPage(
     using configuration: QueryTaskConfiguration? = nil,
@@ -45,6 +48,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   /// Fetches the page after the last one, with a context instead of the store's.
   ///
   /// See ``fetchNextPage(using:handler:)-(QueryTaskConfiguration?,_)``.
+  @inlinable
   @discardableResult
   public func fetchNextPage(
     using context: QueryContext,
@@ -62,6 +66,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: The page that was fetched, or `nil` where there is none left.
   /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  @inlinable
   @discardableResult
   public func fetchPreviousPage(
     using configuration: QueryTaskConfiguration? = nil,
@@ -73,6 +78,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   /// Fetches the page before the first one, with a context instead of the store's.
   ///
   /// See ``fetchPreviousPage(using:handler:)-(QueryTaskConfiguration?,_)``.
+  @inlinable
   @discardableResult
   public func fetchPreviousPage(
     using context: QueryContext,
@@ -82,7 +88,8 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     return try await self.run(.previousPage, in: context, handler).page
   }
 
-  private func run(
+  @inlinable
+  func run(
     _ kind: InfiniteFetchKind,
     in context: QueryContext,
     _ handler: InfiniteQueryEventHandler<State.PageID, State.PageValue>
@@ -173,6 +180,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
 }
 
 extension InfiniteFetchKind {
+  @inlinable
   var taskName: TaskNames.Kind {
     switch self {
     case .allPages: .allPages
@@ -184,6 +192,7 @@ extension InfiniteFetchKind {
 
 extension InfiniteQueryValue {
   /// The pages of a fetch of all pages.
+  @inlinable
   var allPages: InfiniteQueryPages<PageID, PageValue> {
     if case .allPages(let pages) = self.fetchValue { return pages }
     // A modifier may answer with a value of its own choice.

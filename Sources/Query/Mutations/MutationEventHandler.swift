@@ -40,7 +40,7 @@ public struct MutationEventHandler<Arguments: Sendable, Value: Sendable>: Sendab
 
 extension MutationEventHandler {
   /// This handler for a store's mailbox, or `nil` where it wants to hear of nothing.
-  @usableFromInline
+  @inlinable
   func storeHandler<State: _MutationStateProtocol<Arguments, Value>>(
     for type: State.Type
   ) -> StoreHandler<State>? {
@@ -63,7 +63,8 @@ extension MutationEventHandler {
   }
 
   /// Calls a closure with the arguments of the attempt; a fetch without any is no attempt.
-  private static func withArguments(
+  @usableFromInline
+  static func withArguments(
     _ closure: @escaping @Sendable (Arguments, QueryContext) -> Void
   ) -> @Sendable (QueryContext) -> Void {
     { context in
@@ -71,7 +72,8 @@ extension MutationEventHandler {
     }
   }
 
-  private static func arguments(in context: QueryContext) -> Arguments? {
+  @usableFromInline
+  static func arguments(in context: QueryContext) -> Arguments? {
     context[QueryContext.MutationArgumentsKey<Arguments>.self]
   }
 }

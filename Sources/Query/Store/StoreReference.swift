@@ -20,7 +20,7 @@ extension QueryContext {
   }
 
   /// The store that the fetch with this context belongs to, where its state has the given type.
-  @usableFromInline
+  @inlinable
   func currentStore<State: QueryStateProtocol>(of type: State.Type) -> QueryStore<State>? {
     self[CurrentStoreKey.self]?.store as? QueryStore<State>
   }
