@@ -63,6 +63,7 @@ public final class WarningRecorder: Sendable {
 ///   - expected: The warnings.
 ///   - sourceLocation: Where an issue is recorded if there are others.
 ///   - body: What causes the warnings.
+@discardableResult
 public func withExpectedWarnings<T>(
   _ expected: [QueryWarning],
   sourceLocation: SourceLocation = #_sourceLocation,

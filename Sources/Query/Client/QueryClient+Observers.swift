@@ -1,7 +1,5 @@
-import Synchronization
-
 extension QueryClient {
-  private static let observers = Mutex<
+  private static let observers = Locked<
     (network: (any NetworkObserver)?, activity: (any ApplicationActivityObserver)?)
   >((nil, nil))
 
@@ -9,13 +7,26 @@ extension QueryClient {
   /// is there. Nothing until it is set; the module `SystemNetwork` offers one.
   public static var defaultNetworkObserver: (any NetworkObserver)? {
     get { Self.observers.withLock { $0.network } }
-    set { Self.observers.withLock { $0.network = newValue } }
+    set {
+      // The old one is released after the lock: it is the user's.
+      let old = Self.observers.withLock { observers in
+        defer { observers.network = newValue }
+        return observers.network
+      }
+      withExtendedLifetime(old) {}
+    }
   }
 
   /// What tells clients that are created from now on, with the default creator, whether the
   /// application is active. Nothing until it is set.
   public static var defaultApplicationActivityObserver: (any ApplicationActivityObserver)? {
     get { Self.observers.withLock { $0.activity } }
-    set { Self.observers.withLock { $0.activity = newValue } }
+    set {
+      let old = Self.observers.withLock { observers in
+        defer { observers.activity = newValue }
+        return observers.activity
+      }
+      withExtendedLifetime(old) {}
+    }
   }
 }

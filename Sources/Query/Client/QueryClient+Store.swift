@@ -90,6 +90,8 @@ extension QueryClient {
       return opaque
     }
     if winner === opaque { return created }
+    // A task of its own may keep the loser; a creator of a user's may return one store twice.
+    if winner.erased !== created { created.endControllers() }
     return self.typed(winner, for: query) ?? self.uncached(winner, query, initialState())
   }
 

@@ -71,9 +71,13 @@ extension QueryClient {
         borrowing CreateStore
       ) throws -> sending T
   ) rethrows -> sending T {
-    try self.withExclusiveAccess {
-      let before = self.stores(matching: path)
-      var after = before
+    // Out here, so that stores that leave the cache are released after the lock.
+    var before = QueryPathableCollection<OpaqueQueryStore>()
+    var after = before
+    defer { withExtendedLifetime((before, after)) {} }
+    return try self.withExclusiveAccess {
+      before = self.stores(matching: path)
+      after = before
       let result = try perform(&after, CreateStore(client: self))
       self.writeDifference(from: before, to: after) { $0 }
       return result
@@ -97,9 +101,13 @@ extension QueryClient {
         borrowing CreateStore
       ) throws -> sending T
   ) rethrows -> sending T {
-    try self.withExclusiveAccess {
-      let before = self.stores(matching: path, of: type)
-      var after = before
+    // Out here, so that stores that leave the cache are released after the lock.
+    var before = QueryPathableCollection<QueryStore<State>>()
+    var after = before
+    defer { withExtendedLifetime((before, after)) {} }
+    return try self.withExclusiveAccess {
+      before = self.stores(matching: path, of: type)
+      after = before
       let result = try perform(&after, CreateStore(client: self))
       self.writeDifference(from: before, to: after) { OpaqueQueryStore(erasing: $0) }
       return result

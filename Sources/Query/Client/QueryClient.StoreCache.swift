@@ -1,5 +1,3 @@
-public import Synchronization
-
 extension QueryClient {
   /// What keeps the stores of a client.
   public protocol StoreCache {
@@ -13,8 +11,8 @@ extension QueryClient {
 
   /// Keeps stores until they are cleared, or until memory is short and nobody subscribes to them.
   public final class DefaultStoreCache: StoreCache, Sendable {
-    @usableFromInline let stores = Mutex(QueryPathableCollection<OpaqueQueryStore>())
-    private let subscription = Mutex(QuerySubscription.empty)
+    @usableFromInline let stores = Locked(QueryPathableCollection<OpaqueQueryStore>())
+    private let subscription = Locked(QuerySubscription.empty)
 
     /// Creates a cache.
     ///

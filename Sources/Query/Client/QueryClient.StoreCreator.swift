@@ -29,8 +29,8 @@ extension QueryClient {
     ) -> QueryStore<Query.State> {
       let query = query.retry(limit: self.retryLimit)
         .modifier(_ClientDefaultsModifier(defaults: self.defaults))
-      // A write is neither deduplicated nor repeated because the network came back.
-      guard Query.State._isFetchedAutomatically else {
+      // Not a write, and not a fetch that is told apart by what the library does not know.
+      guard Query.State._isDeduplicatedByClients else {
         return .detached(query: query, initialState: initialState, initialContext: context)
       }
       return .detached(

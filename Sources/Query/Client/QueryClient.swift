@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Makes stores, and keeps one for each path.
 ///
 /// ```swift
@@ -43,6 +41,7 @@ public final class QueryClient: @unchecked Sendable {
       defaultContext: defaultContext,
       cache: storeCache
     )
+    // Also where the context has one, such as that of another client's stores.
     self.guarded.defaultContext.setWeakClient(self)
   }
 
@@ -71,7 +70,7 @@ public final class QueryClient: @unchecked Sendable {
     get { self.withLock { $0.defaultContext } }
     set {
       var new = newValue
-      new.setWeakClient(self)
+      if new.queryClient == nil { new.setWeakClient(self) }
       let old = self.withLock { guarded in
         defer { guarded.defaultContext = new }
         return guarded.defaultContext
@@ -104,10 +103,7 @@ extension QueryClient {
   /// Runs a user's closure under the lock, and starts the controllers of stores that it created
   /// when the outermost one has returned.
   func withExclusiveAccess<T>(_ body: () throws -> T) rethrows -> T {
-    let outermost = ControllerStart.collector == nil ? ControllerStart.Collector() : nil
-    defer { outermost?.startAll() }
-    let collector = outermost ?? ControllerStart.collector
-    return try ControllerStart.$collector.withValue(collector) {
+    try ControllerStart.deferred {
       self.lock.lock()
       defer { self.lock.unlock() }
       return try body()
@@ -145,7 +141,6 @@ extension QueryContext {
   }
 
   fileprivate mutating func setWeakClient(_ client: QueryClient) {
-    guard self.queryClient == nil else { return }
     self[QueryClientKey.self] = .weak(ClientReference.Weak(client))
   }
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A condition that is satisfied when another one is not.
 public struct NotCondition<Base: FetchCondition>: FetchCondition {
   private let base: Base
@@ -45,29 +43,56 @@ public struct BinaryOperatorCondition<
       left: self.left.isSatisfied(in: context),
       right: self.right.isSatisfied(in: context)
     )
-    return .combined(
+    let subscription = QuerySubscription.combined(
       self.left.subscribe(in: context) { value in
-        observer(sides.combined(by: Operator.self) { $0.left = value })
+        observer(sides.combined(by: Operator.self) { $0.left.emit(value) })
       },
       self.right.subscribe(in: context) { value in
-        observer(sides.combined(by: Operator.self) { $0.right = value })
+        observer(sides.combined(by: Operator.self) { $0.right.emit(value) })
       }
     )
+    // A side may have changed between the first question and its subscription.
+    let (left, right) = (
+      self.left.isSatisfied(in: context), self.right.isSatisfied(in: context)
+    )
+    _ = sides.combined(by: Operator.self) {
+      $0.left.answer(left)
+      $0.right.answer(right)
+    }
+    return subscription
   }
 }
 
+/// What the two sides of a subscription were last heard to be.
 private final class Sides: Sendable {
-  private let values: Mutex<(left: Bool, right: Bool)>
+  struct Side: Sendable {
+    var value: Bool
+    private var hasEmitted = false
 
-  init(left: Bool, right: Bool) { self.values = Mutex((left, right)) }
+    init(value: Bool) { self.value = value }
+
+    mutating func emit(_ value: Bool) {
+      self.value = value
+      self.hasEmitted = true
+    }
+
+    /// An emission is newer than any answer that was asked for when there was none yet.
+    mutating func answer(_ value: Bool) {
+      if !self.hasEmitted { self.value = value }
+    }
+  }
+
+  private let sides: Locked<(left: Side, right: Side)>
+
+  init(left: Bool, right: Bool) { self.sides = Locked((Side(value: left), Side(value: right))) }
 
   func combined<Operator: _BinaryOperator>(
     by operator: Operator.Type,
-    after change: (inout (left: Bool, right: Bool)) -> Void
+    after change: (inout (left: Side, right: Side)) -> Void
   ) -> Bool {
-    self.values.withLock { values in
-      change(&values)
-      return Operator.combine(values.left, values.right)
+    self.sides.withLock { sides in
+      change(&sides)
+      return Operator.combine(sides.left.value, sides.right.value)
     }
   }
 }

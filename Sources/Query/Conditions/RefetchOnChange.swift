@@ -1,5 +1,3 @@
-import Synchronization
-
 extension QueryRequest {
   /// Refetches this query whenever a condition becomes satisfied, where the store has subscribers,
   /// is stale, and fetches by itself. The refetch is cancelled when the condition ends.
@@ -32,40 +30,45 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
   /// Guarded by the mutex.
   private struct Progress {
     var isSatisfied: Bool
+    /// Raised with each change, so that a refetch knows whether its change is the last one.
+    var changeCount = 0
     var task: QueryTask<State.QueryValue>?
   }
 
   private let controls: QueryControls<State>
-  private let progress: Mutex<Progress>
+  private let progress: Locked<Progress>
 
   init(controls: QueryControls<State>, isSatisfied: Bool) {
     self.controls = controls
-    self.progress = Mutex(Progress(isSatisfied: isSatisfied))
+    self.progress = Locked(Progress(isSatisfied: isSatisfied))
   }
 
   func conditionChanged(to isSatisfied: Bool) {
-    let (isChange, ended) = self.progress.withLock { progress in
+    let (change, ended) = self.progress.withLock { progress in
       guard progress.isSatisfied != isSatisfied else {
-        return (false, nil as QueryTask<State.QueryValue>?)
+        return (nil as Int?, nil as QueryTask<State.QueryValue>?)
       }
       progress.isSatisfied = isSatisfied
+      progress.changeCount += 1
       defer { progress.task = nil }
-      return (true, progress.task)
+      return (progress.changeCount, progress.task)
     }
-    guard isChange else { return }
+    guard let change else { return }
     ended?.cancel()
-    if isSatisfied { self.refetch() }
+    if isSatisfied { self.refetch(after: change) }
   }
 
-  private func refetch() {
+  private func refetch(after change: Int) {
+    // An emission may be on its way here when the store is released, which is nobody's mistake.
     guard
-      self.controls.subscriberCount > 0,
-      self.controls.isStale,
+      let store = self.controls.livingStore,
+      store.subscriberCount > 0,
+      store.isStale,
       let task = self.controls.yieldRefetchTask()
     else { return }
     let isWanted = self.progress.withLock { progress in
       // The condition may have ended meanwhile.
-      guard progress.isSatisfied else { return false }
+      guard progress.changeCount == change else { return false }
       progress.task = task
       return true
     }

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension QueryRequest {
   /// Lets each fetch of this query wait until a condition is satisfied. The store is loading
   /// meanwhile.
@@ -42,7 +40,7 @@ private final class Suspension: Sendable {
     case ended(Result<Void, any Error>)
   }
 
-  private let state = Mutex(State.idle)
+  private let state = Locked(State.idle)
 
   func end(with result: Result<Void, any Error> = .success(())) {
     let continuation = self.state.withLock { state -> CheckedContinuation<Void, any Error>? in

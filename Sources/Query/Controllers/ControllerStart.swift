@@ -1,28 +1,47 @@
-import Synchronization
+import Foundation
 
 /// Starts the controllers of new stores, or puts that off while a client's lock is held.
-@usableFromInline
 enum ControllerStart {
-  /// The stores whose controllers are to be started later.
-  final class Collector: Sendable {
-    private let starts = Mutex([@Sendable () -> Void]())
-
-    init() {}
-
-    func append(_ start: @escaping @Sendable () -> Void) {
-      self.starts.withLock { $0.append(start) }
-    }
-
-    func startAll() {
-      let starts = self.starts.withLock { starts in
-        defer { starts = [] }
-        return starts
-      }
-      for start in starts { start() }
-    }
+  /// The controllers that one thread has to start later.
+  private final class Collector {
+    var starts = [() -> Void]()
   }
 
-  @TaskLocal static var collector: Collector?
+  // The thread's rather than the task's: a task that is started under the lock inherits the values
+  // of the task, but goes on without the lock.
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let error = pthread_key_create(&key, nil)
+    precondition(error == 0, "The process has no room for another thread-specific value.")
+    return key
+  }()
+
+  private static var collector: Collector? {
+    pthread_getspecific(self.key)
+      .map { Unmanaged<Collector>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Runs a closure, and starts the controllers of the stores that it created on this thread when
+  /// the outermost such call has ended.
+  static func deferred<T>(_ body: () throws -> T) rethrows -> T {
+    guard self.collector == nil else { return try body() }
+    let collector = Collector()
+    pthread_setspecific(self.key, Unmanaged.passUnretained(collector).toOpaque())
+    defer {
+      pthread_setspecific(self.key, nil)
+      for start in collector.starts { start() }
+    }
+    return try body()
+  }
+
+  /// Puts a start off where this thread is inside ``deferred(_:)``.
+  ///
+  /// - Returns: Whether it did.
+  static func isDeferred(_ start: @escaping () -> Void) -> Bool {
+    guard let collector = self.collector else { return false }
+    collector.starts.append(start)
+    return true
+  }
 }
 
 extension QueryStore {
@@ -32,11 +51,16 @@ extension QueryStore {
     let (context, state) = self.withLock { (self._context, self._state) }
     let controllers = context.queryControllers
     guard !controllers.isEmpty else { return }
-    if let collector = ControllerStart.collector {
-      collector.append { [weak self] in self?.start(controllers, context, state) }
-    } else {
-      self.start(controllers, context, state)
+    let isDeferred = ControllerStart.isDeferred { [weak self] in
+      self?.start(controllers, context, state)
     }
+    if !isDeferred { self.start(controllers, context, state) }
+  }
+
+  /// Ends the work of the controllers, of a store that nobody was given.
+  @usableFromInline
+  func endControllers() {
+    self.withLock { self.controllerSubscription }.cancel()
   }
 
   private func start(

@@ -21,8 +21,11 @@ public struct QueryControls<State: QueryStateProtocol>: Sendable {
     self.initialState = initialState
   }
 
+  /// The store, where it is still there, without a warning where it is not.
+  var livingStore: QueryStore<State>? { self.reference.store }
+
   private var store: QueryStore<State>? {
-    if let store = self.reference.store { return store }
+    if let store = self.livingStore { return store }
     QueryWarning.controllerDeallocatedStoreAccess(stateType: State.self).report()
     return nil
   }

@@ -56,13 +56,12 @@ public struct _DeduplicationModifier<Query: QueryRequest>: QueryModifier {
     var context = context
     context[key] = nil
     return try await values.table.fetch(
+      query,
       in: context,
       with: continuation,
       isolation: #isolation,
       isDuplicate: values.isDuplicate
-    ) { [context] continuation in
-      try await query.fetch(in: context, with: continuation)
-    }
+    )
   }
 }
 
@@ -82,6 +81,11 @@ struct DeduplicationValues<Value: Sendable>: Sendable {
 }
 
 extension QueryContext {
+  @inlinable
+  func isOfSameStore(as other: QueryContext) -> Bool {
+    self[CurrentStoreKey.self]?.store === other[CurrentStoreKey.self]?.store
+  }
+
   @usableFromInline
   enum DeduplicationKey<Value: Sendable>: Key {
     @inlinable static var defaultValue: DeduplicationValues<Value>? { nil }

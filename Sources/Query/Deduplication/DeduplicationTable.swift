@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// The fetches of one store that are under way, and may be shared.
 @usableFromInline
 final class DeduplicationTable<Value: Sendable>: Sendable {
@@ -14,24 +12,28 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
     init() {}
   }
 
-  @usableFromInline let state = Mutex(State())
+  @usableFromInline let state = Locked(State())
 
   @inlinable
   init() {}
 
   /// Fetches, or waits for a fetch that does the same.
   @inlinable
-  func fetch(
+  func fetch<Query: QueryRequest>(
+    _ query: Query,
     in context: QueryContext,
     with continuation: QueryContinuation<Value>,
     isolation: isolated (any Actor)?,
-    isDuplicate: @Sendable (QueryContext, QueryContext) -> Bool,
-    fetch: @escaping @Sendable (QueryContinuation<Value>) async throws -> Value
-  ) async throws -> Value {
+    isDuplicate: @Sendable (QueryContext, QueryContext) -> Bool
+  ) async throws -> Value where Query.Value == Value {
     while true {
       let (fetches, revision) = self.state.withLock { ($0.fetches, $0.revision) }
       // The predicate is the user's, so it is not asked under the lock.
-      if let shared = fetches.first(where: { isDuplicate($0.context, context) }) {
+      let duplicate = fetches.first { shared in
+        // A context may have come from another store, and the table with it.
+        shared.context.isOfSameStore(as: context) && isDuplicate(shared.context, context)
+      }
+      if let shared = duplicate {
         guard let member = shared.join() else {
           // It ended just now, and is about to leave the table.
           self.remove(shared)
@@ -39,14 +41,12 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
         }
         return try await shared.value(for: member, onLeave: { self.remove(shared) })
       }
+      // Nobody may join a fetch that is cancelled from the start.
+      if Task.isCancelled { return try await query.fetch(in: context, with: continuation) }
       let shared = SharedFetch(context: context, continuation: continuation)
       // Another first fetch may have come while the predicate was asked.
       guard self.add(shared, ifRevisionIs: revision) else { continue }
-      return try await shared.run(
-        isolation: isolation,
-        onEnd: { self.remove(shared) },
-        fetch: fetch
-      )
+      return try await shared.run(query, isolation: isolation, onEnd: { self.remove(shared) })
     }
   }
 

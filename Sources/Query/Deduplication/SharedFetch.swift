@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// One fetch that several callers wait for.
 @usableFromInline
 final class SharedFetch<Value: Sendable>: Sendable {
@@ -10,7 +8,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
     /// Who joined and has not left, whether it waits already or not.
     @usableFromInline var members = Set<Int>()
     @usableFromInline var lastMember = 0
-    @usableFromInline var task: Task<Void, Never>?
+    @usableFromInline var task: Task<Void, any Error>?
     @usableFromInline var result: Result<Value, any Error>?
     /// Where yields go: to the caller that came first, until it leaves.
     @usableFromInline var continuation: QueryContinuation<Value>?
@@ -29,7 +27,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
 
   /// The context of the caller that came first.
   @usableFromInline let context: QueryContext
-  @usableFromInline let state: Mutex<State>
+  @usableFromInline let state: Locked<State>
   @inlinable static var firstMember: Int { 1 }
 
   /// Creates a fetch with its first member.
@@ -39,7 +37,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
     var state = State()
     state.continuation = continuation
     _ = state.join()
-    self.state = Mutex(state)
+    self.state = Locked(state)
   }
 
   /// Counts one more caller, where the fetch still goes on.
@@ -56,16 +54,17 @@ final class SharedFetch<Value: Sendable>: Sendable {
 extension SharedFetch {
   /// Fetches in a task of its own, on the actor of the first caller, and waits for the result.
   @inlinable
-  func run(
+  func run<Query: QueryRequest>(
+    _ query: Query,
     isolation: isolated (any Actor)?,
-    onEnd: @escaping @Sendable () -> Void,
-    fetch: @escaping @Sendable (QueryContinuation<Value>) async throws -> Value
-  ) async throws -> Value {
+    onEnd: @escaping @Sendable () -> Void
+  ) async throws -> Value where Query.Value == Value {
     let continuation = QueryContinuation<Value> { result, context in
-      self.state.withLock { $0.continuation }?.yield(with: result, using: context)
+      self.yield(result, in: context)
     }
-    let task = Task {
-      await self.perform(isolation: isolation, onEnd) { try await fetch(continuation) }
+    // Under the name of the first caller's task, and on its preferred executor.
+    let task = TypedTaskRun<Void>.task(in: self.context) {
+      await self.perform(query, isolation: isolation, continuation, onEnd)
     }
     let isAbandoned = self.state.withLock { state in
       state.task = task
@@ -76,14 +75,15 @@ extension SharedFetch {
   }
 
   @inlinable
-  func perform(
+  func perform<Query: QueryRequest>(
+    _ query: Query,
     isolation: isolated (any Actor)?,
-    _ onEnd: @Sendable () -> Void,
-    _ fetch: @Sendable () async throws -> Value
-  ) async {
+    _ continuation: QueryContinuation<Value>,
+    _ onEnd: @Sendable () -> Void
+  ) async where Query.Value == Value {
     let result: Result<Value, any Error>
     do {
-      result = .success(try await fetch())
+      result = .success(try await query.fetch(in: self.context, with: continuation))
     } catch {
       result = .failure(error)
     }
@@ -91,11 +91,26 @@ extension SharedFetch {
     let waiters = self.state.withLock { state in
       state.result = result
       state.task = nil
-      state.continuation = nil
       defer { state.waiters = [:] }
       return state.waiters
     }
     for waiter in waiters.values { waiter.resume(with: result) }
+  }
+}
+
+// MARK: - Yielding
+
+extension SharedFetch {
+  @inlinable
+  func yield(_ result: Result<Value, any Error>, in context: QueryContext?) {
+    let (continuation, isOver) = self.state.withLock { ($0.continuation, $0.result != nil) }
+    // The first caller has left, and nobody else takes yields.
+    guard let continuation else { return }
+    if isOver {
+      QueryWarning.queryYieldedAfterReturning(result).report()
+    } else {
+      continuation.yield(with: result, using: context)
+    }
   }
 }
 
@@ -128,7 +143,7 @@ extension SharedFetch {
   func leave(_ member: Int, _ onLeave: @Sendable () -> Void) {
     let (waiter, abandoned) = self.state.withLock { state in
       guard state.result == nil, state.members.remove(member) != nil else {
-        return (nil as CheckedContinuation<Value, any Error>?, nil as Task<Void, Never>??)
+        return (nil as CheckedContinuation<Value, any Error>?, nil as Task<Void, any Error>??)
       }
       if member == Self.firstMember { state.continuation = nil }
       let waiter = state.waiters.removeValue(forKey: member)

@@ -9,24 +9,32 @@ public import Synchronization
 @usableFromInline
 final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline let handler: StoreHandler<State>
-  @usableFromInline let flags = Atomic<UInt8>(0)
+  @usableFromInline let flags: Atomic<UInt8>
   /// The link to look at next; `nil` where the handler hears of nothing more.
   ///
   /// Held by this mailbox, but counted by hand: each step would count four times otherwise.
   @exclusivity(unchecked) @usableFromInline var position: Unmanaged<EventLink<State>>?
-  /// Where a handler that was given to one fetch stops.
-  private let end = Mutex<EventLink<State>?>(nil)
-  private let idleWaiters = Mutex([CheckedContinuation<Void, Never>]())
+  private let ending = Locked(Ending())
+
+  private struct Ending {
+    /// Where a handler that was given to one fetch stops.
+    var end: EventLink<State>?
+    /// Who waits until no thread is delivering.
+    var waiters = [CheckedContinuation<Void, Never>]()
+  }
 
   /// Creates a mailbox.
   ///
   /// - Parameters:
   ///   - handler: What is called.
   ///   - position: The first link that the handler is called for.
+  ///   - isClaimed: Whether all threads leave the delivery to the caller, who then owes a call of
+  ///     ``deliverClaimed()``.
   @usableFromInline
-  init(handler: StoreHandler<State>, position: EventLink<State>) {
+  init(handler: StoreHandler<State>, position: EventLink<State>, isClaimed: Bool = false) {
     self.handler = handler
     self.position = Unmanaged.passRetained(position)
+    self.flags = Atomic(isClaimed ? MailboxFlag.delivering : 0)
   }
 
   deinit { self.position?.release() }
@@ -54,7 +62,38 @@ extension EventMailbox {
   @inlinable
   func deliver() {
     guard self.begin() else { return }
-    repeat { self.deliverLogged() } while !self.finish()
+    self.deliverAll()
+  }
+
+  /// Calls the handler with all events that it has not seen. The caller claimed the delivery.
+  @usableFromInline
+  func deliverClaimed() {
+    // What was asked for so far is about to be done.
+    self.flags.bitwiseAnd(~MailboxFlag.pending, ordering: .acquiringAndReleasing)
+    self.deliverAll()
+  }
+
+  @inlinable
+  func deliverAll() {
+    var budget = 1_000
+    while true {
+      self.deliverLogged(&budget)
+      if budget > 0 {
+        if self.finish() { return }
+      } else if self.flags.load(ordering: .relaxed) & MailboxFlag.pending != 0 {
+        return self.handOver()
+      } else {
+        // Nobody came meanwhile: these are the events of this thread's own changes.
+        budget = 1_000
+      }
+    }
+  }
+
+  /// Leaves the rest to a task: the thread that delivers, which may be about to end a fetch, must
+  /// not be kept for as long as others change the store faster than the handler follows.
+  @usableFromInline
+  func handOver() {
+    Task.detached { self.deliverClaimed() }
   }
 
   @inlinable
@@ -73,26 +112,29 @@ extension EventMailbox {
   }
 
   @inlinable
-  func deliverLogged() {
-    while let position = self.position {
+  func deliverLogged(_ budget: inout Int) {
+    while budget > 0, let position = self.position {
+      // Before the flags: an event after the end is logged after the flag for it was set.
+      let next = position._withUnsafeGuaranteedRef { $0.nextLink }
       let flags = self.flags.load(ordering: .relaxed)
       if flags & (MailboxFlag.cancelled | MailboxFlag.ending) != 0, self.isOver(at: position) {
         self.position = nil
         position.release()
         return
       }
-      guard let next = position._withUnsafeGuaranteedRef({ $0.nextLink }) else { return }
+      guard let next else { return }
       position._withUnsafeGuaranteedRef({ $0.event })?
         ._withUnsafeGuaranteedRef { self.handler.handle($0) }
       self.position = next.retain()
       position.release()
+      budget -= 1
     }
   }
 
   @usableFromInline
   func isOver(at position: Unmanaged<EventLink<State>>) -> Bool {
     if self.flags.load(ordering: .acquiring) & MailboxFlag.cancelled != 0 { return true }
-    return self.end.withLock { $0 === position.takeUnretainedValue() }
+    return self.ending.withLock { $0.end === position.takeUnretainedValue() }
   }
 
   /// - Returns: Whether there is nothing more to look at.
@@ -127,17 +169,22 @@ extension EventMailbox {
     self.deliver()
   }
 
-  /// Ends delivery with the events that are logged so far, and returns when they are delivered.
+  /// Ends delivery with the events that are logged so far. The caller holds the store's lock.
   ///
   /// - Parameter end: The link after the last of them.
   @usableFromInline
-  func waitUntilDelivered(before end: EventLink<State>) async {
-    self.end.withLock { $0 = end }
+  func stop(before end: EventLink<State>) {
+    self.ending.withLock { $0.end = end }
     self.flags.bitwiseOr(MailboxFlag.ending, ordering: .sequentiallyConsistent)
+  }
+
+  /// Returns when all events are delivered.
+  @usableFromInline
+  func waitUntilDelivered() async {
     self.deliver()
     await withCheckedContinuation { continuation in
       // Put in before the flag is set, so that who clears the flag finds it.
-      self.idleWaiters.withLock { $0.append(continuation) }
+      self.ending.withLock { $0.waiters.append(continuation) }
       let old = self.flags.bitwiseOr(MailboxFlag.awaited, ordering: .sequentiallyConsistent)
       if old.oldValue & MailboxFlag.delivering == 0 { self.resumeIdleWaiters() }
     }
@@ -145,9 +192,9 @@ extension EventMailbox {
 
   @usableFromInline
   func resumeIdleWaiters() {
-    let waiters = self.idleWaiters.withLock { waiters in
-      defer { waiters = [] }
-      return waiters
+    let waiters = self.ending.withLock { ending in
+      defer { ending.waiters = [] }
+      return ending.waiters
     }
     for waiter in waiters { waiter.resume() }
   }

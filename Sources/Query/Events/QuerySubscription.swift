@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Something that goes on until it is cancelled.
 ///
 /// It is cancelled, too, when its last copy is released, so keep it as long as it is wanted:
@@ -80,9 +78,9 @@ extension QuerySubscription: Hashable {
 }
 
 private final class CancelBox: Sendable, Hashable {
-  private let onCancel: Mutex<(@Sendable () -> Void)?>
+  private let onCancel: Locked<(@Sendable () -> Void)?>
 
-  init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Mutex(onCancel) }
+  init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Locked(onCancel) }
 
   deinit { self.cancel() }
 

@@ -1,54 +1,49 @@
-public import Synchronization
-
 /// The pages that a refetch of all pages has fetched so far, kept from one attempt to the next.
 @usableFromInline
 final class AllPagesTracker<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {
+  @usableFromInline typealias Pages = InfiniteQueryPages<PageID, PageValue>
+
+  /// Guarded by the mutex.
   @usableFromInline
   struct Progress: Sendable {
     /// The page to start with, and how many pages were loaded, when the first attempt began.
     @usableFromInline let firstPageId: PageID?
     @usableFromInline let pageCount: Int
-    @usableFromInline var pages = InfiniteQueryPages<PageID, PageValue>()
-    @usableFromInline var lastPaging: InfiniteQueryPaging<PageID, PageValue>?
+    @usableFromInline var pages = Pages()
 
     @inlinable
-    init(pages: InfiniteQueryPages<PageID, PageValue>) {
-      self.firstPageId = pages.first?.id
-      self.pageCount = pages.count
+    init(loadedPages: Pages) {
+      self.firstPageId = loadedPages.first?.id
+      self.pageCount = loadedPages.count
     }
 
+    /// Whether as many pages were fetched as were loaded.
     @inlinable
-    mutating func add(
-      _ page: InfiniteQueryPage<PageID, PageValue>,
-      fetchedFor paging: InfiniteQueryPaging<PageID, PageValue>
-    ) {
-      self.pages.append(page)
-      // Only its identifier is asked for later, and its pages would double what is held.
-      self.lastPaging = InfiniteQueryPaging(
-        pageId: paging.pageId,
-        pages: [],
-        request: paging.request
-      )
-    }
+    var isFull: Bool { self.pages.count >= self.pageCount }
   }
 
-  @usableFromInline let progress = Mutex<Progress?>(nil)
+  @usableFromInline let progress = Locked<Progress?>(nil)
 
   @inlinable
   init() {}
 
+  /// How far the attempts so far have come; the first one starts with the pages that are loaded.
   @inlinable
-  func begin(with pages: InfiniteQueryPages<PageID, PageValue>) -> Progress {
+  func progress(startingWith loadedPages: Pages) -> Progress {
     self.progress.withLock { progress in
       if let progress { return progress }
-      let new = Progress(pages: pages)
+      let new = Progress(loadedPages: loadedPages)
       progress = new
       return new
     }
   }
 
+  /// Adds a page that was fetched. Where nobody else holds the progress, it is not copied.
   @inlinable
-  func record(_ newProgress: Progress) {
-    self.progress.withLock { $0 = newProgress }
+  func add(_ page: InfiniteQueryPage<PageID, PageValue>) {
+    self.progress.withLock { progress in
+      // An attempt that was given up may still be on the way with a page of the next one.
+      progress?.pages[id: page.id] = page
+    }
   }
 }

@@ -13,6 +13,12 @@ extension QueryContext {
     set { self[InfiniteFetchKindKey.self] = newValue }
   }
 
+  /// Makes a fetch plain, whatever the fetch was for that this context comes from.
+  @inlinable
+  mutating func forgetInfiniteFetchKind() {
+    if self.infiniteFetchKind != nil { self.infiniteFetchKind = nil }
+  }
+
   @usableFromInline
   enum InfiniteFetchKindKey: Key {
     @inlinable static var defaultValue: InfiniteFetchKind? { nil }

@@ -19,9 +19,11 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
 
   @inlinable
   func run() async throws -> Value {
+    guard let store = self.context.currentStore(of: Query.State.self) else {
+      return try await self.fetchInitialPage([])
+    }
     // Decided now and not when the fetch was scheduled: what it waited for may have loaded pages.
-    let position =
-      self.context.currentStore(of: Query.State.self)?.pagePosition() ?? PagePosition()
+    let position: PagePosition = store.pagePosition()
     switch position.request(for: self.context.infiniteFetchKind) {
     case .initialPage?: return try await self.fetchInitialPage(position.pages)
     case .nextPage(let id)?: return try await self.fetchNextPage(id, position.pages)
@@ -96,59 +98,52 @@ extension InfiniteQueryFetch {
 // MARK: - All pages
 
 extension InfiniteQueryFetch {
+  @usableFromInline typealias Tracker = AllPagesTracker<Query.PageID, Query.PageValue>
+
   @inlinable
   func fetchAllPages(_ pages: Pages) async throws -> Value {
-    let tracker =
-      self.context.allPagesTracker as? AllPagesTracker<Query.PageID, Query.PageValue>
-      ?? AllPagesTracker()
     // An attempt that was tried again goes on after the last page that it fetched.
-    var progress = tracker.begin(with: pages)
-    while let paging = self.nextPaging(progress) {
-      let fetched = progress.pages
-      let fetch = PageFetch(query: self.query, paging: paging, context: self.context)
-      let page = try await fetch.run(yieldingTo: self.continuation) { page in
-        self.allPagesValue(fetched.appending(page), lastPaging: paging)
-      }
-      progress.add(page, fetchedFor: paging)
-      tracker.record(progress)
+    let tracker = self.context.allPagesTracker as? Tracker ?? Tracker()
+    // Between two pages nobody but the tracker holds its list, so that adding does not copy it.
+    while let page = try await self.fetchPage(after: tracker.progress(startingWith: pages)) {
+      tracker.add(page)
     }
-    return self.allPagesValue(progress.pages, lastPaging: progress.lastPaging)
+    return self.allPagesValue(tracker.progress(startingWith: pages).pages)
+  }
+
+  /// Fetches the page after those that were fetched so far, where there is one.
+  @inlinable
+  func fetchPage(after progress: Tracker.Progress) async throws -> Page? {
+    let pages = progress.pages
+    // Pages that follow one another in a circle would never end.
+    guard let id = self.pageId(after: progress), !pages.contains(id: id) else { return nil }
+    let paging = Paging(pageId: id, pages: pages, request: .allPages)
+    let fetch = PageFetch(query: self.query, paging: paging, context: self.context)
+    return try await fetch.run(yieldingTo: self.continuation) { page in
+      var fetched = pages
+      fetched.append(page)
+      return self.allPagesValue(fetched)
+    }
   }
 
   @inlinable
-  func nextPaging(
-    _ progress: AllPagesTracker<Query.PageID, Query.PageValue>.Progress
-  ) -> Paging? {
-    guard progress.pages.count < progress.pageCount else { return nil }
-    let id: Query.PageID?
-    if let last = progress.pages.last, let lastPaging = progress.lastPaging {
-      let paging = Paging(pageId: lastPaging.pageId, pages: progress.pages, request: .allPages)
-      id = self.query.pageId(after: last, using: paging, in: self.context)
-    } else {
-      id = progress.firstPageId
-    }
-    return id.map { Paging(pageId: $0, pages: progress.pages, request: .allPages) }
+  func pageId(after progress: Tracker.Progress) -> Query.PageID? {
+    if progress.isFull { return nil }
+    guard let last = progress.pages.last else { return progress.firstPageId }
+    let paging = Paging(pageId: last.id, pages: progress.pages, request: .allPages)
+    return self.query.pageId(after: last, using: paging, in: self.context)
   }
 
   @inlinable
-  func allPagesValue(_ pages: Pages, lastPaging: Paging?) -> Value {
-    guard let first = pages.first, let last = pages.last, let lastPaging else {
+  func allPagesValue(_ pages: Pages) -> Value {
+    guard let first = pages.first, let last = pages.last else {
       return Value(fetchValue: .allPages(pages), nextPageId: nil, previousPageId: nil)
     }
-    let paging = Paging(pageId: lastPaging.pageId, pages: pages, request: .allPages)
+    let paging = Paging(pageId: last.id, pages: pages, request: .allPages)
     return Value(
       fetchValue: .allPages(pages),
       nextPageId: self.query.pageId(after: last, using: paging, in: self.context),
       previousPageId: self.query.pageId(before: first, using: paging, in: self.context)
     )
-  }
-}
-
-extension IdentifiedArray {
-  @inlinable
-  func appending(_ element: Element) -> Self {
-    var copy = self
-    copy.append(element)
-    return copy
   }
 }

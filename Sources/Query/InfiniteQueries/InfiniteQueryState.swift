@@ -126,7 +126,12 @@ extension InfiniteQueryState: QueryStateProtocol {
     case .initialPage?:
       // A plain fetch waits for nothing: several of the initial page may overlap. Any other call
       // wants the page after it, so it waits, and decides again when it starts.
-      if kind != nil { task.schedule(after: self._initialPageActiveTasks) }
+      if kind == nil {
+        // It fetches all pages where some are there when it starts.
+        task.context.allPagesTracker = AllPagesTracker<PageID, PageValue>()
+      } else {
+        task.schedule(after: self._initialPageActiveTasks)
+      }
       self._initialPageActiveTasks.append(task)
     case .allPages?:
       task.schedule(after: self._initialPageActiveTasks)
@@ -161,14 +166,19 @@ extension InfiniteQueryState: QueryStateProtocol {
     self = Self(initialValue: self.initialValue, initialPageId: self.initialPageId)
   }
 
+  /// Fetches differ by the pages that they are for, which `_isDuplicate` compares.
+  @inlinable
+  public static var _isDeduplicatedByClients: Bool { true }
+
   @inlinable
   public static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool {
     guard let store = new.currentStore(of: Self.self) else {
       return running.infiniteFetchKind == new.infiniteFetchKind
     }
     let position = store.pagePosition()
-    return position.request(for: running.infiniteFetchKind)
-      == position.request(for: new.infiniteFetchKind)
+    // Where there is no page left, there is no work to share.
+    guard let request = position.request(for: new.infiniteFetchKind) else { return false }
+    return position.request(for: running.infiniteFetchKind) == request
   }
 }
 

@@ -32,7 +32,8 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
   ) async throws -> Page {
     let owner = self.context[QueryContext.RunningTaskKey.self]?.owner
     let id = self.paging.pageId
-    let isStarted = self.emit(.started(id), to: owner)
+    // Asked for, too, where nobody listens yet: after a reset nothing starts, so nothing ends.
+    let isStarted = owner?.emit(Event.started(id), isEnd: false, in: self.context) ?? true
     let result: Result<Query.PageValue, any Error>
     do {
       let pageContinuation = QueryContinuation<Query.PageValue> { result, context in
@@ -78,22 +79,21 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
   }
 
   @inlinable
-  @discardableResult
   func emit(
     _ event: Event,
     in eventContext: QueryContext? = nil,
     reason: QueryResultUpdateReason? = nil,
     isEnd: Bool = false,
     to owner: (any TaskRunOwner)?
-  ) -> Bool {
-    guard let owner, owner.hasHandlers else { return true }
+  ) {
+    guard let owner, owner.hasHandlers else { return }
     var context = self.context
     if let eventContext {
       context = eventContext
       context.takeTask(of: self.context)
     }
     if let reason { context.queryResultUpdateReason = reason }
-    return owner.emit(event, isEnd: isEnd, in: context)
+    owner.emit(event, isEnd: isEnd, in: context)
   }
 }
 

@@ -28,22 +28,26 @@ private struct Name {
   }
 
   var components: [Component]
-  var suffix = ""
+  /// Whether a question mark after the text would belong to its last part alone.
+  var isComposite = false
 
   init(components: [Component]) { self.components = components }
-  init(_ text: String) { self.components = [Component(name: text)] }
 
-  func text(_ generics: TypeName.Generics) -> String {
-    self.sugared(generics) + self.suffix
+  init(_ text: String, isComposite: Bool) {
+    self.components = [Component(name: text)]
+    self.isComposite = isComposite
   }
 
-  private func sugared(_ generics: TypeName.Generics) -> String {
+  func text(_ generics: TypeName.Generics) -> String {
     if self.components.count == 1, let component = self.components.first {
-      let arguments = component.arguments.map { $0.text(generics) }
+      let arguments = component.arguments
       switch (component.name, arguments.count) {
-      case ("Optional", 1): return "\(arguments[0])?"
-      case ("Array", 1): return "[\(arguments[0])]"
-      case ("Dictionary", 2): return "[\(arguments[0]): \(arguments[1])]"
+      case ("Optional", 1):
+        let wrapped = arguments[0].text(generics)
+        return arguments[0].isComposite ? "(\(wrapped))?" : "\(wrapped)?"
+      case ("Array", 1): return "[\(arguments[0].text(generics))]"
+      case ("Dictionary", 2):
+        return "[\(arguments[0].text(generics)): \(arguments[1].text(generics))]"
       default: break
       }
     }
@@ -69,93 +73,99 @@ private struct Parser {
     self.characters[self.position...].starts(with: text)
   }
 
+  /// Reads up to the end of this argument: a nominal type, or several with what joins them, as in
+  /// `A & B`, `@Sendable (id: A) async throws -> B`, `(A, B)` and `any P<P.T == A>`.
   mutating func parseType() -> Name {
-    var components = [Name.Component]()
-    var isModuleSeen = false
-    while let character = self.current {
-      switch character {
-      case "(" where self.starts(with: "(extension in "):
-        self.skipParenthesised()
-        if self.current == ":" { self.position += 1 }
-      case "(" where components.isEmpty && !isModuleSeen:
-        return self.verbatim()
-      case "(":
-        if let name = self.privateName() { components.append(Name.Component(name: name)) }
-      case ".":
+    var names = [Name]()
+    var text = ""
+    while let character = self.current, !",>)}".contains(character) {
+      if self.starts(with: "->") {
+        text += "->"
+        self.position += 2
+      } else if character == "(" && !self.starts(with: "(extension in ") {
+        text += self.parseList()
+        names.append(Name("", isComposite: false))
+      } else if " :&=@.".contains(character) {
+        text.append(character)
         self.position += 1
-      case "<":
-        let arguments = self.parseArguments()
-        if !components.isEmpty { components[components.count - 1].arguments = arguments }
-      case ",", ">", " ":
-        return self.finish(components)
-      default:
-        let word = self.word()
-        // The first word is the module where another one follows; builtin types have none.
-        if !isModuleSeen, components.isEmpty, self.current == "." {
-          isModuleSeen = true
-        } else {
-          components.append(Name.Component(name: word))
-        }
+      } else {
+        let name = self.parseNominal()
+        text += name.text(.kept)
+        names.append(name)
       }
     }
-    return self.finish(components)
+    if names.count == 1, text == names[0].text(.kept) { return names[0] }
+    return Name(text, isComposite: text.contains(" ") && !text.hasPrefix("(") || names.count > 1)
   }
 
-  /// Existentials and function types read on after a blank: `any P & Q`, `Int -> ()`.
-  private mutating func finish(_ components: [Name.Component]) -> Name {
-    var name = Name(components: components)
-    guard self.current == " " else { return name }
-    if components.count == 1, ["any", "some"].contains(components[0].name) {
-      self.position += 1
-      return Name("\(components[0].name) \(self.parseType().text(.kept))")
+  private mutating func parseNominal() -> Name {
+    var components = [Name.Component]()
+    if self.starts(with: "(extension in ") {
+      self.skipParenthesised()
+      if self.current == ":" { self.position += 1 }
     }
-    name.suffix = self.verbatim().text(.kept)
-    return name
+    var first = self.word()
+    if first == "Self" && self.current == "." {
+      // An associated type: `Self.Module.Protocol.Name`.
+      self.position += 1
+      first = self.word()
+    }
+    // The first word is the module where another one follows; builtin types have none.
+    if self.current != "." { components.append(Name.Component(name: first)) }
+    while let character = self.current {
+      if character == "<" {
+        let arguments = self.parseArguments()
+        if !components.isEmpty { components[components.count - 1].arguments = arguments }
+      } else if self.starts(with: ".(") {
+        self.position += 1
+        if let name = self.privateName() { components.append(Name.Component(name: name)) }
+      } else if character == "." {
+        self.position += 1
+        components.append(Name.Component(name: self.word()))
+      } else {
+        break
+      }
+    }
+    return Name(components: components)
   }
 
   private mutating func parseArguments() -> [Name] {
     var arguments = [Name]()
     self.position += 1
     while let character = self.current, character != ">" {
-      if character == "," || character == " " {
+      if self.starts(with: "Pack{") {
+        self.position += 5
+      } else if ", })".contains(character) {
         self.position += 1
       } else {
-        let before = self.position
         arguments.append(self.parseType())
-        // A spelling that is not known ends here rather than in an endless loop.
-        if self.position == before { self.position = self.characters.count }
       }
     }
     self.position += 1
     return arguments
   }
 
-  private mutating func word() -> String {
-    let start = self.position
-    while let character = self.current, !".<>, ():".contains(character) { self.position += 1 }
-    if self.position == start { self.position += 1 }
-    return String(self.characters[start..<self.position])
+  /// The elements of a tuple, the parameters of a function, or what an attribute is given.
+  private mutating func parseList() -> String {
+    var elements = [String]()
+    self.position += 1
+    while let character = self.current, character != ")" {
+      if ", >}".contains(character) {
+        self.position += 1
+      } else {
+        elements.append(self.parseType().text(.kept))
+      }
+    }
+    self.position += 1
+    return "(\(elements.joined(separator: ", ")))"
   }
 
-  /// What stands up to the end of this argument, as it is.
-  private mutating func verbatim() -> Name {
+  private mutating func word() -> String {
     let start = self.position
-    var depth = 0
-    scan: while let character = self.current {
-      switch character {
-      case "(", "<": depth += 1
-      case ">" where self.position > start && self.characters[self.position - 1] == "-": break
-      case ")": depth -= 1
-      case ">":
-        if depth == 0 { break scan }
-        depth -= 1
-      case "," where depth == 0: break scan
-      default: break
-      }
-      self.position += 1
-    }
-    let text = String(self.characters[start..<self.position])
-    return Name(text.replacing("Swift.", with: ""))
+    while let character = self.current, !".<>, ():{}".contains(character) { self.position += 1 }
+    // A spelling that is not known must not be an endless loop.
+    if self.position == start && self.current != nil { self.position += 1 }
+    return String(self.characters[start..<self.position])
   }
 
   /// `(Name in $5f00)` is a private type, `(unknown context at $5f00)` the file that it is in.

@@ -26,7 +26,10 @@ public enum QueryLogLevel: String, Hashable, Sendable, CaseIterable {
 /// Writes each message as one line to standard error.
 struct StandardErrorLogger: QueryLogger {
   func log(level: QueryLogLevel, message: @autoclosure () -> String) {
-    FileHandle.standardError.write(Data("[\(level.rawValue)] \(message())\n".utf8))
+    // A program may have closed it, and must survive a message all the same.
+    try? FileHandle.standardError.write(
+      contentsOf: Data("[\(level.rawValue)] \(message())\n".utf8)
+    )
   }
 }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The kernel's pressure-stall information for memory, as a source of memory pressure.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 public final class PressureStallSource: MemoryPressureSource, Sendable {
   private let path: String
   private let observers = ObserverList(MemoryPressure.normal)
-  private let watch = Mutex<(watch: PressureWatch?, subscriberCount: Int)>((nil, 0))
+  private let watch = Locked<(watch: PressureWatch?, subscriberCount: Int)>((nil, 0))
 
   /// Creates a source.
   ///
@@ -85,11 +84,24 @@ private final class PressureWatch: Sendable {
     guard descriptor >= 0 else { return -1 }
     // The kernel wants the terminating zero, too.
     let bytes = Array(trigger.utf8) + [0]
-    guard write(descriptor, bytes, bytes.count) == bytes.count else {
+    guard
+      Self.isOfKernel(descriptor),
+      write(descriptor, bytes, bytes.count) == bytes.count
+    else {
       close(descriptor)
       return -1
     }
     return descriptor
+  }
+
+  /// Whether a file is the kernel's: one that shows the averages, and has no size. A trigger that
+  /// is written to any other file would damage that.
+  private static func isOfKernel(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_size == 0 else { return false }
+    var bytes = Array("some avg10=".utf8)
+    let expected = bytes
+    return read(descriptor, &bytes, bytes.count) == expected.count && bytes == expected
   }
 
   /// Waits on a thread of its own, which keeps this object until it is stopped.

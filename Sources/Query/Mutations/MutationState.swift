@@ -61,12 +61,12 @@ extension MutationState {
   }
 
   public var error: (any Error)? {
-    let lastValue = max(self.order.attemptValue, self.order.manualValue)
-    let latestError = self._history.last?.status.resultError
-    if let latestError, self.order.attemptError > max(lastValue, self.order.manualError) {
-      return latestError
-    }
-    return self.order.manualError > lastValue ? self.manualError : nil
+    // Of both kinds of error the later one counts, and hides the other one for good.
+    let order = self.order
+    let lastValue = max(order.attemptValue, order.manualValue)
+    guard max(order.attemptError, order.manualError) > lastValue else { return nil }
+    if order.manualError > order.attemptError { return self.manualError }
+    return self._history.last?.status.resultError
   }
 
   public var valueUpdateCount: Int { self.updates.valueUpdateCount }

@@ -77,12 +77,15 @@ enum OpaqueValue {
     )
   }
 
-  /// A value without its type, where an optional that is absent is `nil` itself.
+  /// A value without its type, where an optional that is absent is `nil` itself, also where it is
+  /// wrapped in another one.
   static func wrap<Value: Sendable>(_ value: Value) -> (any Sendable)? {
     guard let optional = value as? any OptionalValue else { return value }
     // What a sendable optional wraps is sendable, which a cast cannot ask: it leaves no trace in
-    // the existential.
-    return optional.wrappedValue.map { unsafeBitCast($0, to: (any Sendable).self) }
+    // the existential. Without `as Any` the bits would be those of the value in it.
+    return optional.wrappedValue.flatMap { wrapped in
+      Self.wrap(unsafeBitCast(wrapped as Any, to: (any Sendable).self))
+    }
   }
 }
 

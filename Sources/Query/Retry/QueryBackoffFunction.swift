@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// How long a query waits before it is tried again.
 ///
@@ -79,7 +78,11 @@ extension QueryBackoffFunction {
   // In floating point, since the 93rd does not fit an integer.
   private static func fibonacciNumber(_ index: Int) -> TimeInterval {
     var (current, next): (TimeInterval, TimeInterval) = (0, 1)
-    for _ in 0..<max(0, index) where next.isFinite { (current, next) = (next, current + next) }
+    for _ in 0..<max(0, index) {
+      // Nothing is greater than infinity, so the rest of a long way need not be gone.
+      guard current.isFinite else { break }
+      (current, next) = (next, current + next)
+    }
     return current
   }
 
@@ -108,9 +111,9 @@ extension QueryBackoffFunction {
 }
 
 private final class SharedGenerator<Generator: RandomNumberGenerator & Sendable>: Sendable {
-  let value: Mutex<Generator>
+  let value: Locked<Generator>
 
-  init(_ generator: Generator) { self.value = Mutex(generator) }
+  init(_ generator: Generator) { self.value = Locked(generator) }
 }
 
 // MARK: - CustomStringConvertible

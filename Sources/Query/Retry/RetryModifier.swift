@@ -67,6 +67,8 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
         try await context.queryDelayer.delay(for: self.delay(after: index + 1, in: context, query))
       }
     }
+    // The delay may have ignored a cancellation.
+    try Task.checkCancellation()
     context.retryValues.index = limit
     return try await query.fetch(in: context, with: continuation)
   }

@@ -62,6 +62,10 @@ extension QueryState {
 
   @inlinable
   public var isLoading: Bool { !self._activeTasks.isEmpty }
+
+  /// All fetches of a query do the same.
+  @inlinable
+  public static var _isDeduplicatedByClients: Bool { true }
 }
 
 // MARK: - Updates

@@ -73,6 +73,11 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
 
   /// Whether a client may fetch a store of this state unasked. Not where a fetch is a write.
   static var _isFetchedAutomatically: Bool { get }
+
+  /// Whether a client lets overlapping fetches of this state share their work unasked. Only where
+  /// ``_isDuplicate(_:_:)`` knows of all that tells two fetches apart, which it cannot of a paradigm
+  /// that puts values of its own into the context.
+  static var _isDeduplicatedByClients: Bool { get }
 }
 
 extension QueryStateProtocol {
@@ -83,6 +88,10 @@ extension QueryStateProtocol {
   /// Fetches are no writes.
   @inlinable
   public static var _isFetchedAutomatically: Bool { true }
+
+  /// Only what is asked for is shared.
+  @inlinable
+  public static var _isDeduplicatedByClients: Bool { false }
 }
 
 // MARK: - Status

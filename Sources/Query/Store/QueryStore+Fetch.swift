@@ -1,5 +1,3 @@
-public import Synchronization
-
 extension QueryStore {
   /// Fetches the value.
   ///
@@ -86,6 +84,7 @@ extension QueryStore {
     let run = TypedTaskRun<State.QueryValue> { _, context in try await fetch.run(in: context) }
     run.state.withLock { $0.owner = fetch }
     var context = eventContext
+    if name == .fetch { context.forgetInfiniteFetchKind() }
     edit(&context)
     return self.withLock {
       context[QueryContext.CurrentStoreKey.self] = self.ownReference()
@@ -124,12 +123,12 @@ extension QueryStore {
     } catch {
       result = .failure(error)
     }
-    let end = self.withLock {
+    self.withLock {
       self.mailboxes.removeAll { $0 === mailbox }
-      return self.ownLogEnd()
+      mailbox.stop(before: self.ownLogEnd())
     }
     // Another thread may still be on the way to the handler with the last event.
-    await mailbox.waitUntilDelivered(before: end)
+    await mailbox.waitUntilDelivered()
     return try result.get()
   }
 

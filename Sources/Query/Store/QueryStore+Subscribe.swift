@@ -22,10 +22,11 @@ extension QueryStore {
         with: StoreEvent(.stateChanged, state: self._state, context: self._context),
         next: self.ownLogEnd()
       )
-      let mailbox = EventMailbox(handler: handler, position: first)
+      // This thread alone makes the first call, so that it is over when this returns.
+      let mailbox = EventMailbox(handler: handler, position: first, isClaimed: true)
       self.mailboxes.append(mailbox)
       self.subscribers += 1
-      self.aftermath.hasEvents = true
+      self.aftermath.actions.append { mailbox.deliverClaimed() }
       return (mailbox, self.subscribers == 1)
     }
     if isFirst { self.startAutomaticFetch() }

@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// One fetch of a store: it runs the request, and feeds what that produces into the state.
 // @unchecked: the variables below `link` are guarded by the store's lock.
 @usableFromInline
@@ -8,7 +6,7 @@ final class StoreFetch<State: QueryStateProtocol>: TaskRunOwner, @unchecked Send
 
   // Let go when the fetch ends, so that a context or a continuation that somebody keeps does not
   // keep the store.
-  @usableFromInline let link: Mutex<QueryStore<State>?>
+  @usableFromInline let link: Locked<QueryStore<State>?>
 
   /// The task, as the state scheduled it.
   @exclusivity(unchecked) @usableFromInline var task: QueryTask<Value>?
@@ -17,7 +15,7 @@ final class StoreFetch<State: QueryStateProtocol>: TaskRunOwner, @unchecked Send
   @exclusivity(unchecked) @usableFromInline var isFinished = false
 
   @inlinable
-  init(store: QueryStore<State>) { self.link = Mutex(store) }
+  init(store: QueryStore<State>) { self.link = Locked(store) }
 
   @inlinable
   var store: QueryStore<State>? { self.link.withLock { $0 } }

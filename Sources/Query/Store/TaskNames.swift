@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The names of the tasks of the stores of one state type, made once.
 @usableFromInline
 final class TaskNames: Sendable {
@@ -42,7 +40,7 @@ final class TaskNames: Sendable {
   }
 
   // One entry for each state type of the program.
-  private static let names = Mutex([ObjectIdentifier: TaskNames]())
+  private static let names = Locked([ObjectIdentifier: TaskNames]())
 
   static func of<State: QueryStateProtocol>(_ type: QueryStore<State>.Type) -> TaskNames {
     Self.names.withLock { names in

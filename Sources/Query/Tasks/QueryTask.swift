@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A fetch that is scheduled, and runs when somebody asks for its value.
 ///
 /// ```swift

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The one run that all copies and maps of a ``QueryTask`` share, without the type of its value.
 ///
 /// What holds an un-run task is counted: the value that was returned to a caller (through a
@@ -22,7 +20,19 @@ class TaskRun: @unchecked Sendable {
   func addDependant() {}
   func removeDependant() {}
   var dependencies: [any TaskDependency] { [] }
-  func addDependency(_ dependency: any TaskDependency, unlessDependedOn: Bool) -> Bool { true }
+  func addDependency(_ dependency: any TaskDependency, unlessDependedOn: Bool) -> AddedDependency {
+    .refused
+  }
+}
+
+/// What came of adding a dependency.
+@usableFromInline
+enum AddedDependency {
+  /// It was added, in the place of another one, or of itself where the task waits for nothing more.
+  /// The other one is to be told, outside all locks.
+  case added(replacing: (any TaskDependency)?)
+  /// Nothing was added: others wait for the task.
+  case refused
 }
 
 /// What a task waits for before it runs.
@@ -74,7 +84,9 @@ final class TaskHolder: Sendable {
 // MARK: - Scheduling
 
 /// Serialises the additions that could close a circle.
-private let graphLock = Mutex(())
+///
+/// With a value, since the thread sanitizer takes the address of an empty one for its neighbour's.
+private let graphLock = Locked(false)
 
 extension TaskRun {
   /// Makes this run wait for another one, or reports the circle that this would close.
@@ -85,15 +97,31 @@ extension TaskRun {
   func schedule(after dependency: any TaskDependency, info: QueryTaskInfo) {
     let other = dependency.dependencyRun
     other.addDependant()
-    if other !== self, self.addDependency(dependency, unlessDependedOn: true) { return }
-    let circle: [QueryTaskInfo]? = graphLock.withLock { _ in
-      if let path = Self.path(from: dependency, to: self) { return [info] + path }
-      _ = self.addDependency(dependency, unlessDependedOn: false)
-      return nil
+    if other !== self,
+      case .added(let replaced) = self.addDependency(dependency, unlessDependedOn: true)
+    {
+      replaced?.dependencyRun.removeDependant()
+      return
     }
+    let (circle, replaced) = graphLock.withLock { _ in
+      self.addDependency(dependency, unlessCircularWith: info)
+    }
+    // Both after the lock, since a run that ends so tells the handlers of its store.
+    replaced?.dependencyRun.removeDependant()
     guard let circle else { return }
     other.removeDependant()
     self.report(.queryTaskCircularScheduling(info: circle))
+  }
+
+  private func addDependency(
+    _ dependency: any TaskDependency,
+    unlessCircularWith info: QueryTaskInfo
+  ) -> (circle: [QueryTaskInfo]?, replaced: (any TaskDependency)?) {
+    if let path = Self.path(from: dependency, to: self) { return ([info] + path, nil) }
+    switch self.addDependency(dependency, unlessDependedOn: false) {
+    case .added(let replaced): return (nil, replaced)
+    case .refused: return (nil, nil)
+    }
   }
 
   /// Reports a warning, after the store's lock where a state's method asks for it.

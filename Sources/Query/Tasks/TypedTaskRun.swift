@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// The run of a ``QueryTask``, with the type of the value that its work returns.
 // @unchecked: the class above declares it so; what changes here is in the mutex.
 @usableFromInline
@@ -40,12 +38,17 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
     init(work: Work?) { self.work = work }
   }
 
-  @usableFromInline let state: Mutex<State>
+  @usableFromInline let state: Locked<State>
 
   @inlinable
   init(work: @escaping Work) {
-    self.state = Mutex(State(work: work))
+    self.state = Locked(State(work: work))
     super.init()
+  }
+
+  // One that nobody holds, and that never ran, is still counted by those it was to wait for.
+  deinit {
+    for dependency in self.dependencies { dependency.dependencyRun.removeDependant() }
   }
 
   @usableFromInline
@@ -61,7 +64,7 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
   override func addDependency(
     _ dependency: any TaskDependency,
     unlessDependedOn: Bool
-  ) -> Bool {
+  ) -> AddedDependency {
     self.add(dependency, unlessDependedOn: unlessDependedOn)
   }
 
@@ -93,9 +96,14 @@ extension TypedTaskRun {
   func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
     switch self.enter() {
     case .start:
-      let handle = self.launch(in: context, isolation: isolation)
+      // Launched inside, so that no cancellation that comes before the work returns is missed.
       return try await withTaskCancellationHandler {
-        try await handle.value
+        try await self.launch(
+          in: context,
+          isCancelled: Task.isCancelled,
+          isolation: isolation
+        )
+        .value
       } onCancel: {
         self.cancel()
       }
@@ -109,7 +117,9 @@ extension TypedTaskRun {
 
   @inlinable
   func startIfNeeded(in context: QueryContext) {
-    if case .start = self.enter() { _ = self.launch(in: context, isolation: nil) }
+    guard case .start = self.enter() else { return }
+    // Whose task this happens in is no caller, so its cancellation is none of the run.
+    _ = self.launch(in: context, isCancelled: false, isolation: nil)
   }
 
   @inlinable
@@ -124,9 +134,12 @@ extension TypedTaskRun {
   }
 
   @inlinable
-  func launch(in context: QueryContext, isolation: (any Actor)?) -> Task<Value, any Error> {
+  func launch(
+    in context: QueryContext,
+    isCancelled: Bool,
+    isolation: (any Actor)?
+  ) -> Task<Value, any Error> {
     // A task cannot be made cancelled, so it cancels itself before it does anything.
-    let isCancelled = Task.isCancelled
     let handle = Self.task(in: context) {
       try await self.execute(in: context, isCancelled: isCancelled, isolation: isolation)
     }
@@ -169,7 +182,7 @@ extension TypedTaskRun {
       (state.work, state.owner, state.dependencies)
     }
     if !dependencies.isEmpty {
-      await Self.wait(for: dependencies)
+      if !Task.isCancelled { await Self.wait(for: dependencies) }
       if Task.isCancelled { return try self.endWhileWaiting() }
     }
     guard let work else { throw CancellationError() }
@@ -252,6 +265,7 @@ extension TypedTaskRun.State {
     self = Self(work: nil)
     self.phase = .finished
     self.hasStarted = ended.hasStarted
+    self.dependantCount = ended.dependantCount
     self.result = result
     return ended
   }
@@ -305,18 +319,19 @@ extension TypedTaskRun {
 // MARK: - Dependencies
 
 extension TypedTaskRun {
-  private func add(_ dependency: any TaskDependency, unlessDependedOn: Bool) -> Bool {
-    let (isAdded, replaced) = self.state.withLock { state -> (Bool, (any TaskDependency)?) in
-      if unlessDependedOn && state.dependantCount > 0 { return (false, nil) }
+  private func add(
+    _ dependency: any TaskDependency,
+    unlessDependedOn: Bool
+  ) -> AddedDependency {
+    self.state.withLock { state in
+      if unlessDependedOn && state.dependantCount > 0 { return .refused }
       // A started task waits for nothing more, and must not keep others from being dropped.
-      guard state.phase == .unstarted else { return (true, dependency) }
+      guard state.phase == .unstarted else { return .added(replacing: dependency) }
       let identifier = dependency.dependencyRun.id
       let index = state.dependencies.firstIndex { $0.dependencyRun.id == identifier }
       let replaced = index.map { state.dependencies.remove(at: $0) }
       state.dependencies.append(dependency)
-      return (true, replaced)
+      return .added(replacing: replaced)
     }
-    replaced?.dependencyRun.removeDependant()
-    return isAdded
   }
 }

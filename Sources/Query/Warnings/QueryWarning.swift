@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A mistake in the use of the library that is reported and survived.
 ///
@@ -29,12 +28,20 @@ public struct QueryWarning: Sendable, Hashable, ExpressibleByStringInterpolation
   /// What takes every warning of this process. No lock is held while it runs.
   public static var reporter: Reporter {
     get { Self.currentReporter.withLock { $0 } }
-    set { Self.currentReporter.withLock { $0 = newValue } }
+    set {
+      // The old one is released after the lock: it holds a user's values.
+      let old = Self.currentReporter.withLock { reporter in
+        defer { reporter = newValue }
+        return reporter
+      }
+      withExtendedLifetime(old) {}
+    }
   }
 
-  private static let currentReporter = Mutex<Reporter> { warning, fileID, _, line, _ in
+  private static let currentReporter = Locked<Reporter> { warning, fileID, _, line, _ in
     let text = "Query warning at \(fileID):\(line): \(warning.message)\n"
-    FileHandle.standardError.write(Data(text.utf8))
+    // A program may have closed it, and a warning is to be survived.
+    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 
   /// Hands the warning to ``reporter``.

@@ -117,9 +117,14 @@ struct DocumentSnapshot: Sendable {
 /// A property that holds the identifier of the document that it was decoded from.
 @propertyWrapper
 struct DocumentID<Value: Sendable>: Sendable {
-  var wrappedValue: Value?
+  private var id: Value?
 
-  init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+  var wrappedValue: Value? {
+    get { self.id }
+    set { self.id = newValue }
+  }
+
+  init(wrappedValue: Value?) { self.id = wrappedValue }
 }
 
 extension DocumentID: Equatable where Value: Equatable {}

@@ -62,7 +62,7 @@ private func serve(_ socket: Int32, _ body: String, _ requestLines: Recorder<Str
       \(body)
       """
     let bytes = Array(response.utf8)
-    _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue))
+    _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     close(connection)
   }
   close(socket)

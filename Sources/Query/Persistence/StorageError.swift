@@ -1,0 +1,70 @@
+/// What went wrong in a storage, in SQLite's words where they come from it.
+///
+/// ```swift
+/// do {
+///   try await store.enqueue(with: arguments)
+/// } catch StorageError.Code.full {
+///   // the disk is full, nothing was sent
+/// }
+/// ```
+/// It never shows a value that the storage holds, but in ``expandedSQL`` where the configuration
+/// asks for it.
+public struct StorageError: Error, Hashable, Sendable {
+  /// What the storage was doing, as `"open"` or `"commit"`.
+  public let operation: String
+
+  /// SQLite's extended result code, as 266 (`SQLITE_IOERR_READ`); equal to ``code`` where there is
+  /// nothing finer to say.
+  public let extendedCode: Code
+
+  /// What happened, for a person.
+  public let message: String
+
+  /// The statement that failed, with `?` in the place of each value.
+  public let sql: String?
+
+  /// The statement that failed, with the values in their places, where the configuration of the
+  /// storage asks for it.
+  public let expandedSQL: String?
+
+  /// The name of the database file, without its folder.
+  public let fileName: String?
+
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - operation: What the storage was doing.
+  ///   - code: The primary or extended result code.
+  ///   - message: What happened, for a person.
+  ///   - sql: The statement that failed, without values.
+  ///   - expandedSQL: The statement that failed, with its values.
+  ///   - fileName: The name of the database file.
+  public init(
+    operation: String,
+    code: Code,
+    message: String,
+    sql: String? = nil,
+    expandedSQL: String? = nil,
+    fileName: String? = nil
+  ) {
+    self.operation = operation
+    self.extendedCode = code
+    self.message = message
+    self.sql = sql
+    self.expandedSQL = expandedSQL
+    self.fileName = fileName
+  }
+
+  /// SQLite's primary result code, as 10 (`SQLITE_IOERR`).
+  public var code: Code { self.extendedCode.primary }
+}
+
+// MARK: - Description
+
+extension StorageError: CustomStringConvertible {
+  public var description: String {
+    let place = self.fileName.map { " \($0)" } ?? ""
+    let statement = (self.expandedSQL ?? self.sql).map { ": \($0)" } ?? ""
+    return "\(self.operation)\(place) failed, \(self.message) (\(self.extendedCode))\(statement)"
+  }
+}

@@ -1,0 +1,142 @@
+import Query
+import TestSupport
+import Testing
+
+@Suite(.warningsAreIssues) struct QueryClientStoreCacheTests {
+  private let source = ManualPressure()
+
+  private func client() -> QueryClient {
+    QueryClient(storeCache: QueryClient.DefaultStoreCache(memoryPressureSource: self.source))
+  }
+
+  // MARK: - Eviction
+
+  @Test func pressureDropsStoresWithoutSubscribers() {
+    let client = self.client()
+    let subscribed = client.store(for: ProbeQuery(path: ["subscribed"]))
+    let subscription = subscribed.subscribe(with: QueryEventHandler())
+    _ = client.store(for: ProbeQuery(path: ["idle"]))
+    self.source.send(.warning)
+    #expect(client.stores(matching: []).map(\.path) == [["subscribed"]])
+    #expect(client.store(for: ProbeQuery(path: ["subscribed"])) === subscribed)
+    subscription.cancel()
+    self.source.send(.warning)
+    #expect(client.stores(matching: []).isEmpty)
+  }
+
+  @Test(
+    arguments: [.normal, .warning, .critical] as [MemoryPressure],
+    [.defaultEvictable, [], .all, .normal, .critical] as [MemoryPressure]
+  )
+  func aStoreGoesAtThePressuresOfItsContext(sent: MemoryPressure, evictable: MemoryPressure) {
+    let client = self.client()
+    _ = client.store(for: ProbeQuery().evictWhen(pressure: evictable))
+    self.source.send(sent)
+    #expect(client.stores(matching: []).isEmpty == evictable.contains(sent))
+  }
+
+  @Test func aStoreThatIsHeldGoesOnAndAFreshOneTakesItsPlace() {
+    let client = self.client()
+    let store = client.store(for: ProbeQuery())
+    store.currentValue = 5
+    self.source.send(.critical)
+    #expect(store.currentValue == 5)
+    #expect(client.store(for: ProbeQuery()).currentValue == nil)
+  }
+
+  @Test func anEvictedStoreIsReleasedAfterTheLock() {
+    let results = Recorder<Bool>()
+    let client = self.client()
+    let query = ProbeQuery(onSetup: { context in
+      context.kept = ReleaseProbe { [weak weakClient = client] in
+        let client = weakClient
+        results.append(isDoneElsewhere { _ = client?.store(for: ProbeTextQuery()) })
+      }
+    })
+    _ = client.store(for: query)
+    self.source.send(.critical)
+    #expect(results.elements == [true])
+    #expect(client.store(with: ["text"]) != nil)
+  }
+
+  @Test func theCacheListensAsLongAsItsClientLives() {
+    var client: QueryClient? = self.client()
+    weak let released = client
+    #expect(self.source.handlerCount == 1)
+    client = nil
+    #expect(released == nil)
+    #expect(self.source.handlerCount == 0)
+  }
+
+  // MARK: - Caches of one's own
+
+  @Test func aCacheOfOnesOwnKeepsTheStores() async {
+    let accesses = Counter()
+    let client = QueryClient(storeCache: CountingCache(accesses: accesses))
+    let store = client.store(for: ProbeQuery(), initialValue: 3)
+    #expect(accesses.value == 2)
+    #expect(client.store(for: ProbeQuery()) === store)
+    #expect(client.store(with: ["probe"])?.currentValue as? Int == 3)
+    client.withStores { stores, create in
+      stores.update(OpaqueQueryStore(erasing: create(for: ProbeTextQuery())))
+      #expect(client.store(for: ProbeQuery()) === store)
+    }
+    #expect(client.stores(matching: []).paths == [["probe"], ["text"]])
+    client.clearStores(matching: ["probe"])
+    #expect(client.stores(matching: []).paths == [["text"]])
+  }
+
+  @Test func aCacheOfOnesOwnIsNotHeldWhileAUsersCodeRuns() {
+    let results = Recorder<Bool>()
+    let client = QueryClient(storeCache: CountingCache(accesses: Counter()))
+    let check: @Sendable () -> Void = { [weak weakClient = client] in
+      let client = weakClient
+      results.append(isDoneElsewhere { _ = client?.store(with: ["text"]) })
+    }
+    let query = ProbeQuery(onSetup: { context in
+      check()
+      context.kept = ReleaseProbe(check)
+    })
+    .controlled(
+      by: ProbeController<QueryState<Int?, Int>> { _ in
+        check()
+        return QuerySubscription(onCancel: check)
+      }
+    )
+    _ = client.store(for: query)
+    client.clearStores()
+    #expect(results.elements == [true, true, true, true])
+  }
+
+  @Test func aCacheMayForgetAtOnce() {
+    let client = QueryClient(storeCache: ForgetfulCache())
+    let store = client.store(for: ProbeQuery())
+    #expect(client.store(for: ProbeQuery()) !== store)
+    #expect(client.stores(matching: []).isEmpty)
+  }
+}
+
+private struct CountingCache: QueryClient.StoreCache {
+  let accesses: Counter
+  var stores = QueryPathableCollection<OpaqueQueryStore>()
+
+  init(accesses: Counter) { self.accesses = accesses }
+
+  mutating func withStores<T>(
+    _ body: (inout sending QueryPathableCollection<OpaqueQueryStore>) throws -> sending T
+  ) rethrows -> sending T {
+    self.accesses.increment()
+    var stores = self.stores
+    defer { self.stores = stores }
+    return try body(&stores)
+  }
+}
+
+private struct ForgetfulCache: QueryClient.StoreCache {
+  mutating func withStores<T>(
+    _ body: (inout sending QueryPathableCollection<OpaqueQueryStore>) throws -> sending T
+  ) rethrows -> sending T {
+    var stores = QueryPathableCollection<OpaqueQueryStore>()
+    return try body(&stores)
+  }
+}

@@ -1,0 +1,318 @@
+import Query
+import TestSupport
+import Testing
+
+@MainActor @Suite(.warningsAreIssues) struct SharedFetchTests {
+  private let gate = Gate()
+  private let predicate = AskingPredicate()
+
+  private func store(_ query: SharedQuery) -> QueryStore<SharedState> {
+    query.deduplicated(by: self.predicate.isDuplicate).sharedStore()
+  }
+
+  /// Starts a number of fetches, the first of which runs the query, and returns when all wait.
+  private func start(_ count: Int, on store: QueryStore<SharedState>) async
+    -> [Task<Int, any Error>]
+  {
+    var tasks = [store.fetchInTask()]
+    await self.gate.arrival()
+    for number in 1..<count {
+      tasks.append(store.fetchInTask())
+      await self.predicate.questions.wait(forCount: number)
+    }
+    return tasks
+  }
+
+  // MARK: - Leaving
+
+  @Test func aWaiterThatIsCancelledLeavesAlone() async throws {
+    let query = SharedQuery(self.gate)
+    let tasks = await self.start(3, on: self.store(query))
+    tasks[1].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[1].value }
+    self.gate.open()
+    #expect(try await tasks[0].value == 1)
+    #expect(try await tasks[2].value == 1)
+    #expect(query.fetches.value == 1)
+  }
+
+  @Test func theFirstCallerThatIsCancelledLeavesAlone() async throws {
+    let query = SharedQuery(self.gate)
+    let tasks = await self.start(3, on: self.store(query))
+    tasks[0].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[0].value }
+    self.gate.open()
+    #expect(try await tasks[1].value == 1)
+    #expect(try await tasks[2].value == 1)
+    #expect(query.fetches.value == 1)
+  }
+
+  @Test func aLaterCallerStillJoinsAfterTheFirstHasLeft() async throws {
+    let query = SharedQuery(self.gate)
+    let store = self.store(query)
+    let tasks = await self.start(2, on: store)
+    tasks[0].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[0].value }
+    let third = store.fetchInTask()
+    await self.predicate.questions.wait(forCount: 2)
+    self.gate.open()
+    #expect(try await (tasks[1].value, third.value) == (1, 1))
+  }
+
+  @Test func theSharedFetchIsCancelledWhenTheLastHasLeft() async throws {
+    let ended = Recorder<Bool>()
+    let query = SharedQuery { [gate] call in
+      defer { ended.append(Task.isCancelled) }
+      try await gate.pass()
+      return call.number
+    }
+    let store = self.store(query)
+    let tasks = await self.start(3, on: store)
+    for task in tasks.dropLast() {
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    #expect(ended.count == 0)
+    tasks[2].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[2].value }
+    await ended.wait(forCount: 1)
+    #expect(ended.elements == [true])
+    #expect(store.errorUpdateCount == 3)
+    #expect(store.status.isCancelled)
+  }
+
+  @Test func aFetchThatComesAfterAllHaveLeftStartsAnew() async throws {
+    // The abandoned fetch ignores that it is cancelled, and goes on.
+    let second = Gate()
+    let query = SharedQuery { [gate] call in
+      if call.number == 1 {
+        await gate.passIgnoringCancellation()
+      } else {
+        try await second.pass()
+      }
+      return call.number
+    }
+    let store = self.store(query)
+    let tasks = await self.start(2, on: store)
+    for task in tasks {
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    let anew = store.fetchInTask()
+    await second.arrival()
+    let joined = store.fetchInTask()
+    await self.predicate.questions.wait(forCount: 2)
+    self.gate.open()
+    second.open()
+    #expect(try await (anew.value, joined.value) == (2, 2))
+    #expect(query.fetches.value == 2)
+  }
+
+  @Test func afterAResetAFetchStartsAnewAtOnce() async throws {
+    let second = Gate()
+    let query = SharedQuery { [gate] call in
+      await (call.number == 1 ? gate : second).passIgnoringCancellation()
+      return call.number
+    }
+    let store = self.store(query)
+    let tasks = await self.start(2, on: store)
+    store.reset()
+    let anew = store.fetchInTask()
+    await second.arrival()
+    self.gate.open()
+    for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+    #expect(store.currentValue == nil)
+    second.open()
+    #expect(try await anew.value == 2)
+    #expect(store.currentValue == 2)
+    #expect(store.valueUpdateCount == 1 && store.errorUpdateCount == 0)
+  }
+
+  @Test func leavingAnAutomaticFetchDoesNotEndAFetchThatJoinedIt() async throws {
+    let query = SharedQuery(self.gate)
+    let store = query.deduplicated(by: self.predicate.isDuplicate)
+      .enableAutomaticFetching(onlyWhen: .always(true)).sharedStore()
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.gate.arrival()
+    let manual = store.fetchInTask()
+    await self.predicate.questions.wait(forCount: 1)
+    subscription.cancel()
+    self.gate.open()
+    #expect(try await manual.value == 1)
+    #expect(store.currentValue == 1)
+  }
+
+  @Test func aCallerThatIsCancelledAlreadyStillRunsTheRequestCancelled() async throws {
+    let wasCancelled = Recorder<Bool>()
+    let query = SharedQuery { call in
+      wasCancelled.append(Task.isCancelled)
+      try Task.checkCancellation()
+      return call.number
+    }
+    let store = self.store(query)
+    let events = EventCollector<SharedState>()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await store.fetch(handler: events.handler)
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(wasCancelled.elements == [true])
+    #expect(
+      events.events == [
+        .stateChanged, .fetchingStarted, .returned("CancellationError()"), .stateChanged,
+        .fetchingEnded,
+      ]
+    )
+    #expect(try await store.fetch() == 2)
+  }
+
+  @Test func aCancelledDuplicateLeavesAtOnce() async throws {
+    let query = SharedQuery(self.gate)
+    let store = self.store(query)
+    let tasks = await self.start(1, on: store)
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await store.fetch()
+    }
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    self.gate.open()
+    #expect(try await tasks[0].value == 1)
+    #expect(query.fetches.value == 1)
+  }
+
+  // MARK: - Yields
+
+  @Test func yieldsReachTheFirstFetchOnly() async throws {
+    let query = SharedQuery { [gate] call in
+      try await gate.pass()
+      call.continuation.yield(5)
+      call.continuation.yield(error: TestError())
+      return call.number
+    }
+    let store = self.store(query)
+    let events = EventCollector<SharedState>()
+    let subscription = store.subscribe(with: events.handler)
+    let tasks = await self.start(2, on: store)
+    self.gate.open()
+    for task in tasks { _ = try await task.value }
+    #expect(events.events.count { $0 == .yielded("5") } == 1)
+    #expect(events.events.count { $0 == .yielded("TestError(expected)") } == 1)
+    #expect(store.valueUpdateCount == 3)
+    #expect(
+      events.contexts(of: .yielded("5")).first?.queryRunningTaskIdentifier
+        == events.contexts(of: .fetchingStarted).first?.queryRunningTaskIdentifier
+    )
+    subscription.cancel()
+  }
+
+  @Test func aYieldAfterTheFirstHasLeftGoesNowhere() async throws {
+    let query = SharedQuery { [gate] call in
+      try await gate.pass()
+      call.continuation.yield(5)
+      return call.number
+    }
+    let store = self.store(query)
+    let tasks = await self.start(2, on: store)
+    tasks[0].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[0].value }
+    let events = EventCollector<SharedState>()
+    let subscription = store.subscribe(with: events.handler)
+    await withExpectedWarnings([]) {
+      self.gate.open()
+      _ = try? await tasks[1].value
+    }
+    #expect(events.events == [.stateChanged, .returned("1"), .stateChanged, .fetchingEnded])
+    #expect(store.valueUpdateCount == 1)
+    subscription.cancel()
+  }
+
+  @Test func aYieldAfterTheFetchReturnedIsAWarning() async throws {
+    let continuations = Recorder<QueryContinuation<Int>>()
+    let query = SharedQuery { call in
+      continuations.append(call.continuation)
+      return call.number
+    }
+    let store = self.store(query)
+    try await store.fetch()
+    await withExpectedWarnings([
+      .queryYieldedAfterReturning(Result<Int, any Error>.success(9))
+    ]) {
+      continuations.elements[0].yield(9)
+    }
+    #expect(store.currentValue == 1)
+    #expect(store.valueUpdateCount == 1)
+  }
+
+  // MARK: - The shared task
+
+  @Test func theSharedFetchHasTheNameAndPriorityOfTheFirst() async throws {
+    let seen = Recorder<String?>()
+    let priorities = Recorder<TaskPriority>()
+    let query = SharedQuery { call in
+      seen.append(Task.name)
+      priorities.append(Task.currentPriority)
+      return call.number
+    }
+    let store = self.store(query)
+    try await store.fetch(using: QueryTaskConfiguration(name: "Mine", priority: .utility))
+    #expect(seen.elements == ["Mine"])
+    #expect(priorities.elements == [.utility])
+  }
+
+  @Test func theSharedFetchRunsOnThePreferredExecutor() async throws {
+    let executor = CountingExecutor()
+    let hops = Recorder<Int>()
+    let query = SharedQuery { call in
+      hops.append(executor.count)
+      await Task.yield()
+      hops.append(executor.count)
+      return call.number
+    }
+    let plain = query.sharedStore()
+    var configuration = QueryTaskConfiguration()
+    configuration.executorPreference = executor
+    let fetch = Task.detached { [configuration] in try await plain.fetch(using: configuration) }
+    _ = try await fetch.value
+    let alone = hops.removeAll()
+    #expect(alone[1] > alone[0])
+    let store = self.store(query)
+    let shared = Task.detached { [configuration] in try await store.fetch(using: configuration) }
+    _ = try await shared.value
+    let together = hops.removeAll()
+    #expect(together[1] > together[0])
+  }
+
+  @Test func theSharedFetchRunsOnTheActorOfTheFirst() async throws {
+    let isOnMainActor = Recorder<Bool>()
+    // No capture list: with Swift 6.3.1 a closure that has one loses the actor of its caller.
+    let gate = self.gate
+    let query = SharedQuery { call in
+      isOnMainActor.append(#isolation === MainActor.shared)
+      try await gate.pass()
+      isOnMainActor.append(#isolation === MainActor.shared)
+      return call.number
+    }
+    let store = self.store(query)
+    let first = store.fetchInTask()
+    await self.gate.arrival()
+    let second = Task.detached { try await store.fetch() }
+    await self.predicate.questions.wait(forCount: 1)
+    self.gate.open()
+    _ = try await (first.value, second.value)
+    #expect(isOnMainActor.elements == [true, true])
+  }
+}
+
+/// Runs jobs on threads of the system, and counts them.
+private final class CountingExecutor: TaskExecutor {
+  private let counter = Counter()
+
+  var count: Int { self.counter.value }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    self.counter.increment()
+    let job = UnownedJob(job)
+    let executor = self.asUnownedTaskExecutor()
+    Task.detached { job.runSynchronously(on: executor) }
+  }
+}

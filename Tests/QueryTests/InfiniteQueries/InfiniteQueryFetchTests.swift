@@ -1,0 +1,292 @@
+import Query
+import TestSupport
+import Testing
+
+@Suite(.warningsAreIssues) struct InfiniteQueryFetchTests {
+  private let source = PageSource()
+
+  // MARK: - What a page is fetched for
+
+  @Test func theInitialPageHasNoPagesBesideIt() async throws {
+    try await PagesQuery(self.source).store().fetch()
+    let paging = try #require(self.source.pagings.first)
+    #expect(paging.pageId == 1)
+    #expect(paging.pages.isEmpty)
+    #expect(paging.request == .initialPage)
+    #expect(self.source.pagings.count == 1)
+  }
+
+  @Test func nextAndPreviousPagesAreFetchedBesideThePagesAtHand() async throws {
+    let store = PagesQuery(self.source).store()
+    try await store.load(2)
+    try await store.fetchPreviousPage()
+    let pagings = self.source.pagings
+    #expect(pagings.map(\.pageId) == [1, 2, 0])
+    #expect(pagings.map(\.pages.ids) == [[], [1], [1, 2]])
+    #expect(pagings.map(\.request) == [.initialPage, .nextPage(2), .previousPage(0)])
+  }
+
+  @Test func allPagesStartAtTheFirstLoadedPageWithThoseFetchedSoFar() async throws {
+    let store = PagesQuery(self.source).store()
+    try await store.load(2)
+    try await store.fetchPreviousPage()
+    try await store.fetch()
+    let pagings = self.source.pagings.dropFirst(3)
+    #expect(pagings.map(\.pageId) == [0, 1, 2])
+    #expect(pagings.map(\.pages.ids) == [[], [0], [0, 1]])
+    #expect(pagings.allSatisfy { $0.request == .allPages })
+  }
+
+  @Test func withoutAStoreTheInitialPageIsFetchedWithNoPages() async throws {
+    let query = PagesQuery(self.source)
+    let value = try await query.fetch(
+      in: QueryContext(),
+      with: QueryContinuation { _, _ in }
+    )
+    #expect(value.fetchValue == .initialPage(TestPage(id: 1, value: 10)))
+    #expect(self.source.pagings.map(\.pages.count) == [0])
+  }
+
+  @Test func withoutAStoreTheInitialPageIsFetchedWhateverTheContextWasFor() async throws {
+    let contexts = Recorder<QueryContext>()
+    do {
+      let store = PagesQuery { call in
+        contexts.append(call.context)
+        return call.id * 10
+      }
+      .store()
+      try await store.load(1)
+      try await store.fetchAllPages()
+    }
+    let context = try #require(contexts.elements.last)
+    #expect(context.currentFetchingQueryStore == nil)
+    let value = try await PagesQuery(self.source).fetch(
+      in: context,
+      with: QueryContinuation { _, _ in }
+    )
+    #expect(value.fetchValue == .initialPage(TestPage(id: 1, value: 10)))
+  }
+
+  // MARK: - Page identifiers
+
+  @Test func theQuestionsForTheIdentifiersOfASinglePage() async throws {
+    let store = PagesQuery(self.source).store()
+    try await store.load(2)
+    try await store.fetchPreviousPage()
+    let after = self.source.questionsAfter.elements
+    let before = self.source.questionsBefore.elements
+    #expect(after.map(\.page.id) == [1, 2, 2])
+    #expect(before.map(\.page.id) == [1, 1, 0])
+    #expect(after.map(\.paging) == self.source.pagings)
+    #expect(before.map(\.paging) == self.source.pagings)
+  }
+
+  @Test func theQuestionsForTheIdentifiersOfAllPages() async throws {
+    let store = PagesQuery(self.source).store(1...3)
+    try await store.fetch()
+    let after = self.source.questionsAfter.elements
+    #expect(after.map(\.page.id) == [1, 2, 3])
+    #expect(after.map(\.paging.pageId) == [1, 2, 3])
+    #expect(after.map(\.paging.pages.ids) == [[1], [1, 2], [1, 2, 3]])
+    let before = self.source.questionsBefore.elements
+    #expect(before.map(\.page.id) == [1])
+    #expect(before.map(\.paging.pages.ids) == [[1, 2, 3]])
+    #expect(store.state.nextPageId == 4)
+    #expect(store.state.previousPageId == 0)
+  }
+
+  @Test func theIdentifiersOfNoPagesAreNil() async throws {
+    let store = PagesQuery(self.source).store()
+    try await store.fetchAllPages()
+    #expect(store.state.nextPageId == nil)
+    #expect(store.state.previousPageId == nil)
+  }
+
+  // MARK: - All pages
+
+  @Test func allPagesStopWhereNoPageFollows() async throws {
+    let store = PagesQuery(self.source).store(1...4)
+    self.source.setPage(after: 2, to: nil)
+    let pages = try await store.fetchAllPages()
+    #expect(pages.ids == [1, 2])
+    #expect(store.ids == [1, 2])
+    #expect(self.source.ids == [1, 2])
+    #expect(!store.state.hasNextPage)
+  }
+
+  @Test func allPagesFollowTheNewIdentifiers() async throws {
+    let store = PagesQuery(self.source).store(1...3)
+    self.source.setPage(after: 1, to: 7)
+    try await store.fetchAllPages()
+    #expect(store.ids == [1, 7, 8])
+    #expect(store.state.nextPageId == 9)
+  }
+
+  @Test func allPagesAreAsManyAsWereLoaded() async throws {
+    let store = PagesQuery(self.source).store(1...3)
+    try await store.fetchAllPages()
+    #expect(self.source.ids == [1, 2, 3])
+    #expect(store.state.nextPageId == 4)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [1, 2, 3])
+  func pagesThatFollowInACircleAreFetchedOnce(first: Int) async throws {
+    let store = PagesQuery(self.source).store(1...3)
+    self.source.setPage(after: 3, to: first)
+    self.source.setPage(after: first, to: first)
+    try await store.fetchAllPages()
+    #expect(self.source.ids == Array(1...first))
+    #expect(store.ids == Array(1...first))
+  }
+
+  // MARK: - Retries
+
+  @Test func aRetryOfAllPagesGoesOnAfterTheLastGoodPage() async throws {
+    let failures = Counter()
+    let query = PagesQuery(self.source) { call in
+      if case .allPages = call.paging.request, call.id == 3, failures.increment() < 4 {
+        throw TestError("\(failures.value)")
+      }
+      return call.id * 10
+    }
+    .retry(limit: 3).delayer(.noDelay)
+    let store = QueryStore.detached(query: query, initialValue: testPages(1...3))
+    let events = EventCollector<TestPagesState>()
+    try await store.fetchAllPages(handler: events.infiniteHandler())
+    #expect(self.source.ids == [1, 2, 3, 3, 3, 3])
+    #expect(self.source.pagings.map(\.pages.ids) == [[], [1], [1, 2], [1, 2], [1, 2], [1, 2]])
+    #expect(store.ids == [1, 2, 3])
+    #expect(store.errorUpdateCount == 0)
+    #expect(store.valueUpdateCount == 1)
+    #expect(events.events.count { $0 == .stateChanged } == 2)
+    #expect(events.events.count { $0 == .pageStarted("3") } == 4)
+    #expect(events.events.count { $0 == .pageEnded("3") } == 4)
+  }
+
+  @Test func aRetryThatStaysBadEndsWithTheLastError() async throws {
+    let query = PagesQuery(self.source) { call in
+      if call.id == 2 { throw TestError("\(call.context.retryIndex)") }
+      return call.id * 10
+    }
+    .retry(limit: 2).delayer(.noDelay)
+    let store = QueryStore.detached(query: query, initialValue: testPages(1...2))
+    await #expect(throws: TestError("2")) { try await store.fetchAllPages() }
+    #expect(self.source.ids == [1, 2, 2, 2])
+    #expect(store.ids == [1, 2])
+    // The next call starts over.
+    await #expect(throws: TestError("2")) { try await store.fetchAllPages() }
+    #expect(self.source.ids == [1, 2, 2, 2, 1, 2, 2, 2])
+  }
+
+  @Test func aRetryOfAPlainFetchGoesOnWhereItBecameAllPagesOnlyWhenItStarted() async throws {
+    let failures = Counter()
+    let query = PagesQuery(self.source) { call in
+      if call.id == 3, failures.increment() == 1 { throw TestError() }
+      return call.id * 10
+    }
+    .retry(limit: 1).delayer(.noDelay)
+    let store = QueryStore.detached(query: query)
+    let task = store.fetchTask()
+    store.currentValue = testPages(1...3)
+    try await task.runIfNeeded()
+    #expect(self.source.ids == [1, 2, 3, 3])
+    #expect(store.ids == [1, 2, 3])
+  }
+
+  @Test func aRetryCountsThePagesOfItsFirstAttempt() async throws {
+    let gate = Gate()
+    let query = PagesQuery(self.source) { call in
+      if call.index == 1 {
+        try await gate.pass()
+        throw TestError()
+      }
+      return call.id * 10
+    }
+    .retry(limit: 1).delayer(.noDelay)
+    let store = QueryStore.detached(query: query, initialValue: testPages(1...3))
+    async let pages = store.fetchAllPages()
+    await gate.arrival()
+    store.currentValue = testPages(1...5)
+    gate.open()
+    #expect(try await pages.ids == [1, 2, 3])
+    #expect(self.source.ids == [1, 2, 2, 3])
+  }
+
+  // MARK: - Decided when it starts
+
+  @Test func aNextPageThatWaitedForTheInitialOneIsTheNextPage() async throws {
+    let gate = Gate()
+    let store = PagesQuery(self.source) { call in
+      if call.index == 0 { try await gate.pass() }
+      return call.id * 10
+    }
+    .store()
+    async let initial = store.fetch()
+    await gate.arrival()
+    let task = store.fetchNextPageTask()
+    #expect(store.initialPageActiveTasks.count == 2)
+    async let next = task.runIfNeeded()
+    gate.open()
+    #expect(try await next?.id == 2)
+    #expect(try await initial.fetchValue == .initialPage(TestPage(id: 1, value: 10)))
+    #expect(self.source.pagings.map(\.request) == [.initialPage, .nextPage(2)])
+    #expect(store.ids == [1, 2])
+  }
+
+  @Test func aNextPageWithNoPageLeftWhenItStartsReturnsNil() async throws {
+    let source = PageSource(1...2)
+    let store = PagesQuery(source).store()
+    try await store.load(1)
+    let first = store.fetchNextPageTask()
+    let second = store.fetchNextPageTask()
+    #expect(try await first.runIfNeeded()?.id == 2)
+    let date = store.valueLastUpdatedAt
+    let events = EventCollector<TestPagesState>()
+    let subscription = store.subscribe(with: events.infiniteHandler())
+    #expect(try await second.runIfNeeded() == nil)
+    subscription.cancel()
+    #expect(source.ids == [1, 2])
+    #expect(store.ids == [1, 2])
+    #expect(store.valueUpdateCount == 2)
+    #expect(store.valueLastUpdatedAt == date)
+    #expect(!store.isLoading)
+    #expect(
+      events.events == [
+        .stateChanged, .fetchingStarted, .returned("[10, 20]"), .stateChanged, .fetchingEnded,
+      ]
+    )
+  }
+
+  @Test func aPreviousPageWithNoPageLeftWhenItStartsReturnsNil() async throws {
+    let source = PageSource(0...9)
+    let store = PagesQuery(source).store()
+    try await store.load(1)
+    let first = store.fetchPreviousPageTask()
+    let second = store.fetchPreviousPageTask()
+    #expect(try await first.runIfNeeded()?.id == 0)
+    #expect(try await second.runIfNeeded() == nil)
+    #expect(store.ids == [0, 1])
+    #expect(!store.state.hasPreviousPage)
+  }
+
+  @Test func aNextPageWhosePagesWentIsTheInitialOne() async throws {
+    let store = PagesQuery(self.source).store()
+    try await store.load(2)
+    let task = store.fetchNextPageTask()
+    store.currentValue = []
+    #expect(try await task.runIfNeeded()?.id == 1)
+    #expect(self.source.ids == [1, 2, 1])
+    #expect(store.ids == [1])
+  }
+
+  @Test func aPlainFetchThatWasScheduledForTheInitialPageFetchesAllWhereThereAreSome() async throws
+  {
+    let store = PagesQuery(self.source).store()
+    let task = store.fetchTask()
+    #expect(store.state.isLoadingInitialPage)
+    store.currentValue = testPages(1...2)
+    let value = try await task.runIfNeeded()
+    #expect(value.fetchValue == .allPages(testPages(1...2)))
+    #expect(!store.isLoading)
+  }
+}

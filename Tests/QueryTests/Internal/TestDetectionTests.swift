@@ -1,0 +1,7 @@
+import Testing
+
+@testable import Query
+
+@Suite struct TestDetectionTests {
+  @Test func aProcessThatRunsTestsIsRecognised() { #expect(TestDetection.isTesting) }
+}

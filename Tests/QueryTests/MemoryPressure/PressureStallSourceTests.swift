@@ -1,0 +1,94 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@Suite(.warningsAreIssues) struct PressureStallSourceTests {
+  private static let isOffered = PressureStallSource() != nil
+
+  @Test func aMissingFileIsNotOffered() {
+    #expect(PressureStallSource(path: "/proc/pressure/no such file") == nil)
+  }
+
+  @Test func aFolderIsNotOffered() {
+    #expect(PressureStallSource(path: "/proc") == nil)
+  }
+
+  @Test func aFileOfTheKernelThatIsNoTriggerIsNotOffered() {
+    #expect(PressureStallSource(path: "/dev/null") == nil)
+    #expect(PressureStallSource(path: "/proc/version") == nil)
+  }
+
+  @Test func anOrdinaryFileIsNotOfferedAndNotWritten() throws {
+    let file = FileManager.default.temporaryDirectory
+      .appendingPathComponent("pressure-\(ProcessInfo.processInfo.processIdentifier)")
+    let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+    for content in [text, "text of somebody else's", ""] {
+      try Data(content.utf8).write(to: file)
+      #expect(PressureStallSource(path: file.path) == nil)
+      #expect(try String(contentsOf: file, encoding: .utf8) == content)
+    }
+    try FileManager.default.removeItem(at: file)
+  }
+
+  @Test func theSharedSourceIsThereWhereTheKernelOffersIt() {
+    let shared: PressureStallSource? = .pressureStall
+    #expect((shared != nil) == Self.isOffered)
+    #expect((QueryClient.DefaultStoreCache.defaultMemoryPressureSource != nil) == Self.isOffered)
+  }
+
+  // MARK: - With the kernel
+
+  @Test(.enabled(if: isOffered, "the kernel offers no pressure-stall information for memory"))
+  func oneThreadWatchesWhileThereAreSubscribers() async throws {
+    let source = try #require(PressureStallSource())
+    let before = Self.triggerCount()
+    let subscriptions = (0..<3).map { _ in source.subscribe { _ in } }
+    // Other tests may have a watch of the shared source at the same time.
+    #expect(Self.triggerCount() >= before + 2 || Self.triggerCount() >= 2)
+    for subscription in subscriptions { subscription.cancel() }
+    for subscription in subscriptions { subscription.cancel() }
+  }
+
+  @Test(.enabled(if: isOffered, "the kernel offers no pressure-stall information for memory"))
+  func itCanBeStartedAndStoppedAgainAndAgain() async {
+    // In a process of its own, where nobody else opens or closes files.
+    await #expect(processExitsWith: .success) {
+      let source = try #require(PressureStallSource())
+      for _ in 0..<20 {
+        let first = source.subscribe { _ in }
+        let second = source.subscribe { _ in }
+        #expect(Self.triggerCount() == 2)
+        first.cancel()
+        #expect(Self.triggerCount() == 2)
+        second.cancel()
+        // The thread closes the files when it sees that it is to stop.
+        while Self.triggerCount() > 0 { await Task.yield() }
+      }
+    }
+  }
+
+  @Test(.enabled(if: isOffered, "the kernel offers no pressure-stall information for memory"))
+  func aSubscriptionKeepsItsSource() async throws {
+    var source = PressureStallSource()
+    weak let kept = source
+    var subscription: QuerySubscription? = try #require(source).subscribe { _ in }
+    source = nil
+    #expect(kept != nil)
+    #expect(subscription != nil)
+    subscription = nil
+    #expect(kept == nil)
+  }
+
+  /// How many descriptors of the kernel's file this process has.
+  private static func triggerCount() -> Int {
+    let folder = "/proc/self/fd"
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return numbers.count { number in
+      let target = try? FileManager.default.destinationOfSymbolicLink(
+        atPath: "\(folder)/\(number)"
+      )
+      return target == "/proc/pressure/memory"
+    }
+  }
+}

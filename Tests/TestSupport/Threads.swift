@@ -1,0 +1,61 @@
+import Foundation
+import Synchronization
+public import Testing
+
+/// Runs a closure on several threads at once, and returns when all have ended.
+///
+/// Where they have not after two minutes, which no machine is too slow for, they hang: that is an
+/// issue of the test, and the threads are left behind so that the other tests go on.
+///
+/// - Parameters:
+///   - count: How many threads.
+///   - sourceLocation: Where the issue is recorded.
+///   - body: What each thread runs, with its number from 0 on.
+public func runOnThreads(
+  _ count: Int,
+  sourceLocation: SourceLocation = #_sourceLocation,
+  _ body: @escaping @Sendable (Int) -> Void
+) async {
+  let race = Race(count: count)
+  let isDone = await withCheckedContinuation { continuation in
+    race.begin(continuation)
+    for index in 0..<count {
+      let thread = Thread {
+        body(index)
+        race.threadEnded()
+      }
+      // The tests' handlers call one another; a main thread's stack is what users have.
+      thread.stackSize = 8 << 20
+      thread.start()
+    }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 120) { race.end(isDone: false) }
+  }
+  if !isDone { Issue.record("the threads hang", sourceLocation: sourceLocation) }
+}
+
+/// What comes first: the end of all threads, or of the watchdog's patience.
+private final class Race: Sendable {
+  private let state: Mutex<(remaining: Int, continuation: CheckedContinuation<Bool, Never>?)>
+
+  init(count: Int) { self.state = Mutex((count, nil)) }
+
+  func begin(_ continuation: CheckedContinuation<Bool, Never>) {
+    self.state.withLock { $0.continuation = continuation }
+  }
+
+  func threadEnded() {
+    let isLast = self.state.withLock { state in
+      state.remaining -= 1
+      return state.remaining == 0
+    }
+    if isLast { self.end(isDone: true) }
+  }
+
+  func end(isDone: Bool) {
+    let continuation = self.state.withLock { state in
+      defer { state.continuation = nil }
+      return state.continuation
+    }
+    continuation?.resume(returning: isDone)
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// Measures the rows of the performance table, each beside its floor.
+@main
+struct CacheBench {
+  static func main() async {
+    do {
+      switch try Command(arguments: Array(CommandLine.arguments.dropFirst())) {
+      case .help: print(Command.helpText)
+      case .list(let filter): for row in try rows(matching: filter) { print(row.name) }
+      case .measure(let options):
+        let rows = try rows(matching: options.filter)
+        // The main thread's executor is many times slower to come back to than the shared one.
+        let report = await Task.detached { await Report(measuring: rows, options.scale) }.value
+        if let file = options.jsonFile { try write(report, to: file) }
+        if !report.isMet { exit(1) }
+      }
+    } catch let error as UsageError {
+      fail(error.description, status: 64)
+    } catch {
+      fail("\(error)", status: 70)
+    }
+  }
+
+  private static func write(_ report: Report, to file: String) throws {
+    do {
+      try report.write(to: file)
+    } catch let error as CocoaError {
+      fail("cannot write \(file): \(error.localizedDescription)", status: 74)
+    }
+  }
+
+  private static func rows(matching filter: String?) throws -> [Row] {
+    guard let filter else { return RowGroup.all.flatMap(\.rows) }
+    let rows = RowGroup.all.flatMap(\.rows).filter { $0.name.contains(filter) }
+    if rows.isEmpty { throw UsageError("no row's name contains '\(filter)'; --list names all") }
+    return rows
+  }
+
+  private static func fail(_ message: String, status: Int32) -> Never {
+    FileHandle.standardError.write(Data("cache-bench: \(message)\n".utf8))
+    exit(status)
+  }
+}

@@ -1,0 +1,55 @@
+import Query
+
+/// Fetches one after another from a store that nobody subscribes to.
+enum FetchRows {
+  static let all = [Self.detached, Self.client]
+
+  private static let detached = Row(
+    name: "fetch-detached",
+    title: "fetch, detached store, value at once",
+    goal: .timesFloor(6),
+    floor: Floor.taskTitle,
+    unit: .nanoseconds
+  ) {
+    Self.trial { .detached(query: $0, initialValue: nil) }
+  }
+
+  private static let client = Row(
+    name: "fetch-client",
+    title: "fetch, default client",
+    goal: .timesFloor(10),
+    floor: Floor.taskTitle,
+    unit: .nanoseconds
+  ) {
+    let client = QueryClient.withoutObservers()
+    return Self.trial { query in
+      // A store of its own for each round, so that the count of its updates can be checked.
+      client.clearStores()
+      return client.store(for: query)
+    }
+  }
+
+  private static func trial(
+    _ store: @escaping @Sendable (NumberQuery) -> QueryStore<NumberQuery.State>
+  ) -> Trial {
+    let count = 250
+    return Trial(
+      figure: { try await Self.fetches(count, from: store(NumberQuery(number: 7))) },
+      floor: { try await Floor.tasks(1000) }
+    )
+  }
+
+  @concurrent
+  private static func fetches(
+    _ count: Int,
+    from store: QueryStore<NumberQuery.State>
+  ) async throws -> Double {
+    var sum = 0
+    let watch = Stopwatch()
+    for _ in 0..<count { sum &+= try await store.fetch() }
+    let time = watch.nanoseconds(per: count)
+    try expect(sum, count * 7, "the sum of the values")
+    try expect(store.valueUpdateCount, count, "the updates of the store")
+    return time
+  }
+}

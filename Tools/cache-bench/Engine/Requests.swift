@@ -1,0 +1,63 @@
+import Query
+
+/// A query that has its value at once: its own number.
+struct NumberQuery: QueryRequest, Hashable {
+  let number: Int
+
+  func fetch(
+    in context: QueryContext,
+    with continuation: QueryContinuation<Int>
+  ) async throws -> Int { self.number }
+}
+
+/// One of the queries of a group, which is the beginning of their paths.
+struct GroupedQuery: QueryRequest {
+  let group: Int
+  let number: Int
+
+  var path: QueryPath { [Self.name(ofGroup: self.group), self.number] }
+
+  static func name(ofGroup group: Int) -> String { "group \(group)" }
+
+  func fetch(
+    in context: QueryContext,
+    with continuation: QueryContinuation<Int>
+  ) async throws -> Int { self.number }
+}
+
+/// A list without end, whose pages are there at once.
+struct NumberPages: InfiniteQueryRequest, Hashable {
+  let initialPageId = 0
+
+  func pageId(
+    after page: InfiniteQueryPage<Int, Int>,
+    using paging: InfiniteQueryPaging<Int, Int>,
+    in context: QueryContext
+  ) -> Int? { page.id + 1 }
+
+  func fetchPage(
+    using paging: InfiniteQueryPaging<Int, Int>,
+    in context: QueryContext,
+    with continuation: QueryContinuation<Int>
+  ) async throws -> Int { paging.pageId * 2 }
+}
+
+/// A mutation that has its value at once: twice its arguments.
+struct Doubling: MutationRequest, Hashable {
+  func mutate(
+    with arguments: Int,
+    in context: QueryContext,
+    with continuation: QueryContinuation<Int>
+  ) async throws -> Int { arguments * 2 }
+}
+
+extension QueryClient {
+  /// A client as applications have it, but for the observers, of which there are none: one of
+  /// memory pressure would drop idle stores in the middle of a round.
+  static func withoutObservers() -> QueryClient {
+    QueryClient(
+      storeCache: DefaultStoreCache(memoryPressureSource: nil),
+      storeCreator: .default(networkObserver: nil, activityObserver: nil)
+    )
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// The lines that people read.
+struct Table {
+  private let titleWidth: Int
+
+  init(rows: [Row]) {
+    self.titleWidth = rows.map(\.title.count).max() ?? 0
+  }
+
+  var header: String {
+    self.line("row", "goal", "figure", "floor", "ratio", " ", "floor is")
+  }
+
+  func line(for outcome: Outcome) -> String {
+    let row = outcome.row
+    let goal = Self.text(row.goal, row.unit)
+    if let failure = outcome.failure {
+      return self.line(row.title, goal, "-", "-", "-", "✗", failure)
+    }
+    return self.line(
+      row.title,
+      goal,
+      Self.text(outcome.figure, row.unit),
+      Self.text(outcome.floor, row.unit),
+      String(format: "%.2f", outcome.ratio),
+      outcome.isMet ? "✓" : "✗",
+      row.floor
+    )
+  }
+
+  private func line(
+    _ title: String,
+    _ goal: String,
+    _ figure: String,
+    _ floor: String,
+    _ ratio: String,
+    _ mark: String,
+    _ note: String
+  ) -> String {
+    let numbers = [goal, figure, floor, ratio].map { Self.right($0, width: 11) }
+    return "\(Self.left(title, width: self.titleWidth))\(numbers.joined())  \(mark)  \(note)"
+  }
+
+  // Foundation's padding counts UTF-16, but is not needed for more than this.
+  private static func left(_ text: String, width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+
+  private static func right(_ text: String, width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}
+
+// MARK: - Numbers
+
+extension Table {
+  static func text(_ goal: Goal, _ unit: Unit) -> String {
+    switch goal {
+    case .timesFloor(let limit): String(format: "≤ %g ×", limit)
+    case .atMost(let limit): "≤ \(self.text(limit, unit))"
+    case .near(let limit): String(format: "≤ %g × ±", limit)
+    }
+  }
+
+  static func text(_ value: Double, _ unit: Unit) -> String {
+    switch unit {
+    case .bytes: String(format: "%.0f B", value)
+    case .nanoseconds where value < 100: String(format: "%.1f ns", value)
+    case .nanoseconds where value < 1000: String(format: "%.0f ns", value)
+    case .nanoseconds where value < 100_000: String(format: "%.2f µs", value / 1000)
+    case .nanoseconds: String(format: "%.1f µs", value / 1000)
+    }
+  }
+}
