@@ -7,6 +7,29 @@ let libraries: [Target] = [
   .target(name: "Operation", dependencies: ["Query"]),
 ]
 
+/// The ground that persistence will stand on. No product yet: there is no storage to link.
+let groundwork: [Target] = [
+  .systemLibrary(
+    name: "CSQLite",
+    pkgConfig: "sqlite3",
+    providers: [.apt(["libsqlite3-dev"])]
+  ),
+  .systemLibrary(
+    name: "CXXHash",
+    pkgConfig: "libxxhash",
+    providers: [.apt(["libxxhash-dev"])]
+  ),
+  .target(
+    name: "Migrations",
+    path: "Migrations",
+    resources: [
+      .embedInCode("cache-0001-entries.sql"),
+      .embedInCode("mutations-0001-outbox.sql"),
+    ]
+  ),
+  .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
+]
+
 /// The command-line tools; the package manager makes an executable product of each.
 let tools: [Target] = [
   .executableTarget(name: "cache-bench", dependencies: ["Query"], path: "Tools/cache-bench")
@@ -18,12 +41,18 @@ let tests: [Target] = [
   .testTarget(name: "QueryTests", dependencies: ["Query", "TestSupport"]),
   .testTarget(name: "OperationTests", dependencies: ["Operation", "TestSupport"]),
   .testTarget(name: "SeedTests", dependencies: ["Query", "Operation", "TestSupport"]),
+  .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
+  .testTarget(
+    name: "QuerySQLiteTests",
+    dependencies: ["QuerySQLite", "Query", "Migrations", "CSQLite", "CFaultVFS", "TestSupport"],
+    exclude: ["Fixtures"]
+  ),
 ]
 
 let package = Package(
   name: "offline-query",
   products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
-  targets: libraries + tools + tests,
+  targets: libraries + groundwork + tools + tests,
   swiftLanguageModes: [.v6]
 )
 

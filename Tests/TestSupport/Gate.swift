@@ -1,4 +1,4 @@
-import Synchronization
+import Query
 
 /// A point in a scripted task at which it stops until the test lets it through.
 ///
@@ -27,7 +27,7 @@ public final class Gate: Sendable {
     }
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Creates a closed gate.
   public init() {}

@@ -1,5 +1,4 @@
 public import Query
-import Synchronization
 
 /// A condition that the test sets.
 public final class ManualCondition: FetchCondition {
@@ -10,10 +9,10 @@ public final class ManualCondition: FetchCondition {
     var observers = [Int: @Sendable (Bool) -> Void]()
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// Creates a condition.
-  public init(_ value: Bool) { self.state = Mutex(State(value: value)) }
+  public init(_ value: Bool) { self.state = Locked(State(value: value)) }
 
   /// How many observe the condition now.
   public var observerCount: Int { self.state.withLock { $0.observers.count } }

@@ -1,4 +1,4 @@
-import Synchronization
+import Query
 
 /// A list that any thread appends to, and that a test can wait for.
 public final class Recorder<Element: Sendable>: Sendable {
@@ -12,7 +12,7 @@ public final class Recorder<Element: Sendable>: Sendable {
     var observers = [Observer]()
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Creates an empty list.
   public init() {}
@@ -70,7 +70,7 @@ public final class Recorder<Element: Sendable>: Sendable {
 
 /// A number that any thread counts up.
 public final class Counter: Sendable {
-  private let count = Mutex(0)
+  private let count = Locked(0)
 
   /// Creates a counter at 0.
   public init() {}

@@ -1,16 +1,15 @@
 public import Foundation
 public import Query
-import Synchronization
 
 /// A clock that stands still until the test moves it.
 public final class TestClock: QueryClock {
-  private let date: Mutex<Date>
+  private let date: Locked<Date>
 
   /// Creates a clock.
   ///
   /// - Parameter date: What it shows; 2009-02-13 23:31:30 UTC by default.
   public init(_ date: Date = Date(timeIntervalSince1970: 1_234_567_890)) {
-    self.date = Mutex(date)
+    self.date = Locked(date)
   }
 
   public func now() -> Date { self.date.withLock { $0 } }

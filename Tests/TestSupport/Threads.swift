@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Query
 public import Testing
 
 /// Runs a closure on several threads at once, and returns when all have ended.
@@ -35,9 +35,9 @@ public func runOnThreads(
 
 /// What comes first: the end of all threads, or of the watchdog's patience.
 private final class Race: Sendable {
-  private let state: Mutex<(remaining: Int, continuation: CheckedContinuation<Bool, Never>?)>
+  private let state: Locked<(remaining: Int, continuation: CheckedContinuation<Bool, Never>?)>
 
-  init(count: Int) { self.state = Mutex((count, nil)) }
+  init(count: Int) { self.state = Locked((count, nil)) }
 
   func begin(_ continuation: CheckedContinuation<Bool, Never>) {
     self.state.withLock { $0.continuation = continuation }

@@ -27,9 +27,9 @@ extension QueryClient {
     }
 
     /// The source that a new cache listens to: ``MemoryPressureSource/pressureStall`` where the
-    /// kernel offers it.
+    /// kernel offers it. None inside tests, so that what else the machine does cannot empty a cache.
     public static var defaultMemoryPressureSource: (any MemoryPressureSource)? {
-      PressureStallSource.pressureStall
+      TestDetection.isTesting ? nil : PressureStallSource.pressureStall
     }
 
     public func withStores<T>(

@@ -83,7 +83,9 @@ struct DeduplicationValues<Value: Sendable>: Sendable {
 extension QueryContext {
   @inlinable
   func isOfSameStore(as other: QueryContext) -> Bool {
-    self[CurrentStoreKey.self]?.store === other[CurrentStoreKey.self]?.store
+    let (reference, otherReference) = (self[CurrentStoreKey.self], other[CurrentStoreKey.self])
+    // A store has one reference of its own, but a user may have set another one.
+    return reference === otherReference || reference?.store === otherReference?.store
   }
 
   @usableFromInline

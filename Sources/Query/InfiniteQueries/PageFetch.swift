@@ -30,10 +30,10 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     yieldingTo continuation: QueryContinuation<Value>,
     _ value: @escaping @Sendable (Page) -> Value
   ) async throws -> Page {
-    let owner = self.context[QueryContext.RunningTaskKey.self]?.owner
+    let owner = self.owner
     let id = self.paging.pageId
     // Asked for, too, where nobody listens yet: after a reset nothing starts, so nothing ends.
-    let isStarted = owner?.emit(Event.started(id), isEnd: false, in: self.context) ?? true
+    let isStarted = owner?.report(Event.started(id), isEnd: false, in: self.context) ?? true
     let result: Result<Query.PageValue, any Error>
     do {
       let pageContinuation = QueryContinuation<Query.PageValue> { result, context in
@@ -61,7 +61,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     _ result: Result<Query.PageValue, any Error>,
     in context: QueryContext?,
     to continuation: QueryContinuation<Value>,
-    _ owner: (any TaskRunOwner)?,
+    _ owner: StoreFetch<Query.State>?,
     _ value: (Page) -> Value
   ) {
     guard !self.isFinished.load(ordering: .sequentiallyConsistent) else {
@@ -84,7 +84,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     in eventContext: QueryContext? = nil,
     reason: QueryResultUpdateReason? = nil,
     isEnd: Bool = false,
-    to owner: (any TaskRunOwner)?
+    to owner: StoreFetch<Query.State>?
   ) {
     guard let owner, owner.hasHandlers else { return }
     var context = self.context
@@ -93,7 +93,17 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
       context.takeTask(of: self.context)
     }
     if let reason { context.queryResultUpdateReason = reason }
-    owner.emit(event, isEnd: isEnd, in: context)
+    owner.report(event, isEnd: isEnd, in: context)
+  }
+
+  /// The fetch that this page is a part of, where its store is one of this query's state.
+  @inlinable
+  var owner: StoreFetch<Query.State>? {
+    guard
+      let owner = self.context[QueryContext.RunningTaskKey.self]?.owner,
+      type(of: owner) == StoreFetch<Query.State>.self
+    else { return nil }
+    return unsafeDowncast(owner, to: StoreFetch<Query.State>.self)
   }
 }
 

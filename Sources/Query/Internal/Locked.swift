@@ -7,11 +7,11 @@ public import Foundation
 /// access would be reported as a race.
 // @unchecked: the value is reached under the mutex alone.
 @usableFromInline
-struct Locked<Value>: @unchecked Sendable {
+package struct Locked<Value>: @unchecked Sendable {
   @usableFromInline let storage: LockedStorage<Value>
 
   @inlinable
-  init(_ value: sending Value) {
+  package init(_ value: sending Value) {
     let storage = LockedStorage<Value>.create(minimumCapacity: 1) { _ in value }
     storage.withUnsafeMutablePointerToElements { mutex in
       _ = pthread_mutex_init(mutex, nil)
@@ -21,7 +21,7 @@ struct Locked<Value>: @unchecked Sendable {
 
   /// Reads or changes the value. The closure must not call a user's code.
   @inlinable
-  func withLock<Result, Failure: Error>(
+  package func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     let (value, mutex) = self.storage.withUnsafeMutablePointers { ($0, $1) }

@@ -2,8 +2,8 @@ import Foundation
 
 /// The kernel's pressure-stall information for memory, as a source of memory pressure.
 ///
-/// Programs that wait for memory for a tenth of two seconds are a warning; all programs waiting at
-/// once for as long is critical. One thread waits for the kernel while there are subscribers.
+/// Some program waiting for memory for 30 % of two seconds is a warning; all programs waiting at
+/// once for a tenth of it is critical. One thread waits for the kernel while there are subscribers.
 /// The interface is the kernel's `Documentation/accounting/psi.rst`.
 public final class PressureStallSource: MemoryPressureSource, Sendable {
   private let path: String
@@ -55,7 +55,7 @@ extension PressureStallSource {
 private final class PressureWatch: Sendable {
   // A program without privileges may ask for windows of whole two seconds only.
   private static let triggers: [(trigger: String, pressure: MemoryPressure)] = [
-    ("some 200000 2000000", .warning),
+    ("some 600000 2000000", .warning),
     ("full 200000 2000000", .critical),
   ]
 

@@ -137,17 +137,32 @@ extension StoreFetch {
   }
 
   @usableFromInline
-  var hasHandlers: Bool {
-    self.store.map { store in store.withLock { !store.mailboxes.isEmpty } } ?? false
-  }
-
-  @usableFromInline
   func afterLock(_ action: @escaping @Sendable () -> Void) {
     if self.store?.isDeferred(action) != true { action() }
   }
 
-  @usableFromInline
-  func emit(_ event: any Sendable, isEnd: Bool, in context: QueryContext) -> Bool {
+}
+
+// MARK: - Reports
+
+extension StoreFetch {
+  /// Whether any handler could want events that the request reports itself.
+  @inlinable
+  var hasHandlers: Bool {
+    guard let store = self.store else { return false }
+    return store.withLock { !store.mailboxes.isEmpty }
+  }
+
+  /// Hands an event of the request's, of a page for example, to the store's handlers.
+  ///
+  /// - Parameters:
+  ///   - event: The event, known to the handlers' types alone.
+  ///   - isEnd: Whether it ends something that began, and so comes even after a reset.
+  ///   - context: The context of the event.
+  /// - Returns: Whether the event was taken, rather than dropped after a reset.
+  @inlinable
+  @discardableResult
+  func report(_ event: any Sendable, isEnd: Bool, in context: QueryContext) -> Bool {
     guard let store = self.store else { return false }
     return store.withLock {
       guard !self.isFinished, isEnd || self.generation == store.generation else { return false }

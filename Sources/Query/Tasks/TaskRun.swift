@@ -57,17 +57,6 @@ protocol TaskRunOwner: AnyObject, Sendable {
   func didEndUnrun(isDropped: Bool)
   /// Carries an action out when this thread is outside the store's lock: now, or later.
   func afterLock(_ action: @escaping @Sendable () -> Void)
-  /// Whether any handler wants events that requests report themselves.
-  var hasHandlers: Bool { get }
-  /// Hands such an event, of a page for example, to the store's handlers.
-  ///
-  /// - Parameters:
-  ///   - event: The event, known to the handlers' types alone.
-  ///   - isEnd: Whether it ends something that began, and so comes even after a reset.
-  ///   - context: The context of the event.
-  /// - Returns: Whether the event was taken, rather than dropped after a reset.
-  @discardableResult
-  func emit(_ event: any Sendable, isEnd: Bool, in context: QueryContext) -> Bool
 }
 
 /// Ends an un-run task when the last copy of the value that its caller got is gone.

@@ -47,8 +47,9 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
   }
 
   // One that nobody holds, and that never ran, is still counted by those it was to wait for.
+  @inlinable
   deinit {
-    for dependency in self.dependencies { dependency.dependencyRun.removeDependant() }
+    self.state.withLock { $0.dependencies }.releaseAll()
   }
 
   @usableFromInline
@@ -273,13 +274,21 @@ extension TypedTaskRun.State {
   /// Resumes who waits, and lets go of the tasks that were waited for.
   @inlinable
   func release(with outcome: Result<Value, any Error>) {
-    if !self.dependencies.isEmpty { self.releaseDependencies() }
+    self.dependencies.releaseAll()
     for waiter in self.waiters.values { waiter.resume(returning: outcome) }
+  }
+}
+
+extension [any TaskDependency] {
+  /// Tells all of them that one task less waits for them.
+  @inlinable
+  func releaseAll() {
+    if !self.isEmpty { self.releaseEach() }
   }
 
   @usableFromInline
-  func releaseDependencies() {
-    for dependency in self.dependencies { dependency.dependencyRun.removeDependant() }
+  func releaseEach() {
+    for dependency in self { dependency.dependencyRun.removeDependant() }
   }
 }
 

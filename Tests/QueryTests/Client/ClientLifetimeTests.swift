@@ -1,12 +1,11 @@
 import Foundation
 import Query
-import Synchronization
 import TestSupport
 import Testing
 
 @Suite(.warningsAreIssues) struct ClientLifetimeTests {
   @Test func storesThatAreClearedAreReleased() {
-    let living = Mutex(0)
+    let living = Locked(0)
     let client = QueryClient.quiet()
     for index in 0..<1_000 {
       _ = client.store(

@@ -1,9 +1,8 @@
 import Query
-import Synchronization
 
 /// A memory pressure that the test sends.
 final class ManualPressure: MemoryPressureSource, Sendable {
-  private let handlers = Mutex((last: 0, all: [Int: @Sendable (MemoryPressure) -> Void]()))
+  private let handlers = Locked((last: 0, all: [Int: @Sendable (MemoryPressure) -> Void]()))
 
   var handlerCount: Int { self.handlers.withLock { $0.all.count } }
 

@@ -1,6 +1,5 @@
 import Foundation
 import Query
-import Synchronization
 import TestSupport
 import Testing
 
@@ -98,7 +97,7 @@ import Testing
     let meeting = Meeting(of: 2)
     let ended = Counter()
     let started = Counter()
-    let kept = Mutex([QueryStore<QueryState<Int?, Int>>?]())
+    let kept = Locked([QueryStore<QueryState<Int?, Int>>?]())
     let query = ProbeQuery(onSetup: { _ in meeting.meet() }).controlled(
       by: ProbeController<QueryState<Int?, Int>> { controls in
         started.increment()
@@ -146,7 +145,7 @@ import Testing
 
   @Test func manyThreadsGetOneStore() async {
     let client = self.client
-    let stores = Mutex(Set<ObjectIdentifier>())
+    let stores = Locked(Set<ObjectIdentifier>())
     await runOnThreads(4) { _ in
       for index in 0..<200 {
         let store = client.store(for: ProbeQuery(path: [index]))
@@ -161,9 +160,9 @@ import Testing
 /// Lets threads through when all have come.
 private final class Meeting: Sendable {
   private let condition = NSCondition()
-  private let remaining: Mutex<Int>
+  private let remaining: Locked<Int>
 
-  init(of count: Int) { self.remaining = Mutex(count) }
+  init(of count: Int) { self.remaining = Locked(count) }
 
   func meet() {
     self.condition.lock()

@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 import Testing
 
@@ -81,7 +80,7 @@ import Testing
 
 /// An activity that the test sets.
 final class ManualActivity: ApplicationActivityObserver {
-  private let handlers = Mutex((last: 0, all: [Int: @Sendable (Bool) -> Void]()))
+  private let handlers = Locked((last: 0, all: [Int: @Sendable (Bool) -> Void]()))
 
   var handlerCount: Int { self.handlers.withLock { $0.all.count } }
 

@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 import Testing
 
@@ -131,7 +130,7 @@ import Testing
 
 /// Becomes satisfied between the first question and what comes next, and emits nothing.
 private final class ChangingWhenAsked: FetchCondition {
-  private let isAsked = Mutex(false)
+  private let isAsked = Locked(false)
 
   func isSatisfied(in context: QueryContext) -> Bool {
     self.isAsked.withLock { isAsked in

@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 import Testing
 
@@ -143,7 +142,7 @@ private final class ScriptedCondition: FetchCondition {
   }
 
   let log = Recorder<String>()
-  private let state: Mutex<State>
+  private let state: Locked<State>
   private let emissions: [Bool]
   private let onSubscribe: @Sendable () -> Void
 
@@ -155,7 +154,7 @@ private final class ScriptedCondition: FetchCondition {
     emissions: [Bool] = [],
     onSubscribe: @escaping @Sendable () -> Void = {}
   ) {
-    self.state = Mutex(State(answers: answers))
+    self.state = Locked(State(answers: answers))
     self.emissions = emissions
     self.onSubscribe = onSubscribe
   }

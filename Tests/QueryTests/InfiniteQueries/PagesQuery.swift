@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 
 typealias TestPage = InfiniteQueryPage<Int, Int>
@@ -62,11 +61,11 @@ final class PageSource: Sendable {
     let paging: TestPaging
   }
 
-  private let fetches = Mutex([TestPaging]())
+  private let fetches = Locked([TestPaging]())
   private let fetchCount = Counter()
   private let isRecording: Bool
-  private let limits: Mutex<ClosedRange<Int>>
-  private let following = Mutex([Int: Int?]())
+  private let limits: Locked<ClosedRange<Int>>
+  private let following = Locked([Int: Int?]())
   let questionsAfter = Recorder<Question>()
   let questionsBefore = Recorder<Question>()
 
@@ -74,7 +73,7 @@ final class PageSource: Sendable {
   ///   - limits: The first and the last page.
   ///   - isRecording: Whether it remembers what was asked, and so holds lists of pages.
   init(_ limits: ClosedRange<Int> = -9...9, isRecording: Bool = true) {
-    self.limits = Mutex(limits)
+    self.limits = Locked(limits)
     self.isRecording = isRecording
   }
 

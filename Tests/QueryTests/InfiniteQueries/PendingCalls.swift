@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 
 /// The calls of requests that wait until a test says what they return, by their tasks. They ignore
@@ -16,7 +15,7 @@ final class PendingCalls<Value: Sendable>: Sendable {
     var observers = [QueryTaskIdentifier: CheckedContinuation<Void, Never>]()
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Waits in a request for what the test says.
   func wait(

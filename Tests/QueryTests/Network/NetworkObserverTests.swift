@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 import Testing
 
@@ -70,7 +69,7 @@ import Testing
   @Test func theLastStatusThatAHandlerGetsIsTheCurrentOne() async {
     for _ in 0..<200 {
       let observer = MockNetworkObserver(initialStatus: .disconnected)
-      let subscriptions = Mutex([QuerySubscription]())
+      let subscriptions = Locked([QuerySubscription]())
       let seen = (0..<2).map { _ in Recorder<NetworkConnectionStatus>() }
       await runOnThreads(3) { thread in
         if thread < 2 {

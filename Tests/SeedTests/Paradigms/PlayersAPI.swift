@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 
 /// What the queries of the document fetch from: a list of five pages, players, and a place to
@@ -10,8 +9,8 @@ final class PlayersAPI: Sendable {
   /// When each call began and ended: `start initial`, `end initial`.
   let log = Recorder<String>()
 
-  private let gates = Mutex([String: Gate]())
-  private let failures = Mutex([String: Int]())
+  private let gates = Locked([String: Gate]())
+  private let failures = Locked([String: Int]())
 
   /// Makes calls with a name wait at a gate from now on.
   func hold(_ name: String) -> Gate {

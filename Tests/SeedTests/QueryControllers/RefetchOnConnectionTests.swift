@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 import TestSupport
 import Testing
 
@@ -60,7 +59,7 @@ struct RefetchOnConnectionTests {
   @Test("A store that is released while its condition changes is no mistake of its user's")
   func releaseDuringChange() async {
     let condition = ManualCondition(false)
-    let owner = Mutex<QueryStore<State>?>(nil)
+    let owner = Locked<QueryStore<State>?>(nil)
     // This handler is called before the store's own, which is on its way to be called then.
     let subscription = condition.subscribe(in: QueryContext()) { _ in
       let released = owner.withLock { owner in

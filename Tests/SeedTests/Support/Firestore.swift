@@ -1,6 +1,5 @@
 import Foundation
 import Query
-import Synchronization
 
 /// A document database in memory, with the calls of Firestore that the documents use.
 final class Firestore: Sendable {
@@ -12,7 +11,7 @@ final class Firestore: Sendable {
   }
 
   private static let shared = Firestore()
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// The database of the process.
   static func firestore() -> Firestore { self.shared }
@@ -86,7 +85,7 @@ struct DocumentReference: Sendable {
     }
 
     func sink(_ receive: @escaping @Sendable (DocumentSnapshot) -> Void) -> QuerySubscription {
-      let received = Mutex(0)
+      let received = Locked(0)
       let droppedCount = self.droppedCount
       return self.document.firestore.listen(to: self.document.path) { snapshot in
         let number = received.withLock { received in

@@ -1,5 +1,4 @@
 import Query
-import Synchronization
 
 /// Fetches that overlap and share the work of one.
 enum DeduplicationRows {
@@ -83,9 +82,9 @@ private final class ArrivalGate: Sendable {
     var waiter: CheckedContinuation<Void, Never>?
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
-  init(expecting count: Int) { self.state = Mutex(State(missing: count)) }
+  init(expecting count: Int) { self.state = Locked(State(missing: count)) }
 
   var passages: Int { self.state.withLock { $0.passages } }
 

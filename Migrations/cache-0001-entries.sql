@@ -1,0 +1,100 @@
+-- cache.sqlite, level 1: the values of queries. Disposable; the section numbers are those of the
+-- behaviour that a table serves in "Persistence".
+--
+-- Dates are integer microseconds since 1970, by the clock of the query's context. Hashes and
+-- checksums are XXH3-128, 16 bytes, big end first. All tables are rowid tables: one keyed by its
+-- hash costs five times as much an insert.
+
+-- 'QRca': what marks the file as ours (2).
+PRAGMA application_id = 1364353889;
+PRAGMA user_version = 1;
+
+-- Which steps made this schema (8). The level of the file is the highest number here.
+CREATE TABLE migrations (
+  level INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  checksum BLOB NOT NULL,               -- over the bytes of the step's SQL
+  applied_at INTEGER NOT NULL
+) STRICT;
+
+-- An account (10), its change counter (4, 9) and its totals (7), one row that each commit writes.
+CREATE TABLE partitions (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  epoch INTEGER NOT NULL DEFAULT 0,     -- raised by erase(); who carries an older one is dropped
+  is_erasing INTEGER NOT NULL DEFAULT 0, -- an erase() whose VACUUM is not done yet
+  revision INTEGER NOT NULL DEFAULT 0,  -- raised by every change of an entry, its removal included
+  entry_count INTEGER NOT NULL DEFAULT 0,
+  byte_count INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- What is known of one query (4, 6). For an infinite query the value is in its pages.
+-- The small columns come first, so that a scan that wants no value does not read its pages.
+CREATE TABLE entries (
+  id INTEGER PRIMARY KEY,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  hash BLOB NOT NULL,                   -- of the identity's text (3)
+  revision INTEGER NOT NULL,            -- of the partition, when this row was last written (4, 9)
+  kind TEXT NOT NULL,                   -- 'query', 'infinite', or one of an own paradigm
+  coder TEXT NOT NULL,
+  value_version INTEGER NOT NULL,
+  value_updated_at INTEGER,             -- NULL: never had a value
+  value_update_count INTEGER NOT NULL DEFAULT 0,
+  error_updated_at INTEGER,             -- NULL: never failed
+  error_update_count INTEGER NOT NULL DEFAULT 0,
+  is_invalidated INTEGER NOT NULL DEFAULT 0,
+  is_pinned INTEGER NOT NULL DEFAULT 0,
+  expires_at INTEGER,                   -- NULL: has no maxAge
+  last_use INTEGER NOT NULL,            -- a count, not a date (7)
+  byte_count INTEGER NOT NULL,          -- of text, error, value and pages
+  checksum BLOB,                        -- over the value
+  identity TEXT NOT NULL,               -- compared at each read: a collision is a miss (3)
+  error_type TEXT,                      -- of the last error, while it is the newest result (6)
+  error_text TEXT,
+  next_page_id BLOB,                    -- of an infinite query, coded; NULL: there is none
+  previous_page_id BLOB,
+  value BLOB                            -- NULL: there is none, or it is in the pages
+) STRICT;
+
+-- The one read of hydration (6).
+CREATE UNIQUE INDEX entries_by_hash ON entries (partition, hash);
+-- What changed since a revision (9).
+CREATE INDEX entries_by_revision ON entries (partition, revision);
+-- What to evict (7): expired ones first, then by use. The first costs nothing without a maxAge.
+CREATE INDEX entries_by_expiry ON entries (partition, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX entries_by_use ON entries (partition, last_use);
+
+-- A page of an infinite query (4). Positions leave gaps, so that a page in front moves no other.
+CREATE TABLE pages (
+  id INTEGER PRIMARY KEY,
+  entry INTEGER NOT NULL REFERENCES entries (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  checksum BLOB NOT NULL,               -- over page_id, then value
+  page_id BLOB NOT NULL,                -- coded
+  value BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX pages_by_position ON pages (entry, position);
+
+-- What could not be read, kept for a person to look at (6): at most 100 rows, 16 MiB, 30 days.
+CREATE TABLE quarantine (
+  id INTEGER PRIMARY KEY,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  hash BLOB NOT NULL,
+  quarantined_at INTEGER NOT NULL,
+  reason TEXT NOT NULL,                 -- 'version', 'coder', 'undecodable' or 'checksum'
+  message TEXT,
+  kind TEXT NOT NULL,
+  coder TEXT NOT NULL,
+  value_version INTEGER NOT NULL,
+  position INTEGER,                     -- of a page; NULL: the entry itself
+  byte_count INTEGER NOT NULL,
+  checksum BLOB,                        -- as it was in the row, right or wrong
+  identity TEXT NOT NULL,
+  page_id BLOB,
+  value BLOB
+) STRICT;
+
+-- By age, for the three limits; the whole key of one partition, for erase().
+CREATE INDEX quarantine_by_date ON quarantine (partition, quarantined_at);

@@ -1,0 +1,218 @@
+-- mutations.sqlite, level 1: what the user entered and no server has acknowledged yet. Precious;
+-- the section numbers are those of the behaviour that a table serves in "Durable mutations".
+--
+-- Three clocks, all integer microseconds: `…_at` is wall time since 1970 and informs people;
+-- `…_boottime` is CLOCK_BOOTTIME and `…_monotonic` is CLOCK_MONOTONIC, both of the boot whose id
+-- stands beside them. Checksums are XXH3-128, 16 bytes, big end first. Identifiers are UUIDs, 16
+-- bytes. Lists of words are open: a later release may add one.
+
+-- 'QRmu': what marks the file as ours (persistence 2).
+PRAGMA application_id = 1364356469;
+PRAGMA user_version = 1;
+
+-- Which steps made this schema (persistence 8). The level of the file is the highest number here.
+CREATE TABLE migrations (
+  level INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  checksum BLOB NOT NULL,               -- over the bytes of the step's SQL
+  applied_at INTEGER NOT NULL
+) STRICT;
+
+-- An account (persistence 10), what its processes share, and the totals of its history (9).
+CREATE TABLE partitions (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  epoch INTEGER NOT NULL DEFAULT 0,     -- raised by erase(); a settle with an older one is dropped
+  is_erasing INTEGER NOT NULL DEFAULT 0, -- an erase() whose VACUUM is not done yet
+  revision INTEGER NOT NULL DEFAULT 0,  -- raised by every change of the outbox (6: changes)
+  credentials_epoch INTEGER NOT NULL DEFAULT 0, -- raised by credentialsChanged() (5)
+  paused_at INTEGER,                    -- pause() (6); NULL: not paused
+  history_count INTEGER NOT NULL DEFAULT 0,
+  history_bytes INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- The boot that `lane_heads.due_boottime` is of, and the latest wall time that was known to be
+-- synchronised (10). One row.
+CREATE TABLE clock (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  boot_id TEXT,
+  synchronised_at INTEGER
+) STRICT;
+
+INSERT INTO clock (id) VALUES (1);
+
+-- A mutation that is live or dead (2). AUTOINCREMENT: the number orders (3), and one of a removed
+-- row must never come back. The row alone tells all that sending it needs, so that one that can be
+-- read is one that can be salvaged (persistence 8).
+CREATE TABLE outbox (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  id BLOB NOT NULL,
+  -- Fixed when it was enqueued (0); key and arguments change with a conflict's retry (5) alone.
+  idempotency_key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  instance TEXT NOT NULL,               -- the path's canonical text without type names
+  version INTEGER NOT NULL,
+  lane TEXT,                            -- NULL: a lane of its own
+  host TEXT,                            -- NULL: the name counts as one
+  on_failure TEXT NOT NULL,             -- 'continue' or 'halt'
+  max_attempts INTEGER,                 -- NULL: unlimited
+  max_age INTEGER,                      -- microseconds; NULL: unlimited
+  coalesce TEXT NOT NULL,               -- 'none' or 'latest'
+  created_at INTEGER NOT NULL,
+  created_boottime INTEGER NOT NULL,
+  created_boot_id TEXT NOT NULL,
+  -- Where it stands (2).
+  state TEXT NOT NULL,                  -- 'pending', 'leased' or 'dead'
+  wait_reason TEXT,                     -- of a pending one
+  dead_reason TEXT,                     -- of a dead one
+  attempts INTEGER NOT NULL DEFAULT 0,  -- raised before the handler runs (4)
+  failures INTEGER NOT NULL DEFAULT 0,  -- what max_attempts limits (5)
+  crash_count INTEGER NOT NULL DEFAULT 0, -- five: 'crashLoop' (4)
+  maybe_applied INTEGER NOT NULL DEFAULT 0,
+  refused_credentials_epoch INTEGER,    -- of the attempt that ended with 'authentication' (5)
+  is_cancel_requested INTEGER NOT NULL DEFAULT 0, -- seen by the heartbeat of who holds it (4)
+  -- When it may run again (5, 10). NULL: at once.
+  due_at INTEGER,
+  due_boottime INTEGER,
+  due_boot_id TEXT,
+  due_delay INTEGER,                    -- the wait's length, which no clock can make longer
+  -- Who runs it (4). The token is raised by each claim and stays.
+  lease_owner TEXT,
+  lease_token INTEGER NOT NULL DEFAULT 0,
+  lease_end_monotonic INTEGER,
+  lease_boot_id TEXT,
+  last_error_class TEXT,
+  last_error_type TEXT,
+  last_error_text TEXT,
+  coder TEXT NOT NULL,
+  body_file TEXT,                       -- in `bodies/`, removed with the row (8)
+  checksum BLOB NOT NULL,               -- over name, version, lane, key and arguments
+  arguments BLOB NOT NULL
+) STRICT;
+
+-- A ticket is made from the identifier alone (1).
+CREATE UNIQUE INDEX outbox_by_id ON outbox (id);
+-- History of one mutation, optimistic overlays (7, 9), and the count of all rows.
+CREATE INDEX outbox_by_name ON outbox (partition, name, instance, number);
+-- The next head of a lane (3).
+CREATE INDEX outbox_by_lane ON outbox (partition, lane, number) WHERE lane IS NOT NULL;
+-- Rows to reap (4).
+CREATE INDEX outbox_leased ON outbox (lease_owner, number) WHERE state = 'leased';
+-- Dead letters (2), also for the counts.
+CREATE INDEX outbox_dead ON outbox (partition, number) WHERE state = 'dead';
+-- Rows with a body file, for the sweep of `bodies/` (8).
+CREATE INDEX outbox_by_body ON outbox (body_file) WHERE body_file IS NOT NULL;
+
+-- The first live row of each lane, and of each row without one (4): what a claim looks at instead
+-- of the outbox. Kept by the transactions that enqueue and settle; can be made anew from the
+-- outbox.
+CREATE TABLE lane_heads (
+  number INTEGER PRIMARY KEY REFERENCES outbox (number) ON DELETE CASCADE,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  lane TEXT,
+  name TEXT NOT NULL,
+  instance TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  host TEXT,
+  -- 'ready': may run once it is due; else what holds the lane: 'leased', 'dependency',
+  -- 'authentication' or 'halted'.
+  state TEXT NOT NULL,
+  due_boottime INTEGER NOT NULL DEFAULT 0 -- in the boot that `clock` names; 0: at once
+) STRICT;
+
+CREATE UNIQUE INDEX lane_heads_by_lane ON lane_heads (partition, lane) WHERE lane IS NOT NULL;
+-- The claim (4): one seek for each registered handler, however many rows belong to others.
+CREATE INDEX lane_heads_ready
+  ON lane_heads (partition, name, instance, version, due_boottime, number)
+  WHERE state = 'ready';
+-- The next time to wake up (4).
+CREATE INDEX lane_heads_due ON lane_heads (due_boottime) WHERE state = 'ready';
+-- Lanes that a change of the credentials releases (5).
+CREATE INDEX lane_heads_held ON lane_heads (partition, state) WHERE state <> 'ready';
+
+-- dependsOn (3): an edge goes when its target succeeds, so a row with one has to wait.
+CREATE TABLE dependencies (
+  dependant INTEGER NOT NULL REFERENCES outbox (number) ON DELETE CASCADE,
+  target INTEGER NOT NULL REFERENCES outbox (number),
+  PRIMARY KEY (dependant, target)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX dependencies_by_target ON dependencies (target, dependant);
+
+-- Identifiers that a server assigned (3). Kept while a row up to `newest_number` is live, then for
+-- the history's days.
+CREATE TABLE aliases (
+  id INTEGER PRIMARY KEY,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  alias TEXT NOT NULL,
+  value TEXT NOT NULL,
+  publisher BLOB NOT NULL,              -- the mutation's id
+  published_at INTEGER NOT NULL,
+  newest_number INTEGER NOT NULL        -- of the outbox, when it was published
+) STRICT;
+
+CREATE UNIQUE INDEX aliases_by_alias ON aliases (partition, alias);
+CREATE INDEX aliases_by_publisher ON aliases (publisher);
+
+-- Each attempt of a mutation, live, dead or ended (9): the last 20.
+CREATE TABLE attempts (
+  id INTEGER PRIMARY KEY,
+  mutation BLOB NOT NULL,               -- the mutation's id: the row outlives the outbox's
+  number INTEGER NOT NULL,              -- as `outbox.attempts`
+  owner TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,                     -- NULL: runs, or its process died
+  class TEXT,                           -- 'succeeded' or the class of the failure (5)
+  code INTEGER,                         -- of the error: an HTTP status, a URLError's code
+  error_type TEXT,
+  error_text TEXT,
+  idempotency_key TEXT,                 -- what a conflict replaced (5); NULL: that of the row
+  arguments BLOB
+) STRICT;
+
+CREATE UNIQUE INDEX attempts_by_mutation ON attempts (mutation, number);
+
+-- Processes that may hold a lease (4). The lock file in `owners/` tells whether one lives.
+CREATE TABLE owners (
+  owner TEXT PRIMARY KEY,               -- the name of its lock file
+  boot_id TEXT NOT NULL,
+  process INTEGER NOT NULL,             -- for people: in another namespace it means nothing
+  started_at INTEGER NOT NULL
+) STRICT;
+
+-- A mutation that ended (2, 9). The result is what a store comes back with (persistence 6).
+CREATE TABLE history (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  id BLOB NOT NULL,
+  number INTEGER NOT NULL,              -- as it was in the outbox
+  idempotency_key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  instance TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  lane TEXT,
+  outcome TEXT NOT NULL,                -- 'succeeded', 'cancelled', 'superseded' or 'discarded'
+  successor BLOB,                       -- of a superseded one: the id its ticket goes on with
+  attempts INTEGER NOT NULL,
+  maybe_applied INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,                   -- of the last attempt; NULL: there was none
+  ended_at INTEGER NOT NULL,
+  error_type TEXT,
+  error_text TEXT,
+  effects TEXT,                         -- what the cache must still be told (5, 7); NULL: nothing
+  byte_count INTEGER NOT NULL,          -- of arguments, result and error
+  coder TEXT NOT NULL,
+  checksum BLOB NOT NULL,               -- over arguments, then result
+  arguments BLOB NOT NULL,
+  result BLOB
+) STRICT;
+
+CREATE UNIQUE INDEX history_by_id ON history (id);
+-- 50 for each mutation, and what a store comes back with.
+CREATE INDEX history_by_name ON history (partition, name, instance, sequence);
+-- 30 days.
+CREATE INDEX history_by_date ON history (partition, ended_at);
+-- Effects that a crash left undone.
+CREATE INDEX history_effects ON history (partition, sequence) WHERE effects IS NOT NULL;

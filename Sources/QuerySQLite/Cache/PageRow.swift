@@ -1,0 +1,62 @@
+import Foundation
+import Query
+
+/// A page of an infinite query in `cache.sqlite`.
+struct PageRow: Equatable {
+  /// The row's number; 0 before it is inserted.
+  var id: Int64 = 0
+  var entry: Int64
+  /// What orders the pages of an entry.
+  var position: Int64
+  /// Microseconds since 1970.
+  var updatedAt: Int64
+  var checksum: XXH128
+  var pageID: Data
+  var value: Data
+
+  /// How far apart the positions of two pages are that were added one after the other: so many can
+  /// be put between them.
+  static let gap: Int64 = 1 << 32
+}
+
+// MARK: - SQL
+
+extension PageRow {
+  /// Entry: its pages, in order.
+  static let readAll: SQL = """
+    SELECT id, entry, position, updated_at, checksum, page_id, value FROM pages
+    WHERE entry = ? ORDER BY position
+    """
+
+  private static let insert: SQL = """
+    INSERT INTO pages (entry, position, updated_at, checksum, page_id, value)
+    VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (entry, position) DO UPDATE SET updated_at = excluded.updated_at,
+      checksum = excluded.checksum, page_id = excluded.page_id, value = excluded.value
+    """
+
+  /// Entry, position.
+  static let delete: SQL = "DELETE FROM pages WHERE entry = ? AND position = ?"
+
+  /// Entry.
+  static let deleteAll: SQL = "DELETE FROM pages WHERE entry = ?"
+
+  init(_ row: SQLiteStatement) throws(StorageError) {
+    self.id = try row.integer(at: 0)
+    self.entry = try row.integer(at: 1)
+    self.position = try row.integer(at: 2)
+    self.updatedAt = try row.integer(at: 3)
+    self.checksum = try row.hash(at: 4)
+    self.pageID = try row.data(at: 5)
+    self.value = try row.data(at: 6)
+  }
+
+  /// Writes the page, in the place of one at its position.
+  ///
+  /// - Throws: `StorageError`.
+  func write(to connection: SQLiteConnection) throws(StorageError) {
+    try connection.execute(
+      Self.insert, self.entry, self.position, self.updatedAt, self.checksum, self.pageID,
+      self.value)
+  }
+}

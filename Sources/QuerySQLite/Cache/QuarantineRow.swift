@@ -1,0 +1,43 @@
+/// What could not be read, in `cache.sqlite`, for a person to look at.
+enum QuarantineRow {
+  /// Why it could not be read.
+  enum Reason: String {
+    case version
+    case coder
+    case undecodable
+    case checksum
+  }
+}
+
+// MARK: - SQL
+
+extension QuarantineRow {
+  /// Date, reason, message, id of an entry: moves its value here.
+  static let insertEntry: SQL = """
+    INSERT INTO quarantine (quarantined_at, reason, message, partition, hash, kind, coder,
+      value_version, byte_count, checksum, identity, value)
+    SELECT ?, ?, ?, partition, hash, kind, coder, value_version, coalesce(length(value), 0),
+      checksum, identity, value
+    FROM entries WHERE id = ?
+    """
+
+  /// Date, reason, message, id of an entry: moves its pages here.
+  static let insertPages: SQL = """
+    INSERT INTO quarantine (quarantined_at, reason, message, partition, hash, kind, coder,
+      value_version, position, byte_count, checksum, identity, page_id, value)
+    SELECT ?, ?, ?, e.partition, e.hash, e.kind, e.coder, e.value_version, p.position,
+      length(p.value) + length(p.page_id), p.checksum, e.identity, p.page_id, p.value
+    FROM pages AS p JOIN entries AS e ON e.id = p.entry WHERE e.id = ? ORDER BY p.position
+    """
+
+  /// Partition, oldest date that stays, rows that stay, bytes that stay: the three limits.
+  static let prune: SQL = """
+    DELETE FROM quarantine WHERE id IN (
+      SELECT id FROM (
+        SELECT id, quarantined_at, row_number() OVER newest AS number,
+          sum(byte_count) OVER newest AS bytes
+        FROM quarantine WHERE partition = ?
+        WINDOW newest AS (ORDER BY quarantined_at DESC, id DESC)
+      ) WHERE quarantined_at < ? OR number > ? OR bytes > ?)
+    """
+}

@@ -1,0 +1,62 @@
+internal import CXXHash
+import Foundation
+
+/// The XXH3 hash of some bytes, 128 bits: what identities are found by, and what tells a damaged
+/// value from a sound one. It is no signature: whoever wants to can make two inputs with one hash.
+struct XXH128: Hashable, Sendable {
+  /// The upper and the lower half.
+  let high: UInt64
+  let low: UInt64
+
+  /// The hash of bytes.
+  ///
+  /// - Complexity: O(*n*).
+  init(hashing bytes: UnsafeRawBufferPointer) {
+    let hash = XXH3_128bits(bytes.baseAddress, bytes.count)
+    self.high = hash.high64
+    self.low = hash.low64
+  }
+
+  /// The hash of a text's UTF-8.
+  ///
+  /// - Complexity: O(*n*).
+  init(hashing text: String) {
+    var text = text
+    self = text.withUTF8 { XXH128(hashing: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// The hash of bytes.
+  ///
+  /// - Complexity: O(*n*).
+  init(hashing data: Data) { self = data.withUnsafeBytes { XXH128(hashing: $0) } }
+
+  /// The hash of parts, as if they were one, so that `["ab", "c"]` and `["a", "bc"]` are one hash:
+  /// who hashes several columns puts their lengths between them.
+  ///
+  /// - Complexity: O(*n*).
+  init(hashing parts: [Data]) {
+    self.init(hashing: parts.reduce(into: Data()) { $0.append($1) })
+  }
+
+  /// The hash that is written as these 16 bytes, big end first, or nil where there are not 16.
+  init?(bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == 16 else { return nil }
+    self.high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+    self.low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+  }
+
+  /// Calls a closure with the 16 bytes of the hash, big end first, the form that is stored.
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try withUnsafeBytes(of: (self.high.bigEndian, self.low.bigEndian), body)
+  }
+}
+
+extension XXH128: CustomStringConvertible {
+  /// The 32 hexadecimal digits of the stored form.
+  var description: String {
+    [self.high, self.low].map { half in
+      let digits = String(half, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+}

@@ -1,0 +1,72 @@
+import CSQLite
+import Foundation
+
+/// How long a connection waits for a lock that another one holds.
+///
+/// SQLite's own handler sleeps up to 100 ms at a time; a commit takes a thousandth of that, so with
+/// many writers the lock would mostly be free. Sleeps here are short, and random, so that writers
+/// that met once do not meet again.
+///
+/// Used by the thread that uses the connection, and by no other.
+final class BusyHandler {
+  /// What to do about a lock that is held.
+  enum Patience: Equatable {
+    /// Wait so long, then fail with `SQLITE_BUSY`.
+    case limited(Duration)
+    /// Wait until then, then fail with `SQLITE_BUSY`.
+    case until(SuspendingClock.Instant)
+    /// Wait until it is free. A checkpoint needs this: on a time-out SQLite falls back to a
+    /// passive one without saying so.
+    case endless
+    /// Wait so long, then interrupt. Of a checkpoint nothing is copied then, neither actively nor
+    /// passively, and it fails with `SQLITE_INTERRUPT`.
+    case interrupting(after: Duration)
+  }
+
+  var patience: Patience
+
+  /// Set once, right after the connection was opened.
+  var handle: OpaquePointer?
+
+  private var start = SuspendingClock.now
+
+  init(patience: Patience) { self.patience = patience }
+
+  /// Makes a connection ask this handler, which must live as long as the connection.
+  func install(on handle: OpaquePointer) {
+    self.handle = handle
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_busy_handler(
+      handle,
+      { context, round in
+        guard let context else { return 0 }
+        let handler = Unmanaged<BusyHandler>.fromOpaque(context).takeUnretainedValue()
+        return handler.shouldRetry(round: round) ? 1 : 0
+      },
+      context
+    )
+  }
+
+  private func shouldRetry(round: Int32) -> Bool {
+    if round == 0 { self.start = .now }
+    switch self.patience {
+    case .endless: break
+    case .limited(let duration):
+      if SuspendingClock.now - self.start >= duration { return false }
+    case .until(let end):
+      if SuspendingClock.now >= end { return false }
+    case .interrupting(let duration):
+      if SuspendingClock.now - self.start >= duration {
+        sqlite3_interrupt(self.handle)
+        return false
+      }
+    }
+    Self.sleep(round: round)
+    return true
+  }
+
+  /// Sleeps a random time that grows with the round, at most 5 ms.
+  static func sleep(round: Int32) {
+    usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))
+  }
+}

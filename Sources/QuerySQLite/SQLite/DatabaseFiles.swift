@@ -1,0 +1,92 @@
+import CSQLite
+import Foundation
+import Query
+import Synchronization
+
+/// Makes folders and database files, and looks where they are. What it asks of the system are values
+/// that a test replaces.
+struct DatabaseFiles: Sendable {
+  /// The type of the file system that a path is on, by `statfs`; nil where that fails.
+  var fileSystemType: @Sendable (_ path: String) -> Int? = { path in
+    let type = csqlite_file_system_type(path)
+    return type < 0 ? nil : Int(type)
+  }
+
+  /// The numbers of network file systems, by name: there a lock or shared memory may not reach
+  /// another machine.
+  static let networkFileSystems = [
+    0x6969: "NFS", 0x517b: "SMB", 0xff53_4d42: "SMB", 0xfe53_4d42: "SMB", 0x0102_1997: "9p",
+    0x5346_414f: "AFS", 0x7375_7245: "Coda", 0x00c3_6400: "Ceph",
+  ]
+
+  /// Makes a folder, and those above it that are missing, for this user alone (0700). What is there
+  /// stays as it is.
+  ///
+  /// - Throws: `StorageError`.
+  func makeFolder(_ path: String) throws(StorageError) {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    let parent = (path as NSString).deletingLastPathComponent
+    guard errno == ENOENT, parent != path, !parent.isEmpty else {
+      throw Self.systemError("make the folder", path)
+    }
+    try self.makeFolder(parent)
+    if mkdir(path, 0o700) != 0 && errno != EEXIST {
+      throw Self.systemError("make the folder", path)
+    }
+  }
+
+  /// Makes an empty file for this user alone (0600) where there is none.
+  ///
+  /// - Throws: `StorageError`.
+  func makeFile(_ path: String) throws(StorageError) {
+    let failure = Self.making.withLock { _ -> StorageError? in
+      let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+      if descriptor < 0 { return errno == EEXIST ? nil : Self.systemError("make the file", path) }
+      close(descriptor)
+      return nil
+    }
+    if let failure { throw failure }
+  }
+
+  /// Held from making a file to closing its descriptor, which would drop the locks that SQLite has
+  /// on it: whoever else wants to open it comes by here first, and waits.
+  private static let making = Mutex(())
+
+  /// How long a file is, or nil where there is none.
+  func size(of path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : nil
+  }
+
+  /// Refuses a path on a network file system.
+  ///
+  /// - Throws: `OpeningFailure` (refused).
+  func refuseNetworkFileSystem(_ path: String) throws(OpeningFailure) {
+    guard let type = self.fileSystemType(path) else { return }
+    guard let name = Self.networkFileSystems[type] else { return }
+    throw OpeningFailure(
+      .refused,
+      StorageError(
+        operation: "open", code: .cannotOpen,
+        message: """
+          it is on a network file system (\(name)), where locks and shared memory cannot be relied \
+          on; choose a folder on a local disk
+          """,
+        fileName: (path as NSString).lastPathComponent))
+  }
+
+  private static func systemError(_ operation: String, _ path: String) -> StorageError {
+    let number = errno
+    let code: StorageError.Code =
+      switch number {
+      case ENOSPC, EDQUOT: .full
+      case EROFS: .readOnly
+      case EACCES, EPERM: .permission
+      case EIO: .inputOutput
+      default: .cannotOpen
+      }
+    return StorageError(
+      operation: operation, code: code, message: String(cString: strerror(number)),
+      fileName: (path as NSString).lastPathComponent)
+  }
+}

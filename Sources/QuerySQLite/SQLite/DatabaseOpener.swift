@@ -1,0 +1,246 @@
+import CSQLite
+import Migrations
+import Query
+
+/// Opens a database file: makes it where it is missing, refuses what is not ours, and brings it to
+/// the level of this release.
+///
+/// ```swift
+/// let opener = DatabaseOpener(kind: .cache, folder: "/home/a/.cache/notes")
+/// let writer = try opener.openWriter()
+/// let reader = try opener.openReader()
+/// ```
+struct DatabaseOpener: Sendable {
+  /// How soon a commit is on the disk.
+  enum Durability: Sendable {
+    /// With the next checkpoint: a power cut costs what was committed since the last one.
+    case normal
+    /// Before the commit returns.
+    case full
+  }
+
+  /// Which file.
+  let kind: DatabaseKind
+
+  /// The absolute path of its folder.
+  let folder: String
+
+  /// How soon a commit is on the disk.
+  var durability: Durability
+
+  /// How the connections are opened.
+  var options = SQLiteConnection.Options()
+
+  /// How long opening waits for locks, all of it together.
+  var patience = Duration.seconds(1)
+
+  /// What makes files.
+  var files = DatabaseFiles()
+
+  /// The steps of the schema.
+  var migrations: [Migration]
+
+  /// Where the file is.
+  var path: String { "\(self.folder)/\(self.kind.fileName)" }
+
+  init(kind: DatabaseKind, folder: String) {
+    self.kind = kind
+    self.folder = folder
+    self.durability = kind == .cache ? .normal : .full
+    self.migrations = kind.migrations
+  }
+}
+
+// MARK: - Opening
+
+extension DatabaseOpener {
+  /// Opens the connection that writes, first of all in a process.
+  ///
+  /// - Throws: `OpeningFailure`. No handle is left behind, and a file that is not ours is as it was.
+  func openWriter() throws(OpeningFailure) -> SQLiteConnection {
+    let end = SuspendingClock.now + self.patience
+    return try self.asOpeningFailure {
+      try self.files.makeFolder(self.folder)
+      try self.files.refuseNetworkFileSystem(self.folder)
+      try self.files.makeFile(self.path)
+      try self.files.refuseNetworkFileSystem(self.path)
+      try self.refuseForeignFile(until: end)
+      return try self.closingOnError(try self.connect(until: end)) { connection in
+        // What is there may be another file by now.
+        let isNew = try self.isBlank(connection)
+        try self.requireWritable(connection)
+        // Before anything that writes: after `journal_mode` it is ignored without a word.
+        if isNew && self.kind.shrinks { try connection.pragma("PRAGMA auto_vacuum = 2") }
+        try self.switchToWAL(connection, until: end)
+        try self.configure(connection)
+        if isNew && self.kind.shrinks { try self.requireAutoVacuum(connection) }
+        try Migrator(connection: connection, migrations: self.migrations).migrate()
+        if self.kind == .mutations { try connection.keepWAL() }
+      }
+    }
+  }
+
+  /// Opens a connection that reads, on a file that ``openWriter()`` has opened.
+  ///
+  /// - Parameter acceptsNewer: Whether a file of a newer release may be read.
+  /// - Throws: `OpeningFailure`.
+  func openReader(acceptsNewer: Bool = false) throws(OpeningFailure) -> SQLiteConnection {
+    let end = SuspendingClock.now + self.patience
+    return try self.asOpeningFailure {
+      var opener = self
+      opener.options.checkpointsOnClose = false
+      return try self.closingOnError(try opener.connect(until: end)) { connection in
+        if try self.isBlank(connection) { throw self.foreign("it is empty") }
+        try self.configure(connection)
+        try connection.pragma("PRAGMA query_only = 1")
+        do throws(OpeningFailure) {
+          try Migrator(connection: connection, migrations: self.migrations).migrate()
+        } catch {
+          guard acceptsNewer, case .newer = error.kind else { throw error }
+        }
+      }
+    }
+  }
+
+  private func connect(
+    until end: SuspendingClock.Instant
+  ) throws(StorageError) -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: self.path, options: self.options)
+    connection.busyHandler.patience = .until(end)
+    return connection
+  }
+
+  private func closingOnError(
+    _ connection: SQLiteConnection,
+    _ body: (SQLiteConnection) throws -> Void
+  ) throws -> SQLiteConnection {
+    do {
+      try body(connection)
+    } catch {
+      // The first error counts.
+      try? connection.close()
+      throw error
+    }
+    connection.busyHandler.patience = .limited(self.options.busyTimeout)
+    return connection
+  }
+
+  private func asOpeningFailure<R>(_ body: () throws -> R) throws(OpeningFailure) -> R {
+    do {
+      return try body()
+    } catch let failure as OpeningFailure {
+      throw failure
+    } catch let error as StorageError {
+      throw OpeningFailure(error)
+    } catch {
+      throw OpeningFailure(StorageError(operation: "open", code: .error, message: "\(error)"))
+    }
+  }
+}
+
+// MARK: - Whose file it is
+
+extension DatabaseOpener {
+  /// Looks at a file through a connection that cannot write: to another program's, neither a
+  /// recovery nor a checkpoint is done.
+  private func refuseForeignFile(until end: SuspendingClock.Instant) throws {
+    guard let size = self.files.size(of: self.path), size > 0 else { return }
+    // SQLite takes a few bytes for an empty database and writes over them.
+    if size < 512 {
+      throw StorageError(
+        operation: "open", code: .notADatabase, message: "the file is too short for a database",
+        fileName: self.kind.fileName)
+    }
+    var opener = self
+    opener.options.isReadOnly = true
+    opener.options.checkpointsOnClose = false
+    do {
+      let probe = try opener.connect(until: end)
+      defer { try? probe.close() }
+      _ = try self.isBlank(probe)
+    } catch let error as StorageError {
+      switch error.code {
+      // A killed program's journal waits to be rolled back, or the shm cannot be made by who only
+      // reads: whose file it is, the next connection tells.
+      case .readOnly, .cannotOpen: return
+      default: throw error
+      }
+    }
+  }
+
+  /// Whether the file has nothing in it yet.
+  ///
+  /// - Throws: `OpeningFailure` (refused) where it is another program's, and `StorageError`.
+  private func isBlank(_ connection: SQLiteConnection) throws -> Bool {
+    try connection.read {
+      let id = try connection.first("PRAGMA application_id") { try $0.integer(at: 0) } ?? 0
+      // Also where it is ours: a connection reads once when it is opened, so that it never opens
+      // the WAL of a file that takes the place of this one.
+      let tables =
+        try connection.first("SELECT count(*) FROM sqlite_schema") { try $0.integer(at: 0) } ?? 0
+      if id == self.kind.applicationID { return false }
+      if id != 0 { throw self.foreign("its application_id is \(id)") }
+      if tables > 0 { throw self.foreign("it has tables, and no application_id") }
+      return true
+    }
+  }
+
+  private func foreign(_ reason: String) -> OpeningFailure {
+    OpeningFailure(
+      .refused,
+      StorageError(
+        operation: "open", code: .cannotOpen,
+        message: "it is no \(self.kind) database of this library, \(reason); it is as it was",
+        fileName: self.kind.fileName))
+  }
+
+  private func requireWritable(_ connection: SQLiteConnection) throws(StorageError) {
+    guard try connection.isReadOnly else { return }
+    throw StorageError(
+      operation: "open", code: .readOnly, message: "the file cannot be written",
+      fileName: self.kind.fileName)
+  }
+}
+
+// MARK: - Settings
+
+extension DatabaseOpener {
+  /// Switches to WAL, which does not ask the busy handler.
+  private func switchToWAL(
+    _ connection: SQLiteConnection,
+    until end: SuspendingClock.Instant
+  ) throws(StorageError) {
+    var round: Int32 = 0
+    while true {
+      do throws(StorageError) {
+        let mode = try connection.pragma("PRAGMA journal_mode = WAL")
+        if mode == "wal" { return }
+        throw StorageError(
+          operation: "switch to WAL", code: .cannotOpen,
+          message: "the file stays in mode \(mode ?? "?")", fileName: self.kind.fileName)
+      } catch {
+        guard error.code == .busy, SuspendingClock.now < end else { throw error }
+        BusyHandler.sleep(round: round)
+        round += 1
+      }
+    }
+  }
+
+  /// A file that was empty but not new may have been made without it.
+  private func requireAutoVacuum(_ connection: SQLiteConnection) throws(StorageError) {
+    if try connection.pragma("PRAGMA auto_vacuum") == "2" { return }
+    try connection.pragma("PRAGMA auto_vacuum = 2")
+    try connection.pragma("VACUUM")
+  }
+
+  private func configure(_ connection: SQLiteConnection) throws {
+    try connection.pragma("PRAGMA mmap_size = 0")
+    // Debian's build has it on; it doubles what a delete writes. `erase()` turns it on.
+    try connection.pragma("PRAGMA secure_delete = 0")
+    try connection.pragma("PRAGMA cell_size_check = 1")
+    switch self.durability {
+    case .normal: try connection.pragma("PRAGMA synchronous = 1")
+    case .full: try connection.pragma("PRAGMA synchronous = 2")
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import CSQLite
+import Foundation
+import Migrations
+import Query
+
+/// Brings the schema of a database to the level of this release.
+///
+/// Each step runs in one IMMEDIATE transaction with its row in the ledger: after a kill at any point
+/// the schema is the old one or the new one.
+struct Migrator {
+  let connection: SQLiteConnection
+  let migrations: [Migration]
+
+  /// The wall time, for the ledger.
+  var now: @Sendable () -> Date = { Date() }
+
+  /// The checksum of a step, as the ledger has it.
+  static func checksum(of migration: Migration) -> XXH128 {
+    migration.sql.withUnsafeBytes { XXH128(hashing: $0) }
+  }
+
+  /// Runs the steps that are missing, and checks those that are there.
+  ///
+  /// - Throws: `OpeningFailure`: newer, altered, or what SQLite says.
+  func migrate() throws(OpeningFailure) {
+    do {
+      var level = try self.checkedLevel()
+      while level < self.migrations.count {
+        // Another process may have run it since the level was read.
+        level = try self.connection.write {
+          let level = try self.checkedLevel()
+          if level < self.migrations.count { try self.run(level) }
+          return level + 1
+        }
+      }
+    } catch let failure as OpeningFailure {
+      throw failure
+    } catch let error as StorageError {
+      throw OpeningFailure(error)
+    } catch {
+      throw OpeningFailure(
+        StorageError(operation: "migrate", code: .error, message: "\(error)"))
+    }
+  }
+
+  private func run(_ index: Int) throws {
+    let migration = self.migrations[index]
+    try self.connection.runScript(migration.sql, named: migration.name)
+    try self.connection.execute(
+      LedgerRow.insert, index + 1, migration.name, Self.checksum(of: migration),
+      Int64((self.now().timeIntervalSince1970 * 1_000_000).rounded()))
+  }
+}
+
+// MARK: - What the file says
+
+/// A step that was run.
+private struct LedgerRow {
+  static let insert: SQL =
+    "INSERT INTO migrations (level, name, checksum, applied_at) VALUES (?, ?, ?, ?)"
+  static let all: SQL = "SELECT level, name, checksum FROM migrations ORDER BY level"
+
+  let level: Int
+  let name: String
+  let checksum: XXH128
+
+  init(_ statement: SQLiteStatement) throws {
+    self.level = Int(try statement.integer(at: 0))
+    self.name = try statement.text(at: 1)
+    self.checksum = try statement.hash(at: 2)
+  }
+}
+
+extension Migrator {
+  /// The level of the file, 0 for an empty one.
+  ///
+  /// - Throws: `StorageError`, corrupt where the ledger and the header disagree; `OpeningFailure`:
+  ///   newer or altered.
+  private func checkedLevel() throws -> Int {
+    let level = try self.connection.first("PRAGMA user_version") { Int(try $0.integer(at: 0)) } ?? 0
+    if level > self.migrations.count { throw self.newer(level) }
+    if level == 0 { return 0 }
+    let ledger: [LedgerRow]
+    do {
+      ledger = try self.connection.rows(LedgerRow.all) { try LedgerRow($0) }
+    } catch let error as StorageError where error.extendedCode == .error {
+      throw self.corrupt("the ledger of its schema is missing")
+    }
+    guard ledger.map(\.level) == Array(1...level) else {
+      throw self.corrupt("the ledger of its schema is not that of level \(level)")
+    }
+    for (row, migration) in zip(ledger, self.migrations)
+    where row.name != migration.name || row.checksum != Self.checksum(of: migration) {
+      throw self.altered(row, migration)
+    }
+    return level
+  }
+
+  private func newer(_ level: Int) -> OpeningFailure {
+    OpeningFailure(
+      .newer(level: level),
+      self.error(
+        .schema,
+        "it has level \(level), made by a newer release; this one knows \(self.migrations.count)"))
+  }
+
+  private func altered(_ row: LedgerRow, _ migration: Migration) -> OpeningFailure {
+    OpeningFailure(
+      .altered,
+      self.error(
+        .schema,
+        """
+        level \(row.level) was made by \(row.name) (\(row.checksum)), which is now \
+        \(migration.name) (\(Self.checksum(of: migration))); a released step must not change
+        """))
+  }
+
+  private func corrupt(_ message: String) -> StorageError { self.error(.corrupt, message) }
+
+  private func error(_ code: StorageError.Code, _ message: String) -> StorageError {
+    StorageError(
+      operation: "migrate", code: code, message: message, fileName: self.connection.fileName)
+  }
+}
+
+// MARK: - Scripts
+
+extension SQLiteConnection {
+  /// Runs all statements of a text, in the transaction that is open. None of them is kept.
+  ///
+  /// - Throws: `StorageError` that names the script.
+  fileprivate func runScript(_ sql: [UInt8], named name: String) throws(StorageError) {
+    precondition(self.transaction == .write, "a script runs inside write { }")
+    let handle = try self.handle(for: name)
+    let result = (sql + [0]).withUnsafeBytes { bytes -> Int32 in
+      sqlite3_exec(handle, bytes.assumingMemoryBound(to: CChar.self).baseAddress, nil, nil, nil)
+    }
+    try self.check(result, name)
+  }
+}

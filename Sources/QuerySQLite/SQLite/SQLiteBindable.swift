@@ -1,0 +1,79 @@
+import Foundation
+import Query
+
+/// What can be bound to a `?`.
+protocol SQLiteBindable {
+  /// Binds the value.
+  ///
+  /// - Throws: `StorageError`, as where it is longer than SQLite allows.
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError)
+}
+
+extension Int64: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(self, at: index)
+  }
+}
+
+extension Int: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(Int64(self), at: index)
+  }
+}
+
+extension Bool: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(self ? 1 : 0 as Int64, at: index)
+  }
+}
+
+extension Double: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(self, at: index)
+  }
+}
+
+extension String: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(self, at: index)
+  }
+}
+
+extension Data: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    let result = self.withUnsafeBytes { bytes in
+      Result { () throws(StorageError) in try statement.bind(bytes, at: index) }
+    }
+    try result.get()
+  }
+}
+
+/// Sixteen bytes.
+extension UUID: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try Swift.withUnsafeBytes(of: self.uuid) { (bytes) throws(StorageError) in
+      try statement.bind(bytes, at: index)
+    }
+  }
+}
+
+/// Sixteen bytes, big end first.
+extension XXH128: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    let bytes = (self.high.bigEndian, self.low.bigEndian)
+    try Swift.withUnsafeBytes(of: bytes) { (bytes) throws(StorageError) in
+      try statement.bind(bytes, at: index)
+    }
+  }
+}
+
+/// Nil is NULL.
+extension Optional: SQLiteBindable where Wrapped: SQLiteBindable {
+  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    if let self {
+      try self.bind(to: statement, at: index)
+    } else {
+      try statement.bindNull(at: index)
+    }
+  }
+}

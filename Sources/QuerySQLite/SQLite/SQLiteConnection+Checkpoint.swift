@@ -1,0 +1,74 @@
+import CSQLite
+import Query
+
+extension SQLiteConnection {
+  /// How much of the WAL a checkpoint wants to be rid of. There is no passive mode: beside other
+  /// processes it loses commits.
+  enum CheckpointMode {
+    /// All of it is copied into the database.
+    case full
+    /// Then the next commit writes from the WAL's beginning again; the file keeps its size.
+    case restart
+    /// Then the WAL is empty.
+    case truncate
+
+    fileprivate var code: Int32 {
+      switch self {
+      case .full: SQLITE_CHECKPOINT_FULL
+      case .restart: SQLITE_CHECKPOINT_RESTART
+      case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+      }
+    }
+  }
+
+  /// What a checkpoint did.
+  struct CheckpointResult: Equatable {
+    /// Whether it did all that its mode asks for. Otherwise another connection was checkpointing.
+    let isComplete: Bool
+    /// How many frames the WAL has.
+    let walFrames: Int
+    /// How many of them the database has too.
+    let copiedFrames: Int
+  }
+
+  /// Copies the WAL into the database. It waits for the write lock and then, holding it, for every
+  /// reader of an older state.
+  ///
+  /// - Parameters:
+  ///   - mode: What is wanted.
+  ///   - patience: How long to wait. Nil, the rule, waits for ever: on a time-out SQLite would fall
+  ///     back to a passive checkpoint.
+  /// - Throws: `StorageError`; interrupted where the patience ended, and then nothing was copied;
+  ///   misuse where the file has no WAL.
+  func checkpoint(
+    _ mode: CheckpointMode,
+    patience: Duration? = nil
+  ) throws(StorageError) -> CheckpointResult {
+    precondition(self.transaction == .none, "a checkpoint runs outside transactions")
+    let handle = try self.handle(for: "checkpoint")
+    // A connection that has not read yet does not know of the WAL: it would do nothing, and say
+    // that all is well.
+    guard try self.pragma("PRAGMA journal_mode") == "wal" else {
+      throw StorageError(
+        operation: "checkpoint", code: .misuse, message: "the file has no WAL",
+        fileName: self.fileName)
+    }
+    let usual = self.busyHandler.patience
+    self.busyHandler.patience = patience.map { .interrupting(after: $0) } ?? .endless
+    defer { self.busyHandler.patience = usual }
+    var frames: Int32 = 0
+    var copied: Int32 = 0
+    let result = sqlite3_wal_checkpoint_v2(handle, "main", mode.code, &frames, &copied)
+    // Busy is what it answers at once where another connection is at it, and at the end where that
+    // one left something to do.
+    if result & 0xff != SQLITE_BUSY { try self.check(result, "checkpoint") }
+    let isComplete = result == SQLITE_OK
+    // The next commit is the WAL's first.
+    if isComplete && mode != .full { self.walFrames = 0 }
+    return CheckpointResult(
+      isComplete: isComplete,
+      walFrames: Int(frames),
+      copiedFrames: Int(copied)
+    )
+  }
+}

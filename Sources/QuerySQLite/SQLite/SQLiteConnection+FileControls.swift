@@ -1,0 +1,94 @@
+import CSQLite
+import Query
+
+// MARK: - What only the file itself can tell or be told
+
+extension SQLiteConnection {
+  /// Whether the file was renamed or deleted under this connection, so that what it commits goes
+  /// where nobody looks. Asked before each write transaction.
+  ///
+  /// - Throws: `StorageError`.
+  var hasMoved: Bool {
+    get throws(StorageError) {
+      var hasMoved: Int32 = 0
+      try self.control(SQLITE_FCNTL_HAS_MOVED, &hasMoved, "ask for the file")
+      return hasMoved != 0
+    }
+  }
+
+  /// Keeps the WAL when the last connection leaves, with the room that it has on the disk.
+  ///
+  /// - Throws: `StorageError`.
+  func keepWAL() throws(StorageError) {
+    var isPersistent: Int32 = 1
+    try self.control(SQLITE_FCNTL_PERSIST_WAL, &isPersistent, "keep the WAL")
+  }
+
+  /// Makes the WAL's file at least so long, with zeros that no reader takes for commits, so that a
+  /// commit of that size has room on a full disk.
+  ///
+  /// - Throws: `StorageError`, full where there is no room now; the WAL is as good as before.
+  func extendWAL(to bytes: Int) throws {
+    // Only who holds the write lock writes to the WAL.
+    try self.write {
+      let operation = "extend the WAL"
+      var pointer: UnsafeMutablePointer<sqlite3_file>?
+      try self.control(SQLITE_FCNTL_JOURNAL_POINTER, &pointer, operation)
+      guard let file = pointer, let methods = file.pointee.pMethods?.pointee else { return }
+      var size: Int64 = 0
+      try self.check(methods.xFileSize?(file, &size) ?? SQLITE_ERROR, operation)
+      if size >= bytes { return }
+      // Real zeros, since a hole takes no room. Through SQLite's own descriptor: closing one of our
+      // own would drop its locks.
+      let zeros = [UInt8](repeating: 0, count: 4_096)
+      while size < bytes {
+        let count = min(zeros.count, bytes - Int(size))
+        try self.check(
+          methods.xWrite?(file, zeros, Int32(count), size) ?? SQLITE_ERROR, operation)
+        size += Int64(count)
+      }
+      try self.check(methods.xSync?(file, SQLITE_SYNC_NORMAL) ?? SQLITE_ERROR, operation)
+    }
+  }
+
+  /// How many pages this connection has appended to the WAL since it was opened. Each costs 24
+  /// bytes and a page.
+  ///
+  /// - Throws: `StorageError`.
+  var writtenPages: Int {
+    get throws(StorageError) {
+      let handle = try self.handle(for: "count pages")
+      var current: Int32 = 0
+      var highest: Int32 = 0
+      let result = sqlite3_db_status(
+        handle, SQLITE_DBSTATUS_CACHE_WRITE, &current, &highest, 0)
+      try self.check(result, "count pages")
+      return Int(current)
+    }
+  }
+
+  /// A number that changes when another connection has committed something.
+  ///
+  /// - Throws: `StorageError`.
+  var dataVersion: Int64 {
+    get throws { try self.first("PRAGMA data_version") { try $0.integer(at: 0) } ?? 0 }
+  }
+
+  /// Whether SQLite could open the file for reading alone, whatever was asked for.
+  ///
+  /// - Throws: `StorageError` after ``close()``.
+  var isReadOnly: Bool {
+    get throws(StorageError) {
+      sqlite3_db_readonly(try self.handle(for: "ask for the file"), "main") != 0
+    }
+  }
+
+  private func control(
+    _ code: Int32,
+    _ argument: UnsafeMutableRawPointer,
+    _ operation: String
+  ) throws(StorageError) {
+    let handle = try self.handle(for: operation)
+    try self.check(sqlite3_file_control(handle, "main", code, argument), operation)
+  }
+}

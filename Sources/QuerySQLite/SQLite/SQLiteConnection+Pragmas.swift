@@ -1,0 +1,20 @@
+import CSQLite
+import Query
+
+extension SQLiteConnection {
+  /// Runs a pragma, inside a transaction or outside, and forgets it.
+  ///
+  /// - Returns: The first column of its first row, as text, where it answers one.
+  /// - Throws: `StorageError`.
+  @discardableResult
+  func pragma(_ sql: SQL) throws(StorageError) -> String? {
+    let statement = try SQLiteStatement(sql, connection: self)
+    defer { statement.finalise() }
+    var answer: String?
+    while try statement.step() {
+      let text = sqlite3_column_text(statement.handle, 0)
+      answer = answer ?? text.map { String(cString: $0) }
+    }
+    return answer
+  }
+}

@@ -1,0 +1,343 @@
+#include "CFaultVFS.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAULT_VFS_KINDS 7
+
+/// What a file held after its last sync.
+typedef struct synced_file {
+  struct synced_file *next;
+  char *path;
+  unsigned char *bytes;
+  sqlite3_int64 size;
+} synced_file;
+
+struct fault_vfs {
+  sqlite3_vfs base;
+  sqlite3_vfs *real;
+  pthread_mutex_t lock;
+  int operations;
+  long countdown;
+  int is_persistent;
+  int result;
+  long counts[FAULT_VFS_KINDS];
+  long failures;
+  int remembers_syncs;
+  synced_file *synced;
+};
+
+typedef struct {
+  sqlite3_file base;
+  fault_vfs *vfs;
+  const char *path;
+  int is_remembered;
+  sqlite3_file *real;
+} fault_file;
+
+// MARK: Rules
+
+/// Counts an operation; the result that it fails with, or SQLITE_OK.
+static int fault(fault_vfs *vfs, int operation) {
+  pthread_mutex_lock(&vfs->lock);
+  for (int i = 0; i < FAULT_VFS_KINDS; i++) {
+    if (operation == 1 << i) vfs->counts[i]++;
+  }
+  int result = SQLITE_OK;
+  if (vfs->operations & operation) {
+    if (vfs->countdown > 0) vfs->countdown--;
+    if (vfs->countdown == 0) {
+      result = vfs->result;
+      vfs->failures++;
+      if (!vfs->is_persistent) vfs->operations = 0;
+    }
+  }
+  pthread_mutex_unlock(&vfs->lock);
+  if (result == FAULT_VFS_KILL) raise(SIGKILL);
+  return result;
+}
+
+void fault_vfs_arm(fault_vfs *vfs, int operations, long nth, int is_persistent, int result) {
+  pthread_mutex_lock(&vfs->lock);
+  vfs->operations = operations;
+  vfs->countdown = nth;
+  vfs->is_persistent = is_persistent;
+  vfs->result = result;
+  memset(vfs->counts, 0, sizeof vfs->counts);
+  pthread_mutex_unlock(&vfs->lock);
+}
+
+void fault_vfs_disarm(fault_vfs *vfs) { fault_vfs_arm(vfs, 0, 0, 0, SQLITE_OK); }
+
+long fault_vfs_count(fault_vfs *vfs, int operations) {
+  pthread_mutex_lock(&vfs->lock);
+  long count = 0;
+  for (int i = 0; i < FAULT_VFS_KINDS; i++) {
+    if (operations & (1 << i)) count += vfs->counts[i];
+  }
+  pthread_mutex_unlock(&vfs->lock);
+  return count;
+}
+
+long fault_vfs_failures(fault_vfs *vfs) {
+  pthread_mutex_lock(&vfs->lock);
+  long failures = vfs->failures;
+  pthread_mutex_unlock(&vfs->lock);
+  return failures;
+}
+
+// MARK: What was synced
+
+void fault_vfs_remember_syncs(fault_vfs *vfs) {
+  pthread_mutex_lock(&vfs->lock);
+  vfs->remembers_syncs = 1;
+  pthread_mutex_unlock(&vfs->lock);
+}
+
+/// Remembers what a file holds now. The lock is held.
+static int remember(fault_vfs *vfs, fault_file *file) {
+  sqlite3_int64 size = 0;
+  int result = file->real->pMethods->xFileSize(file->real, &size);
+  if (result != SQLITE_OK) return result;
+  unsigned char *bytes = malloc(size > 0 ? (size_t)size : 1);
+  if (!bytes) return SQLITE_NOMEM;
+  for (sqlite3_int64 offset = 0; offset < size; offset += 65536) {
+    int count = size - offset < 65536 ? (int)(size - offset) : 65536;
+    result = file->real->pMethods->xRead(file->real, bytes + offset, count, offset);
+    if (result != SQLITE_OK) {
+      free(bytes);
+      return result;
+    }
+  }
+  synced_file *entry = vfs->synced;
+  while (entry && strcmp(entry->path, file->path) != 0) entry = entry->next;
+  if (!entry) {
+    entry = calloc(1, sizeof *entry);
+    entry->path = strdup(file->path);
+    entry->next = vfs->synced;
+    vfs->synced = entry;
+  }
+  free(entry->bytes);
+  entry->bytes = bytes;
+  entry->size = size;
+  return SQLITE_OK;
+}
+
+static void forget(fault_vfs *vfs, const char *path) {
+  pthread_mutex_lock(&vfs->lock);
+  for (synced_file **link = &vfs->synced; *link; link = &(*link)->next) {
+    if (strcmp((*link)->path, path) != 0) continue;
+    synced_file *entry = *link;
+    *link = entry->next;
+    free(entry->path);
+    free(entry->bytes);
+    free(entry);
+    break;
+  }
+  pthread_mutex_unlock(&vfs->lock);
+}
+
+int fault_vfs_write_synced(fault_vfs *vfs, const char *folder) {
+  int result = 0;
+  pthread_mutex_lock(&vfs->lock);
+  for (synced_file *entry = vfs->synced; entry; entry = entry->next) {
+    const char *name = strrchr(entry->path, '/');
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name ? name + 1 : entry->path);
+    FILE *file = fopen(path, "wb");
+    if (!file) {
+      result = -1;
+      break;
+    }
+    if (fwrite(entry->bytes, 1, (size_t)entry->size, file) != (size_t)entry->size) result = -1;
+    if (fclose(file) != 0) result = -1;
+  }
+  pthread_mutex_unlock(&vfs->lock);
+  return result;
+}
+
+// MARK: Methods of a file
+
+#define REAL(file) (((fault_file *)(file))->real)
+#define METHODS(file) (REAL(file)->pMethods)
+#define FAIL(file, operation)                              \
+  do {                                                     \
+    int code = fault(((fault_file *)(file))->vfs, operation); \
+    if (code != SQLITE_OK) return code;                    \
+  } while (0)
+
+static int file_close(sqlite3_file *file) {
+  return METHODS(file)->xClose(REAL(file));
+}
+
+static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
+  FAIL(file, FAULT_VFS_READ);
+  return METHODS(file)->xRead(REAL(file), bytes, count, offset);
+}
+
+static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
+  sqlite3_int64 size = 0;
+  FAIL(file, FAULT_VFS_WRITE);
+  int result = METHODS(file)->xFileSize(REAL(file), &size);
+  if (result != SQLITE_OK) return result;
+  if (offset + count > size) FAIL(file, FAULT_VFS_GROW);
+  return METHODS(file)->xWrite(REAL(file), bytes, count, offset);
+}
+
+static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
+  FAIL(file, FAULT_VFS_TRUNCATE);
+  return METHODS(file)->xTruncate(REAL(file), size);
+}
+
+static int file_sync(sqlite3_file *file, int flags) {
+  fault_file *self = (fault_file *)file;
+  FAIL(file, FAULT_VFS_SYNC);
+  int result = METHODS(file)->xSync(REAL(file), flags);
+  if (result != SQLITE_OK || !self->is_remembered) return result;
+  pthread_mutex_lock(&self->vfs->lock);
+  if (self->vfs->remembers_syncs) result = remember(self->vfs, self);
+  pthread_mutex_unlock(&self->vfs->lock);
+  return result;
+}
+
+static int file_size(sqlite3_file *file, sqlite3_int64 *size) {
+  return METHODS(file)->xFileSize(REAL(file), size);
+}
+
+static int file_lock(sqlite3_file *file, int lock) { return METHODS(file)->xLock(REAL(file), lock); }
+
+static int file_unlock(sqlite3_file *file, int lock) {
+  return METHODS(file)->xUnlock(REAL(file), lock);
+}
+
+static int file_check_reserved_lock(sqlite3_file *file, int *result) {
+  return METHODS(file)->xCheckReservedLock(REAL(file), result);
+}
+
+static int file_control(sqlite3_file *file, int code, void *argument) {
+  return METHODS(file)->xFileControl(REAL(file), code, argument);
+}
+
+static int file_sector_size(sqlite3_file *file) { return METHODS(file)->xSectorSize(REAL(file)); }
+
+static int file_characteristics(sqlite3_file *file) {
+  return METHODS(file)->xDeviceCharacteristics(REAL(file));
+}
+
+static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **map) {
+  return METHODS(file)->xShmMap(REAL(file), page, size, extend, map);
+}
+
+static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
+  return METHODS(file)->xShmLock(REAL(file), offset, count, flags);
+}
+
+static void file_shm_barrier(sqlite3_file *file) { METHODS(file)->xShmBarrier(REAL(file)); }
+
+static int file_shm_unmap(sqlite3_file *file, int is_deleted) {
+  return METHODS(file)->xShmUnmap(REAL(file), is_deleted);
+}
+
+// Version 2: with a WAL, without memory mapping.
+static const sqlite3_io_methods methods = {
+    .iVersion = 2,
+    .xClose = file_close,
+    .xRead = file_read,
+    .xWrite = file_write,
+    .xTruncate = file_truncate,
+    .xSync = file_sync,
+    .xFileSize = file_size,
+    .xLock = file_lock,
+    .xUnlock = file_unlock,
+    .xCheckReservedLock = file_check_reserved_lock,
+    .xFileControl = file_control,
+    .xSectorSize = file_sector_size,
+    .xDeviceCharacteristics = file_characteristics,
+    .xShmMap = file_shm_map,
+    .xShmLock = file_shm_lock,
+    .xShmBarrier = file_shm_barrier,
+    .xShmUnmap = file_shm_unmap,
+};
+
+// MARK: Methods of the VFS
+
+static int vfs_open(
+    sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags) {
+  fault_vfs *self = (fault_vfs *)vfs;
+  fault_file *opened = (fault_file *)file;
+  opened->base.pMethods = 0;
+  FAIL(&(fault_file){.vfs = self}, FAULT_VFS_OPEN);
+  opened->vfs = self;
+  // SQLite keeps the name until the file is closed.
+  opened->path = name;
+  opened->is_remembered =
+      name && flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL);
+  opened->real = (sqlite3_file *)(opened + 1);
+  int result = self->real->xOpen(self->real, name, opened->real, flags, out_flags);
+  if (opened->real->pMethods) opened->base.pMethods = &methods;
+  return result;
+}
+
+static int vfs_delete(sqlite3_vfs *vfs, const char *name, int is_synced) {
+  fault_vfs *self = (fault_vfs *)vfs;
+  FAIL(&(fault_file){.vfs = self}, FAULT_VFS_DELETE);
+  int result = self->real->xDelete(self->real, name, is_synced);
+  if (result == SQLITE_OK) forget(self, name);
+  return result;
+}
+
+static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *result) {
+  sqlite3_vfs *real = ((fault_vfs *)vfs)->real;
+  return real->xAccess(real, name, flags, result);
+}
+
+static int vfs_full_pathname(sqlite3_vfs *vfs, const char *name, int size, char *path) {
+  sqlite3_vfs *real = ((fault_vfs *)vfs)->real;
+  return real->xFullPathname(real, name, size, path);
+}
+
+static int vfs_randomness(sqlite3_vfs *vfs, int size, char *bytes) {
+  sqlite3_vfs *real = ((fault_vfs *)vfs)->real;
+  return real->xRandomness(real, size, bytes);
+}
+
+static int vfs_sleep(sqlite3_vfs *vfs, int microseconds) {
+  sqlite3_vfs *real = ((fault_vfs *)vfs)->real;
+  return real->xSleep(real, microseconds);
+}
+
+static int vfs_current_time(sqlite3_vfs *vfs, double *time) {
+  sqlite3_vfs *real = ((fault_vfs *)vfs)->real;
+  return real->xCurrentTime(real, time);
+}
+
+static int vfs_last_error(sqlite3_vfs *vfs, int size, char *text) {
+  sqlite3_vfs *real = ((fault_vfs *)vfs)->real;
+  return real->xGetLastError(real, size, text);
+}
+
+fault_vfs *fault_vfs_create(const char *name) {
+  fault_vfs *vfs = calloc(1, sizeof *vfs);
+  if (!vfs) return 0;
+  vfs->real = sqlite3_vfs_find(0);
+  pthread_mutex_init(&vfs->lock, 0);
+  vfs->base = (sqlite3_vfs){
+      .iVersion = 1,
+      .szOsFile = (int)sizeof(fault_file) + vfs->real->szOsFile,
+      .mxPathname = vfs->real->mxPathname,
+      .zName = strdup(name),
+      .xOpen = vfs_open,
+      .xDelete = vfs_delete,
+      .xAccess = vfs_access,
+      .xFullPathname = vfs_full_pathname,
+      .xRandomness = vfs_randomness,
+      .xSleep = vfs_sleep,
+      .xCurrentTime = vfs_current_time,
+      .xGetLastError = vfs_last_error,
+  };
+  if (sqlite3_vfs_register(&vfs->base, 0) != SQLITE_OK) return 0;
+  return vfs;
+}

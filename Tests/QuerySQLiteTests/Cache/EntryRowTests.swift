@@ -1,0 +1,112 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct EntryRowTests {
+  private let folder: TemporaryFolder
+  private let connection: SQLiteConnection
+
+  init() throws {
+    self.folder = try TemporaryFolder()
+    self.connection = try DatabaseOpener(.cache, in: self.folder).openWriter()
+    try self.connection.write { try self.connection.execute(PartitionRow.insert, "") }
+  }
+
+  private func read(_ row: EntryRow) throws -> EntryRow? {
+    try self.connection.first(EntryRow.read, row.partition, row.hash) { try EntryRow($0) }
+  }
+
+  @Test func everyColumnComesBack() throws {
+    var row = EntryRow.sample(1)
+    row.identity = "a\0b'\""
+    row.valueUpdateCount = 3
+    row.errorUpdatedAt = 7
+    row.errorUpdateCount = 8
+    row.errorType = "T"
+    row.errorText = ""
+    row.isInvalidated = true
+    row.isPinned = true
+    row.expiresAt = -1
+    row.nextPageID = Data()
+    row.previousPageID = Data([0])
+    try self.connection.write { try row.write(to: self.connection) }
+    row.id = 1
+    #expect(try self.read(row) == row)
+  }
+
+  @Test func aSecondWriteKeepsTheRowAndItsUse() throws {
+    let first = EntryRow.sample(1)
+    var second = EntryRow.sample(1, revision: 2, value: nil)
+    second.value = nil
+    second.checksum = nil
+    second.lastUse = 99
+    try self.connection.write {
+      try first.write(to: self.connection)
+      try second.write(to: self.connection)
+    }
+    second.id = 1
+    second.lastUse = 1
+    #expect(try self.read(second) == second)
+  }
+
+  @Test func theStateIsWrittenBesideTheValue() throws {
+    var row = EntryRow.sample(1)
+    try self.connection.write { try row.write(to: self.connection) }
+    row.id = 1
+    row.revision = 2
+    row.valueUpdatedAt = 5
+    row.isInvalidated = true
+    row.nextPageID = Data([1])
+    try self.connection.write { try row.writeState(to: self.connection) }
+    #expect(try self.read(row) == row)
+  }
+
+  @Test func pagesAreOrderedByPositionAndGoWithTheirEntry() throws {
+    let entry = EntryRow.sample(1)
+    let pages = [2, 0, 1].map { (position: Int64) in
+      PageRow(
+        entry: 1, position: position, updatedAt: 1, checksum: XXH128(hashing: ""),
+        pageID: Data([UInt8(position)]), value: Data())
+    }
+    try self.connection.write {
+      try entry.write(to: self.connection)
+      for page in pages { try page.write(to: self.connection) }
+      try pages[0].write(to: self.connection)
+    }
+    let found = try self.connection.rows(PageRow.readAll, 1) { try PageRow($0) }
+    #expect(found.map(\.position) == [0, 1, 2])
+    try self.connection.write { try self.connection.execute(EntryRow.delete, 1) }
+    #expect(try self.connection.pragma("SELECT count(*) FROM pages") == "0")
+  }
+
+  @Test func evictionFindsTheExpiredThenTheLeastUsed() throws {
+    try self.connection.write {
+      for number in 1...5 {
+        var row = EntryRow.sample(number)
+        row.lastUse = Int64(10 - number)
+        row.isPinned = number == 5
+        row.expiresAt = number < 3 ? Int64(number) : nil
+        try row.write(to: self.connection)
+      }
+    }
+    let expired = try self.connection.rows(EntryRow.readExpired, 1, 2, 10) {
+      try $0.integer(at: 0)
+    }
+    #expect(expired == [1])
+    let used = try self.connection.rows(EntryRow.readLeastUsed, 1, 0, 2) { try $0.integer(at: 0) }
+    #expect(used == [4, 3])
+    #expect(try self.connection.first(EntryRow.readNewestUse, 1) { try $0.integer(at: 0) } == 9)
+  }
+
+  @Test func changesComeInTheirOrder() throws {
+    try self.connection.write {
+      for number in 1...3 {
+        try EntryRow.sample(number, revision: Int64(10 - number)).write(to: self.connection)
+      }
+    }
+    let changed = try self.connection.rows(EntryRow.readChanged, 1, 7) { try $0.text(at: 0) }
+    #expect(changed == [EntryRow.sample(2).identity, EntryRow.sample(1).identity])
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// Databases of every released level, with rows in them, open and keep their rows.
+@Suite struct FixtureTests {
+  private let folder: TemporaryFolder
+  private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Fixtures")
+
+  init() throws { self.folder = try TemporaryFolder() }
+
+  private func open(_ kind: DatabaseKind, level: Int) throws -> SQLiteConnection {
+    let opener = DatabaseOpener(kind, in: self.folder)
+    let fixture = Self.fixtures.appending(path: "\(kind)-level-\(level).sqlite")
+    try FileManager.default.copyItem(atPath: fixture.path, toPath: opener.path)
+    return try opener.openWriter()
+  }
+
+  @Test(arguments: 1...1)
+  func theCacheOfALevelOpensWithItsRows(_ level: Int) throws {
+    let connection = try self.open(.cache, level: level)
+    #expect(try connection.pragma("PRAGMA integrity_check") == "ok")
+    #expect(
+      try connection.pragma("PRAGMA user_version") == "\(DatabaseKind.cache.migrations.count)")
+    let partition = try connection.first(PartitionRow.readByName, "a\0b") { try PartitionRow($0) }
+    #expect(partition?.entryCount == 2)
+    let sample = EntryRow.sample(1)
+    var entry = try #require(
+      try connection.first(EntryRow.read, 1, sample.hash) { try EntryRow($0) })
+    entry.id = 0
+    #expect(entry == sample)
+    let pages = try connection.rows(PageRow.readAll, 2) { try PageRow($0) }
+    #expect(pages.map(\.pageID) == [Data("0".utf8), Data("1".utf8)])
+    #expect(pages.map(\.checksum) == pages.map { XXH128(hashing: [$0.pageID, $0.value]) })
+  }
+
+  @Test(arguments: 1...1)
+  func theOutboxOfALevelOpensWithItsRows(_ level: Int) throws {
+    let connection = try self.open(.mutations, level: level)
+    #expect(try connection.pragma("PRAGMA integrity_check") == "ok")
+    #expect(try connection.pragma("PRAGMA foreign_key_check") == nil)
+    #expect(
+      try connection.pragma("PRAGMA user_version") == "\(DatabaseKind.mutations.migrations.count)")
+    #expect(
+      try connection.pragma(
+        "SELECT group_concat(number || state) FROM (SELECT * FROM outbox ORDER BY number)")
+        == "1pending,3leased,4dead")
+    #expect(try connection.pragma("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'") == "4")
+  }
+}

@@ -1,0 +1,32 @@
+import Migrations
+import Testing
+
+@testable import QuerySQLite
+
+/// A step that was released never changes: databases in the field were made by it. A new step is
+/// added to the list, and its line here.
+@Suite struct ImmutableMigrationsTests {
+  @Test(arguments: [
+    (
+      DatabaseKind.cache,
+      ["cache-0001-entries 2e21b30c99387059cf72543ce115082a"]
+    ),
+    (
+      DatabaseKind.mutations,
+      ["mutations-0001-outbox d9a830b4eac34f48fb4d2fde42826bf1"]
+    ),
+  ])
+  func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {
+    let found = kind.migrations.map { "\($0.name) \(Migrator.checksum(of: $0))" }
+    #expect(found == released)
+  }
+
+  @Test(arguments: DatabaseKind.allCases)
+  func namesCountFromOne(_ kind: DatabaseKind) {
+    for (index, migration) in kind.migrations.enumerated() {
+      let digits = String(index + 1)
+      let number = String(repeating: "0", count: 4 - digits.count) + digits
+      #expect(migration.name.hasPrefix("\(kind)-\(number)-"))
+    }
+  }
+}

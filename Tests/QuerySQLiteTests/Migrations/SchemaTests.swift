@@ -1,0 +1,93 @@
+import Foundation
+import Migrations
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct SchemaTests {
+  private let folder: TemporaryFolder
+
+  init() throws { self.folder = try TemporaryFolder() }
+
+  @Test(arguments: DatabaseKind.allCases)
+  func allTablesAreStrictAndHaveAComment(_ kind: DatabaseKind) throws {
+    let connection = try DatabaseOpener(kind, in: self.folder).openWriter()
+    let tables = try connection.rows(
+      """
+      SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%'
+      """
+    ) { (try $0.text(at: 0), try $0.bool(at: 1)) }
+    #expect(tables.count > 4)
+    let sql = String(decoding: kind.migrations.flatMap(\.sql), as: UTF8.self)
+    for (name, isStrict) in tables {
+      #expect(isStrict, "\(name)")
+      let lines = sql.split(separator: "\n", omittingEmptySubsequences: false)
+      let line = try #require(lines.firstIndex(of: "CREATE TABLE \(name) ("))
+      #expect(lines[line - 1].hasPrefix("-- "), "\(name)")
+    }
+  }
+
+  @Test func numbersOfTheOutboxAreNeverUsedAgain() throws {
+    let connection = try DatabaseOpener(.mutations, in: self.folder).openWriter()
+    let insert: SQL = """
+      INSERT INTO outbox (partition, id, idempotency_key, name, instance, version, on_failure,
+        coalesce, created_at, created_boottime, created_boot_id, state, coder, checksum, arguments)
+      VALUES (1, ?, 'k', 'n', '[]', 1, 'continue', 'none', 0, 0, 'b', 'pending', 'json', x'', x'')
+      """
+    try connection.write {
+      try connection.execute("INSERT INTO partitions (name) VALUES ('')")
+      try connection.execute(insert, UUID())
+      try connection.execute(insert, UUID())
+      try connection.execute("DELETE FROM outbox WHERE number = 2")
+      try connection.execute(insert, UUID())
+    }
+    #expect(try connection.pragma("SELECT min(number) || ',' || max(number) FROM outbox") == "1,3")
+  }
+
+  @Test(arguments: [
+    ("SELECT 1 FROM entries WHERE partition = 1 AND hash = x''", "entries_by_hash"),
+    ("SELECT 1 FROM entries WHERE partition = 1 AND revision > 1", "entries_by_revision"),
+    ("SELECT 1 FROM pages WHERE entry = 1 ORDER BY position", "pages_by_position"),
+    ("SELECT max(last_use) FROM entries WHERE partition = 1", "entries_by_use"),
+  ])
+  func theCacheIsReadByItsIndexes(_ sql: String, _ index: String) throws {
+    let path = try DatabaseOpener(.cache, in: self.folder).openWriter().path
+    #expect(try self.plan(of: sql, path).contains(index))
+  }
+
+  @Test(arguments: [
+    (
+      """
+      SELECT number FROM lane_heads WHERE partition = 1 AND name = 'n' AND instance = '[]'
+        AND version = 1 AND state = 'ready' AND due_boottime <= 5 ORDER BY due_boottime, number
+      """, "lane_heads_ready"
+    ),
+    ("SELECT min(due_boottime) FROM lane_heads WHERE state = 'ready'", "lane_heads_due"),
+    (
+      "SELECT number FROM outbox WHERE partition = 1 AND lane = 'l' AND number > 3 ORDER BY number",
+      "outbox_by_lane"
+    ),
+    ("SELECT number FROM outbox WHERE lease_owner = 'o' AND state = 'leased'", "outbox_leased"),
+    ("SELECT count(*) FROM outbox WHERE partition = 1 AND state = 'dead'", "outbox_dead"),
+    ("SELECT dependant FROM dependencies WHERE target = 3", "dependencies_by_target"),
+    (
+      """
+      SELECT sequence FROM history WHERE partition = 1 AND name = 'n' AND instance = '[]'
+        ORDER BY sequence DESC LIMIT 50
+      """, "history_by_name"
+    ),
+  ])
+  func theOutboxIsReadByItsIndexes(_ sql: String, _ index: String) throws {
+    let path = try DatabaseOpener(.mutations, in: self.folder).openWriter().path
+    let plan = try self.plan(of: sql, path)
+    #expect(plan.contains(index))
+    #expect(!plan.contains("TEMP B-TREE"))
+  }
+
+  /// What `EXPLAIN QUERY PLAN` says.
+  private func plan(of sql: String, _ path: String) throws -> String {
+    let connection = try SQLiteConnection(path: path)
+    return try connection.rowsOfText("EXPLAIN QUERY PLAN \(sql)").joined(separator: "\n")
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Migrations
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct MigratorTests {
+  private let folder: TemporaryFolder
+  private let first = Migration(
+    name: "cache-0001-a",
+    sql: Array(
+      """
+      PRAGMA application_id = 1364353889; PRAGMA user_version = 1;
+      CREATE TABLE migrations (
+        level INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum BLOB NOT NULL,
+        applied_at INTEGER NOT NULL) STRICT;
+      CREATE TABLE a (b INTEGER) STRICT; INSERT INTO a VALUES (1);
+      """.utf8))
+  private let second = Migration(
+    name: "cache-0002-b",
+    sql: Array("PRAGMA user_version = 2; INSERT INTO a VALUES (2); -- the end".utf8))
+
+  init() throws { self.folder = try TemporaryFolder() }
+
+  private func opener(_ migrations: [Migration]) -> DatabaseOpener {
+    var opener = DatabaseOpener(.cache, in: self.folder)
+    opener.migrations = migrations
+    return opener
+  }
+
+  private func failure(_ migrations: [Migration]) -> OpeningFailure? {
+    #expect(throws: OpeningFailure.self) { try self.opener(migrations).openWriter() }
+  }
+
+  private func values(_ connection: SQLiteConnection) throws -> [Int64] {
+    try connection.rows("SELECT b FROM a ORDER BY b") { try $0.integer(at: 0) }
+  }
+
+  @Test func stepsRunInOrderAndOnce() throws {
+    try self.opener([self.first]).openWriter().close()
+    let connection = try self.opener([self.first, self.second]).openWriter()
+    #expect(try self.values(connection) == [1, 2])
+    try connection.close()
+    let again = try self.opener([self.first, self.second]).openWriter()
+    #expect(try self.values(again) == [1, 2])
+    let ledger = try again.rows("SELECT level, name, checksum FROM migrations ORDER BY level") {
+      "\(try $0.integer(at: 0)) \(try $0.text(at: 1)) \(try $0.hash(at: 2))"
+    }
+    #expect(
+      ledger == [
+        "1 cache-0001-a \(Migrator.checksum(of: self.first))",
+        "2 cache-0002-b \(Migrator.checksum(of: self.second))",
+      ])
+  }
+
+  @Test func theLedgerHasTheDate() throws {
+    let path = "\(self.folder.path)/cache.sqlite"
+    try DatabaseFiles().makeFile(path)
+    let connection = try SQLiteConnection(path: path)
+    let date = Date(timeIntervalSince1970: 1_700_000_000.25)
+    try Migrator(connection: connection, migrations: [self.first], now: { date }).migrate()
+    #expect(try connection.pragma("SELECT applied_at FROM migrations") == "1700000000250000")
+  }
+
+  @Test func aStepThatFailsLeavesTheOldSchema() throws {
+    let broken = Migration(
+      name: "cache-0002-broken",
+      sql: Array(
+        "PRAGMA user_version = 2; INSERT INTO a VALUES (2); INSERT INTO b VALUES (1);".utf8))
+    try self.opener([self.first]).openWriter().close()
+    let failure = self.failure([self.first, broken])
+    #expect(failure?.kind == .unavailable)
+    #expect(failure?.error.operation == "cache-0002-broken")
+    #expect(failure?.error.message == "no such table: b")
+    let connection = try self.opener([self.first]).openWriter()
+    #expect(try self.values(connection) == [1])
+    #expect(try connection.pragma("PRAGMA user_version") == "1")
+  }
+
+  @Test func aNewerFileIsSaidToBeNewerAndCanBeRead() throws {
+    try self.opener([self.first, self.second]).openWriter().close()
+    let failure = self.failure([self.first])
+    #expect(failure?.kind == .newer(level: 2))
+    #expect(
+      failure?.error.message == "it has level 2, made by a newer release; this one knows 1")
+    #expect(throws: OpeningFailure.self) { try self.opener([self.first]).openReader() }
+    let reader = try self.opener([self.first]).openReader(acceptsNewer: true)
+    #expect(try self.values(reader) == [1, 2])
+  }
+
+  @Test func aStepThatChangedIsAnError() throws {
+    try self.opener([self.first]).openWriter().close()
+    let changed = Migration(name: self.first.name, sql: self.first.sql + [UInt8(ascii: " ")])
+    #expect(self.failure([changed])?.kind == .altered)
+    let renamed = Migration(name: "cache-0001-z", sql: self.first.sql)
+    let failure = self.failure([renamed, self.second])
+    #expect(failure?.kind == .altered)
+    #expect(failure?.error.code == .schema)
+  }
+
+  @Test func aLedgerThatIsNotThatOfTheLevelIsCorrupt() throws {
+    let connection = try self.opener([self.first]).openWriter()
+    try connection.pragma("PRAGMA user_version = 2")
+    try connection.close()
+    #expect(self.failure([self.first, self.second])?.kind == .corrupt)
+    let path = self.opener([]).path
+    let other = try SQLiteConnection(path: path)
+    try other.pragma("DROP TABLE migrations")
+    try other.close()
+    #expect(self.failure([self.first, self.second])?.kind == .corrupt)
+  }
+}
