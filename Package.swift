@@ -38,7 +38,11 @@ let tools: [Target] = [
 /// The tests, and what they share; never a product.
 let tests: [Target] = [
   .target(name: "TestSupport", dependencies: ["Query"], path: "Tests/TestSupport"),
-  .testTarget(name: "QueryTests", dependencies: ["Query", "TestSupport"]),
+  .testTarget(
+    name: "QueryTests",
+    dependencies: ["Query", "TestSupport"],
+    exclude: ["Persistence/Identity/vectors.json"]
+  ),
   .testTarget(name: "OperationTests", dependencies: ["Operation", "TestSupport"]),
   .testTarget(name: "SeedTests", dependencies: ["Query", "Operation", "TestSupport"]),
   .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),

@@ -98,7 +98,8 @@ extension EventMailbox {
 
   @inlinable
   func begin() -> Bool {
-    var flags = self.flags.load(ordering: .relaxed)
+    // Nearly always nobody is delivering, and there is nothing else to know.
+    var flags: UInt8 = 0
     while true {
       let isBusy = flags & MailboxFlag.delivering != 0
       let (exchanged, original) = self.flags.weakCompareExchange(
@@ -124,10 +125,21 @@ extension EventMailbox {
       }
       guard let next else { return }
       position._withUnsafeGuaranteedRef({ $0.event })?
-        ._withUnsafeGuaranteedRef { self.handler.handle($0) }
+        ._withUnsafeGuaranteedRef { self.handle($0) }
       self.position = next.retain()
       position.release()
       budget -= 1
+    }
+  }
+
+  // Not inlined: on its own it calls the closure without counting references to it.
+  @inlinable
+  @inline(never)
+  func handle(_ event: StoreEvent<State>) {
+    if event.kind == .stateChanged {
+      self.handler.onStateChanged?(event.state, event.context)
+    } else {
+      self.handler.handle(event)
     }
   }
 
@@ -140,7 +152,7 @@ extension EventMailbox {
   /// - Returns: Whether there is nothing more to look at.
   @inlinable
   func finish() -> Bool {
-    var flags = self.flags.load(ordering: .relaxed)
+    var flags = MailboxFlag.delivering
     while true {
       let isPending = flags & MailboxFlag.pending != 0
       let cleared = isPending ? MailboxFlag.pending : MailboxFlag.delivering | MailboxFlag.awaited

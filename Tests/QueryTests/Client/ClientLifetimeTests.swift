@@ -24,7 +24,8 @@ import Testing
   }
 
   // In a process of its own, whose memory no other test takes.
-  @Test func aHundredThousandStoresReturnTheirMemory() async {
+  @Test(.enabled(if: !Sanitizer.isAddress, Comment(rawValue: Sanitizer.addressReason)))
+  func aHundredThousandStoresReturnTheirMemory() async {
     await #expect(processExitsWith: .success) {
       let client = QueryClient.quiet(.default())
       func makeAndDrop() {

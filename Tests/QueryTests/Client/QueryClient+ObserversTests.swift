@@ -11,7 +11,8 @@ import Testing
     }
   }
 
-  @Test func creatorsThatAreMadeLaterHaveThem() async {
+  @Test(.enabled(if: !Sanitizer.isAddress, Comment(rawValue: Sanitizer.addressReason)))
+  func creatorsThatAreMadeLaterHaveThem() async {
     await #expect(processExitsWith: .success) {
       let early = QueryClient.quiet(.default())
       QueryClient.defaultNetworkObserver = MockNetworkObserver()

@@ -174,7 +174,8 @@ import Testing
     }
   }
 
-  @Test func manyFetchesDoNotGrowMemory() async throws {
+  @Test(.enabled(if: !Sanitizer.isAddress, Comment(rawValue: Sanitizer.addressReason)))
+  func manyFetchesDoNotGrowMemory() async throws {
     let live = LiveCount()
     let store = QueryStore.detached(
       query: ScriptedQuery<Int> { _, continuation in

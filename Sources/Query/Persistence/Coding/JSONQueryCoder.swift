@@ -1,0 +1,50 @@
+public import Foundation
+
+/// Keeps values as JSON, which other programs and people can read.
+///
+/// Keys are sorted, without which no two processes would write the same bytes. Numbers that JSON
+/// does not have are the strings `nan`, `inf` and `-inf`. Dates are seconds since 2001, data is
+/// base64. A number, a string or nil may stand at the top.
+public struct JSONQueryCoder: QueryCoder {
+  private let encoder: JSONEncoder
+  private let decoder: JSONDecoder
+
+  public init() {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf",
+      negativeInfinity: "-inf",
+      nan: "nan"
+    )
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf",
+      negativeInfinity: "-inf",
+      nan: "nan"
+    )
+    self.encoder = encoder
+    self.decoder = decoder
+  }
+
+  /// `json`.
+  public var name: String { "json" }
+
+  public func encode<T: Encodable>(_ value: T) throws -> Data {
+    try self.encoder.encode(value)
+  }
+
+  public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+    try self.decoder.decode(type, from: data)
+  }
+}
+
+extension QueryCoder where Self == JSONQueryCoder {
+  /// JSON with sorted keys.
+  public static var json: JSONQueryCoder { .shared }
+}
+
+extension JSONQueryCoder {
+  /// The one that all share: making its encoder and decoder costs more than a small value does.
+  fileprivate static let shared = JSONQueryCoder()
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+extension Date: CanonicalValue {
+  func writeCanonically(to writer: CanonicalWriter) {
+    writer.append(#"{"Date":"#)
+    writer.writeDouble(self.timeIntervalSince1970)
+    writer.append(ascii: "}")
+  }
+}
+
+extension Data: CanonicalValue {
+  func writeCanonically(to writer: CanonicalWriter) {
+    writer.append(#"{"Data":"#)
+    writer.writeString(self.base64EncodedString())
+    writer.append(ascii: "}")
+  }
+}
+
+extension UUID: CanonicalValue {
+  func writeCanonically(to writer: CanonicalWriter) {
+    writer.append(#"{"UUID":"#)
+    writer.writeString(self.uuidString)
+    writer.append(ascii: "}")
+  }
+}
+
+extension URL: CanonicalValue {
+  /// A URL that is relative to another is not equal to the absolute one, and is written in two parts.
+  func writeCanonically(to writer: CanonicalWriter) throws {
+    writer.append(#"{"URL":"#)
+    if let base = self.baseURL {
+      try writer.writeList([self.relativeString, base.absoluteString])
+    } else {
+      writer.writeString(self.absoluteString)
+    }
+    writer.append(ascii: "}")
+  }
+}

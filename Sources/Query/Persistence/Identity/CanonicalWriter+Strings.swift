@@ -1,0 +1,72 @@
+// The library's own `==` of strings goes by this normal form. Foundation's
+// `precomposedStringWithCanonicalMapping` knows an older Unicode, so that strings which are equal
+// came out different, and takes forty times as long.
+@_spi(_Unicode) import Swift
+
+extension CanonicalWriter {
+  /// Writes a string in NFC, with the escapes of RFC 8785.
+  func writeString(_ string: String) {
+    var string = string
+    let isNormal = string.withUTF8 { utf8 in
+      let isNormal = Self.isCertainlyNormal(utf8)
+      if isNormal { self.writeQuoted(utf8) }
+      return isNormal
+    }
+    if !isNormal {
+      Self.normalized(string).withUnsafeBufferPointer { self.writeQuoted($0) }
+    }
+  }
+
+  /// The UTF-8 of a string in NFC.
+  static func normalized(_ string: String) -> [UInt8] {
+    var string = string
+    if string.withUTF8({ Self.isCertainlyNormal($0) }) { return Array(string.utf8) }
+    var normal = String.UnicodeScalarView()
+    normal.append(contentsOf: string._nfc)
+    return Array(String(normal).utf8)
+  }
+
+  /// Whether all scalars come before U+0300, the first that combines with another. It begins with
+  /// the byte 0xCC, as do all up to U+033F; every later scalar begins with a greater byte.
+  private static func isCertainlyNormal(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+    utf8.allSatisfy { $0 < 0xCC }
+  }
+
+  /// Writes UTF-8 as a JSON string, with the escapes of RFC 8785, section 3.2.2.2: the short ones
+  /// where JSON has them, `\u00xx` in lower case for the other control characters, and no others.
+  func writeQuoted(_ utf8: UnsafeBufferPointer<UInt8>) {
+    self.append(ascii: "\"")
+    var start = 0
+    for (index, byte) in utf8.enumerated() where Self.isEscaped(byte) {
+      self.bytes += UnsafeBufferPointer(rebasing: utf8[start..<index])
+      self.writeEscape(byte)
+      start = index + 1
+    }
+    self.bytes += UnsafeBufferPointer(rebasing: utf8[start...])
+    self.append(ascii: "\"")
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private func writeEscape(_ byte: UInt8) {
+    self.append(ascii: "\\")
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): self.bytes.append(byte)
+    case 0x08: self.append(ascii: "b")
+    case 0x09: self.append(ascii: "t")
+    case 0x0A: self.append(ascii: "n")
+    case 0x0C: self.append(ascii: "f")
+    case 0x0D: self.append(ascii: "r")
+    default:
+      self.append("u00")
+      self.bytes.append(Self.hexDigit(byte >> 4))
+      self.bytes.append(Self.hexDigit(byte & 0xF))
+    }
+  }
+
+  private static func hexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+}
