@@ -158,7 +158,7 @@ struct CanonicalEncoderTests {
 
   @Test("A container that outlives its encode(to:) changes nothing")
   func escapedContainer() throws {
-    let box = Box()
+    let box = CodedBox()
     let value = Closure { encoder in
       var object = encoder.container(keyedBy: Key.self)
       try object.encode(1, forKey: "a")
@@ -191,7 +191,7 @@ enum Misuse: CaseIterable {
       try single.encode(1)
       try single.encode(2)
     case .outerContainerInside:
-      let box = Box()
+      let box = CodedBox()
       var list = encoder.container(keyedBy: Key.self)
       box.container = list
       try list.encode(
@@ -203,7 +203,7 @@ enum Misuse: CaseIterable {
 }
 
 // Safe to share: used by one test at a time, on one thread.
-private final class Box: @unchecked Sendable {
+private final class CodedBox: @unchecked Sendable {
   var container: KeyedEncodingContainer<Key>?
 }
 
