@@ -5,7 +5,7 @@ public import Synchronization
 /// Events are logged under the store's lock, and so in the order of the changes. They are delivered
 /// without it, by one thread at a time: one that finds another thread at work asks that one to look
 /// again. So a handler is never called twice at a time, nor under a lock.
-// @unchecked: `position` belongs to the thread that set `delivering`, `end` to the store's lock.
+// @unchecked: `position` belongs to the thread that set `delivering`; all else guards itself.
 @usableFromInline
 final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline let handler: StoreHandler<State>
