@@ -1,0 +1,93 @@
+/// Keeps what queries know from one launch to the next: the seam between stores and a disk.
+///
+/// `SQLiteQueryStorage` of the module `QuerySQLite` is the one for programs, ``MemoryQueryStorage``
+/// the one for tests. An application hands one to its client:
+/// ```swift
+/// let storage = try SQLiteQueryStorage(applicationID: "org.example.notes")
+/// let client = QueryClient(storage: storage)
+/// let notes = client.store(for: NotesQuery(folder: 3).persisted())
+/// ```
+/// A storage knows neither states nor values: it is handed coded entries, each of them for a
+/// ``StorageSlot``. What it must do about time and threads is said at each requirement; a store calls
+/// ``read(_:)`` and ``write(_:)`` where its user waits.
+public protocol QueryStorage: Sendable {
+  /// The queries that this storage has to do with at the moment.
+  var slots: StorageSlots { get }
+
+  /// Reads an entry, if that can be done without waiting. Called when a store is created.
+  ///
+  /// What the slot has not written yet is asked for before, so it need not be looked at.
+  ///
+  /// - Parameter slot: The query.
+  func read(_ slot: StorageSlot) -> StorageReading
+
+  /// Reads an entry that ``read(_:)`` answered ``StorageReading/later`` for, and waits where it must.
+  ///
+  /// - Parameter slot: The query.
+  func readLater(_ slot: StorageSlot) async -> StorageReading
+
+  /// Takes note of what became of an entry that was read: counts it, reports it, and moves it to the
+  /// quarantine where ``StorageMiss/isQuarantined`` says so.
+  ///
+  /// - Parameters:
+  ///   - slot: The query.
+  ///   - miss: Why its store could not show it; nil where it does.
+  func didHydrate(_ slot: StorageSlot, _ miss: StorageMiss?)
+
+  /// Takes note that a slot has a change to be written, which ``StorageSlot/takeChange()`` hands out.
+  ///
+  /// Never waits: it is called under the lock of a store. Where the slot's change is replaced before
+  /// it was taken, this is not called again.
+  ///
+  /// - Parameter slot: The query.
+  func write(_ slot: StorageSlot)
+
+  /// Marks entries as invalidated, those whose path begins with another one, whether their stores
+  /// live or not. Does not wait; ``flush()`` does.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path means all.
+  func invalidate(matching path: QueryPath)
+
+  /// Reads all entries whose path begins with another one in one go, and keeps them in memory until
+  /// their stores are created.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path means all.
+  /// - Throws: ``StorageError``.
+  func prefetch(matching path: QueryPath) async throws
+
+  /// Returns when all that was handed over before is committed.
+  ///
+  /// - Throws: ``StorageError`` where it could not be; it is tried again later.
+  func flush() async throws
+
+  /// Writes what is left, and lets go of the files. Later use throws, or does nothing where it cannot
+  /// throw.
+  ///
+  /// - Throws: ``StorageError`` where not all could be written.
+  func close() async throws
+
+  /// Forgets everything of this storage's account: in memory, on disk, and what was about to be
+  /// written. Living stores are reset, and write nothing until they are made anew.
+  ///
+  /// - Throws: ``StorageError`` where the disk could not be cleaned yet; the next opening finishes it.
+  func erase() async throws
+
+  /// What happens from now on: a stream of its own at each access.
+  var events: StorageEvents { get }
+
+  /// What there is, and what was done.
+  var statistics: StorageStatistics { get }
+
+  /// Values with more coded bytes than this are decoded off the thread that creates the store.
+  var synchronousHydrationLimit: Int { get }
+}
+
+/// What a storage found of a query.
+public enum StorageReading: Sendable {
+  /// An entry.
+  case entry(StoredEntry)
+  /// Nothing that can be shown, and why.
+  case miss(StorageMiss)
+  /// Not without waiting: ask ``QueryStorage/readLater(_:)``.
+  case later
+}

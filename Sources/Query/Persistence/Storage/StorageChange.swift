@@ -1,0 +1,43 @@
+/// What a storage has to do about one query.
+public enum StorageChange: Sendable {
+  /// Write this in the place of what is stored.
+  case write(StorageWrite)
+  /// Remove what is stored.
+  case remove
+}
+
+/// An entry that is to be written: a snapshot of a state, which is coded when it is first asked for,
+/// off the thread that made the change.
+public final class StorageWrite: Sendable {
+  private enum Phase: Sendable {
+    case snapshot(@Sendable () throws -> StoredEntry)
+    case coded(Result<StoredEntry, any Error>)
+  }
+
+  private let phase: Locked<Phase>
+
+  /// Creates a write.
+  ///
+  /// - Parameter encode: Codes the snapshot. Called once, or twice where two threads ask at a time.
+  public init(encode: @escaping @Sendable () throws -> StoredEntry) {
+    self.phase = Locked(.snapshot(encode))
+  }
+
+  /// The coded entry. The snapshot is released when it is made.
+  ///
+  /// - Throws: What the coder throws, at each call.
+  public func entry() throws -> StoredEntry {
+    switch self.phase.withLock({ $0 }) {
+    case .coded(let result): return try result.get()
+    case .snapshot(let encode):
+      // Not under the lock: it is a user's code.
+      let result = Result { try encode() }
+      let old = self.phase.withLock { phase in
+        defer { phase = .coded(result) }
+        return phase
+      }
+      withExtendedLifetime(old) {}
+      return try result.get()
+    }
+  }
+}

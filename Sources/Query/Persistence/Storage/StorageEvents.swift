@@ -1,0 +1,74 @@
+/// The events of a storage, from now on: a stream of its own for whoever asks, with the newest 256
+/// that were not taken yet. It ends when the storage is released.
+public struct StorageEvents: AsyncSequence, Sendable {
+  public typealias Element = StorageEvent
+  public typealias Failure = Never
+
+  fileprivate let stream: AsyncStream<StorageEvent>
+
+  public func makeAsyncIterator() -> Iterator { Iterator(base: self.stream.makeAsyncIterator()) }
+
+  /// Takes the events one after another.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate var base: AsyncStream<StorageEvent>.Iterator
+
+    /// The next event; nil when the storage is gone or the task is cancelled.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async -> StorageEvent? {
+      await self.base.next(isolation: actor)
+    }
+  }
+}
+
+/// Hands the events of a storage to all who listen.
+///
+/// A storage keeps one: `events` is ``makeEvents()``, and what happens goes to ``send(_:)``.
+public final class StorageEventHub: Sendable {
+  private struct Listeners {
+    var next = 0
+    var continuations = [Int: AsyncStream<StorageEvent>.Continuation]()
+  }
+
+  private let listeners = Locked(Listeners())
+
+  /// Creates a hub that nobody listens to.
+  public init() {}
+
+  deinit {
+    for continuation in self.listeners.withLock({ $0.continuations }).values {
+      continuation.finish()
+    }
+  }
+
+  /// A stream of the events from now on.
+  public func makeEvents() -> StorageEvents {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: StorageEvent.self,
+      bufferingPolicy: .bufferingNewest(256)
+    )
+    let number = self.listeners.withLock { listeners in
+      listeners.next += 1
+      listeners.continuations[listeners.next] = continuation
+      return listeners.next
+    }
+    continuation.onTermination = { [weak self] _ in
+      let removed = self?.listeners.withLock { $0.continuations.removeValue(forKey: number) }
+      withExtendedLifetime(removed) {}
+    }
+    return StorageEvents(stream: stream)
+  }
+
+  /// Hands an event to all who listen.
+  ///
+  /// - Parameter event: What happened.
+  public func send(_ event: StorageEvent) {
+    let continuations = self.listeners.withLock { listeners in
+      listeners.continuations.isEmpty ? [] : Array(listeners.continuations.values)
+    }
+    for continuation in continuations { continuation.yield(event) }
+  }
+
+  /// Whether anybody listens.
+  public var hasListeners: Bool { self.listeners.withLock { !$0.continuations.isEmpty } }
+}

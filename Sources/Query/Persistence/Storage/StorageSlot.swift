@@ -1,0 +1,150 @@
+import Foundation
+
+/// The place of one query in a storage: its identity, the stores that live at it, and the change that
+/// waits to be written.
+///
+/// A storage gets slots from its ``StorageSlots``, and through ``QueryStorage/write(_:)``. Of the
+/// changes of a slot only the newest waits, however many there are.
+public final class StorageSlot: Sendable {
+  /// What the query is stored under.
+  public let identity: QueryIdentity
+
+  private struct Guarded {
+    var path: QueryPath
+    var stores = [WeakStore]()
+    /// The newest change that no storage has taken.
+    var change: StorageChange?
+    /// What a storage is writing.
+    var taken: StorageChange?
+    var isClosed = false
+  }
+
+  // Under this lock no code of a user's runs.
+  private let guarded: Locked<Guarded>
+  private weak let table: StorageSlots?
+
+  init(identity: QueryIdentity, path: QueryPath, table: StorageSlots) {
+    self.identity = identity
+    self.guarded = Locked(Guarded(path: path))
+    self.table = table
+  }
+
+  deinit { self.table?.didRelease(self.identity) }
+}
+
+// MARK: - What a storage does with it
+
+extension StorageSlot {
+  /// Takes the change that waits, for writing it. ``didWrite()`` or ``putBack()`` follows.
+  ///
+  /// - Returns: The change, or nil where there is none any more.
+  public func takeChange() -> StorageChange? {
+    self.guarded.withLock { slot in
+      slot.taken = slot.change
+      slot.change = nil
+      return slot.taken
+    }
+  }
+
+  /// Says that what was taken is written, or given up.
+  public func didWrite() {
+    let old = self.guarded.withLock { slot in
+      defer { slot.taken = nil }
+      return slot.taken
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Says that what was taken could not be written.
+  ///
+  /// - Returns: Whether it waits again, so that the storage has to come back. Not where a newer change
+  ///   has come, which was announced on its own.
+  public func putBack() -> Bool {
+    let (isWaiting, old) = self.guarded.withLock { slot in
+      let taken = slot.taken
+      slot.taken = nil
+      guard slot.change == nil, !slot.isClosed, taken != nil else { return (false, taken) }
+      slot.change = taken
+      return (true, nil)
+    }
+    withExtendedLifetime(old) {}
+    return isWaiting
+  }
+
+  /// Whether a store lives here.
+  public var isAlive: Bool { !self.livingStores.isEmpty }
+
+  /// Hands an entry that another process has written to the stores that live here, unless they have
+  /// a change of their own that is not written yet.
+  ///
+  /// - Parameter entry: The entry.
+  public func takeOver(_ entry: StoredEntry) {
+    for store in self.livingStores { store.takeOver(entry) }
+  }
+
+  // Handed out of the lock: whoever holds a store may be the last one to let go of it.
+  var livingStores: [any StoredStore] {
+    self.guarded.withLock { $0.stores.compactMap(\.store) }
+  }
+}
+
+// MARK: - What a store does with it
+
+/// A store as its slot knows it.
+protocol StoredStore: AnyObject, Sendable {
+  func takeOver(_ entry: StoredEntry)
+  func resetAfterErasing()
+}
+
+private struct WeakStore: Sendable {
+  weak let store: (any StoredStore)?
+}
+
+extension StorageSlot {
+  /// The path of the store that lives here.
+  var path: QueryPath? {
+    let (path, stores) = self.guarded.withLock { ($0.path, $0.stores.compactMap(\.store)) }
+    return stores.isEmpty ? nil : path
+  }
+
+  /// Whether nothing is written here any more.
+  var isClosed: Bool { self.guarded.withLock { $0.isClosed } }
+
+  func add(_ store: any StoredStore, at path: QueryPath) {
+    let old = self.guarded.withLock { slot in
+      let living = slot.stores.compactMap(\.store)
+      defer {
+        slot.stores = living.map { WeakStore(store: $0) } + [WeakStore(store: store)]
+        slot.path = path
+      }
+      return (living, slot.path)
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Lets a change wait, in the place of an older one.
+  ///
+  /// - Returns: Whether the storage has to be told, and what is to be released where that may be done.
+  func replaceChange(_ change: StorageChange) -> (isFirst: Bool, old: StorageChange?) {
+    self.guarded.withLock { slot in
+      if slot.isClosed { return (false, nil) }
+      defer { slot.change = change }
+      return (slot.change == nil, slot.change)
+    }
+  }
+
+  /// The newest change that is not on disk yet.
+  var unwrittenChange: StorageChange? {
+    self.guarded.withLock { $0.change ?? $0.taken }
+  }
+
+  /// Drops what waits, and lets nothing wait any more.
+  func close() {
+    let old = self.guarded.withLock { slot in
+      defer { slot.change = nil }
+      slot.isClosed = true
+      return slot.change
+    }
+    withExtendedLifetime(old) {}
+  }
+}

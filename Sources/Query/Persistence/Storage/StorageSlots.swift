@@ -1,0 +1,70 @@
+/// The queries that a storage has to do with at the moment: those whose stores live, and those with a
+/// change that is not written yet.
+///
+/// Each storage, or all storages of one account in one file, has one.
+public final class StorageSlots: Sendable {
+  private struct WeakSlot: Sendable {
+    weak let slot: StorageSlot?
+  }
+
+  private let table = Locked([QueryIdentity: WeakSlot]())
+
+  /// Creates an empty table.
+  public init() {}
+
+  /// The slot of an identity, where there is one.
+  ///
+  /// - Parameter identity: What the query is stored under.
+  public func existingSlot(for identity: QueryIdentity) -> StorageSlot? {
+    self.table.withLock { $0[identity]?.slot }
+  }
+
+  /// All slots at this moment.
+  ///
+  /// - Complexity: O(*n*).
+  public var all: [StorageSlot] {
+    self.table.withLock { $0.values.compactMap(\.slot) }
+  }
+
+  /// Drops all changes that wait, and keeps the stores that live now from writing any more. Stores
+  /// that are made later are not concerned.
+  ///
+  /// - Returns: The slots that were closed, for ``resetStores(of:)``.
+  public func closeAll() -> [StorageSlot] {
+    let slots = self.table.withLock { table in
+      defer { table = [:] }
+      return table.values.compactMap(\.slot)
+    }
+    for slot in slots { slot.close() }
+    return slots
+  }
+
+  /// Resets the stores that live at slots that were closed.
+  ///
+  /// - Parameter slots: The slots.
+  public func resetStores(of slots: [StorageSlot]) {
+    for slot in slots {
+      for store in slot.livingStores { store.resetAfterErasing() }
+    }
+  }
+
+  func slot(for identity: QueryIdentity, path: QueryPath) -> StorageSlot {
+    self.table.withLock { table in
+      if let slot = table[identity]?.slot { return slot }
+      let slot = StorageSlot(identity: identity, path: path, table: self)
+      table[identity] = WeakSlot(slot: slot)
+      return slot
+    }
+  }
+
+  /// Called when a slot is gone. Another one may have its place already.
+  func didRelease(_ identity: QueryIdentity) {
+    // Handed out of the lock: this may be the last one to let go of it.
+    let successor = self.table.withLock { table in
+      let successor = table[identity]?.slot
+      if successor == nil { table[identity] = nil }
+      return successor
+    }
+    withExtendedLifetime(successor) {}
+  }
+}

@@ -1,0 +1,95 @@
+public import Foundation
+
+/// What a storage keeps of one query: the coded value, and what the state knows beside it.
+public struct StoredEntry: Hashable, Sendable {
+  /// What kind of state it is of, as ``PersistableQueryState/persistedKind``.
+  public var kind: String
+
+  /// The name of the coder that coded the value.
+  public var coder: String
+
+  /// The version of the value, as ``PersistenceOptions/version``.
+  public var version: Int
+
+  /// The coded value.
+  public var content: Content
+
+  /// Counts, dates and the last error.
+  public var history: UpdateHistory
+
+  /// Whether it stays where others are evicted.
+  public var isPinned: Bool
+
+  /// When the value is too old to be shown, where the query has a `maxAge`.
+  public var expiresAt: Date?
+
+  /// Creates an entry.
+  ///
+  /// - Parameters:
+  ///   - kind: What kind of state it is of.
+  ///   - coder: The name of the coder.
+  ///   - version: The version of the value.
+  ///   - content: The coded value.
+  ///   - history: Counts, dates and the last error.
+  ///   - isPinned: Whether it stays where others are evicted.
+  ///   - expiresAt: When the value is too old to be shown.
+  public init(
+    kind: String,
+    coder: String,
+    version: Int,
+    content: Content,
+    history: UpdateHistory,
+    isPinned: Bool = false,
+    expiresAt: Date? = nil
+  ) {
+    self.kind = kind
+    self.coder = coder
+    self.version = version
+    self.content = content
+    self.history = history
+    self.isPinned = isPinned
+    self.expiresAt = expiresAt
+  }
+
+  /// A coded value.
+  public enum Content: Hashable, Sendable {
+    /// There is no value.
+    case none
+    /// The whole value in one piece.
+    case value(Data)
+    /// The pages of an infinite query, in their order, and the coded ids of the pages after the last
+    /// and before the first one. A storage keeps each page apart.
+    case pages([Page], next: Data?, previous: Data?)
+  }
+
+  /// A page of an infinite query, coded.
+  public struct Page: Hashable, Sendable {
+    /// The page's id, coded. No two pages of an entry have the same.
+    public var id: Data
+
+    /// The page's value, coded.
+    public var value: Data
+
+    /// Creates a page.
+    ///
+    /// - Parameters:
+    ///   - id: The page's id, coded.
+    ///   - value: The page's value, coded.
+    public init(id: Data, value: Data) {
+      self.id = id
+      self.value = value
+    }
+  }
+
+  /// How many bytes the value has, coded, with its pages' ids.
+  public var contentSize: Int {
+    switch self.content {
+    case .none: 0
+    case .value(let data): data.count
+    case .pages(let pages, let next, let previous):
+      pages.reduce((next?.count ?? 0) + (previous?.count ?? 0)) {
+        $0 + $1.id.count + $1.value.count
+      }
+    }
+  }
+}
