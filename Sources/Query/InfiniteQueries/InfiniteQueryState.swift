@@ -60,6 +60,7 @@ extension InfiniteQueryState {
   @inlinable public var error: (any Error)? { self._updates.error }
   @inlinable public var errorUpdateCount: Int { self._updates.errorUpdateCount }
   @inlinable public var errorLastUpdatedAt: Date? { self._updates.errorLastUpdatedAt }
+  @inlinable public var isInvalidated: Bool { self._updates.isInvalidated }
 
   /// The fetches of all pages that are scheduled or running.
   @inlinable
@@ -185,6 +186,8 @@ extension InfiniteQueryState: QueryStateProtocol {
 // MARK: - Updates
 
 extension InfiniteQueryState {
+  public mutating func invalidate() { self._updates.isInvalidated = true }
+
   @inlinable
   public mutating func update(
     with result: Result<StateValue, any Error>,

@@ -9,6 +9,7 @@ protocol ErasedQueryStore: AnyObject, Sendable {
   var requestType: Any.Type? { get }
   var opaqueState: OpaqueQueryState { get }
   func reset(using context: QueryContext?)
+  func invalidate()
   func setOpaqueResult(to result: Result<(any Sendable)?, any Error>, using context: QueryContext?)
   func fetchOpaque(
     in context: QueryContext?,

@@ -26,6 +26,7 @@ extension OpaqueQueryState {
   public var error: (any Error)? { self.base.error }
   public var errorUpdateCount: Int { self.base.errorUpdateCount }
   public var errorLastUpdatedAt: Date? { self.base.errorLastUpdatedAt }
+  public var isInvalidated: Bool { self.base.isInvalidated }
 
   private static func currentValue(of state: some QueryStateProtocol) -> (any Sendable)? {
     OpaqueValue.wrap(state.currentValue)
@@ -44,6 +45,8 @@ extension OpaqueQueryState {
   }
 
   public mutating func reset(using context: QueryContext) { self.base.reset(using: context) }
+
+  public mutating func invalidate() { self.base.invalidate() }
 
   public mutating func update(
     with result: Result<(any Sendable)?, any Error>,

@@ -18,13 +18,13 @@ public struct StaleWhenRevalidateCondition: Sendable {
     self.predicates.append(predicate)
   }
 
-  /// Whether a state is stale.
+  /// Whether a state is stale. One that was invalidated always is.
   ///
   /// - Parameters:
   ///   - state: The state.
   ///   - context: The context of its store.
   public func evaluate(state: some QueryStateProtocol, in context: QueryContext) -> Bool {
-    if self.predicates.isEmpty { return true }
+    if self.predicates.isEmpty || state.isInvalidated { return true }
     let state = OpaqueQueryState(state)
     return self.predicates.contains { $0(state, context) }
   }

@@ -32,7 +32,8 @@ extension QueryRequest {
     self.staleWhen { state, _ in state.currentValue == nil }
   }
 
-  /// Makes the value stale when it was never updated, or when its last update is longer ago.
+  /// Makes the value stale when it was never updated, or when its last update is longer ago, or lies
+  /// in the future.
   ///
   /// - Parameter seconds: The age, in seconds by the clock of the context, that is not yet stale.
   /// - Precondition: `seconds` is a number, and not negative.
@@ -47,7 +48,9 @@ extension QueryRequest {
     return self.modifier(
       _StaleWhenModifier { state, context in
         guard let date = state.valueLastUpdatedAt else { return true }
-        return context.queryClock.now().timeIntervalSince(date) > seconds
+        let age = context.queryClock.now().timeIntervalSince(date)
+        // A date in the future is one of a clock that was wrong.
+        return age > seconds || age < 0
       }
     )
   }

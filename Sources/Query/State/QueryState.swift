@@ -56,6 +56,9 @@ extension QueryState {
   @inlinable
   public var errorLastUpdatedAt: Date? { self._updates.errorLastUpdatedAt }
 
+  @inlinable
+  public var isInvalidated: Bool { self._updates.isInvalidated }
+
   /// The fetches that are scheduled or running, the oldest first.
   @inlinable
   public var activeTasks: IdentifiedArrayOf<QueryTask<QueryValue>> { self._activeTasks }
@@ -82,6 +85,8 @@ extension QueryState {
     self._updates = UpdateRecord()
     self._currentValue = self.initialValue
   }
+
+  public mutating func invalidate() { self._updates.isInvalidated = true }
 
   @inlinable
   public mutating func update(

@@ -29,6 +29,9 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   var errorUpdateCount: Int { get }
   /// When an update last failed, by the clock of the context.
   var errorLastUpdatedAt: Date? { get }
+  /// Whether the value is stale whatever its age, until the next successful update. False for a state
+  /// that does not implement it.
+  var isInvalidated: Bool { get }
 
   /// Takes note of a fetch that will run. The task may be edited before its caller gets it: its
   /// context, and the tasks that it waits for.
@@ -40,6 +43,10 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   ///
   /// - Parameter context: The context of the reset.
   mutating func reset(using context: QueryContext)
+
+  /// Makes the value stale whatever its age, until the next successful update. Does nothing for a
+  /// state that does not implement it.
+  mutating func invalidate()
 
   /// Takes a result that was set by hand or yielded by a controller.
   ///
@@ -81,6 +88,10 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
 }
 
 extension QueryStateProtocol {
+  public var isInvalidated: Bool { false }
+
+  public mutating func invalidate() {}
+
   /// Every overlapping fetch is a duplicate.
   @inlinable
   public static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool { true }

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// What a state remembers of its updates besides the value: counts, dates, and the last error.
+/// What a state remembers of its updates besides the value: counts, dates, the last error, and whether
+/// the value was invalidated.
 @usableFromInline
 struct UpdateRecord: Sendable {
   @usableFromInline var valueUpdateCount = 0
@@ -8,6 +9,7 @@ struct UpdateRecord: Sendable {
   @usableFromInline var error: (any Error)?
   @usableFromInline var errorUpdateCount = 0
   @usableFromInline var errorLastUpdatedAt: Date?
+  @usableFromInline var isInvalidated = false
 
   @inlinable
   init() {}
@@ -18,6 +20,7 @@ struct UpdateRecord: Sendable {
     self.valueLastUpdatedAt = date
     // The count and the date of the last error stay: they are its history.
     self.error = nil
+    self.isInvalidated = false
   }
 
   @inlinable

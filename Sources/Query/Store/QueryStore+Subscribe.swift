@@ -36,7 +36,11 @@ extension QueryStore {
     }
   }
 
-  private func startAutomaticFetch() {
+  /// Fetches where the store does so by itself, is stale, and has subscribers.
+  func startAutomaticFetch() {
+    // Whether the value is stale is not known before it is there.
+    let isPutOff = self.whenHydrated { [weak self] in self?.startAutomaticFetch() }
+    if isPutOff { return }
     // Both ask conditions of the user's, so neither happens under the lock.
     guard self.isAutomaticFetchingEnabled, self.isStale else { return }
     let task = self.makeTask(in: self.context, name: .fetch)

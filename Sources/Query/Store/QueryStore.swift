@@ -50,6 +50,9 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var taskNames: TaskNames?
   /// The type of the request that a client made this store for.
   @exclusivity(unchecked) @usableFromInline var requestType: Any.Type?
+  /// What writes the state to a storage, where the query is persisted.
+  @exclusivity(unchecked) @usableFromInline var storing: StoreStorage<State>?
+  @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
 
   @inlinable
   init(path: QueryPath, state: State, context: QueryContext, request: @escaping Fetch) {
@@ -224,6 +227,8 @@ extension QueryStore {
     self.withLock {
       let context = context ?? self._context
       self._state.update(with: result, using: context)
+      if case .success = result { self.valueOrigin = .local }
+      self.storing?.stateDidChange(self._state, in: self._context)
       self.emit(.stateChanged, in: context)
     }
   }
@@ -238,6 +243,8 @@ extension QueryStore {
       let context = context ?? self._context
       self.generation += 1
       self._state.reset(using: context)
+      self.valueOrigin = .initial
+      self.storing?.stateDidReset()
       self.emit(.stateChanged, in: context)
     }
   }
@@ -248,7 +255,7 @@ extension QueryStore {
 extension QueryStore {
   /// Whether an automatic fetch would be due, by the staleness modifiers of the request.
   ///
-  /// A store whose request has none of them is always stale.
+  /// A store whose request has none of them is always stale, and so is one that was invalidated.
   public var isStale: Bool {
     let (state, context) = self.withLock { (self._state, self._context) }
     return context.staleWhenRevalidateCondition.evaluate(state: state, in: context)

@@ -61,6 +61,7 @@ extension StoreFetch {
       if self.generation == store.generation, let task = self.task {
         store._state.update(with: result, for: task)
         store._state.finishFetchTask(task)
+        store.didReceive(result)
         if !store.mailboxes.isEmpty {
           store.emit(.resultReceived, in: context.with(.returnedFinalResult), result: result)
         }
@@ -84,6 +85,7 @@ extension StoreFetch {
           guard self.generation == store.generation, let task = self.task else { return true }
           let context = self.eventContext(yieldContext, workContext).with(.yieldedResult)
           store._state.update(with: result, for: task)
+          store.didReceive(result)
           store.emit(.resultReceived, in: context, result: result)
           store.emit(.stateChanged, in: context)
           return true
@@ -129,7 +131,10 @@ extension StoreFetch {
     store.withLock {
       self.isFinished = true
       guard self.generation == store.generation, let task = self.task else { return }
-      if !isDropped { store._state.update(with: .failure(CancellationError()), for: task) }
+      if !isDropped {
+        store._state.update(with: .failure(CancellationError()), for: task)
+        store.storing?.stateDidChange(store._state, in: store._context)
+      }
       store._state.finishFetchTask(task)
       store.emit(.stateChanged, in: task.context)
     }
@@ -173,6 +178,13 @@ extension StoreFetch {
 }
 
 extension QueryStore {
+  /// Takes note of a result of a fetch that the state has taken. The caller holds the lock.
+  @inlinable
+  func didReceive(_ result: Result<State.QueryValue, any Error>) {
+    if case .success = result { self.valueOrigin = .network }
+    self.storing?.stateDidChange(self._state, in: self._context)
+  }
+
   /// Puts an action aside where this thread holds the lock already.
   ///
   /// - Returns: Whether it did.

@@ -49,12 +49,17 @@ public enum StorageMiss: Hashable, Sendable {
   case wrongChecksum
   /// The hash of the identity is that of another identity, which is stored already.
   case collision
+  /// It could not be read now, so whether there is one is not known.
+  case failed(StorageError)
 
   /// Whether the entry is of no use to anybody, and is moved to the quarantine.
   public var isQuarantined: Bool {
     switch self {
     case .olderVersion, .otherCoder, .undecodable, .wrongChecksum: true
-    case .absent, .expired, .newerVersion, .collision: false
+    case .absent, .expired, .newerVersion, .collision, .failed: false
     }
   }
+
+  /// Whether there is nothing that a failed fetch must not hide.
+  var isNothing: Bool { self == .absent || self.isQuarantined }
 }

@@ -1,0 +1,214 @@
+import Foundation
+
+/// What connects a store to the slot of its query in a storage.
+// @unchecked: the variables are guarded by the store's lock.
+final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @unchecked Sendable {
+  let slot: StorageSlot
+  let storage: any QueryStorage
+  private let options: PersistenceOptions
+  private let queryName: String
+  /// There where the value is read later.
+  private let gate = Locked<HydrationGate?>(nil)
+
+  /// Whether changes are written. Not where a newer release has written the value, and not after the
+  /// storage was erased.
+  private var isWriting = true
+  /// Whether the value is still the one that the store was created with.
+  private var isPristine = true
+  /// Whether the state holds all that is stored. Until then an error or an invalidation alone is not
+  /// written, or it would take the place of a value.
+  private var hasStored = false
+
+  init(
+    slot: StorageSlot,
+    storage: any QueryStorage,
+    options: PersistenceOptions,
+    queryName: String
+  ) {
+    self.slot = slot
+    self.storage = storage
+    self.options = options
+    self.queryName = queryName
+  }
+
+  // MARK: - Writing
+
+  override func stateDidChange(_ state: State, in context: QueryContext) {
+    if state.valueUpdateCount > 0 { self.isPristine = false }
+    guard self.isWriting, self.hasStored || !self.isPristine else { return }
+    self.hand(over: .write(self.write(of: state)))
+  }
+
+  override func stateDidReset() {
+    self.isPristine = false
+    guard self.isWriting else { return }
+    self.hand(over: .remove)
+  }
+
+  private func hand(over change: StorageChange) {
+    let (isFirst, old) = self.slot.replaceChange(change)
+    if isFirst { self.storage.write(self.slot) }
+    withExtendedLifetime(old) {}
+  }
+
+  /// A snapshot of what is to be written: the value alone, without the tasks of the state, which would
+  /// keep the store.
+  private func write(of state: State) -> StorageWrite {
+    let value = state.persistedValue
+    let (valueUpdateCount, valueDate) = (state.valueUpdateCount, state.valueLastUpdatedAt)
+    let (errorUpdateCount, errorDate) = (state.errorUpdateCount, state.errorLastUpdatedAt)
+    let (error, isInvalidated) = (state.error, state.isInvalidated)
+    let options = self.options
+    return StorageWrite {
+      StoredEntry(
+        kind: State.persistedKind,
+        coder: options.coder.name,
+        version: options.version,
+        content: try value.map { try State._content(of: $0, using: options.coder) } ?? .none,
+        history: UpdateHistory(
+          valueUpdateCount: valueUpdateCount,
+          valueLastUpdatedAt: valueDate,
+          error: error.map { RestoredError($0) },
+          errorUpdateCount: errorUpdateCount,
+          errorLastUpdatedAt: errorDate,
+          isInvalidated: isInvalidated),
+        isPinned: options.isPinned,
+        expiresAt: options.expiry(of: valueDate))
+    }
+  }
+
+  // MARK: - Hydrating
+
+  /// Reads what is stored into a store that nobody has seen yet, or begins to, where it takes longer.
+  func hydrate(_ store: QueryStore<State>) {
+    if let change = self.slot.unwrittenChange {
+      self.hydrate(store, from: change)
+      return
+    }
+    switch self.storage.read(self.slot) {
+    case .entry(let entry):
+      if entry.contentSize > self.storage.synchronousHydrationLimit {
+        self.hydrateLater(store, reading: .entry(entry))
+      } else {
+        self.restore(entry, into: store)
+      }
+    case .miss(let miss): self.miss(miss, store)
+    case .later: self.hydrateLater(store, reading: nil)
+    }
+  }
+
+  /// Takes what a store of the same query, gone by now, has left to be written.
+  private func hydrate(_ store: QueryStore<State>, from change: StorageChange) {
+    // Where it does not encode, the store that is gone has left nothing.
+    if case .write(let write) = change, let entry = try? write.entry() {
+      self.restore(entry, into: store)
+    } else {
+      self.miss(.absent, store)
+    }
+  }
+
+  private func hydrateLater(_ store: QueryStore<State>, reading: StorageReading?) {
+    let gate = HydrationGate()
+    self.gate.withLock { $0 = gate }
+    let (slot, storage) = (self.slot, self.storage)
+    Task.detached { [weak store] in
+      var found = reading
+      if found == nil { found = await storage.readLater(slot) }
+      if let store {
+        switch found {
+        case .entry(let entry)?: self.restore(entry, into: store)
+        case .miss(let miss)?: self.miss(miss, store)
+        case .later?, nil: break
+        }
+      }
+      self.gate.withLock { $0 = nil }
+      gate.open()
+    }
+  }
+
+  override func whenHydrated(_ action: @escaping @Sendable () -> Void) -> Bool {
+    self.gate.withLock { $0 }?.wait(action) ?? false
+  }
+
+  private func restore(_ entry: StoredEntry, into store: QueryStore<State>) {
+    switch self.decode(entry, in: store.context) {
+    case .success(let value):
+      store.withLock {
+        // Never in the place of a newer value, or of one that was erased meanwhile.
+        guard self.isPristine, !self.slot.isClosed else { return }
+        self.hasStored = true
+        let isChanged = store.restoreUnderLaterChanges(value, entry.history)
+        if isChanged { self.stateDidChange(store._state, in: store._context) }
+      }
+      self.storage.didHydrate(self.slot, nil)
+    case .failure(let failure): self.miss(failure.miss, store)
+    }
+  }
+
+  private func miss(_ miss: StorageMiss, _ store: QueryStore<State>) {
+    store.withLock {
+      if case .newerVersion = miss { self.isWriting = false }
+      if miss.isNothing { self.hasStored = true }
+    }
+    self.storage.didHydrate(self.slot, miss)
+  }
+
+  /// Why an entry is of no use to this query.
+  private struct Failure: Error {
+    let miss: StorageMiss
+  }
+
+  private func decode(
+    _ entry: StoredEntry,
+    in context: QueryContext
+  ) -> Result<State.PersistedValue?, Failure> {
+    if entry.version > self.options.version {
+      return .failure(Failure(miss: .newerVersion(entry.version)))
+    }
+    if entry.kind != State.persistedKind {
+      return .failure(
+        Failure(miss: .undecodable("a \(entry.kind), and not a \(State.persistedKind)")))
+    }
+    if entry.coder != self.options.coder.name {
+      return .failure(Failure(miss: .otherCoder(entry.coder)))
+    }
+    if let expiry = self.options.expiry(of: entry.history.valueLastUpdatedAt),
+      expiry < context.queryClock.now()
+    {
+      return .failure(Failure(miss: .expired))
+    }
+    var upgrade: ((Data) throws -> Data)?
+    if entry.version < self.options.version {
+      guard let raise = self.options.upgrade else {
+        return .failure(Failure(miss: .olderVersion(entry.version)))
+      }
+      upgrade = { try raise($0, entry.version) }
+    }
+    do {
+      return .success(
+        try State._value(from: entry.content, using: self.options.coder, upgrade: upgrade))
+    } catch {
+      return .failure(Failure(miss: .undecodable(RestoredError(error).text)))
+    }
+  }
+
+  // MARK: - What others do to the store
+
+  /// Takes a newer value that another process has written.
+  func takeOver(_ entry: StoredEntry, into store: QueryStore<State>) {
+    guard case .success(let value) = self.decode(entry, in: store.context) else { return }
+    store.withLock {
+      guard self.isWriting, self.slot.unwrittenChange == nil else { return }
+      self.isPristine = false
+      store.restore(value, entry.history)
+    }
+  }
+}
+
+extension PersistenceOptions {
+  /// When a value of a date is too old.
+  fileprivate func expiry(of date: Date?) -> Date? {
+    guard let maxAge = self.maxAge, let date else { return nil }
+    return date.addingTimeInterval(maxAge / .seconds(1))
+  }
+}

@@ -1,0 +1,136 @@
+import Foundation
+
+extension QueryStore {
+  /// Where the value comes from. Observation tracks it.
+  public var origin: ValueOrigin {
+    self.trackAccess()
+    return self.withLock { self.valueOrigin }
+  }
+
+  /// Returns when the stored value is there, as far as there is one.
+  ///
+  /// That is at once for most stores: they are hydrated when they are created. A large value is decoded
+  /// meanwhile, and so is one that the storage was too busy for; the automatic fetch waits for it, too.
+  /// Where the task is cancelled, this returns earlier.
+  public func hydrated() async {
+    let (waits, resume) = AsyncStream.makeStream(of: Never.self)
+    guard self.whenHydrated({ resume.finish() }) else { return }
+    for await _ in waits {}
+  }
+
+  /// Runs an action when the stored value is there, where that is still to come.
+  ///
+  /// - Returns: Whether it is still to come.
+  func whenHydrated(_ action: @escaping @Sendable () -> Void) -> Bool {
+    self.withLock { self.storing }?.whenHydrated(action) ?? false
+  }
+}
+
+// MARK: - Attaching
+
+extension QueryStore {
+  /// Connects a new store to the storage of its context, and hydrates it.
+  @usableFromInline
+  func attachStorage(_ queryName: String) {
+    guard let options = self._context.persistenceOptions else { return }
+    guard let storage = self._context.queryStorage else {
+      PersistenceWarnings.reportOnce(.noStorage(query: queryName), for: "no storage")
+      return
+    }
+    guard let type = State.self as? any PersistableQueryState.Type else { return }
+    func open<S: PersistableQueryState>(_: S.Type) {
+      guard S.self == State.self else { return }
+      unsafeDowncast(self, to: QueryStore<S>.self).attach(to: storage, options, queryName)
+    }
+    open(type)
+  }
+}
+
+extension QueryStore where State: PersistableQueryState {
+  fileprivate func attach(
+    to storage: any QueryStorage,
+    _ options: PersistenceOptions,
+    _ queryName: String
+  ) {
+    guard let slot = self.slot(in: storage.slots, options, queryName) else { return }
+    let stored = PersistedStore<State>(
+      slot: slot, storage: storage, options: options, queryName: queryName)
+    self.storing = stored
+    slot.add(self, at: self.path)
+    stored.hydrate(self)
+  }
+
+  private func slot(
+    in slots: StorageSlots,
+    _ options: PersistenceOptions,
+    _ queryName: String
+  ) -> StorageSlot? {
+    do {
+      let identity = try options.identity ?? QueryIdentity(path: self.path)
+      let slot = slots.slot(for: identity, path: self.path)
+      if let other = slot.path, other != self.path {
+        QueryWarning.sameIdentity(identity: identity, paths: (other, self.path)).report()
+        return nil
+      }
+      return slot
+    } catch let error as QueryIdentityError {
+      PersistenceWarnings.reportOnce(
+        .noIdentity(query: queryName, error: error), for: "\(error)")
+      return nil
+    } catch {
+      return nil
+    }
+  }
+
+  /// Shows a stored value. The caller holds the lock.
+  func restore(_ value: State.PersistedValue?, _ history: UpdateHistory) {
+    self._state.restore(value, history: history)
+    if history.valueUpdateCount > 0, let date = history.valueLastUpdatedAt {
+      self.valueOrigin = .storage(storedAt: date)
+    }
+    self.emit(.stateChanged, in: self._context)
+  }
+
+  /// Shows a stored value under what happened while it was read: an error, an invalidation. The caller
+  /// holds the lock.
+  ///
+  /// - Returns: Whether anything did.
+  func restoreUnderLaterChanges(
+    _ value: State.PersistedValue?,
+    _ history: UpdateHistory
+  ) -> Bool {
+    let (error, errorDate) = (self._state.error, self._state.errorLastUpdatedAt)
+    let isInvalidated = self._state.isInvalidated
+    self.restore(value, history)
+    if let error, let errorDate {
+      var context = self._context
+      context.queryClock = .timeFreeze(errorDate)
+      self._state.update(with: .failure(error), using: context)
+    }
+    if isInvalidated { self._state.invalidate() }
+    return error != nil || isInvalidated
+  }
+}
+
+// MARK: - As its slot knows it
+
+extension QueryStore: StoredStore {
+  func takeOver(_ entry: StoredEntry) {
+    guard let type = State.self as? any PersistableQueryState.Type else { return }
+    func open<S: PersistableQueryState>(_: S.Type) {
+      guard S.self == State.self else { return }
+      let store = unsafeDowncast(self, to: QueryStore<S>.self)
+      let storing = store.withLock { store.storing } as? PersistedStore<S>
+      storing?.takeOver(entry, into: store)
+    }
+    open(type)
+  }
+
+  func resetAfterErasing() {
+    self.withLock {
+      // Its slot is closed, so this is not written.
+      self.storing = nil
+      self.reset()
+    }
+  }
+}

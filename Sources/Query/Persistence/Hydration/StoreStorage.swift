@@ -1,0 +1,23 @@
+/// What a store tells of its changes, where its query is persisted. Always called under the store's
+/// lock.
+///
+/// The base class does nothing: what can be persisted is known to ``PersistedStore`` alone.
+// @unchecked: a subclass may have variables, which the store's lock guards.
+@usableFromInline
+class StoreStorage<State: QueryStateProtocol>: @unchecked Sendable {
+  @usableFromInline
+  init() {}
+
+  /// The value, an error, or the invalidation of the state changed.
+  @usableFromInline
+  func stateDidChange(_ state: State, in context: QueryContext) {}
+
+  /// The state went back to a fresh one.
+  @usableFromInline
+  func stateDidReset() {}
+
+  /// Runs an action when the stored value is there, where that is still to come.
+  ///
+  /// - Returns: Whether it is still to come.
+  func whenHydrated(_ action: @escaping @Sendable () -> Void) -> Bool { false }
+}

@@ -1,0 +1,123 @@
+public import Foundation
+
+/// A state that can be written to a storage and restored from it.
+///
+/// ``QueryState`` is one where its value is `Codable`, and ``InfiniteQueryState`` where page ids and
+/// pages are. A paradigm of one's own conforms its state, and ``QueryRequest/persisted(_:)`` takes its
+/// requests:
+/// ```swift
+/// extension CounterState: PersistableQueryState {
+///   var persistedValue: Int? { self.count }
+///
+///   mutating func restore(_ value: Int?, history: UpdateHistory) {
+///     self.count = value ?? self.initialValue
+///     self.valueUpdateCount = history.valueUpdateCount
+///     self.valueLastUpdatedAt = history.valueLastUpdatedAt
+///     …
+///   }
+/// }
+/// ```
+public protocol PersistableQueryState: QueryStateProtocol {
+  /// What is written: a snapshot of the value, which a coder codes on another thread.
+  associatedtype PersistedValue: Codable & Sendable
+
+  /// What tells this kind of state from others in a storage: an entry of another kind is not
+  /// restored. `own` unless it says otherwise.
+  static var persistedKind: String { get }
+
+  /// What is to be written of the value at hand; nil where there is none. Read under the lock of the
+  /// store at each change, so it must be cheap to make.
+  var persistedValue: PersistedValue? { get }
+
+  /// Takes what was written by an earlier launch. Called when a store is created; or later, where the
+  /// value was too large, or another process has written a newer one. Tasks that are under way stay.
+  ///
+  /// - Parameters:
+  ///   - value: The value; nil where there was none.
+  ///   - history: Counts, dates, the last error, and whether the value was invalidated, all of which
+  ///     the state shows from now on.
+  mutating func restore(_ value: PersistedValue?, history: UpdateHistory)
+
+  /// Codes a value, in the form in which a storage can tell what changed.
+  static func _content(
+    of value: PersistedValue,
+    using coder: any QueryCoder
+  ) throws -> StoredEntry.Content
+
+  /// Decodes what ``_content(of:using:)`` has coded.
+  static func _value(
+    from content: StoredEntry.Content,
+    using coder: any QueryCoder,
+    upgrade: ((Data) throws -> Data)?
+  ) throws -> PersistedValue?
+}
+
+extension PersistableQueryState {
+  public static var persistedKind: String { "own" }
+
+  /// One piece.
+  public static func _content(
+    of value: PersistedValue,
+    using coder: any QueryCoder
+  ) throws -> StoredEntry.Content {
+    .value(try coder.encode(value))
+  }
+
+  public static func _value(
+    from content: StoredEntry.Content,
+    using coder: any QueryCoder,
+    upgrade: ((Data) throws -> Data)?
+  ) throws -> PersistedValue? {
+    switch content {
+    case .none: nil
+    case .value(let data):
+      try coder.decode(PersistedValue.self, from: try upgrade?(data) ?? data)
+    case .pages: throw UnexpectedContent()
+    }
+  }
+}
+
+/// Thrown where an entry has pages and its state has none, or the other way round.
+struct UnexpectedContent: Error, CustomStringConvertible {
+  var description: String { "it was written by another kind of query" }
+}
+
+// MARK: - Queries
+
+extension QueryState: PersistableQueryState where QueryValue: Codable {
+  public static var persistedKind: String { "query" }
+
+  /// The value, where it is more than what the state started with.
+  public var persistedValue: QueryValue? {
+    guard self._updates.valueUpdateCount > 0 else { return nil }
+    // The initialisers allow these two, which the compiler cannot know of here.
+    if StateValue.self == QueryValue.self {
+      return unsafeBitCast(self._currentValue, to: QueryValue.self)
+    }
+    return unsafeBitCast(self._currentValue, to: QueryValue?.self)
+  }
+
+  public mutating func restore(_ value: QueryValue?, history: UpdateHistory) {
+    self._updates = UpdateRecord(history)
+    if let value {
+      self._currentValue = self._stateValue(value)
+    } else if history.valueUpdateCount > 0, StateValue.self == QueryValue?.self {
+      // Nil is a value of its own where somebody has set it.
+      self._currentValue = unsafeBitCast(QueryValue?.none, to: StateValue.self)
+    } else {
+      self._currentValue = self.initialValue
+    }
+  }
+}
+
+extension UpdateRecord {
+  init(_ history: UpdateHistory) {
+    self.init()
+    self.valueUpdateCount = history.valueUpdateCount
+    self.valueLastUpdatedAt = history.valueLastUpdatedAt
+    self.error = history.error
+    self.errorUpdateCount = history.errorUpdateCount
+    self.errorLastUpdatedAt = history.errorLastUpdatedAt
+    self.isInvalidated = history.isInvalidated
+  }
+}

@@ -1,0 +1,86 @@
+extension QueryRequest where State: PersistableQueryState {
+  /// Keeps what the stores of this query know in the storage of their context, so that it is there on
+  /// the next launch, with no network.
+  ///
+  /// ```swift
+  /// let store = client.store(for: NotesQuery(folder: 3).persisted())
+  /// store.currentValue  // what was known when the program last ran, at once
+  /// store.origin        // .storage(storedAt: 2026-02-03 04:05:06 +0000)
+  /// ```
+  /// A store is hydrated when it is created. It shows the stored value with its dates, counts and last
+  /// error, wins over an initial or default value, and is never loading; whether it fetches goes by
+  /// the stored date. Every change of the value from then on, fetched or local, an invalidation, and
+  /// an error beside the value, is written shortly after; ``QueryStore/reset(using:)`` removes what is
+  /// stored.
+  ///
+  /// The query is found again by the ``QueryIdentity`` of its path. It may stand anywhere in a chain of
+  /// modifiers. Without a storage in the context it does nothing but to report a warning.
+  ///
+  /// - Parameter options: How it is kept.
+  public func persisted(
+    _ options: PersistenceOptions = PersistenceOptions()
+  ) -> ModifiedQuery<Self, _PersistedModifier<Self>> {
+    self.modifier(_PersistedModifier(options: options))
+  }
+}
+
+extension MutationRequest {
+  /// Not for mutations, whose writes need a name on disk.
+  @available(*, unavailable, message: "A mutation is persisted by persisted(as:), with a name.")
+  public func persisted(
+    _ options: PersistenceOptions = PersistenceOptions()
+  ) -> ModifiedQuery<Self, _PersistedModifier<Self>> {
+    self.modifier(_PersistedModifier(options: options))
+  }
+}
+
+public struct _PersistedModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier {
+  let options: PersistenceOptions
+
+  public func setup(context: inout QueryContext) {
+    context.persistenceOptions = self.options
+  }
+}
+
+extension QueryContext {
+  /// Where persisted queries are kept. None by default; a ``QueryClient`` that was created with a
+  /// storage sets it.
+  public var queryStorage: (any QueryStorage)? {
+    get { self[QueryStorageKey.self] }
+    set { self[QueryStorageKey.self] = newValue }
+  }
+
+  private enum QueryStorageKey: Key {
+    static var defaultValue: (any QueryStorage)? { nil }
+  }
+
+  /// How the query of this context is kept; nil where it is not.
+  @usableFromInline
+  var persistenceOptions: PersistenceOptions? {
+    get { self[PersistenceOptionsKey.self] }
+    set { self[PersistenceOptionsKey.self] = newValue }
+  }
+
+  @usableFromInline
+  enum PersistenceOptionsKey: Key {
+    @usableFromInline static var defaultValue: PersistenceOptions? { nil }
+  }
+}
+
+extension QueryClient {
+  /// Creates a client whose persisted queries are kept in a storage.
+  ///
+  /// - Parameters:
+  ///   - storage: Where they are kept.
+  ///   - defaultContext: The context that new stores start with.
+  ///   - storeCache: Keeps the stores.
+  public convenience init(
+    storage: any QueryStorage,
+    defaultContext: QueryContext = QueryContext(),
+    storeCache: sending some StoreCache = DefaultStoreCache()
+  ) {
+    var context = defaultContext
+    context.queryStorage = storage
+    self.init(defaultContext: context, storeCache: storeCache)
+  }
+}

@@ -1,0 +1,52 @@
+public import Foundation
+
+/// How a query is kept on disk; see ``QueryRequest/persisted(_:)``.
+public struct PersistenceOptions: Sendable {
+  /// The version of the value's shape. Raise it when a stored value would no longer decode, or would
+  /// mean something else.
+  public var version: Int
+
+  /// How old a value may be to be shown, by the clock of the query's context; nil: any age. An older
+  /// one stays on disk until there is need of its room.
+  public var maxAge: Duration?
+
+  /// What makes bytes of values.
+  public var coder: any QueryCoder
+
+  /// Whether the entry stays where others are evicted to keep to the limits of the storage.
+  public var isPinned: Bool
+
+  /// What the query is stored under; nil: the canonical text of its path. Needed where a path has no
+  /// ``QueryIdentity``, or where two unequal paths have the same.
+  public var identity: QueryIdentity?
+
+  /// Makes the bytes of a value of this version from those of an older one, whose version is the
+  /// second argument; nil: older values are not read. Of an infinite query it is called with the
+  /// value of each page. What it throws means that the value cannot be read.
+  public var upgrade: (@Sendable (Data, Int) throws -> Data)?
+
+  /// Creates options.
+  ///
+  /// - Parameters:
+  ///   - version: The version of the value's shape.
+  ///   - maxAge: How old a value may be to be shown.
+  ///   - coder: What makes bytes of values.
+  ///   - isPinned: Whether the entry stays where others are evicted.
+  ///   - identity: What the query is stored under.
+  ///   - upgrade: Makes the bytes of a value of this version from those of an older one.
+  public init(
+    version: Int = 1,
+    maxAge: Duration? = nil,
+    coder: any QueryCoder = .json,
+    isPinned: Bool = false,
+    identity: QueryIdentity? = nil,
+    upgrade: (@Sendable (Data, Int) throws -> Data)? = nil
+  ) {
+    self.version = version
+    self.maxAge = maxAge
+    self.coder = coder
+    self.isPinned = isPinned
+    self.identity = identity
+    self.upgrade = upgrade
+  }
+}

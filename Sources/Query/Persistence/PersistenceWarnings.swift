@@ -1,0 +1,80 @@
+/// Warnings that say the same at each store: each is reported once in a process.
+enum PersistenceWarnings {
+  /// Bounded by what a program can have: its types, and a few fixed keys.
+  private static let reported = Locked(Set<String>())
+
+  static func reportOnce(_ warning: @autoclosure () -> QueryWarning, for key: String) {
+    guard self.reported.withLock({ $0.insert(key).inserted }) else { return }
+    warning().report()
+  }
+
+  /// Lets a test see a warning again.
+  static func forget(_ key: String) {
+    self.reported.withLock { _ = $0.remove(key) }
+  }
+}
+
+extension QueryWarning {
+  /// A query is persisted, and there is no storage to keep it in.
+  ///
+  /// - Parameter query: The name of the query.
+  public static func noStorage(query: String) -> QueryWarning {
+    """
+    \(query) is persisted(), but its context has no queryStorage. It works, and is forgotten when the \
+    program ends. Create the client with QueryClient(storage:). This is said once, for all queries.
+    """
+  }
+
+  /// A query is persisted, and its path has no identity.
+  ///
+  /// - Parameters:
+  ///   - query: The name of the query.
+  ///   - error: Why not.
+  public static func noIdentity(query: String, error: QueryIdentityError) -> QueryWarning {
+    "\(query) is persisted(), but works without being stored. \(error)"
+  }
+
+  /// Two queries whose paths are not equal would be stored as one.
+  ///
+  /// - Parameters:
+  ///   - identity: The identity of both.
+  ///   - paths: The path of the query that lives, and that of the new one.
+  public static func sameIdentity(
+    identity: QueryIdentity,
+    paths: (QueryPath, QueryPath)
+  ) -> QueryWarning {
+    """
+    Two queries with unequal paths, \(paths.0) and \(paths.1), have the identity \(identity). The \
+    second one works without being stored. Give one of them PersistenceOptions(identity:).
+    """
+  }
+
+  /// A value could not be coded, so it is not stored.
+  ///
+  /// - Parameters:
+  ///   - identity: The identity of the query.
+  ///   - error: What the coder threw.
+  public static func valueNotEncoded(identity: QueryIdentity, error: any Error) -> QueryWarning {
+    """
+    The value of \(identity) could not be coded and is not stored; what was stored before stays. \
+    \(RestoredError(error).text)
+    """
+  }
+
+  /// A value is too large to be stored.
+  ///
+  /// - Parameters:
+  ///   - identity: The identity of the query.
+  ///   - bytes: How many bytes it has, coded.
+  ///   - limit: How many it may have.
+  public static func valueTooLarge(
+    identity: QueryIdentity,
+    bytes: Int,
+    limit: Int
+  ) -> QueryWarning {
+    """
+    The value of \(identity) has \(bytes) bytes, more than the \(limit) that the storage takes, and is \
+    not stored; what was stored before stays. Split it, or raise maximumValueBytes.
+    """
+  }
+}

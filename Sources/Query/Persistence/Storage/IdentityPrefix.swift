@@ -1,0 +1,31 @@
+/// Finds the identities of all paths that begin with another one.
+///
+/// The text of a path is a JSON array with an item an element, so that `["players",3]` is under
+/// `["players"]`: it begins with the same text up to the bracket that closes, and goes on with a comma.
+package struct IdentityPrefix: Sendable {
+  /// The text of the path without the bracket at its end.
+  private let beginning: [UInt8]
+
+  /// Finds what is under a path.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path finds all.
+  /// - Throws: ``QueryIdentityError``: then nothing that is stored is under it.
+  package init(_ path: QueryPath) throws {
+    self.beginning = Array(try QueryIdentity(path: path).text.utf8.dropLast())
+  }
+
+  /// Whether an identity is that of such a path. One that was given by hand is, too, where its text
+  /// looks like it.
+  package func matches(_ identity: QueryIdentity) -> Bool {
+    var text = identity.text
+    return text.withUTF8 { self.matches(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Whether a text, UTF-8, is the identity of such a path.
+  package func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+    guard text.count > self.beginning.count, text.starts(with: self.beginning) else { return false }
+    if self.beginning.count == 1 { return true }
+    let next = text[self.beginning.count]
+    return next == UInt8(ascii: ",") || next == UInt8(ascii: "]")
+  }
+}

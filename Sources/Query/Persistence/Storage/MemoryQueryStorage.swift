@@ -1,0 +1,173 @@
+import Foundation
+
+/// A storage that lasts as long as the process: the reference for others, and the one for tests.
+///
+/// ```swift
+/// let storage = MemoryQueryStorage()
+/// let first = QueryClient(storage: storage)   // "the first launch"
+/// try await storage.flush()
+/// let second = QueryClient(storage: storage)  // "the next one": its stores are hydrated
+/// ```
+/// It codes values as one on disk does, so that a test finds what does not survive coding. It has no
+/// limits of size, and evicts nothing.
+///
+/// What is guarded, and by what: `guarded` by its own lock, under which no coder runs.
+public final class MemoryQueryStorage: QueryStorage {
+  private struct Guarded {
+    var entries = [QueryIdentity: StoredEntry]()
+    var quarantine = [QueryIdentity: StoredEntry]()
+    var statistics = StorageStatistics()
+    /// Raised by each erasure: what was coded before it is not stored after it.
+    var epoch = 0
+    var isClosed = false
+  }
+
+  public let slots = StorageSlots()
+
+  /// Values with more coded bytes than this are decoded off the thread that creates the store.
+  public let synchronousHydrationLimit: Int
+
+  private let guarded = Locked(Guarded())
+  private let queue = DispatchQueue(label: "query.memory-storage")
+  private let hub = StorageEventHub()
+
+  /// Creates an empty storage.
+  ///
+  /// - Parameter synchronousHydrationLimit: Values with more coded bytes than this are decoded off the
+  ///   thread that creates the store; 1 MiB by default.
+  public init(synchronousHydrationLimit: Int = 1 << 20) {
+    self.synchronousHydrationLimit = synchronousHydrationLimit
+  }
+
+  public var events: StorageEvents { self.hub.makeEvents() }
+
+  public var statistics: StorageStatistics {
+    self.guarded.withLock { storage in
+      var statistics = storage.statistics
+      statistics.entries = storage.entries.count
+      statistics.bytes = storage.entries.reduce(0) {
+        $0 + $1.key.text.utf8.count + $1.value.contentSize
+      }
+      return statistics
+    }
+  }
+
+  /// What is stored of a query, for a test to look at or to damage.
+  ///
+  /// - Parameter identity: What the query is stored under.
+  public subscript(identity: QueryIdentity) -> StoredEntry? {
+    get { self.guarded.withLock { $0.entries[identity] } }
+    set { self.guarded.withLock { $0.entries[identity] = newValue } }
+  }
+
+  /// What could not be read, and was taken out.
+  ///
+  /// - Parameter identity: What the query was stored under.
+  public func quarantined(_ identity: QueryIdentity) -> StoredEntry? {
+    self.guarded.withLock { $0.quarantine[identity] }
+  }
+}
+
+// MARK: - Reading
+
+extension MemoryQueryStorage {
+  public func read(_ slot: StorageSlot) -> StorageReading {
+    let entry = self.guarded.withLock { $0.entries[slot.identity] }
+    return entry.map { .entry($0) } ?? .miss(.absent)
+  }
+
+  public func readLater(_ slot: StorageSlot) async -> StorageReading { self.read(slot) }
+
+  public func didHydrate(_ slot: StorageSlot, _ miss: StorageMiss?) {
+    let identity = slot.identity
+    self.guarded.withLock { storage in
+      guard let miss else {
+        storage.statistics.hits += 1
+        return
+      }
+      storage.statistics.misses += 1
+      guard miss.isQuarantined else { return }
+      storage.statistics.quarantined += 1
+      storage.quarantine[identity] = storage.entries.removeValue(forKey: identity)
+    }
+    guard let miss else { return }
+    self.hub.send(.missed(identity, miss))
+    if miss.isQuarantined { self.hub.send(.quarantined(identity, miss)) }
+  }
+
+  public func prefetch(matching path: QueryPath) async throws { try self.requireOpen("prefetch") }
+}
+
+// MARK: - Writing
+
+extension MemoryQueryStorage {
+  public func write(_ slot: StorageSlot) {
+    self.queue.async { self.carryOut(slot) }
+  }
+
+  private func carryOut(_ slot: StorageSlot) {
+    let epoch = self.guarded.withLock { $0.epoch }
+    guard let change = slot.takeChange() else { return }
+    defer { slot.didWrite() }
+    var coded: StoredEntry?
+    if case .write(let write) = change {
+      do {
+        coded = try write.entry()
+      } catch {
+        QueryWarning.valueNotEncoded(identity: slot.identity, error: error).report()
+        return
+      }
+    }
+    let entry = coded
+    let isWritten = self.guarded.withLock { storage in
+      guard storage.epoch == epoch, !storage.isClosed else { return false }
+      storage.entries[slot.identity] = entry
+      storage.statistics.writes += 1
+      storage.statistics.commits += 1
+      return true
+    }
+    if isWritten { self.hub.send(.committed(entries: 1)) }
+  }
+
+  public func invalidate(matching path: QueryPath) {
+    guard let prefix = try? IdentityPrefix(path) else { return }
+    self.queue.async {
+      self.guarded.withLock { storage in
+        for identity in storage.entries.keys where prefix.matches(identity) {
+          storage.entries[identity]?.history.isInvalidated = true
+        }
+      }
+    }
+  }
+
+  public func flush() async throws {
+    try self.requireOpen("flush")
+    await self.drain()
+  }
+
+  public func close() async throws {
+    await self.drain()
+    self.guarded.withLock { $0.isClosed = true }
+  }
+
+  public func erase() async throws {
+    try self.requireOpen("erase")
+    let slots = self.slots.closeAll()
+    self.guarded.withLock { storage in
+      storage.epoch += 1
+      storage.entries = [:]
+      storage.quarantine = [:]
+    }
+    self.slots.resetStores(of: slots)
+  }
+
+  private func drain() async {
+    await withCheckedContinuation { continuation in self.queue.async { continuation.resume() } }
+  }
+
+  private func requireOpen(_ operation: String) throws(StorageError) {
+    guard self.guarded.withLock({ $0.isClosed }) else { return }
+    throw StorageError(
+      operation: operation, code: .misuse, message: "the storage is closed")
+  }
+}
