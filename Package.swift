@@ -5,10 +5,19 @@ import PackageDescription
 let libraries: [Target] = [
   .target(name: "Query"),
   .target(name: "Operation", dependencies: ["Query"]),
+  .target(
+    name: "Migrations",
+    path: "Migrations",
+    resources: [
+      .embedInCode("cache-0001-entries.sql"),
+      .embedInCode("mutations-0001-outbox.sql"),
+    ]
+  ),
+  .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
 ]
 
-/// The ground that persistence will stand on. No product yet: there is no storage to link.
-let groundwork: [Target] = [
+/// The C libraries, as modules.
+let systemLibraries: [Target] = [
   .systemLibrary(
     name: "CSQLite",
     pkgConfig: "sqlite3",
@@ -19,15 +28,6 @@ let groundwork: [Target] = [
     pkgConfig: "libxxhash",
     providers: [.apt(["libxxhash-dev"])]
   ),
-  .target(
-    name: "Migrations",
-    path: "Migrations",
-    resources: [
-      .embedInCode("cache-0001-entries.sql"),
-      .embedInCode("mutations-0001-outbox.sql"),
-    ]
-  ),
-  .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
 ]
 
 /// The command-line tools; the package manager makes an executable product of each.
@@ -45,10 +45,17 @@ let tests: [Target] = [
   ),
   .testTarget(name: "OperationTests", dependencies: ["Operation", "TestSupport"]),
   .testTarget(name: "SeedTests", dependencies: ["Query", "Operation", "TestSupport"]),
+  .executableTarget(
+    name: "storage-worker",
+    dependencies: ["Query", "QuerySQLite"],
+    path: "Tests/StorageWorker"
+  ),
   .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
   .testTarget(
     name: "QuerySQLiteTests",
-    dependencies: ["QuerySQLite", "Query", "Migrations", "CSQLite", "CFaultVFS", "TestSupport"],
+    dependencies: [
+      "QuerySQLite", "Query", "Migrations", "CSQLite", "CFaultVFS", "TestSupport", "storage-worker",
+    ],
     exclude: ["Fixtures"]
   ),
 ]
@@ -56,7 +63,7 @@ let tests: [Target] = [
 let package = Package(
   name: "offline-query",
   products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
-  targets: libraries + groundwork + tools + tests,
+  targets: libraries + systemLibraries + tools + tests,
   swiftLanguageModes: [.v6]
 )
 

@@ -17,13 +17,15 @@ CREATE TABLE migrations (
   applied_at INTEGER NOT NULL
 ) STRICT;
 
--- An account (10), its change counter (4, 9) and its totals (7), one row that each commit writes.
+-- An account (10), its change counter (4, 9) and its totals (7). Its row is written where the totals
+-- change, or the counter without a row of entries that shows it: an update of the same size does not
+-- touch it. The newest number is the greater one of revision and the greatest revision of its entries.
 CREATE TABLE partitions (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   epoch INTEGER NOT NULL DEFAULT 0,     -- raised by erase(); who carries an older one is dropped
   is_erasing INTEGER NOT NULL DEFAULT 0, -- an erase() whose VACUUM is not done yet
-  revision INTEGER NOT NULL DEFAULT 0,  -- raised by every change of an entry, its removal included
+  revision INTEGER NOT NULL DEFAULT 0,  -- given to every change of an entry, its removal and its use
   entry_count INTEGER NOT NULL DEFAULT 0,
   byte_count INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -45,9 +47,10 @@ CREATE TABLE entries (
   is_invalidated INTEGER NOT NULL DEFAULT 0,
   is_pinned INTEGER NOT NULL DEFAULT 0,
   expires_at INTEGER,                   -- NULL: has no maxAge
-  last_use INTEGER NOT NULL,            -- a count, not a date (7)
+  last_use INTEGER,                     -- a number of the same counter (7); NULL: never used
   byte_count INTEGER NOT NULL,          -- of text, error, value and pages
-  checksum BLOB,                        -- over the value
+  checksum BLOB,                        -- over the value; where it is in pages, over next and
+                                        -- previous ids and the pages' checksums; NULL: no value
   identity TEXT NOT NULL,               -- compared at each read: a collision is a miss (3)
   error_type TEXT,                      -- of the last error, while it is the newest result (6)
   error_text TEXT,
@@ -60,9 +63,11 @@ CREATE TABLE entries (
 CREATE UNIQUE INDEX entries_by_hash ON entries (partition, hash);
 -- What changed since a revision (9).
 CREATE INDEX entries_by_revision ON entries (partition, revision);
--- What to evict (7): expired ones first, then by use. The first costs nothing without a maxAge.
+-- What to evict (7): expired ones first, then those that were written or used longest ago, by the
+-- greater one of revision and last_use. The first costs nothing without a maxAge, the second nothing
+-- for what was never used.
 CREATE INDEX entries_by_expiry ON entries (partition, expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX entries_by_use ON entries (partition, last_use);
+CREATE INDEX entries_by_use ON entries (partition, last_use) WHERE last_use IS NOT NULL;
 
 -- A page of an infinite query (4). Positions leave gaps, so that a page in front moves no other.
 CREATE TABLE pages (
@@ -70,7 +75,7 @@ CREATE TABLE pages (
   entry INTEGER NOT NULL REFERENCES entries (id) ON DELETE CASCADE,
   position INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  checksum BLOB NOT NULL,               -- over page_id, then value
+  checksum BLOB NOT NULL,               -- over the hashes of page_id and of value
   page_id BLOB NOT NULL,                -- coded
   value BLOB NOT NULL
 ) STRICT;

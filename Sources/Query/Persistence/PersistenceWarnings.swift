@@ -1,11 +1,17 @@
 /// Warnings that say the same at each store: each is reported once in a process.
-enum PersistenceWarnings {
-  /// Bounded by what a program can have: its types, and a few fixed keys.
+package enum PersistenceWarnings {
   private static let reported = Locked(Set<String>())
 
-  static func reportOnce(_ warning: @autoclosure () -> QueryWarning, for key: String) {
-    guard self.reported.withLock({ $0.insert(key).inserted }) else { return }
-    warning().report()
+  /// How many are remembered. Then all are forgotten, and may be reported again.
+  private static let maximumCount = 1_000
+
+  /// Reports a warning, unless one of this key was.
+  package static func reportOnce(_ warning: @autoclosure () -> QueryWarning, for key: String) {
+    let isNew = self.reported.withLock { reported in
+      if reported.count >= self.maximumCount { reported = [] }
+      return reported.insert(key).inserted
+    }
+    if isNew { warning().report() }
   }
 
   /// Lets a test see a warning again.

@@ -8,7 +8,7 @@ struct EntryRow: Equatable {
   var partition: Int64
   var hash: XXH128
   var identity: String
-  /// The partition's revision when this row was last written.
+  /// The number of the partition's counter that the last write of this row was given.
   var revision: Int64
   var kind: String
   var coder: String
@@ -22,8 +22,11 @@ struct EntryRow: Equatable {
   var isInvalidated = false
   var isPinned = false
   var expiresAt: Int64?
-  var lastUse: Int64
+  /// The number that the last use was given; nil: it was not used since it was inserted.
+  var lastUse: Int64?
+  /// Of the identity's text, the error, the value and the pages.
   var byteCount: Int64
+  /// Over the value, or what ``XXH128/init(pages:next:previous:)`` says.
   var checksum: XXH128?
   var nextPageID: Data?
   var previousPageID: Data?
@@ -33,7 +36,7 @@ struct EntryRow: Equatable {
 // MARK: - Reading
 
 extension EntryRow {
-  /// Partition, hash: the one read of hydration.
+  /// Partition, hash: the whole row.
   static let read: SQL = """
     SELECT id, partition, hash, revision, kind, coder, value_version, value_updated_at,
       value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
@@ -42,9 +45,14 @@ extension EntryRow {
     FROM entries WHERE partition = ? AND hash = ?
     """
 
-  /// Partition, hash: what a write compares with. Id, revision, checksum, byte_count.
+  /// Partition, hash: what a write compares with, as ``read``, but in the value's place whether
+  /// there is one in this row.
   static let readStamp: SQL = """
-    SELECT id, revision, checksum, byte_count FROM entries WHERE partition = ? AND hash = ?
+    SELECT id, partition, hash, revision, kind, coder, value_version, value_updated_at,
+      value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
+      expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
+      previous_page_id, value IS NOT NULL
+    FROM entries WHERE partition = ? AND hash = ?
     """
 
   /// Partition, revision: identities of what was written after it. Identity, revision.
@@ -54,6 +62,12 @@ extension EntryRow {
 
   /// Reads a row of ``read``.
   init(_ row: SQLiteStatement) throws(StorageError) {
+    try self.init(withoutValue: row)
+    self.value = try row.optionalData(at: 22)
+  }
+
+  /// Reads a row of ``readStamp``.
+  init(withoutValue row: SQLiteStatement) throws(StorageError) {
     self.id = try row.integer(at: 0)
     self.partition = try row.integer(at: 1)
     self.hash = try row.hash(at: 2)
@@ -68,7 +82,7 @@ extension EntryRow {
     self.isInvalidated = try row.bool(at: 11)
     self.isPinned = try row.bool(at: 12)
     self.expiresAt = try row.optionalInteger(at: 13)
-    self.lastUse = try row.integer(at: 14)
+    self.lastUse = try row.optionalInteger(at: 14)
     self.byteCount = try row.integer(at: 15)
     self.checksum = row.isNull(at: 16) ? nil : try row.hash(at: 16)
     self.identity = try row.text(at: 17)
@@ -76,15 +90,14 @@ extension EntryRow {
     self.errorText = try row.optionalText(at: 19)
     self.nextPageID = try row.optionalData(at: 20)
     self.previousPageID = try row.optionalData(at: 21)
-    self.value = try row.optionalData(at: 22)
   }
 }
 
 // MARK: - Writing
 
 extension EntryRow {
-  /// All columns. `last_use` of a row that is there stays: it is written apart, at most once a
-  /// minute, so that a changed value costs no frame of its index.
+  /// All columns. `last_use` of a row that is there stays, so that a changed value costs no frame of
+  /// its index.
   private static let upsert: SQL = """
     INSERT INTO entries (partition, hash, revision, kind, coder, value_version, value_updated_at,
       value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
@@ -141,24 +154,4 @@ extension EntryRow {
       self.expiresAt, self.byteCount, self.errorType, self.errorText, self.nextPageID,
       self.previousPageID, self.id)
   }
-}
-
-// MARK: - Evicting
-
-extension EntryRow {
-  /// Partition, now, limit: what expired, the oldest first. Id, hash, byte_count.
-  static let readExpired: SQL = """
-    SELECT id, hash, byte_count FROM entries INDEXED BY entries_by_expiry
-    WHERE partition = ? AND expires_at < ? AND is_pinned = 0 ORDER BY expires_at LIMIT ?
-    """
-
-  /// Partition, last use of the row before, limit: what was not used for longest. Id, hash,
-  /// byte_count, last_use.
-  static let readLeastUsed: SQL = """
-    SELECT id, hash, byte_count, last_use FROM entries INDEXED BY entries_by_use
-    WHERE partition = ? AND last_use > ? AND is_pinned = 0 ORDER BY last_use LIMIT ?
-    """
-
-  /// Partition: the newest use, where counting goes on.
-  static let readNewestUse: SQL = "SELECT max(last_use) FROM entries WHERE partition = ?"
 }

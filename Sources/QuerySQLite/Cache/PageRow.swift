@@ -8,8 +8,9 @@ struct PageRow: Equatable {
   var entry: Int64
   /// What orders the pages of an entry.
   var position: Int64
-  /// Microseconds since 1970.
+  /// Microseconds since 1970: when the entry's value was last updated as this page was written.
   var updatedAt: Int64
+  /// As ``XXH128/init(pageID:value:)`` makes it.
   var checksum: XXH128
   var pageID: Data
   var value: Data
@@ -26,6 +27,17 @@ extension PageRow {
   static let readAll: SQL = """
     SELECT id, entry, position, updated_at, checksum, page_id, value FROM pages
     WHERE entry = ? ORDER BY position
+    """
+
+  /// Entry: position, checksum and page id of its pages, in order: what a write compares with. No
+  /// value is read.
+  static let readStamps: SQL = """
+    SELECT position, checksum, page_id FROM pages WHERE entry = ? ORDER BY position
+    """
+
+  /// Entry: checksum, page id and value of its pages, in order.
+  static let readContents: SQL = """
+    SELECT checksum, page_id, value FROM pages WHERE entry = ? ORDER BY position
     """
 
   private static let insert: SQL = """

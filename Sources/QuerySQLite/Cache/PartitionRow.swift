@@ -7,7 +7,8 @@ struct PartitionRow: Equatable {
   var epoch: Int64
   /// Whether an `erase()` is not done yet.
   var isErasing: Bool
-  /// Raised by every change of an entry.
+  /// The newest number that was given to a change or a use of an entry, whether this row shows it or
+  /// an entry's.
   var revision: Int64
   var entryCount: Int64
   var byteCount: Int64
@@ -21,19 +22,32 @@ extension PartitionRow {
 
   /// Name.
   static let readByName: SQL = """
-    SELECT id, epoch, is_erasing, revision, entry_count, byte_count FROM partitions WHERE name = ?
+    SELECT id, epoch, is_erasing, max(revision, coalesce(
+      (SELECT max(revision) FROM entries WHERE partition = partitions.id), 0)),
+      entry_count, byte_count
+    FROM partitions WHERE name = ?
     """
 
   /// Id.
   static let read: SQL = """
-    SELECT id, epoch, is_erasing, revision, entry_count, byte_count FROM partitions WHERE id = ?
+    SELECT id, epoch, is_erasing, max(revision, coalesce(
+      (SELECT max(revision) FROM entries WHERE partition = partitions.id), 0)),
+      entry_count, byte_count
+    FROM partitions WHERE id = ?
     """
 
-  /// What a commit adds to revision, entries and bytes, then id: once for each commit.
-  static let add: SQL = """
-    UPDATE partitions SET revision = revision + ?, entry_count = entry_count + ?,
-      byte_count = byte_count + ? WHERE id = ?
+  /// Revision, entries and bytes, then id: at most once for each commit.
+  static let updateTotals: SQL = """
+    UPDATE partitions SET revision = ?, entry_count = ?, byte_count = ? WHERE id = ?
     """
+
+  /// Id.
+  static let beginErasing: SQL = """
+    UPDATE partitions SET epoch = epoch + 1, is_erasing = 1 WHERE id = ?
+    """
+
+  /// Id, epoch.
+  static let endErasing: SQL = "UPDATE partitions SET is_erasing = 0 WHERE id = ? AND epoch = ?"
 
   init(_ row: SQLiteStatement) throws(StorageError) {
     self.id = try row.integer(at: 0)

@@ -9,6 +9,19 @@ enum QuarantineRow {
   }
 }
 
+// MARK: - Limits
+
+extension QuarantineRow {
+  /// How many rows a partition keeps.
+  static let maximumRows = 100
+
+  /// How many bytes of values and page ids a partition keeps.
+  static let maximumBytes = 16 << 20
+
+  /// How long a row is kept, in microseconds: 30 days.
+  static let maximumAge: Int64 = 30 * 86_400 * 1_000_000
+}
+
 // MARK: - SQL
 
 extension QuarantineRow {

@@ -34,6 +34,12 @@ import Testing
     try self.connection.write { try row.write(to: self.connection) }
     row.id = 1
     #expect(try self.read(row) == row)
+    let stamp = try self.connection.first(EntryRow.readStamp, 1, row.hash) {
+      (try EntryRow(withoutValue: $0), try $0.bool(at: 22))
+    }
+    row.value = nil
+    #expect(stamp?.0 == row)
+    #expect(stamp?.1 == true)
   }
 
   @Test func aSecondWriteKeepsTheRowAndItsUse() throws {
@@ -79,25 +85,6 @@ import Testing
     #expect(found.map(\.position) == [0, 1, 2])
     try self.connection.write { try self.connection.execute(EntryRow.delete, 1) }
     #expect(try self.connection.pragma("SELECT count(*) FROM pages") == "0")
-  }
-
-  @Test func evictionFindsTheExpiredThenTheLeastUsed() throws {
-    try self.connection.write {
-      for number in 1...5 {
-        var row = EntryRow.sample(number)
-        row.lastUse = Int64(10 - number)
-        row.isPinned = number == 5
-        row.expiresAt = number < 3 ? Int64(number) : nil
-        try row.write(to: self.connection)
-      }
-    }
-    let expired = try self.connection.rows(EntryRow.readExpired, 1, 2, 10) {
-      try $0.integer(at: 0)
-    }
-    #expect(expired == [1])
-    let used = try self.connection.rows(EntryRow.readLeastUsed, 1, 0, 2) { try $0.integer(at: 0) }
-    #expect(used == [4, 3])
-    #expect(try self.connection.first(EntryRow.readNewestUse, 1) { try $0.integer(at: 0) } == 9)
   }
 
   @Test func changesComeInTheirOrder() throws {

@@ -19,7 +19,7 @@ struct FixtureMaker {
     let connection = try opener.openWriter()
     try connection.write {
       try connection.execute(PartitionRow.insert, "a\0b")
-      try connection.execute(PartitionRow.add, 1, 2, 2_048, 1)
+      try connection.execute(PartitionRow.updateTotals, 1, 2, 2_048, 1)
       try EntryRow.sample(1).write(to: connection)
       var infinite = EntryRow.sample(2)
       infinite.kind = "infinite"
@@ -30,15 +30,17 @@ struct FixtureMaker {
       infinite.errorUpdateCount = 1
       infinite.errorType = "Foundation.URLError"
       infinite.errorText = "offline"
-      try infinite.write(to: connection)
-      for number in 0..<2 {
+      let pages = (0..<2).map { number in
         let id = Data("\(number)".utf8)
         let value = Data(repeating: UInt8(number), count: 512)
-        try PageRow(
+        return PageRow(
           entry: 2, position: Int64(number) * PageRow.gap, updatedAt: 1_700_000_000_000_000,
-          checksum: XXH128(hashing: [id, value]), pageID: id, value: value
-        ).write(to: connection)
+          checksum: XXH128(pageID: id, value: value), pageID: id, value: value)
       }
+      infinite.checksum = XXH128(
+        pages: pages.map(\.checksum), next: infinite.nextPageID, previous: nil)
+      try infinite.write(to: connection)
+      for page in pages { try page.write(to: connection) }
     }
     try self.keep(opener, connection)
   }

@@ -34,7 +34,14 @@ import Testing
     #expect(entry == sample)
     let pages = try connection.rows(PageRow.readAll, 2) { try PageRow($0) }
     #expect(pages.map(\.pageID) == [Data("0".utf8), Data("1".utf8)])
-    #expect(pages.map(\.checksum) == pages.map { XXH128(hashing: [$0.pageID, $0.value]) })
+    #expect(pages.map(\.checksum) == pages.map { XXH128(pageID: $0.pageID, value: $0.value) })
+    let tables = CacheTables(partition: 1, on: connection)
+    let identity = QueryIdentity(canonicalText: EntryRow.sample(2).identity)
+    guard case .entry(let infinite, _, _) = try tables.read(identity) else {
+      Issue.record("the entry with pages is not read")
+      return
+    }
+    #expect(infinite.history.error?.text == "offline")
   }
 
   @Test(arguments: 1...1)

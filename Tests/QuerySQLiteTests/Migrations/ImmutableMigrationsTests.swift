@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 2e21b30c99387059cf72543ce115082a"]
+      ["cache-0001-entries baafe005038a1f36a1ad1d3007961f64"]
     ),
     (
       DatabaseKind.mutations,

@@ -140,17 +140,21 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
         let isChanged = store.restoreUnderLaterChanges(value, entry.history)
         if isChanged { self.stateDidChange(store._state, in: store._context) }
       }
-      self.storage.didHydrate(self.slot, nil)
-    case .failure(let failure): self.miss(failure.miss, store)
+      self.storage.didHydrate(self.slot, from: entry, nil)
+    case .failure(let failure): self.miss(failure.miss, of: entry, store)
     }
   }
 
-  private func miss(_ miss: StorageMiss, _ store: QueryStore<State>) {
+  private func miss(
+    _ miss: StorageMiss,
+    of entry: StoredEntry? = nil,
+    _ store: QueryStore<State>
+  ) {
     store.withLock {
       if case .newerVersion = miss { self.isWriting = false }
       if miss.isNothing { self.hasStored = true }
     }
-    self.storage.didHydrate(self.slot, miss)
+    self.storage.didHydrate(self.slot, from: entry, miss)
   }
 
   /// Why an entry is of no use to this query.

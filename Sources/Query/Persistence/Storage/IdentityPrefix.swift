@@ -6,11 +6,11 @@ package struct IdentityPrefix: Sendable {
   /// The text of the path without the bracket at its end.
   private let beginning: [UInt8]
 
-  /// Finds what is under a path.
+  /// Makes the prefix of a path.
   ///
   /// - Parameter path: The beginning of the paths. The empty path finds all.
   /// - Throws: ``QueryIdentityError``: then nothing that is stored is under it.
-  package init(_ path: QueryPath) throws {
+  package init(path: QueryPath) throws {
     self.beginning = Array(try QueryIdentity(path: path).text.utf8.dropLast())
   }
 

@@ -78,7 +78,7 @@ extension MemoryQueryStorage {
 
   public func readLater(_ slot: StorageSlot) async -> StorageReading { self.read(slot) }
 
-  public func didHydrate(_ slot: StorageSlot, _ miss: StorageMiss?) {
+  public func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?) {
     let identity = slot.identity
     self.guarded.withLock { storage in
       guard let miss else {
@@ -130,7 +130,7 @@ extension MemoryQueryStorage {
   }
 
   public func invalidate(matching path: QueryPath) {
-    guard let prefix = try? IdentityPrefix(path) else { return }
+    guard let prefix = try? IdentityPrefix(path: path) else { return }
     self.queue.async {
       self.guarded.withLock { storage in
         for identity in storage.entries.keys where prefix.matches(identity) {

@@ -31,8 +31,9 @@ public protocol QueryStorage: Sendable {
   ///
   /// - Parameters:
   ///   - slot: The query.
+  ///   - entry: The entry, where one was read.
   ///   - miss: Why its store could not show it; nil where it does.
-  func didHydrate(_ slot: StorageSlot, _ miss: StorageMiss?)
+  func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?)
 
   /// Takes note that a slot has a change to be written, which ``StorageSlot/takeChange()`` hands out.
   ///

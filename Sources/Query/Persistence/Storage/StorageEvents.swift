@@ -42,7 +42,9 @@ public final class StorageEventHub: Sendable {
   }
 
   /// A stream of the events from now on.
-  public func makeEvents() -> StorageEvents {
+  ///
+  /// - Parameter first: What it begins with, such as that the storage is degraded.
+  public func makeEvents(startingWith first: StorageEvent? = nil) -> StorageEvents {
     let (stream, continuation) = AsyncStream.makeStream(
       of: StorageEvent.self,
       bufferingPolicy: .bufferingNewest(256)
@@ -52,6 +54,7 @@ public final class StorageEventHub: Sendable {
       listeners.continuations[listeners.next] = continuation
       return listeners.next
     }
+    if let first { continuation.yield(first) }
     continuation.onTermination = { [weak self] _ in
       let removed = self?.listeners.withLock { $0.continuations.removeValue(forKey: number) }
       withExtendedLifetime(removed) {}

@@ -71,6 +71,12 @@ extension StorageSlot {
     return isWaiting
   }
 
+  /// How many bytes the value of the change that waits has, coded.
+  public var waitingBytes: Int {
+    guard case .write(let write)? = self.guarded.withLock({ $0.change }) else { return 0 }
+    return (try? write.entry().contentSize) ?? 0
+  }
+
   /// Whether a store lives here.
   public var isAlive: Bool { !self.livingStores.isEmpty }
 

@@ -23,6 +23,9 @@ public struct StoredEntry: Hashable, Sendable {
   /// When the value is too old to be shown, where the query has a `maxAge`.
   public var expiresAt: Date?
 
+  /// Which writing of the query this is, a number of the storage's own; 0 before it is written.
+  public var revision: Int64 = 0
+
   /// Creates an entry.
   ///
   /// - Parameters:

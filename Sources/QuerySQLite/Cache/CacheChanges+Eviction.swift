@@ -1,0 +1,52 @@
+import Foundation
+import Query
+
+extension CacheChanges {
+  /// Removes entries until both limits hold, as much of it as fits a small transaction: those that
+  /// expired, then those that were written or used longest ago. Pinned ones stay.
+  ///
+  /// - Parameters:
+  ///   - count: How many are removed at most; four times as many are looked at.
+  ///   - limits: What is to hold in the end.
+  ///   - now: The time.
+  ///   - cursor: Where the transaction before has ended; a new one for the first.
+  ///   - isKept: Whether the entry with this hash of its identity stays, since its store lives. Called
+  ///     inside the transaction.
+  /// - Throws: `StorageError`.
+  mutating func evict(
+    upTo count: Int,
+    limits: CacheLimits,
+    now: Date,
+    from cursor: inout EvictionCursor,
+    keeping isKept: (XXH128) -> Bool
+  ) throws -> Eviction {
+    var eviction = Eviction()
+    var expired = try ExpiredFirst(self.tables, now: now, cursor, looks: max(count, 16) * 4)
+    var next = EvictionCandidate.Next.unknown
+    while limits.areExceeded(by: self.totals), eviction.removed.count < count {
+      next = expired.next(&cursor)
+      guard case .candidate(let candidate) = next else { break }
+      try self.evict(candidate, &eviction, isKept)
+    }
+    if next == .end {
+      var oldest = try OldestFirst(self.tables, cursor, looks: max(count, 16) * 4)
+      while limits.areExceeded(by: self.totals), eviction.removed.count < count {
+        next = oldest.next(&cursor)
+        guard case .candidate(let candidate) = next else { break }
+        try self.evict(candidate, &eviction, isKept)
+      }
+    }
+    eviction.hasMore = next != .end && limits.areExceeded(by: self.totals)
+    return eviction
+  }
+
+  private mutating func evict(
+    _ candidate: EvictionCandidate,
+    _ eviction: inout Eviction,
+    _ isKept: (XXH128) -> Bool
+  ) throws {
+    if candidate.isPinned || isKept(candidate.hash) { return }
+    try self.removeRow(candidate.id, bytes: candidate.bytes)
+    eviction.removed.append(candidate.hash)
+  }
+}

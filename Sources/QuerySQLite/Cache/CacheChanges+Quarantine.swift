@@ -1,0 +1,57 @@
+import Foundation
+import Query
+
+extension CacheChanges {
+  /// Partition, hash, revision: whether the row is still the one that could not be read. Id,
+  /// byte_count.
+  private static let readSame: SQL = """
+    SELECT id, byte_count FROM entries WHERE partition = ? AND hash = ? AND revision = ?
+    """
+
+  /// Moves an entry that could not be read to the quarantine, with its pages, unless it was written
+  /// again since. The oldest rows of the quarantine go where there are too many.
+  ///
+  /// - Parameters:
+  ///   - identity: What it is stored under.
+  ///   - revision: The revision of the row that could not be read.
+  ///   - miss: Why, one of those that `isQuarantined` holds for.
+  ///   - now: The time.
+  /// - Returns: Whether it was moved.
+  /// - Throws: `StorageError`.
+  mutating func quarantine(
+    _ identity: QueryIdentity,
+    revision: Int64,
+    _ miss: StorageMiss,
+    now: Date
+  ) throws -> Bool {
+    guard let (reason, message) = QuarantineRow.reason(of: miss) else { return false }
+    let found = try self.connection.first(
+      Self.readSame, self.partition, XXH128(hashing: identity.text), revision
+    ) { (id: try $0.integer(at: 0), bytes: Int(try $0.integer(at: 1))) }
+    guard let (id, bytes) = found else { return false }
+    let date = now.microsecondsSince1970
+    try self.connection.execute(
+      QuarantineRow.insertEntry, date, reason.rawValue, message, id)
+    try self.connection.execute(
+      QuarantineRow.insertPages, date, reason.rawValue, message, id)
+    try self.removeRow(id, bytes: bytes)
+    try self.connection.execute(
+      QuarantineRow.prune, self.partition, date - QuarantineRow.maximumAge,
+      QuarantineRow.maximumRows, QuarantineRow.maximumBytes)
+    return true
+  }
+}
+
+extension QuarantineRow {
+  /// Why an entry is moved here, and what there is to say of it; nil for a miss that leaves the entry
+  /// where it is.
+  static func reason(of miss: StorageMiss) -> (Reason, message: String?)? {
+    switch miss {
+    case .olderVersion(let version): (.version, "\(version)")
+    case .otherCoder(let name): (.coder, name)
+    case .undecodable(let message): (.undecodable, message)
+    case .wrongChecksum: (.checksum, nil)
+    case .absent, .expired, .newerVersion, .collision, .failed: nil
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Query
+
+/// What one write transaction does to the tables of a partition. One gets it from
+/// ``CacheTables/begin()``, and ends it with ``finish()`` before the transaction ends.
+///
+/// Each entry that is written, removed or used is given the next number of the partition's counter.
+/// The row of the partition, which holds the counter and the totals, is read once, and written once
+/// at most: not where the totals are what they were, and an entry shows the newest number itself.
+struct CacheChanges {
+  let tables: CacheTables
+
+  /// Raised by each ``eraseRows()``: what carries an older one is not to be written.
+  private(set) var epoch: Int64
+
+  /// Whether an `erase()` is not done yet.
+  private(set) var isErasing: Bool
+
+  /// What the partition has.
+  private(set) var totals: Totals
+
+  /// The totals that its row shows.
+  private var written: Totals
+  private var hasHiddenNumber = false
+
+  /// What a partition has.
+  struct Totals: Equatable {
+    /// How many entries.
+    var entries: Int
+    /// How many bytes they have: identity, error, value and pages.
+    var bytes: Int
+    /// The newest number of the counter.
+    var revision: Int64
+  }
+
+  init(_ tables: CacheTables, _ row: PartitionRow) {
+    self.tables = tables
+    self.epoch = row.epoch
+    self.isErasing = row.isErasing
+    self.totals = Totals(
+      entries: Int(row.entryCount), bytes: Int(row.byteCount), revision: row.revision)
+    self.written = self.totals
+  }
+
+  var connection: SQLiteConnection { self.tables.connection }
+  var partition: Int64 { self.tables.partition }
+}
+
+// MARK: - Counting
+
+extension CacheChanges {
+  /// The next number of the counter, for the revision of an entry.
+  mutating func nextRevision() -> Int64 {
+    self.totals.revision += 1
+    return self.totals.revision
+  }
+
+  /// The next number of the counter, for what no entry's revision shows.
+  mutating func nextHiddenNumber() -> Int64 {
+    self.hasHiddenNumber = true
+    return self.nextRevision()
+  }
+
+  /// Adds to the totals. A file whose totals were wrong makes none of them negative.
+  mutating func count(entries: Int, bytes: Int) {
+    self.totals.entries = max(self.totals.entries + entries, 0)
+    self.totals.bytes = max(self.totals.bytes + bytes, 0)
+  }
+
+  /// Counts what ``eraseRows()`` did.
+  mutating func countErasing() {
+    self.epoch += 1
+    self.isErasing = true
+    self.count(entries: -self.totals.entries, bytes: -self.totals.bytes)
+    _ = self.nextHiddenNumber()
+  }
+
+  /// Writes the row of the partition where it has to be.
+  ///
+  /// - Returns: The new totals, which hold when the transaction is committed.
+  /// - Throws: `StorageError`.
+  mutating func finish() throws -> Totals {
+    let isChanged =
+      self.totals.entries != self.written.entries || self.totals.bytes != self.written.bytes
+    if isChanged || self.hasHiddenNumber {
+      try self.connection.execute(
+        PartitionRow.updateTotals, self.totals.revision, self.totals.entries, self.totals.bytes,
+        self.partition)
+      self.written = self.totals
+      self.hasHiddenNumber = false
+    }
+    return self.totals
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Query
+
+/// The tables of `cache.sqlite`, as far as one partition has to do with them.
+///
+/// It has no thread, no queue and no memory: each function is a few statements on the connection, in
+/// a transaction of its caller's.
+/// ```swift
+/// let tables = try CacheTables(partitionNamed: "", on: writer)
+/// let totals = try writer.write {
+///   var changes = try tables.begin()
+///   _ = try changes.write(entry, identity: identity)
+///   return try changes.finish()
+/// }
+/// ```
+struct CacheTables {
+  /// Whoever has it must be where the connection may be used.
+  let connection: SQLiteConnection
+
+  /// The number of the partition.
+  let partition: Int64
+
+  /// Makes the tables of a partition that is known.
+  ///
+  /// - Parameters:
+  ///   - partition: The number of the partition.
+  ///   - connection: A connection to `cache.sqlite`.
+  init(partition: Int64, on connection: SQLiteConnection) {
+    self.partition = partition
+    self.connection = connection
+  }
+
+  /// Finds a partition, and makes it where it is missing. Outside transactions.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the account.
+  ///   - connection: A connection that can write.
+  /// - Throws: `StorageError`.
+  init(partitionNamed name: String, on connection: SQLiteConnection) throws {
+    func find() throws -> Int64? {
+      try connection.first(PartitionRow.readByName, name) { try PartitionRow($0).id }
+    }
+    let found = try find()
+    let id =
+      try found
+      ?? connection.write {
+        try connection.execute(PartitionRow.insert, name)
+        return try find()
+      }
+    guard let id else { throw Self.missing(connection) }
+    self.init(partition: id, on: connection)
+  }
+}
+
+// MARK: - The partition
+
+extension CacheTables {
+  /// Reads epoch, totals and the newest number of the partition.
+  ///
+  /// - Throws: `StorageError`.
+  func readPartition() throws -> PartitionRow {
+    let row = try self.connection.first(PartitionRow.read, self.partition) { try PartitionRow($0) }
+    guard let row else { throw Self.missing(self.connection) }
+    return row
+  }
+
+  /// Begins to change the tables, in a write transaction.
+  ///
+  /// - Returns: What ``CacheChanges/finish()`` ends.
+  /// - Throws: `StorageError`.
+  func begin() throws -> CacheChanges {
+    precondition(self.connection.transaction == .write, "changes are made inside write { }")
+    return CacheChanges(self, try self.readPartition())
+  }
+
+  private static func missing(_ connection: SQLiteConnection) -> StorageError {
+    StorageError(
+      operation: "read partition", code: .corrupt, message: "the row of the partition is missing",
+      fileName: connection.fileName)
+  }
+}
+
+// MARK: - What changed
+
+extension CacheTables {
+  /// Reads which entries were written after a revision, in the order of writing. What was removed is
+  /// not among them; it raises the number of ``readPartition()`` alone.
+  ///
+  /// - Parameter revision: The newest number that is known.
+  /// - Throws: `StorageError`.
+  func changes(after revision: Int64) throws -> [(identity: QueryIdentity, revision: Int64)] {
+    try self.connection.rows(EntryRow.readChanged, self.partition, revision) { row in
+      (QueryIdentity(canonicalText: try row.text(at: 0)), try row.integer(at: 1))
+    }
+  }
+}
+
+// MARK: - The file
+
+extension CacheTables {
+  /// Gives pages that are free back to the file system, in a write transaction.
+  ///
+  /// - Parameter pages: How many at most.
+  /// - Returns: How many; fewer than were asked for where no more are free.
+  /// - Throws: `StorageError`.
+  func vacuum(pages: Int) throws -> Int {
+    try self.connection.withStatement("PRAGMA incremental_vacuum") { statement in
+      // It frees a page a step.
+      var freed = 0
+      while freed < pages, try statement.step() { freed += 1 }
+      return freed
+    }
+  }
+}

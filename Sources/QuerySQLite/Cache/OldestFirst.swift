@@ -1,0 +1,70 @@
+import Query
+
+/// All entries, those that were written or used longest ago first: by the greater one of revision and
+/// last use. There is an index of each; of an entry that is in both, one shows a number that is not
+/// the greater one, and is passed over.
+struct OldestFirst {
+  /// Partition, revision of the row before, limit.
+  private static let readWritten: SQL = """
+    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    FROM entries INDEXED BY entries_by_revision
+    WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
+    """
+
+  /// Partition, last use of the row before, limit.
+  private static let readUsed: SQL = """
+    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    FROM entries INDEXED BY entries_by_use
+    WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
+    """
+
+  private var written: EvictionCandidates
+  private var used: EvictionCandidates
+
+  /// Reads the entries after those that had their turn, so many at most.
+  ///
+  /// - Throws: `StorageError`.
+  init(_ tables: CacheTables, _ cursor: EvictionCursor, looks: Int) throws {
+    let written = try tables.connection.rows(
+      Self.readWritten, tables.partition, cursor.revision, looks
+    ) { try EvictionCandidate($0) }
+    let used = try tables.connection.rows(Self.readUsed, tables.partition, cursor.use, looks) {
+      try EvictionCandidate($0)
+    }
+    self.written = EvictionCandidates(written, limit: looks)
+    self.used = EvictionCandidates(used, limit: looks)
+  }
+
+  /// Gives the next one its turn.
+  mutating func next(_ cursor: inout EvictionCursor) -> EvictionCandidate.Next {
+    while case .candidate(let passed) = self.written.head, passed.use > passed.revision {
+      cursor.revision = passed.revision
+      self.written.advance()
+    }
+    while case .candidate(let passed) = self.used.head, passed.use < passed.revision {
+      cursor.use = passed.use
+      self.used.advance()
+    }
+    switch (self.written.head, self.used.head) {
+    // What follows in the one may be before the head of the other.
+    case (.unknown, _), (_, .unknown): return .unknown
+    case (.candidate(let first), .candidate(let second)) where first.revision > second.use:
+      return self.takeUsed(second, &cursor)
+    case (.candidate(let first), _):
+      cursor.revision = first.revision
+      self.written.advance()
+      return .candidate(first)
+    case (.end, .candidate(let second)): return self.takeUsed(second, &cursor)
+    case (.end, .end): return .end
+    }
+  }
+
+  private mutating func takeUsed(
+    _ candidate: EvictionCandidate,
+    _ cursor: inout EvictionCursor
+  ) -> EvictionCandidate.Next {
+    cursor.use = candidate.use
+    self.used.advance()
+    return .candidate(candidate)
+  }
+}

@@ -1,0 +1,40 @@
+import CSQLite
+import Foundation
+import Query
+
+// MARK: - Reading columns where they are
+
+extension SQLiteStatement {
+  /// Calls a closure with the UTF-8 of a text where it is, which is valid until it returns.
+  ///
+  /// - Throws: `StorageError` (mismatch) where the column is no text.
+  func withText<R>(
+    at index: Int32,
+    _ body: (UnsafeRawBufferPointer) throws -> R
+  ) throws -> R {
+    guard sqlite3_column_type(self.handle, index) == SQLITE_TEXT,
+      let start = sqlite3_column_text(self.handle, index)
+    else {
+      // Throws, unless there was no memory the first time.
+      var text = try self.text(at: index)
+      return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+    }
+    let count = Int(sqlite3_column_bytes(self.handle, index))
+    return try body(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// Whether a text has the bytes of another one: no normal form makes two texts one identity.
+  ///
+  /// - Throws: `StorageError` (mismatch) where the column is no text.
+  func hasText(_ text: String, at index: Int32) throws -> Bool {
+    var text = text
+    return try self.withText(at: index) { stored in
+      text.withUTF8 { wanted in
+        guard let first = stored.baseAddress, let second = wanted.baseAddress else {
+          return stored.isEmpty && wanted.isEmpty
+        }
+        return stored.count == wanted.count && memcmp(first, second, wanted.count) == 0
+      }
+    }
+  }
+}

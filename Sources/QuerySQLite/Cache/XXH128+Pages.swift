@@ -1,0 +1,44 @@
+import Foundation
+import Query
+
+// MARK: - Checksums of pages
+
+extension XXH128 {
+  /// The checksum of a page: the hash over the hash of its id and that of its value, which need not
+  /// be put together for it.
+  ///
+  /// - Complexity: O(*n*) in the bytes of both.
+  init(pageID: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    self.init(hashingAll: [XXH128(hashing: pageID), XXH128(hashing: value)])
+  }
+
+  /// The checksum of a page: see ``init(pageID:value:)-(UnsafeRawBufferPointer,_)``.
+  init(pageID: Data, value: Data) {
+    self.init(hashingAll: [XXH128(hashing: pageID), XXH128(hashing: value)])
+  }
+
+  /// The checksum of an entry whose value is in pages: the hash over those of the next and of the
+  /// previous id, 16 zeros where there is none, and then the checksums of its pages in order. So it
+  /// tells too that a page is missing, or in a wrong place.
+  ///
+  /// - Parameters:
+  ///   - checksums: The checksums of the pages.
+  ///   - next: The coded id of the page after the last one.
+  ///   - previous: The coded id of the page before the first one.
+  init(pages checksums: [XXH128], next: Data?, previous: Data?) {
+    self.init(
+      hashingAll: [next.map { XXH128(hashing: $0) }, previous.map { XXH128(hashing: $0) }]
+        + checksums)
+  }
+
+  /// The hash over hashes in their stored form; nil is 16 zeros.
+  private init(hashingAll hashes: [XXH128?]) {
+    var halves = [UInt64]()
+    halves.reserveCapacity(hashes.count * 2)
+    for hash in hashes {
+      halves.append(hash?.high.bigEndian ?? 0)
+      halves.append(hash?.low.bigEndian ?? 0)
+    }
+    self = halves.withUnsafeBytes { XXH128(hashing: $0) }
+  }
+}

@@ -1,0 +1,159 @@
+import Foundation
+
+/// Tells when another process has committed something, or has moved the database away.
+///
+/// ```swift
+/// guard let watch = ChangeWatch(kind: .cache, folder: folder) else { … }  // poll data_version
+/// // poll(2) on watch.descriptor until it is readable, then:
+/// if watch.drain().contains(.kicked) { … }  // ask for what has changed
+/// ```
+/// It is one inotify descriptor with two watches: `cache.kick` for writes, and the folder for what is
+/// made, removed and renamed in it. The folder alone would do, but would report each write to the
+/// WAL, and so wake its owner several times a commit.
+///
+/// Used by the thread that waits for it, and by no other.
+final class ChangeWatch {
+  /// What has happened.
+  struct Changes: OptionSet, Hashable, Sendable {
+    let rawValue: Int
+
+    /// Some process has committed; it may have been this one.
+    static let kicked = Self(rawValue: 1)
+    /// A database was made, removed, or renamed at this path: ask for `SQLiteConnection.hasMoved`.
+    static let databaseMoved = Self(rawValue: 2)
+    /// The folder was removed or renamed: nothing more will come, and a new watch is to be made.
+    static let ended = Self(rawValue: 4)
+  }
+
+  /// What becomes readable when something has happened.
+  let descriptor: Int32
+
+  private let kickPath: String
+  private let databaseName: String
+  private let folderWatch: Int32
+  private var kickWatch: Int32 = -1
+
+  /// Starts to watch.
+  ///
+  /// - Parameters:
+  ///   - kind: Which database.
+  ///   - folder: The absolute path of its folder, which must be there.
+  /// - Returns: nil where the system has no watch to give.
+  init?(kind: DatabaseKind, folder: String) {
+    self.kickPath = ChangeKick.path(kind: kind, folder: folder)
+    self.databaseName = kind.fileName
+    self.descriptor = inotify_init1(Self.inNonblock | Self.inCloexec)
+    guard self.descriptor >= 0 else { return nil }
+    // The watch needs a file. Where it cannot be made, the folder tells when another process does.
+    let kick = open(self.kickPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    if kick >= 0 { close(kick) }
+    let mask =
+      Self.inCreate | Self.inDelete | Self.inMovedFrom | Self.inMovedTo | Self.inDeleteSelf
+      | Self.inMoveSelf | Self.inOnlyDirectory
+    self.folderWatch = inotify_add_watch(self.descriptor, folder, mask)
+    guard self.folderWatch >= 0 else {
+      close(self.descriptor)
+      return nil
+    }
+    self.watchKick()
+    // There may be none left, where each user has a number of them: the folder's is not enough.
+    if self.kickWatch < 0 && errno == ENOSPC {
+      close(self.descriptor)
+      return nil
+    }
+  }
+
+  deinit { if self.folderWatch >= 0 { close(self.descriptor) } }
+
+  /// Watches the file that is at the path now.
+  private func watchKick() {
+    let old = self.kickWatch
+    self.kickWatch = inotify_add_watch(self.descriptor, self.kickPath, Self.inModify)
+    let number = errno
+    if old >= 0 && old != self.kickWatch { _ = inotify_rm_watch(self.descriptor, old) }
+    errno = number
+  }
+}
+
+// MARK: - Reading
+
+extension ChangeWatch {
+  /// Reads all that has happened since it was last asked. Never waits.
+  func drain() -> Changes {
+    var changes = Changes()
+    withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
+      while true {
+        let count = read(self.descriptor, buffer.baseAddress, buffer.count)
+        if count < 0 && errno == EINTR { continue }
+        guard count > 0 else { return }
+        Self.forEachEvent(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])) { event in
+          changes.formUnion(self.changes(of: event))
+        }
+      }
+    }
+    return changes
+  }
+
+  /// What an event means. Where the file that is watched is another one now, watches that.
+  func changes(of event: Event) -> Changes {
+    // Events were dropped: any may be among them.
+    if event.mask & Self.inOverflow != 0 {
+      self.watchKick()
+      return [.kicked, .databaseMoved]
+    }
+    if event.watch == self.kickWatch {
+      return event.mask & Self.inModify != 0 ? .kicked : []
+    }
+    guard event.watch == self.folderWatch else { return [] }
+    if event.mask & (Self.inDeleteSelf | Self.inMoveSelf | Self.inIgnored) != 0 { return .ended }
+    if event.name == self.databaseName { return .databaseMoved }
+    guard event.mask & (Self.inCreate | Self.inMovedTo) != 0 else { return [] }
+    guard event.name == (self.kickPath as NSString).lastPathComponent else { return [] }
+    // It may have been written to before it is watched.
+    self.watchKick()
+    return .kicked
+  }
+}
+
+// MARK: - inotify(7)
+
+extension ChangeWatch {
+  /// A `struct inotify_event` with the name behind it.
+  struct Event: Equatable {
+    let watch: Int32
+    let mask: UInt32
+    let name: String
+  }
+
+  // The constants of <sys/inotify.h>, in the types of the functions that take them.
+  static let inModify: UInt32 = 0x2
+  static let inMovedFrom: UInt32 = 0x40
+  static let inMovedTo: UInt32 = 0x80
+  static let inCreate: UInt32 = 0x100
+  static let inDelete: UInt32 = 0x200
+  static let inDeleteSelf: UInt32 = 0x400
+  static let inMoveSelf: UInt32 = 0x800
+  static let inOverflow: UInt32 = 0x4000
+  static let inIgnored: UInt32 = 0x8000
+  static let inOnlyDirectory: UInt32 = 0x0100_0000
+  static let inNonblock: Int32 = 0x800
+  static let inCloexec: Int32 = 0x80000
+
+  /// Calls a closure with each event in bytes that were read. By hand, since the name has no place in
+  /// Swift's form of the struct: watch, mask, cookie and the name's length, of 4 bytes each, and the
+  /// name, filled up with zeros.
+  static func forEachEvent(in bytes: UnsafeRawBufferPointer, _ body: (Event) -> Void) {
+    var start = 0
+    while start + 16 <= bytes.count {
+      let length = Int(bytes.loadUnaligned(fromByteOffset: start + 12, as: UInt32.self))
+      guard start + 16 + length <= bytes.count else { return }
+      let name = bytes[(start + 16)..<(start + 16 + length)].prefix { $0 != 0 }
+      body(
+        Event(
+          watch: bytes.loadUnaligned(fromByteOffset: start, as: Int32.self),
+          mask: bytes.loadUnaligned(fromByteOffset: start + 4, as: UInt32.self),
+          name: String(decoding: name, as: UTF8.self)))
+      start += 16 + length
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import CSQLite
+import Dispatch
+import Query
+
+/// A few connections that read one file, for any thread. Each is opened by the first who needs it.
+///
+/// ```swift
+/// let pool = ReaderPool(capacity: 2) { try opener.openReader() }
+/// let row = try pool.tryRead { try $0.read { … } }  // nil where all are taken
+/// let later = try await pool.read { try $0.read { … } }  // waits its turn
+/// ```
+/// Between two uses a connection holds no lock and no snapshot: where a closure leaves one behind,
+/// the connection is closed.
+final class ReaderPool: Sendable {
+  private let open: @Sendable () throws -> SQLiteConnection
+
+  // No closure of a caller's is called under this lock, no connection opened or closed.
+  private let state: Locked<State>
+
+  /// Makes a pool without connections.
+  ///
+  /// - Parameters:
+  ///   - capacity: How many connections there are at most.
+  ///   - open: Opens one, on the thread that needs it. ``tryRead(_:)`` waits as long as it does.
+  init(capacity: Int, open: @escaping @Sendable () throws -> SQLiteConnection) {
+    precondition(capacity > 0, "a pool has room for a connection")
+    self.open = open
+    self.state = Locked(State(capacity: capacity))
+  }
+}
+
+// MARK: - Reading
+
+extension ReaderPool {
+  /// Hands a connection to a closure, if one is free.
+  ///
+  /// - Returns: What the closure returns; nil where all connections are taken, or the pool is
+  ///   suspended or closed.
+  /// - Throws: What opening a connection throws, and the closure. Where that is a `StorageError`
+  ///   other than busy, locked and interrupted, the connection is not used again.
+  func tryRead<R>(_ body: (SQLiteConnection) throws -> R) throws -> R? {
+    guard let turn = self.state.withLock({ $0.takeTurn() }) else { return nil }
+    return try self.run(turn, body)
+  }
+
+  /// Waits for a connection, first come, first served, and hands it to a closure on a thread that may
+  /// block. While the pool is suspended it waits.
+  ///
+  /// - Returns: What the closure returns.
+  /// - Throws: As ``tryRead(_:)``; `StorageError` (misuse) where the pool is closed;
+  ///   `CancellationError` where the task is cancelled before its turn.
+  func read<R: Sendable>(
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> R
+  ) async throws -> R {
+    let ticket = self.state.withLock { $0.waiters.takeTicket() }
+    let turn = try await withTaskCancellationHandler {
+      try await self.turn(for: ticket)
+    } onCancel: {
+      let waiter = self.state.withLock { $0.waiters.remove(ticket) }
+      waiter?.resume(throwing: CancellationError())
+    }
+    if Task.isCancelled {
+      self.end(turn)
+      throw CancellationError()
+    }
+    return try await withCheckedThrowingContinuation { continuation in
+      // A serial queue has a thread as soon as it needs one. Those of the global queues are as few as
+      // the processors, tasks run on them too, and where they are blocked it takes a second until
+      // there is another one.
+      DispatchQueue(label: "reader of a storage").async {
+        continuation.resume(with: Result { try self.run(turn, body) })
+      }
+    }
+  }
+
+  /// How many wait for a connection.
+  var waiterCount: Int { self.state.withLock { $0.waiters.count } }
+
+  private func turn(for ticket: Int) async throws -> Turn {
+    try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Turn, any Error>) in
+      let known = self.state.withLock { state -> Result<Turn, any Error>? in
+        if state.phase == .closed { return .failure(Self.closedError) }
+        // Cancelled before the waiter is known: then nobody else will say so.
+        if Task.isCancelled { return .failure(CancellationError()) }
+        if let turn = state.takeTurn() { return .success(turn) }
+        state.waiters.add(waiter, ticket)
+        return nil
+      }
+      if let known { waiter.resume(with: known) }
+    }
+  }
+
+  private static var closedError: StorageError {
+    StorageError(operation: "read", code: .misuse, message: "the storage is closed")
+  }
+
+  private func run<R>(_ turn: Turn, _ body: (SQLiteConnection) throws -> R) throws -> R {
+    let reader: Reader
+    do {
+      reader = try turn.reader ?? Reader(connection: self.open())
+    } catch {
+      self.end(Turn(reader: nil))
+      throw error
+    }
+    do {
+      let result = try body(reader.connection)
+      self.giveBack(reader, isGood: reader.isIdle)
+      return result
+    } catch {
+      self.giveBack(reader, isGood: reader.isIdle && Self.isHarmless(error))
+      throw error
+    }
+  }
+
+  private func giveBack(_ reader: Reader, isGood: Bool) {
+    // Nearly always so; the general case costs half as much again.
+    if isGood && self.state.withLock({ $0.putBack(reader) }) { return }
+    self.end(Turn(reader: isGood ? reader : reader.closed()))
+  }
+
+  /// Whether an error says nothing about the connection.
+  private static func isHarmless(_ error: any Error) -> Bool {
+    guard let error = error as? StorageError else { return true }
+    switch error.code {
+    case .busy, .locked, .interrupted: return true
+    default: return false
+    }
+  }
+
+  /// Hands a turn on to who waits longest, or gives its connection back.
+  private func end(_ turn: Turn) {
+    switch self.state.withLock({ $0.end(turn) }) {
+    case .done: break
+    case .next(let waiter): waiter.resume(returning: turn)
+    case .unwanted:
+      // Whoever closes the pool waits until it is closed.
+      self.end(Turn(reader: turn.reader?.closed()))
+    case .last(let closers):
+      for closer in closers { closer.signal() }
+    }
+  }
+}
+
+// MARK: - Closing
+
+extension ReaderPool {
+  /// Lets no one begin to read, waits for those who do, on this thread, and closes all connections.
+  /// Who waits goes on waiting, for ``reopen()`` or ``close()``. Not called while reading.
+  func suspend() { self.stop(.suspended) }
+
+  /// As ``suspend()``, and for good: who waits, and who comes, is told that the storage is closed.
+  func close() { self.stop(.closed) }
+
+  /// Makes the pool usable again, after ``suspend()`` or ``close()`` has returned, when the file is
+  /// another one.
+  func reopen() {
+    let waiters = self.state.withLock { $0.reopen() }
+    for waiter in waiters { waiter.resume(returning: Turn(reader: nil)) }
+  }
+
+  private func stop(_ phase: State.Phase) {
+    let closer = DispatchSemaphore(value: 0)
+    let (idle, waiters, mustWait) = self.state.withLock { $0.stop(phase, closer) }
+    for waiter in waiters { waiter.resume(throwing: Self.closedError) }
+    for reader in idle { _ = reader.closed() }
+    if mustWait { closer.wait() }
+  }
+}

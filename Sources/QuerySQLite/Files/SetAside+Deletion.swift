@@ -1,0 +1,33 @@
+import Foundation
+import Query
+
+extension SetAside {
+  /// Deletes all that was set aside, what is kept for good too: a person's data is to be forgotten.
+  /// The database itself stays.
+  ///
+  /// - Throws: `StorageError`, the first, after all were tried.
+  func removeAll() throws(StorageError) { try self.delete(self.names().sorted()) }
+
+  /// Deletes the oldest damaged ones, so that with this one no more are left than are to be kept.
+  func deleteOldest(keeping kept: Name) throws(StorageError) {
+    // By name rather than by the list: where the clock went back the new one is not the newest.
+    let others = try self.names().filter { $0.reason == .corrupt && $0 != kept }.sorted()
+    let room = max(0, self.maximumCorrupt - (kept.reason == .corrupt ? 1 : 0))
+    try self.delete(others.dropLast(room))
+  }
+
+  private func delete(_ names: some Sequence<Name>) throws(StorageError) {
+    var failure: Int32 = 0
+    let suffixes = Self.companions.flatMap { [$0, $0 + Name.part] } + ["-shm"]
+    for name in names {
+      // The database first: a WAL alone is nothing that one could take for a whole database.
+      for suffix in [""] + suffixes {
+        let number = self.perform(.unlink(self.path(of: name) + suffix))
+        if failure == 0 { failure = number }
+      }
+    }
+    if failure != 0 {
+      throw StorageError(errno: failure, operation: "delete", path: self.databasePath)
+    }
+  }
+}

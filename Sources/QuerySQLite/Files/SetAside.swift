@@ -1,0 +1,226 @@
+import Foundation
+import Query
+
+/// Gives a database that cannot be used another name, so that a new one can take its place:
+/// `cache.sqlite` becomes `cache.sqlite.corrupt-20260131T120000Z`, and its WAL goes with it.
+///
+/// ```swift
+/// let setAside = SetAside(kind: .cache, folder: folder)
+/// // closed all connections, got the lock, found it corrupt again
+/// let name = try setAside.run(.corrupt, holding: lock)
+/// ```
+/// No connection may be open, in any process: a commit would go to the file that was set aside, or the
+/// new file's WAL be ruined by who has not read the old one yet. That is what the lock is for. The
+/// files are linked, renamed and deleted, never opened.
+///
+/// A process may be killed between any two of the steps. Who opens the database asks ``isPending``
+/// first, under the shared lock; then ``finish(holding:)`` does what is left.
+struct SetAside: Sendable {
+  /// Why a database cannot be used.
+  enum Reason: Hashable, Sendable {
+    /// It is damaged, or no database.
+    case corrupt
+    /// A newer release has made it, at this level. It is kept for good.
+    case newer(level: Int)
+  }
+
+  /// Which database.
+  let kind: DatabaseKind
+
+  /// The absolute path of its folder.
+  let folder: String
+
+  /// How many damaged ones are kept.
+  var maximumCorrupt = 2
+
+  /// The time, for the name.
+  var now: @Sendable () -> Date = { Date() }
+
+  /// `link(2)`: 0, or what `errno` is. A value, since file systems without hard links are rare.
+  var link: @Sendable (_ old: String, _ new: String) -> Int32 = {
+    Foundation.link($0, $1) == 0 ? 0 : errno
+  }
+
+  init(kind: DatabaseKind, folder: String) {
+    self.kind = kind
+    self.folder = folder
+  }
+
+  /// The files that belong to a database that nobody has open. The shm is made anew by who opens it.
+  static let companions = ["-wal", "-journal"]
+}
+
+// MARK: - Setting aside
+
+extension SetAside {
+  /// Sets the database aside, and deletes older damaged ones beyond those that are kept. Where a
+  /// process was killed while it did so, finishes that instead.
+  ///
+  /// Look again at what is wrong with the database after the lock was got: another process may have
+  /// replaced it before.
+  ///
+  /// - Parameters:
+  ///   - reason: Why it cannot be used.
+  ///   - lock: The database's lock, held exclusively.
+  /// - Returns: The name of the file now; nil where there was none.
+  /// - Throws: `StorageError`; what is left to do is done by the next call.
+  @discardableResult
+  func run(_ reason: Reason, holding lock: FileLock) throws(StorageError) -> String? {
+    let finished = try self.finish(holding: lock)
+    guard self.fileNumber(of: self.databasePath) != nil else { return finished }
+    let name = try self.freeName(for: reason)
+    try self.perform(self.linkingSteps(to: name), otherwise: name)
+    try self.deleteOldest(keeping: name)
+    return name.fileName(of: self.kind)
+  }
+
+  /// Whether a process was killed while it set the database aside. Asked under the shared lock,
+  /// before a connection is opened.
+  ///
+  /// - Throws: `StorageError` where the folder cannot be read.
+  var isPending: Bool {
+    get throws(StorageError) { try self.pending() != nil }
+  }
+
+  /// Does what a killed process has left to do.
+  ///
+  /// - Parameter lock: The database's lock, held exclusively.
+  /// - Returns: The name of the file that it set aside; nil where nothing was left.
+  /// - Throws: `StorageError`.
+  @discardableResult
+  func finish(holding lock: FileLock) throws(StorageError) -> String? {
+    precondition(lock.mode == .exclusive, "a database is set aside under its lock, exclusively")
+    guard let (name, isRenamed) = try self.pending() else { return nil }
+    try self.perform(isRenamed ? self.renamingSteps(to: name) : self.linkingSteps(to: name))
+    try self.deleteOldest(keeping: name)
+    return name.fileName(of: self.kind)
+  }
+
+  /// The name that a killed process was about to give, and whether by renaming.
+  private func pending() throws(StorageError) -> (name: Name, isRenamed: Bool)? {
+    let names = try self.names()
+    let number = self.fileNumber(of: self.databasePath)
+    for name in names.sorted() {
+      let path = self.path(of: name)
+      for companion in Self.companions
+      where self.fileNumber(of: "\(path)\(companion)\(Name.part)") != nil {
+        return (name, true)
+      }
+      // Until it is unlinked, the file has both names.
+      if let number, self.fileNumber(of: path) == number { return (name, false) }
+    }
+    return nil
+  }
+}
+
+// MARK: - Steps
+
+extension SetAside {
+  /// What is left to do to give the database a name. Every file has its new name before the first
+  /// loses its old one, and the WAL loses it before the database: what stands at the old names at
+  /// any time is the database, or the database without its WAL, or nothing.
+  func linkingSteps(to name: Name) -> [Step] {
+    let new = self.path(of: name)
+    var steps = [Step]()
+    if self.fileNumber(of: new) == nil { steps.append(.link(self.databasePath, new)) }
+    for companion in Self.companions {
+      let number = self.fileNumber(of: self.databasePath + companion)
+      let linked = self.fileNumber(of: new + companion)
+      guard number != nil, number != linked else { continue }
+      // One of the same database, from before it was used again.
+      if linked != nil { steps.append(.unlink(new + companion)) }
+      steps.append(.link(self.databasePath + companion, new + companion))
+    }
+    steps.append(.synchronise)
+    for suffix in Self.companions + ["-shm", ""] {
+      let path = self.databasePath + suffix
+      if self.fileNumber(of: path) != nil { steps.append(.unlink(path)) }
+    }
+    steps.append(.synchronise)
+    return steps
+  }
+
+  /// The same where a file cannot have two names. Between the two files' renaming the WAL has a name
+  /// that says so.
+  func renamingSteps(to name: Name) -> [Step] {
+    let new = self.path(of: name)
+    var steps = [Step]()
+    var parts = Self.companions.filter { self.fileNumber(of: new + $0 + Name.part) != nil }
+    if self.fileNumber(of: new) == nil {
+      for companion in Self.companions
+      where self.fileNumber(of: self.databasePath + companion) != nil {
+        steps.append(.rename(self.databasePath + companion, new + companion + Name.part))
+        if !parts.contains(companion) { parts.append(companion) }
+      }
+      let shm = "\(self.databasePath)-shm"
+      if self.fileNumber(of: shm) != nil { steps.append(.unlink(shm)) }
+      steps.append(.rename(self.databasePath, new))
+    }
+    for companion in parts {
+      steps.append(.rename(new + companion + Name.part, new + companion))
+    }
+    steps.append(.synchronise)
+    return steps
+  }
+
+  /// Does steps in their order.
+  ///
+  /// - Parameter name: The name to rename to where the first step finds that nothing can be linked.
+  private func perform(_ steps: [Step], otherwise name: Name? = nil) throws(StorageError) {
+    for (index, step) in steps.enumerated() {
+      let number = self.perform(step)
+      if number == 0 { continue }
+      // What `link(2)` says of a file system that has no links, or no more for this file.
+      let cannotLink = [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(number)
+      if let name, index == 0, cannotLink { return try self.perform(self.renamingSteps(to: name)) }
+      throw StorageError(errno: number, operation: "set aside", path: self.databasePath)
+    }
+  }
+}
+
+// MARK: - Files
+
+extension SetAside {
+  /// Where the database is.
+  var databasePath: String { "\(self.folder)/\(self.kind.fileName)" }
+
+  /// Where a database that was set aside is.
+  func path(of name: Name) -> String { "\(self.folder)/\(name.fileName(of: self.kind))" }
+
+  /// What a file is whatever its name; nil where there is none.
+  private func fileNumber(of path: String) -> FileNumber? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    return FileNumber(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+
+  private struct FileNumber: Equatable {
+    let device: UInt64
+    let inode: UInt64
+  }
+
+  /// The names of all that was set aside, each once.
+  func names() throws(StorageError) -> Set<Name> {
+    guard let directory = opendir(self.folder) else {
+      if errno == ENOENT { return [] }
+      throw StorageError(errno: errno, operation: "read the folder", path: self.folder)
+    }
+    defer { closedir(directory) }
+    var names = Set<Name>()
+    while let entry = readdir(directory) {
+      let fileName = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if let name = Name(fileName: fileName, of: self.kind) { names.insert(name) }
+    }
+    return names
+  }
+
+  /// A name that no file has.
+  private func freeName(for reason: Reason) throws(StorageError) -> Name {
+    let taken = try self.names()
+    var name = Name(reason: reason, date: self.now())
+    while taken.contains(name) { name.number += 1 }
+    return name
+  }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import Query
+
+// MARK: - Hydration
+
+extension CacheDatabase {
+  /// Reads an entry, if no waiting is needed for it.
+  ///
+  /// - Parameter limit: How many bytes an entry may have to be read at once.
+  func read(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    limit: Int
+  ) -> StorageReading {
+    let (id, prefetched) = partition.glance(at: identity)
+    if let prefetched { return .entry(prefetched) }
+    guard let id else { return .later }
+    do {
+      let reading = try self.readers.tryRead { connection in
+        // Waiting is for the late path.
+        connection.busyHandler.patience = .limited(.zero)
+        return try CacheTables(partition: id, on: connection).read(identity, limit: limit)
+      }
+      guard let reading else { return .later }
+      return self.reading(reading, of: identity, in: partition) ?? .later
+    } catch {
+      self.didFail(toRead: error)
+      return .later
+    }
+  }
+
+  /// Reads an entry, and waits where that is needed.
+  func readLater(
+    _ identity: QueryIdentity,
+    in partition: CachePartition
+  ) async -> StorageReading {
+    if partition.isErasing || partition.row == nil {
+      // The thread that erases, or opens, comes to this after that.
+      await withCheckedContinuation { continuation in
+        if !self.run({ _ in continuation.resume() }) { continuation.resume() }
+      }
+    }
+    guard let id = partition.row?.id else {
+      return .miss(.failed(self.degradation ?? Self.closed))
+    }
+    do {
+      let patience = self.configuration.busyTimeout
+      let reading = try await self.readers.read { connection in
+        connection.busyHandler.patience = .limited(patience)
+        return try CacheTables(partition: id, on: connection).read(identity)
+      }
+      return self.reading(reading, of: identity, in: partition) ?? .miss(.absent)
+    } catch {
+      self.didFail(toRead: error)
+      return .miss(.failed(StorageError(any: error, operation: "read")))
+    }
+  }
+
+  /// What an outcome means to a store; nil where it has to be asked for without a limit.
+  private func reading(
+    _ reading: CacheReading,
+    of identity: QueryIdentity,
+    in partition: CachePartition
+  ) -> StorageReading? {
+    switch reading {
+    case .entry(var entry, _, let revision):
+      entry.revision = revision
+      return .entry(entry)
+    case .absent: return .miss(.absent)
+    case .collision: return .miss(.collision)
+    case .large: return nil
+    case .wrongChecksum(_, let revision):
+      self.quarantine(identity, in: partition, revision: revision, .wrongChecksum)
+      return .miss(.wrongChecksum)
+    }
+  }
+
+  /// Lets the writing thread look after a file that turned out to be damaged.
+  private func didFail(toRead error: any Error) {
+    guard let error = error as? StorageError, error.isDamage else { return }
+    self.run { $0.didFindDamage(error) }
+  }
+
+  static let closed = StorageError(
+    operation: "read", code: .misuse, message: "the storage is closed",
+    fileName: DatabaseKind.cache.fileName)
+}
+
+// MARK: - What became of it
+
+extension CacheDatabase {
+  func didHydrate(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    from entry: StoredEntry?,
+    _ miss: StorageMiss?
+  ) {
+    guard let miss else {
+      partition.countHit(XXH128(hashing: identity.text))
+      return
+    }
+    partition.count { $0.misses += 1 }
+    partition.hub.send(.missed(identity, miss))
+    // A wrong checksum was seen by the reading itself.
+    if miss.isQuarantined, miss != .wrongChecksum, let entry {
+      self.quarantine(identity, in: partition, revision: entry.revision, miss)
+    }
+  }
+
+  private func quarantine(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    revision: Int64,
+    _ miss: StorageMiss
+  ) {
+    self.run { $0.quarantine(identity, in: partition, revision: revision, miss) }
+  }
+
+  /// Marks what is under a path as invalidated, shortly.
+  func invalidate(_ prefix: IdentityPrefix, in partition: CachePartition) {
+    partition.forgetPrefetched()
+    self.run { $0.invalidate(prefix, in: partition) }
+  }
+}
+
+// MARK: - Waiting for it
+
+extension CacheDatabase {
+  /// Returns when all that was handed over before is committed.
+  func flush() async throws { try await self.perform { try $0.commitAll() } }
+
+  /// Removes what a partition has.
+  func erase(_ partition: CachePartition) async throws {
+    // From here on no change of a store that lives now is written.
+    partition.isErasing = true
+    let slots = partition.slots.closeAll()
+    defer {
+      partition.slots.resetStores(of: slots)
+      partition.isErasing = false
+    }
+    partition.forgetPrefetched()
+    try await self.perform { try $0.erase(partition) }
+  }
+
+  /// Reads what is under a path into memory.
+  func prefetch(_ prefix: IdentityPrefix, in partition: CachePartition) async throws {
+    // What was handed over before is to be found.
+    try await self.flush()
+    guard let id = partition.row?.id else { throw self.degradation ?? Self.closed }
+    let entries = try await self.readers.read { connection in
+      var entries = [(QueryIdentity, StoredEntry)]()
+      _ = try CacheTables(partition: id, on: connection).scan(prefix, upToBytes: 64 << 20) {
+        identity, entry, revision in
+        var entry = entry
+        entry.revision = revision
+        entries.append((identity, entry))
+      }
+      return entries
+    }
+    partition.keep(prefetched: entries)
+  }
+
+  private func perform(_ body: @escaping @Sendable (CacheWriter) throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      let isTaken = self.run { writer in done.resume(with: Result { try body(writer) }) }
+      if !isTaken { done.resume(throwing: Self.closed) }
+    }
+  }
+}
+
+extension StorageError {
+  /// An error of any kind as one of a storage.
+  init(any error: any Error, operation: String) {
+    self =
+      error as? StorageError
+      ?? StorageError(operation: operation, code: .error, message: "\(error)")
+  }
+
+  /// Whether the file is damaged, or no database.
+  var isDamage: Bool { self.code == .corrupt || self.code == .notADatabase }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import Query
+
+// MARK: - Committing
+
+extension CacheWriter {
+  /// A change, taken from its slot and coded.
+  private struct CodedChange {
+    let queued: QueuedSlot
+    /// What to write; nil: to be removed.
+    let entry: StoredEntry?
+  }
+
+  /// Writes all that waits.
+  ///
+  /// - Throws: `StorageError` where it cannot be written now; it waits again.
+  func commitAll() throws {
+    var isMended = false
+    while true {
+      do {
+        try self.commitQueued()
+        try self.writePendingInvalidations()
+        self.didWork()
+        return
+      } catch {
+        self.didFail(error)
+        self.trimBacklog()
+        let failure = Self.storageError(error)
+        // A damaged file is replaced by now: what waits goes into the new one.
+        guard failure.isDamage, !isMended, self.connection != nil else { throw failure }
+        isMended = true
+      }
+    }
+  }
+
+  private func commitQueued() throws {
+    while true {
+      let queued = self.database.takeQueued(atMost: Self.maximumBatch)
+      if queued.isEmpty { return }
+      var start = 0
+      while start < queued.count {
+        let partition = queued[start].partition
+        var changes = [CodedChange]()
+        var bytes = 0
+        while start < queued.count, bytes < Self.maximumBatchBytes,
+          queued[start].partition === partition
+        {
+          if let change = self.take(queued[start]) {
+            changes.append(change)
+            bytes += change.entry?.contentSize ?? 0
+          }
+          start += 1
+        }
+        do {
+          try self.commit(changes, in: partition)
+        } catch {
+          let again = changes.map(\.queued).filter { $0.slot.putBack() }
+          self.database.requeue(again + queued[start...])
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Takes and codes a change.
+  ///
+  /// - Returns: nil where there is nothing to write.
+  private func take(_ queued: QueuedSlot) -> CodedChange? {
+    guard let change = queued.slot.takeChange() else { return nil }
+    guard case .write(let write) = change else { return CodedChange(queued: queued, entry: nil) }
+    let identity = queued.slot.identity
+    do {
+      let entry = try write.entry()
+      if entry.contentSize <= self.configuration.maximumValueBytes {
+        return CodedChange(queued: queued, entry: entry)
+      }
+      PersistenceWarnings.reportOnce(
+        .valueTooLarge(
+          identity: identity, bytes: entry.contentSize,
+          limit: self.configuration.maximumValueBytes),
+        for: "too large: \(identity)")
+    } catch {
+      PersistenceWarnings.reportOnce(
+        .valueNotEncoded(identity: identity, error: error), for: "not encoded: \(identity)")
+    }
+    queued.slot.didWrite()
+    return nil
+  }
+
+  /// Writes changes of one partition in one transaction.
+  private func commit(_ changes: [CodedChange], in partition: CachePartition) throws {
+    if changes.isEmpty { return }
+    let connection = try self.usableConnection()
+    guard let known = partition.row else { throw CacheDatabase.closed }
+    var collisions = [QueryIdentity]()
+    let isWritten = try self.write(in: partition, connection) { tables in
+      // Erased by another process: nothing that was known before is written.
+      guard tables.epoch == known.epoch else { return false }
+      for change in changes {
+        let identity = change.queued.slot.identity
+        if let entry = change.entry {
+          if try tables.write(entry, identity: identity) == .collision {
+            collisions.append(identity)
+          }
+        } else {
+          _ = try tables.remove(identity)
+        }
+      }
+      return true
+    }
+    for change in changes { change.queued.slot.didWrite() }
+    guard isWritten else {
+      self.didFindErased(partition)
+      return
+    }
+    partition.count { $0.writes += changes.count - collisions.count }
+    partition.hub.send(.committed(entries: changes.count - collisions.count))
+    for identity in collisions { partition.hub.send(.missed(identity, .collision)) }
+    self.evict(from: partition)
+  }
+
+  /// Runs a transaction on a partition, and counts it.
+  ///
+  /// - Parameter body: Changes the tables; returns whether anything was to be changed.
+  /// - Returns: What the body returned.
+  @discardableResult
+  func write(
+    in partition: CachePartition,
+    _ connection: SQLiteConnection,
+    _ body: (inout CacheChanges) throws -> Bool
+  ) throws -> Bool {
+    guard let row = partition.row else { throw CacheDatabase.closed }
+    let pages = try connection.writtenPages
+    var before: Int64 = 0
+    let totals = try connection.write { () throws -> CacheChanges.Totals? in
+      var changes = try CacheTables(partition: row.id, on: connection).begin()
+      before = changes.totals.revision
+      return try body(&changes) ? try changes.finish() : nil
+    }
+    guard let totals else { return false }
+    let written = try connection.writtenPages - pages
+    if totals.revision > before {
+      self.ownRevisions[partition.name, default: []].append((before + 1)...totals.revision)
+    }
+    partition.didCommit(totals)
+    partition.count {
+      $0.commits += 1
+      $0.bytesWritten += written * Self.frameBytes
+    }
+    self.kick.kick()
+    self.didCommit(connection)
+    return true
+  }
+
+  /// What a page costs in the log: itself, and a header.
+  private static let frameBytes = 4_096 + 24
+
+  /// Another process has erased the partition: its stores here write nothing until they are made anew.
+  func didFindErased(_ partition: CachePartition) {
+    _ = partition.slots.closeAll()
+    partition.forgetPrefetched()
+    self.prepare([partition])
+  }
+
+  /// Drops what has waited longest, of stores that are gone first, where more waits than may.
+  private func trimBacklog() {
+    let queued = self.database.takeQueued(atMost: .max)
+    var bytes = 0
+    var dropped = Set<Int>()
+    // The newest are the last to go; those whose store lives even after them.
+    for isAlive in [true, false] {
+      for (index, waiting) in queued.enumerated().reversed()
+      where waiting.slot.isAlive == isAlive {
+        bytes += waiting.slot.waitingBytes
+        if bytes <= Self.maximumBacklogBytes { continue }
+        _ = waiting.slot.takeChange()
+        waiting.slot.didWrite()
+        dropped.insert(index)
+      }
+    }
+    self.database.requeue(
+      queued.enumerated().filter { !dropped.contains($0.offset) }.map(\.element))
+  }
+}
+
+// MARK: - Single entries
+
+extension CacheWriter {
+  /// Moves an entry that cannot be read out of the way, where it is still the one that was read.
+  func quarantine(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    revision: Int64,
+    _ miss: StorageMiss
+  ) {
+    do {
+      let connection = try self.usableConnection()
+      var isMoved = false
+      try self.write(in: partition, connection) { tables in
+        isMoved = try tables.quarantine(identity, revision: revision, miss, now: Date())
+        return isMoved
+      }
+      guard isMoved else { return }
+      partition.count { $0.quarantined += 1 }
+      partition.hub.send(.quarantined(identity, miss))
+    } catch {
+      // It stays where it is, and is found again.
+      self.didFail(error)
+    }
+  }
+
+  /// Marks what is under a path as invalidated, after the changes that came before.
+  func invalidate(_ prefix: IdentityPrefix, in partition: CachePartition) {
+    self.pendingInvalidations.append((prefix, partition))
+    // What every invalidation needs is written with it, or tried again with it.
+    try? self.commitAll()
+  }
+
+  private func writePendingInvalidations() throws {
+    while let (prefix, partition) = self.pendingInvalidations.first {
+      let connection = try self.usableConnection()
+      var next: Int64? = 0
+      // A few thousand at a time, so that others can write between them.
+      while let cursor = next {
+        try self.write(in: partition, connection) { changes in
+          let step = try changes.invalidate(prefix, after: cursor, upTo: 4_096)
+          next = step.next
+          return step.marked > 0
+        }
+      }
+      self.pendingInvalidations.removeFirst()
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import Query
+
+// MARK: - Limits
+
+extension CacheWriter {
+  /// How many entries are evicted in one transaction.
+  private static let evictionBatch = 200
+
+  /// Removes what was not used for longest, where a partition has more than it may, until it has a
+  /// tenth less than that.
+  func evict(from partition: CachePartition) {
+    guard let row = partition.row, partition.limits.areExceeded(by: row) else { return }
+    let living = Set(partition.slots.all.map { XXH128(hashing: $0.identity.text) })
+    var cursor = EvictionCursor()
+    do {
+      let connection = try self.usableConnection()
+      var eviction = Eviction()
+      repeat {
+        try self.write(in: partition, connection) { changes in
+          eviction = try changes.evict(
+            upTo: Self.evictionBatch, limits: partition.limits.withRoom, now: Date(),
+            from: &cursor, keeping: { living.contains($0) })
+          return !eviction.removed.isEmpty
+        }
+        let count = eviction.removed.count
+        if count > 0 {
+          partition.count { $0.evictions += count }
+          partition.hub.send(.evicted(entries: count))
+        }
+      } while eviction.hasMore
+      try self.shrinkFile(connection, of: CacheTables(partition: row.id, on: connection))
+    } catch {
+      self.didFail(error)
+    }
+  }
+
+  /// Gives the pages that are free back, a few in each transaction.
+  private func shrinkFile(_ connection: SQLiteConnection, of tables: CacheTables) throws {
+    let pages = 1_000
+    while try connection.write({ try tables.vacuum(pages: pages) }) == pages {
+      self.didCommit(connection)
+    }
+    self.didCommit(connection)
+  }
+
+  /// Writes down what was used, for the order of eviction.
+  func writeUses() {
+    self.usesDue = nil
+    for partition in self.database.partitions {
+      let uses = partition.takeUses()
+      if uses.isEmpty { continue }
+      do {
+        let connection = try self.usableConnection()
+        try self.write(in: partition, connection) { changes in
+          try changes.recordUses(uses)
+          return true
+        }
+      } catch {
+        // They are of no use to anybody but an eviction.
+        self.didFail(error)
+      }
+    }
+  }
+}
+
+extension CacheLimits {
+  /// What is left of a partition that had more than it may, so that not every change evicts another.
+  fileprivate var withRoom: CacheLimits {
+    CacheLimits(
+      entries: self.entries - self.entries / 10, bytes: self.bytes - self.bytes / 10)
+  }
+
+  fileprivate func areExceeded(by row: PartitionRow) -> Bool {
+    row.entryCount > self.entries || row.byteCount > self.bytes
+  }
+}
+
+// MARK: - The log
+
+extension CacheWriter {
+  /// Copies the log into the file where it has become long, and sets the time for the rest.
+  func didCommit(_ connection: SQLiteConnection) {
+    if connection.walFrames > self.configuration.checkpointFrames { self.checkpoint(connection) }
+    self.checkpointDue = connection.walFrames > 0 ? .now + .seconds(1) : nil
+  }
+
+  /// Copies the log into the file, so that the next commit writes it from its beginning.
+  private func checkpoint(_ connection: SQLiteConnection) {
+    self.checkpointDue = nil
+    do {
+      // Never passive. While it waits for a reader it keeps the write lock, so it does not wait long;
+      // what it leaves is done later.
+      _ = try connection.checkpoint(.restart, patience: .milliseconds(500))
+    } catch {
+      if error.isDamage { self.didFail(error) } else { self.checkpointDue = .now + .seconds(5) }
+    }
+  }
+
+  /// Does what has to be done now and then.
+  func maintain(_ now: SuspendingClock.Instant) {
+    if self.usesDue == nil, self.database.partitions.contains(where: \.hasUses) {
+      self.usesDue = now + .seconds(60)
+    }
+    if let due = self.usesDue, now >= due { self.writeUses() }
+    if let due = self.checkpointDue, now >= due, let connection = self.connection {
+      self.checkpoint(connection)
+    }
+  }
+}
+
+// MARK: - Erasing
+
+extension CacheWriter {
+  /// Removes all rows of a partition, and then their bytes.
+  ///
+  /// - Throws: `StorageError`.
+  func erase(_ partition: CachePartition) throws {
+    do {
+      let connection = try self.usableConnection()
+      guard let id = partition.row?.id else { throw CacheDatabase.closed }
+      self.pendingInvalidations.removeAll { $0.1 === partition }
+      let tables = CacheTables(partition: id, on: connection)
+      try connection.write {
+        var changes = try tables.begin()
+        try changes.eraseRows()
+        _ = try changes.finish()
+      }
+      self.prepare([partition])
+      _ = partition.takeUses()
+      // Our own readers are not to be in the way.
+      self.database.readers.suspend()
+      defer { self.database.readers.reopen() }
+      try SetAside(kind: .cache, folder: self.opener.folder).removeAll()
+      try tables.finishErasing(patience: .seconds(30))
+      self.prepare([partition])
+      self.kick.kick()
+      self.didWork()
+    } catch {
+      self.didFail(error)
+      throw Self.storageError(error)
+    }
+  }
+}
+
+// MARK: - Other processes
+
+extension CacheWriter {
+  /// Looks whether another process has written, or has moved the file away.
+  func lookForOthers(_ now: SuspendingClock.Instant) {
+    guard let connection = self.connection else { return }
+    if let watch = self.watch {
+      let changes = watch.drain()
+      if changes.contains(.ended) { self.watch = nil }
+      if changes.isEmpty { return }
+    } else {
+      guard now >= self.pollDue else { return }
+      self.pollDue = now + .seconds(1)
+      guard let version = try? connection.dataVersion, version != self.lastDataVersion else {
+        return
+      }
+      self.lastDataVersion = version
+    }
+    for partition in self.database.partitions { self.lookForOthers(in: partition, connection) }
+  }
+
+  private func lookForOthers(in partition: CachePartition, _ connection: SQLiteConnection) {
+    guard let known = partition.row else { return }
+    let own = self.ownRevisions.removeValue(forKey: partition.name) ?? []
+    do {
+      let tables = CacheTables(partition: known.id, on: connection)
+      let row = try connection.read { try tables.readPartition() }
+      if row.epoch != known.epoch {
+        self.didFindErased(partition)
+        return
+      }
+      let seen = self.seenRevisions[partition.name] ?? 0
+      self.seenRevisions[partition.name] = row.revision
+      partition.row = row
+      // Most often it was this process.
+      if own.reduce(seen, { $1.lowerBound == $0 + 1 ? $1.upperBound : $0 }) == row.revision {
+        return
+      }
+      let changed = try connection.read { try tables.changes(after: seen) }
+      for (identity, revision) in changed where !own.contains(where: { $0.contains(revision) }) {
+        self.didChange(identity, in: partition, tables)
+      }
+    } catch {
+      self.didFail(error)
+    }
+  }
+
+  private func didChange(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    _ tables: CacheTables
+  ) {
+    partition.forgetPrefetched(identity)
+    partition.hub.send(.changedByAnotherProcess(identity))
+    guard self.configuration.followsOtherProcesses,
+      let slot = partition.slots.existingSlot(for: identity), slot.isAlive,
+      case .entry(var entry, _, let revision)? = try? tables.read(identity)
+    else { return }
+    entry.revision = revision
+    slot.takeOver(entry)
+  }
+}

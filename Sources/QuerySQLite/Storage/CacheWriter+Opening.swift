@@ -1,0 +1,259 @@
+import Foundation
+import Query
+
+// MARK: - Opening
+
+extension CacheWriter {
+  /// The connection, on the file that is at the path now. Opens it where it is not open, or was moved
+  /// away.
+  ///
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  func usableConnection() throws -> SQLiteConnection {
+    if let connection = self.connection {
+      if try !connection.hasMoved, self.fileLock.isCurrent { return connection }
+      // Somebody emptied the folder: the cache is gone, and nothing of it goes into the new file.
+      self.letGoOfFile()
+    }
+    try self.open()
+    guard let connection = self.connection else { throw CacheDatabase.closed }
+    return connection
+  }
+
+  /// Opens the file, or a new one where it is damaged or of a newer release.
+  ///
+  /// - Throws: `OpeningFailure`.
+  func open() throws {
+    try self.asOpeningFailure {
+      try self.opener.files.makeFolder(self.opener.folder)
+      try self.opener.files.refuseNetworkFileSystem(self.opener.folder)
+      try self.fileLock.lockShared(patience: self.opener.patience)
+    }
+    do {
+      try self.finishSettingAside()
+      try self.setAsideDamaged()
+      let connection = try self.openOrReplace()
+      self.connection = connection
+      try self.prepare(self.database.partitions, connection)
+    } catch {
+      self.letGoOfFile()
+      throw error
+    }
+    self.watch = ChangeWatch(kind: .cache, folder: self.opener.folder)
+    if let version = try? self.connection?.dataVersion { self.lastDataVersion = version }
+    self.database.readers.reopen()
+  }
+
+  private func openOrReplace() throws -> SQLiteConnection {
+    do {
+      return try self.opener.openWriter()
+    } catch {
+      guard error.mustSetAside else { throw error }
+    }
+    return try self.openAfterSettingAside()
+  }
+
+  /// Lets nobody use the file any more.
+  func letGoOfFile() {
+    self.database.readers.suspend()
+    self.closeConnection()
+    self.watch = nil
+    self.fileLock.unlock()
+    for partition in self.database.partitions {
+      partition.row = nil
+      partition.forgetPrefetched()
+    }
+    self.seenRevisions = [:]
+    self.ownRevisions = [:]
+  }
+
+  private func asOpeningFailure(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as StorageError {
+      throw OpeningFailure(error)
+    }
+  }
+}
+
+// MARK: - Setting aside
+
+extension OpeningFailure {
+  /// Whether the file is of no use to this release, and another one is to take its place.
+  fileprivate var mustSetAside: Bool {
+    switch self.kind {
+    case .corrupt, .newer, .altered: true
+    case .refused, .unavailable: false
+    }
+  }
+}
+
+extension CacheWriter {
+  /// Replaces a file that cannot be used, if no other process uses it.
+  private func openAfterSettingAside() throws -> SQLiteConnection {
+    try self.withExclusiveLock {
+      // Another process may have replaced it before the lock was ours.
+      do {
+        let connection = try self.opener.openWriter()
+        try connection.close()
+      } catch let failure as OpeningFailure {
+        guard failure.mustSetAside else { throw failure }
+        try self.setAside(failure.kind, failure.error)
+      }
+    }
+    return try self.opener.openWriter()
+  }
+
+  /// Runs a closure while no other process has the file open. No connection is open here, either.
+  private func withExclusiveLock(_ body: () throws -> Void) throws {
+    guard try self.fileLock.tryExclusive() else { throw Self.usedByOthers }
+    let result = Result { try body() }
+    // Where that fails, nothing is held, and nothing is opened.
+    try self.fileLock.downgrade()
+    try result.get()
+  }
+
+  /// Does what a process has left to do that was killed while it replaced the file.
+  private func finishSettingAside() throws {
+    let files = SetAside(kind: .cache, folder: self.opener.folder)
+    guard try files.isPending else { return }
+    try self.withExclusiveLock { try files.finish(holding: self.fileLock) }
+  }
+
+  /// Replaces the file that a read or a write has found to be damaged.
+  private func setAsideDamaged() throws {
+    guard let damaged = self.damaged else { return }
+    guard self.inode == damaged.inode else {
+      self.damaged = nil
+      return
+    }
+    try self.withExclusiveLock {
+      if self.inode == damaged.inode { try self.setAside(.corrupt, damaged.error) }
+    }
+    self.damaged = nil
+  }
+
+  private func setAside(_ kind: OpeningFailure.Kind, _ error: StorageError) throws {
+    let reason: SetAside.Reason =
+      switch kind {
+      case .newer(let level): .newer(level: level)
+      case .altered: .newer(level: self.opener.migrations.count)
+      default: .corrupt
+      }
+    let files = SetAside(kind: .cache, folder: self.opener.folder)
+    guard let name = try files.run(reason, holding: self.fileLock) else { return }
+    for partition in self.database.partitions {
+      partition.hub.send(.setAside(fileName: name, reason: error))
+    }
+  }
+
+  private static let usedByOthers = OpeningFailure(
+    .unavailable,
+    StorageError(
+      operation: "open", code: .busy,
+      message: "the file is damaged, and another process has it open; it is replaced after that",
+      fileName: DatabaseKind.cache.fileName))
+
+  /// What tells the file at the path from others that were there.
+  private var inode: UInt64? {
+    var status = stat()
+    return stat(self.opener.path, &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+
+  /// Takes note that the file is damaged, and replaces it.
+  func didFindDamage(_ error: StorageError) {
+    guard self.connection != nil, let inode = self.inode else { return }
+    self.damaged = (inode, error)
+    self.letGoOfFile()
+    do {
+      try self.open()
+    } catch {
+      self.degrade(Self.storageError(error))
+    }
+  }
+}
+
+// MARK: - Partitions
+
+extension CacheWriter {
+  /// Reads the rows of partitions, made where they are missing, into what the process knows of them.
+  func prepare(_ partitions: [CachePartition]) {
+    guard let connection = self.connection else { return }
+    do {
+      try self.prepare(partitions, connection)
+    } catch {
+      self.didFail(error)
+    }
+  }
+
+  private func prepare(_ partitions: [CachePartition], _ connection: SQLiteConnection) throws {
+    for partition in partitions {
+      let tables = try CacheTables(partitionNamed: partition.name, on: connection)
+      var row = try tables.readPartition()
+      if row.isErasing, !partition.isErasing {
+        // Another process died over it, or could not finish it. It is tried again at the next opening.
+        try? tables.finishErasing(patience: .seconds(1))
+        row = try tables.readPartition()
+      }
+      partition.row = row
+      self.seenRevisions[partition.name] = row.revision
+    }
+  }
+}
+
+// MARK: - Failing
+
+extension CacheWriter {
+  /// Says that nothing can be written for the time being, and when it is tried again.
+  func degrade(_ error: StorageError) {
+    let delay = min((self.retry?.delay ?? .milliseconds(50)) * 2, .seconds(30))
+    self.retry = (.now + delay, delay)
+    if self.database.degradation == nil {
+      for partition in self.database.partitions { partition.hub.send(.degraded(error)) }
+    }
+    self.database.degradation = error
+  }
+
+  /// Says that a write has worked.
+  func didWork() {
+    self.retry = nil
+    guard self.database.degradation != nil else { return }
+    self.database.degradation = nil
+    for partition in self.database.partitions { partition.hub.send(.recovered) }
+  }
+
+  /// Takes note of a failure: a damaged file is replaced, all else is tried again later.
+  func didFail(_ error: any Error) {
+    let failure = Self.storageError(error)
+    if failure.isDamage, self.connection != nil { self.didFindDamage(failure) }
+    if self.connection == nil || !failure.isDamage { self.degrade(failure) }
+  }
+
+  /// Tries again what failed.
+  func recover() {
+    if self.database.queuedCount > 0 || !self.pendingInvalidations.isEmpty {
+      // It says itself how that went.
+      try? self.commitAll()
+      return
+    }
+    do {
+      _ = try self.usableConnection()
+      try self.probe()
+      self.didWork()
+    } catch {
+      self.didFail(error)
+    }
+  }
+
+  /// Finds out whether anything can be written, by writing what is there already.
+  private func probe() throws {
+    guard let connection = self.connection, let partition = self.database.partitions.first,
+      let id = partition.row?.id
+    else { return }
+    let tables = CacheTables(partition: id, on: connection)
+    try connection.write {
+      var changes = try tables.begin()
+      _ = changes.nextHiddenNumber()
+      _ = try changes.finish()
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Query
+
+/// What the writing thread of a ``CacheDatabase`` does: it opens, writes, evicts, checkpoints, watches
+/// other processes, and mends.
+///
+/// Not `Sendable`, and not locked: one thread at a time uses it.
+final class CacheWriter {
+  /// How many changes are written in one transaction at most.
+  static let maximumBatch = 1_000
+
+  /// How many bytes of values are written in one transaction, about.
+  static let maximumBatchBytes = 4 << 20
+
+  /// How many bytes of values wait in memory while nothing can be written.
+  static let maximumBacklogBytes = 64 << 20
+
+  let opener: DatabaseOpener
+  let configuration: SQLiteQueryStorage.Configuration
+  let fileLock: FileLock
+  let kick: ChangeKick
+
+  /// Whose thread this is. Set once, before anything else.
+  unowned var database: CacheDatabase!
+
+  /// The connection; nil while the file cannot be used.
+  var connection: SQLiteConnection?
+
+  /// What tells of other processes; nil where the system has none to give.
+  var watch: ChangeWatch?
+
+  /// The revisions that this process wrote and has not seen in a look for others' yet.
+  var ownRevisions = [String: [ClosedRange<Int64>]]()
+
+  /// Up to which revision of each partition others' changes are known.
+  var seenRevisions = [String: Int64]()
+
+  /// The file that turned out to be damaged, which is to be set aside whatever opening says.
+  var damaged: (inode: UInt64, error: StorageError)?
+
+  /// When to try again to write, where it failed, and how long after that.
+  var retry: (at: SuspendingClock.Instant, delay: Duration)?
+
+  /// Invalidations that could not be written yet.
+  var pendingInvalidations = [(IdentityPrefix, CachePartition)]()
+
+  /// When the uses of entries are written down, where there were any.
+  var usesDue: SuspendingClock.Instant?
+
+  /// When the log is copied into the file, where nothing happens until then.
+  var checkpointDue: SuspendingClock.Instant?
+
+  /// When `data_version` is asked, where there is no watch.
+  var pollDue = SuspendingClock.now
+  var lastDataVersion: Int64 = 0
+
+  init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
+    self.opener = opener
+    self.configuration = configuration
+    self.fileLock = FileLock(kind: .cache, folder: opener.folder)
+    self.kick = ChangeKick(kind: .cache, folder: opener.folder)
+  }
+
+  var watchDescriptor: Int32? { self.watch?.descriptor }
+}
+
+// MARK: - Life
+
+extension CacheWriter {
+  /// Opens the file for the first time, on the thread that creates the storage.
+  ///
+  /// - Throws: `StorageError` for what a person must mend; anything else is tried again later.
+  func start(for database: CacheDatabase) throws {
+    self.database = database
+    do {
+      try self.open()
+    } catch let failure as OpeningFailure where failure.kind == .refused {
+      throw failure.error
+    } catch {
+      self.degrade(Self.storageError(error))
+    }
+  }
+
+  /// Does what is due, and tells when the next thing is.
+  ///
+  /// - Parameter queuedSince: Since when a change waits.
+  func work(queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
+    let now = SuspendingClock.now
+    if let retry = self.retry {
+      if now >= retry.at { self.recover() }
+    } else {
+      if let queuedSince, self.isDue(queuedSince, now) { try? self.commitAll() }
+      self.maintain(now)
+    }
+    self.lookForOthers(now)
+    return self.nextDue(queuedSince)
+  }
+
+  private func isDue(_ queuedSince: SuspendingClock.Instant, _ now: SuspendingClock.Instant) -> Bool
+  {
+    now >= queuedSince + self.configuration.writeDelay
+      || self.database.queuedCount >= Self.maximumBatch
+  }
+
+  private func nextDue(_ queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
+    var times = [self.usesDue, self.checkpointDue]
+    if let retry = self.retry {
+      times = [retry.at]
+    } else if self.database.queuedCount > 0 {
+      times.append((queuedSince ?? .now) + self.configuration.writeDelay)
+    }
+    if self.watch == nil, self.connection != nil { times.append(self.pollDue) }
+    return times.compactMap { $0 }.min()
+  }
+
+  /// Writes what is left, when nothing more will come.
+  ///
+  /// - Throws: `StorageError` where not all could be written.
+  func finish() throws {
+    try self.commitAll()
+    self.writeUses()
+  }
+
+  /// Closes the files. The last connection of all processes copies the log.
+  func stop() {
+    self.database.readers.close()
+    self.closeConnection()
+    self.watch = nil
+    self.fileLock.unlock()
+  }
+
+  func closeConnection() {
+    try? self.connection?.close()
+    self.connection = nil
+  }
+
+  static func storageError(_ error: any Error) -> StorageError {
+    (error as? OpeningFailure)?.error ?? StorageError(any: error, operation: "write")
+  }
+}

@@ -1,0 +1,179 @@
+public import Foundation
+public import Query
+
+/// Keeps queries in SQLite files, for the next launch.
+///
+/// ```swift
+/// let storage = try SQLiteQueryStorage(applicationID: "org.example.notes")
+/// let client = QueryClient(storage: storage)
+/// ```
+/// Changes are written by one thread, a moment after they were made, many at a time; ``flush()`` waits
+/// for it, and a normal exit of the program writes what is left. Any number of processes may have the
+/// same files. Storages of one process on the same folder share connections, and those of one
+/// partition share what they know.
+///
+/// Where the disk fails, is full, or may not be written to, queries go on from memory and network:
+/// `statistics.isDegraded` says so, and an event, until a later write works.
+public final class SQLiteQueryStorage: QueryStorage {
+  private let database: CacheDatabase
+  private let partition: CachePartition
+  private let configuration: Configuration
+  private let isClosed = Locked(false)
+
+  /// Opens the storage of an application, in the folders that XDG names: `$XDG_CACHE_HOME/<id>` for
+  /// values and `$XDG_DATA_HOME/<id>` for unsent writes, by default `~/.cache/<id>` and
+  /// `~/.local/share/<id>`.
+  ///
+  /// - Parameters:
+  ///   - applicationID: The name of the folders, as `org.example.notes`.
+  ///   - partition: The account. Accounts have nothing in common but the files.
+  ///   - configuration: How the storage works.
+  /// - Throws: `StorageError` for what a person must mend: an identifier that is no file name, a
+  ///   network file system, a file of another program's. Whatever else is wrong leaves a storage that
+  ///   works from memory, and tries again.
+  public convenience init(
+    applicationID: String,
+    partition: String = "",
+    configuration: Configuration = Configuration()
+  ) throws {
+    try self.init(
+      StorageLocations(applicationID: applicationID), partition: partition, configuration)
+  }
+
+  /// Opens a storage with all its files in one folder, which is made where it is missing.
+  ///
+  /// - Parameters:
+  ///   - directory: The folder.
+  ///   - partition: The account. Accounts have nothing in common but the files.
+  ///   - configuration: How the storage works.
+  /// - Throws: `StorageError`, as `init(applicationID:partition:configuration:)`.
+  public convenience init(
+    directory: URL,
+    partition: String = "",
+    configuration: Configuration = Configuration()
+  ) throws {
+    try self.init(StorageLocations(directory: directory), partition: partition, configuration)
+  }
+
+  private init(
+    _ locations: StorageLocations,
+    partition: String,
+    _ configuration: Configuration
+  ) throws {
+    self.configuration = configuration
+    (self.database, self.partition) = try CacheDatabase.open(
+      folder: locations.folder(of: .cache), partition: partition, configuration)
+  }
+
+  deinit {
+    // What is left is written, without anybody waiting for it.
+    if !self.isClosed.withLock({ $0 }) { self.database.release(self.partition, completion: nil) }
+  }
+}
+
+// MARK: - Life
+
+extension SQLiteQueryStorage {
+  /// Returns when all that was handed over before is committed.
+  ///
+  /// - Throws: `StorageError` where it could not be. It is tried again later.
+  public func flush() async throws {
+    try self.requireOpen("flush")
+    try await self.database.flush()
+  }
+
+  /// Writes what is left, copies the log into the file where this was its last user, and lets go of
+  /// the files. Later use throws, or does nothing where it cannot throw. A second call does nothing.
+  ///
+  /// - Throws: `StorageError` where not all could be written.
+  public func close() async throws {
+    let isFirst = self.isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return !isClosed
+    }
+    guard isFirst else { return }
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      self.database.release(self.partition) { done.resume(with: $0) }
+    }
+  }
+
+  /// Forgets everything of this partition: what is in memory, in the files, in their logs, in what was
+  /// set aside, and what was about to be written. Living stores are reset, and write nothing until
+  /// they are made anew. Other partitions keep what they have.
+  ///
+  /// - Throws: `StorageError` where another process's reader stayed in the way for 30 s: the rows are
+  ///   gone, their bytes are not, and the next opening finishes it.
+  public func erase() async throws {
+    try self.requireOpen("erase")
+    try await self.database.erase(self.partition)
+  }
+
+  private func requireOpen(_ operation: String) throws(StorageError) {
+    guard self.isClosed.withLock({ $0 }) else { return }
+    throw StorageError(
+      operation: operation, code: .misuse, message: "the storage is closed",
+      fileName: DatabaseKind.cache.fileName)
+  }
+}
+
+// MARK: - Looking
+
+extension SQLiteQueryStorage {
+  /// What happens in this partition from now on: a stream of its own at each access, which keeps the
+  /// newest 256 events. Where the storage is degraded already, it begins with that.
+  public var events: StorageEvents {
+    self.partition.hub.makeEvents(startingWith: self.database.degradation.map { .degraded($0) })
+  }
+
+  /// What this partition has, and what this process did with it.
+  public var statistics: StorageStatistics {
+    var statistics = self.partition.statistics
+    statistics.isDegraded = self.database.degradation != nil
+    return statistics
+  }
+
+  /// Values with more coded bytes than this are decoded off the thread that creates the store.
+  public var synchronousHydrationLimit: Int { self.configuration.synchronousHydrationLimit }
+}
+
+// MARK: - As stores use it
+
+extension SQLiteQueryStorage {
+  public var slots: StorageSlots { self.partition.slots }
+
+  public func read(_ slot: StorageSlot) -> StorageReading {
+    if self.isClosed.withLock({ $0 }) { return .miss(.absent) }
+    return self.database.read(
+      slot.identity, in: self.partition, limit: self.configuration.synchronousHydrationLimit)
+  }
+
+  public func readLater(_ slot: StorageSlot) async -> StorageReading {
+    await self.database.readLater(slot.identity, in: self.partition)
+  }
+
+  public func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?) {
+    self.database.didHydrate(slot.identity, in: self.partition, from: entry, miss)
+  }
+
+  public func write(_ slot: StorageSlot) {
+    if self.isClosed.withLock({ $0 }) { return }
+    self.database.write(slot, in: self.partition)
+  }
+
+  public func invalidate(matching path: QueryPath) {
+    // Where the path has no identity, nothing that is stored is under it.
+    guard let prefix = try? IdentityPrefix(path: path) else { return }
+    self.database.invalidate(prefix, in: self.partition)
+  }
+
+  /// Reads all entries whose path begins with another one in one scan, and keeps them in memory until
+  /// their stores are created: at most 64 MiB of them.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path means all.
+  /// - Throws: `StorageError`.
+  public func prefetch(matching path: QueryPath) async throws {
+    try self.requireOpen("prefetch")
+    guard let prefix = try? IdentityPrefix(path: path) else { return }
+    try await self.database.prefetch(prefix, in: self.partition)
+  }
+}

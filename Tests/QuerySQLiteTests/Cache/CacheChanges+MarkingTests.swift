@@ -1,0 +1,69 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct CacheChangesMarkingTests {
+  private let cache: CacheScratch
+
+  init() throws {
+    self.cache = try CacheScratch()
+    for number in 0..<5 { try self.cache.write(.sample(number), .sample(number)) }
+  }
+
+  private func uses() throws -> [String] {
+    try self.cache.connection.rowsOfText("SELECT last_use FROM entries ORDER BY id")
+  }
+
+  private func invalidated() throws -> [String] {
+    try self.cache.connection.rowsOfText("SELECT is_invalidated FROM entries ORDER BY id")
+  }
+
+  @Test func usesAreNumbersOfTheSameCounter() throws {
+    #expect(try self.uses() == ["NULL", "NULL", "NULL", "NULL", "NULL"])
+    let hashes = [3, 77, 0, 3].map { XXH128(hashing: QueryIdentity.sample($0).text) }
+    try self.cache.change { try $0.recordUses(hashes) }
+    #expect(try self.uses() == ["7", "NULL", "NULL", "8", "NULL"])
+    #expect(
+      try self.cache.write(.sample(9), .sample(1)) == .updated(revision: 9, bytes: 0))
+    try self.cache.write(.sample(9), .sample(3))
+    #expect(try self.uses() == ["7", "NULL", "NULL", "8", "NULL"])
+  }
+
+  @Test func aUseOfNothingIsNoChange() throws {
+    let frames = try self.cache.frames {
+      try self.cache.change { try $0.recordUses([XXH128(hashing: "")]) }
+    }
+    #expect(frames == 0)
+  }
+
+  @Test func entriesUnderAPathAreInvalidatedWithRevisionsOfTheirOwn() throws {
+    let other = try QueryIdentity(path: ["samples"])
+    try self.cache.write(.sample(1), other)
+    let before = try self.cache.tables.readPartition().revision
+    let prefix = try IdentityPrefix(path: ["sample"])
+    let first = try self.cache.change { try $0.invalidate(prefix) }
+    #expect(first.marked == 5 && first.next == nil)
+    #expect(try self.invalidated() == ["1", "1", "1", "1", "1", "0"])
+    #expect(
+      try self.cache.tables.changes(after: before).map(\.revision)
+        == (1...5).map { before + $0 })
+    #expect(try self.cache.entry(.sample(2))?.history.isInvalidated == true)
+    #expect(try self.cache.change { try $0.invalidate(prefix) }.marked == 0)
+    #expect(try self.cache.tables.readPartition().revision == before + 5)
+  }
+
+  @Test func manyAreInvalidatedInSeveralTransactions() throws {
+    let prefix = try IdentityPrefix(path: [])
+    var cursor: Int64? = 0
+    var marked = [Int]()
+    while let after = cursor {
+      let result = try self.cache.change { try $0.invalidate(prefix, after: after, upTo: 2) }
+      marked.append(result.marked)
+      cursor = result.next
+    }
+    #expect(marked == [2, 2, 1])
+    #expect(try self.invalidated() == ["1", "1", "1", "1", "1"])
+  }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct CacheChangesWritingTests {
+  private let cache: CacheScratch
+
+  init() throws { self.cache = try CacheScratch() }
+
+  // MARK: - Outcomes
+
+  @Test func onlyWhatIsDifferentIsWritten() throws {
+    let bytes = 1_024 + 12
+    #expect(
+      try self.cache.write(.sample(1), .sample(1)) == .inserted(revision: 1, bytes: bytes))
+    let frames = try self.cache.frames {
+      let outcome = try self.cache.write(.sample(1), .sample(1))
+      #expect(outcome == .unchanged)
+    }
+    #expect(frames == 0)
+    #expect(
+      try self.cache.write(.sample(2, count: 1_000), .sample(1))
+        == .updated(revision: 2, bytes: -24))
+    #expect(try self.cache.storedTotals() == "1 \(bytes - 24)")
+    #expect(try self.cache.entry(.sample(1)) == .sample(2, count: 1_000))
+  }
+
+  @Test func everyPartOfTheStateIsADifference() throws {
+    var entry = StoredEntry.sample(1)
+    try self.cache.write(entry, .sample(1))
+    let changes: [(inout StoredEntry) -> Void] = [
+      { $0.history.valueUpdateCount = 2 }, { $0.history.valueLastUpdatedAt = nil },
+      { $0.history.error = RestoredError(typeName: "T", text: "a") },
+      { $0.history.error = RestoredError(typeName: "T", text: "b") },
+      { $0.history.errorUpdateCount = 1 }, { $0.history.errorLastUpdatedAt = .distantFuture },
+      { $0.history.isInvalidated = true }, { $0.isPinned = true }, { $0.expiresAt = .distantPast },
+      { $0.version = 2 }, { $0.coder = "x" }, { $0.kind = "y" }, { $0.content = .none },
+    ]
+    for change in changes {
+      change(&entry)
+      guard case .updated = try self.cache.write(entry, .sample(1)) else {
+        Issue.record("\(entry) is taken for unchanged")
+        continue
+      }
+      #expect(try self.cache.entry(.sample(1)) == entry)
+      #expect(try self.cache.write(entry, .sample(1)) == .unchanged)
+      #expect(try self.cache.storedTotals() == (try self.cache.countedTotals()))
+    }
+  }
+
+  @Test func anotherTextWithTheHashIsNeverOverwrittenOrRemoved() throws {
+    try self.cache.write(.sample(1), .sample(1))
+    try self.cache.connection.write {
+      try self.cache.connection.execute("UPDATE entries SET identity = '[\"other\",1]'")
+    }
+    #expect(try self.cache.write(.sample(2), .sample(1)) == .collision)
+    #expect(!(try self.cache.change { try $0.remove(.sample(1)) }))
+    #expect(try self.cache.identities() == [#"["other",1]"#])
+  }
+
+  @Test func whatAnotherProcessRemovedIsWrittenWhole() throws {
+    try self.cache.write(.pages([.sample(1), .sample(2)]), .sample(1))
+    let other = try self.cache.opener.openWriter()
+    try other.write { try other.execute(EntryRow.delete, 1) }
+    let entry = StoredEntry.pages([.sample(1), .sample(2), .sample(3)])
+    guard case .inserted = try self.cache.write(entry, .sample(1)) else {
+      Issue.record("it is not inserted")
+      return
+    }
+    #expect(try self.cache.entry(.sample(1)) == entry)
+  }
+
+  @Test func anEntryChangesBetweenValueAndPages() throws {
+    for entry in [StoredEntry.sample(1), .pages([.sample(1)]), .sample(2), .pages([.sample(2)])] {
+      try self.cache.write(entry, .sample(1))
+      #expect(try self.cache.entry(.sample(1)) == entry)
+      #expect(try self.cache.storedTotals() == (try self.cache.countedTotals()))
+    }
+  }
+
+  @Test func aStateBesideManyPagesTouchesNone() throws {
+    var entry = StoredEntry.pages((0..<100).map { .sample($0) })
+    try self.cache.write(entry, .sample(1))
+    entry.history.errorUpdateCount = 1
+    let frames = try self.cache.frames { try self.cache.write(entry, .sample(1)) }
+    #expect(frames <= 3)
+  }
+
+  // MARK: - Random operations
+
+  @Test(arguments: SeededGenerator.seeds(6))
+  func anySequenceOfPageListsIsReadAsItWasWritten(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<120 {
+      var numbers = Array(0..<10)
+      if Int.random(in: 0..<4, using: &generator) == 0 { numbers.shuffle(using: &generator) }
+      let pages = numbers.filter { _ in Bool.random(using: &generator) }.map { number in
+        StoredEntry.Page.sample(
+          number, .random(in: 0...1, using: &generator),
+          count: .random(in: 0...30, using: &generator) * 10)
+      }
+      let entry = StoredEntry.pages(
+        pages, next: Bool.random(using: &generator) ? Data("n".utf8) : nil)
+      try self.cache.write(entry, .sample(.random(in: 1...2, using: &generator)))
+      let identity = QueryIdentity.sample(.random(in: 1...2, using: &generator))
+      try self.cache.write(entry, identity)
+      #expect(try self.cache.entry(identity) == entry)
+      #expect(try self.cache.storedTotals() == (try self.cache.countedTotals()))
+    }
+  }
+
+  @Test(arguments: SeededGenerator.seeds(6))
+  func totalsAreWhatTheRowsAddUpTo(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<60 {
+      try self.cache.change { changes in
+        for _ in 0..<5 {
+          try Self.changeAtRandom(&changes, &generator)
+        }
+      }
+      #expect(try self.cache.storedTotals() == (try self.cache.countedTotals()))
+    }
+    #expect(try self.cache.connection.pragma("PRAGMA foreign_key_check") == nil)
+  }
+
+  private static func changeAtRandom(
+    _ changes: inout CacheChanges,
+    _ generator: inout SeededGenerator
+  ) throws {
+    let identity = QueryIdentity.sample(.random(in: 0..<30, using: &generator))
+    switch Int.random(in: 0..<12, using: &generator) {
+    case 0: _ = try changes.remove(identity)
+    case 1:
+      var cursor = EvictionCursor()
+      let limits = CacheLimits(entries: 20, bytes: 4_000)
+      _ = try changes.evict(upTo: 2, limits: limits, now: Date(), from: &cursor) { _ in false }
+    case 2:
+      guard case .entry(_, _, let revision) = try changes.tables.read(identity) else { return }
+      _ = try changes.quarantine(identity, revision: revision, .wrongChecksum, now: Date())
+    case 3: _ = try changes.invalidate(try IdentityPrefix(path: []))
+    case 4: try changes.recordUses([XXH128(hashing: identity.text)])
+    case 5, 6, 7:
+      let pages = (0..<Int.random(in: 0..<5, using: &generator)).map {
+        StoredEntry.Page.sample($0, count: 50)
+      }
+      _ = try changes.write(.pages(pages), identity: identity)
+    default:
+      var entry = StoredEntry.sample(1, count: .random(in: 0..<500, using: &generator))
+      if Bool.random(using: &generator) {
+        entry.history.error = RestoredError(typeName: "é", text: "ü€")
+      }
+      _ = try changes.write(entry, identity: identity)
+    }
+  }
+}

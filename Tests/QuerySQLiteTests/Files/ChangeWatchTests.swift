@@ -1,0 +1,165 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct ChangeWatchTests {
+  private let folder: TemporaryFolder
+
+  init() throws { self.folder = try TemporaryFolder() }
+
+  private func watch() throws -> ChangeWatch {
+    try #require(ChangeWatch(kind: .cache, folder: self.folder.path))
+  }
+
+  private func kick() -> ChangeKick { ChangeKick(kind: .cache, folder: self.folder.path) }
+
+  private func isReadable(_ watch: ChangeWatch) -> Bool {
+    var polled = pollfd(fd: watch.descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 0) == 1
+  }
+
+  @Test func aKickIsSeenOnce() throws {
+    let watch = try self.watch()
+    let kick = self.kick()
+    #expect(!self.isReadable(watch))
+    #expect(watch.drain() == [])
+    for _ in 1...3 {
+      kick.kick()
+      kick.kick()
+      #expect(self.isReadable(watch))
+      #expect(watch.drain() == .kicked)
+      #expect(!self.isReadable(watch))
+      #expect(watch.drain() == [])
+    }
+  }
+
+  @Test func theFileIsForItsUserAloneAndStaysSmall() throws {
+    let kick = self.kick()
+    for _ in 1...10 { kick.kick() }
+    var status = stat()
+    #expect(stat(kick.path, &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o600)
+    #expect(status.st_size == 1)
+  }
+
+  @Test func aKickOfAnotherProcessIsSeen() async throws {
+    let watch = try self.watch()
+    await #expect(processExitsWith: .success) { [path = self.folder.path as String] in
+      ChangeKick(kind: .cache, folder: path).kick()
+    }
+    #expect(watch.drain() == .kicked)
+  }
+
+  @Test func theOtherDatabaseIsNot() throws {
+    let watch = try self.watch()
+    ChangeKick(kind: .mutations, folder: self.folder.path).kick()
+    try DatabaseFiles().makeFile("\(self.folder.path)/mutations.sqlite")
+    #expect(watch.drain() == [])
+  }
+
+  @Test func aCommitAloneDoesNotWakeAnyone() throws {
+    let connection = try DatabaseOpener(.cache, in: self.folder).openWriter()
+    let watch = try self.watch()
+    try connection.write { try connection.execute(PartitionRow.insert, "a") }
+    #expect(!self.isReadable(watch))
+    // The writer's order: what the watch tells of can be seen.
+    self.kick().kick()
+    #expect(watch.drain() == .kicked)
+  }
+
+  @Test func aFolderThatWasEmptiedIsSeenAndKicksGoOn() throws {
+    let watch = try self.watch()
+    let kick = self.kick()
+    kick.kick()
+    #expect(watch.drain() == .kicked)
+    #expect(unlink(kick.path) == 0)
+    _ = watch.drain()
+    kick.kick()
+    #expect(watch.drain() == .kicked)
+    // The new file is watched too.
+    kick.kick()
+    #expect(watch.drain() == .kicked)
+    self.kick().kick()
+    #expect(watch.drain() == .kicked)
+  }
+
+  @Test func aKickFileThatIsReplacedIsFollowed() throws {
+    let watch = try self.watch()
+    let other = "\(self.folder.path)/other"
+    try DatabaseFiles().makeFile(other)
+    #expect(rename(other, self.kick().path) == 0)
+    #expect(watch.drain() == .kicked)
+    self.kick().kick()
+    #expect(watch.drain() == .kicked)
+    #expect(watch.drain() == [])
+  }
+
+  @Test func aDatabaseThatComesOrGoesIsSeen() throws {
+    let watch = try self.watch()
+    let path = "\(self.folder.path)/cache.sqlite"
+    try DatabaseFiles().makeFile(path)
+    #expect(watch.drain() == .databaseMoved)
+    #expect(rename(path, "\(path).away") == 0)
+    #expect(watch.drain() == .databaseMoved)
+    #expect(rename("\(path).away", path) == 0)
+    #expect(watch.drain() == .databaseMoved)
+    #expect(unlink(path) == 0)
+    #expect(watch.drain() == .databaseMoved)
+  }
+
+  @Test func aFolderThatGoesEndsTheWatch() throws {
+    let watch = try self.watch()
+    #expect(unlink(self.kick().path) == 0)
+    _ = watch.drain()
+    #expect(rmdir(self.folder.path) == 0)
+    #expect(watch.drain() == .ended)
+    #expect(ChangeWatch(kind: .cache, folder: self.folder.path) == nil)
+  }
+
+  @Test func aFolderThatIsRenamedEndsTheWatch() throws {
+    let path = "\(self.folder.path)/a"
+    try DatabaseFiles().makeFolder(path)
+    let watch = try #require(ChangeWatch(kind: .cache, folder: path))
+    #expect(rename(path, "\(path)b") == 0)
+    #expect(watch.drain() == .ended)
+  }
+
+  @Test func aKickThatCannotBeWrittenIsNoError() {
+    ChangeKick(kind: .cache, folder: "\(self.folder.path)/none").kick()
+  }
+
+  @Test func droppedEventsMayHaveBeenAny() throws {
+    let watch = try self.watch()
+    let overflow = ChangeWatch.Event(watch: -1, mask: ChangeWatch.inOverflow, name: "")
+    #expect(watch.changes(of: overflow) == [.kicked, .databaseMoved])
+  }
+
+  @Test func eventsAreReadOneAfterAnother() {
+    func bytes(_ watch: Int32, _ mask: UInt32, _ name: String, length: Int) -> [UInt8] {
+      let fields = [UInt32(bitPattern: watch), mask, 0, UInt32(length)]
+      let head = fields.withUnsafeBytes { Array($0) }
+      return head + Array(name.utf8) + Array(repeating: 0, count: length - name.utf8.count)
+    }
+    let all =
+      bytes(1, 0x100, "cache.kick", length: 16) + bytes(-1, 0x4000, "", length: 0)
+      + bytes(2, 0x2, "a", length: 4)
+    func events(_ bytes: ArraySlice<UInt8>) -> [ChangeWatch.Event] {
+      var events = [ChangeWatch.Event]()
+      bytes.withUnsafeBytes { bytes in
+        ChangeWatch.forEachEvent(in: bytes) { events.append($0) }
+      }
+      return events
+    }
+    let expected = [
+      ChangeWatch.Event(watch: 1, mask: 0x100, name: "cache.kick"),
+      ChangeWatch.Event(watch: -1, mask: 0x4000, name: ""),
+      ChangeWatch.Event(watch: 2, mask: 0x2, name: "a"),
+    ]
+    #expect(events(all[...]) == expected)
+    // Whatever is cut off is left out.
+    #expect(events(all.dropLast()) == Array(expected.dropLast()))
+    #expect(events([]) == [])
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// A process that tests start, and kill: it works on a storage, and says on standard output what it
+/// has come to, a line each.
+///
+/// ```
+/// storage-worker write FOLDER WRITER COUNT ROUNDS LENGTH FLUSH-EVERY
+///   sets COUNT notes ROUNDS times; after every FLUSH-EVERY notes "flushed ROUND NUMBER"; ends without a flush
+/// storage-worker read FOLDER WRITER COUNT
+///   "NUMBER TEXT" for each note that is there
+/// storage-worker identities
+///   the identities of queries of private, nested and generic types
+/// ```
+@main
+struct StorageWorker {
+  static func main() async throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    switch arguments.first {
+    case "write": try await Self.write(arguments)
+    case "read": try Self.read(arguments)
+    case "identities": for identity in try Identities.all() { Self.say(identity) }
+    default: exit(64)
+    }
+  }
+
+  /// Writes a line at once, also into a pipe.
+  private static func say(_ line: String) {
+    FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+  }
+
+  private static func storage(_ folder: String) throws -> SQLiteQueryStorage {
+    var configuration = SQLiteQueryStorage.Configuration()
+    // Checkpoints at every turn, so that they meet the commits of others.
+    configuration.checkpointFrames = 10
+    configuration.writeDelay = .milliseconds(5)
+    return try SQLiteQueryStorage(
+      directory: URL(filePath: folder), configuration: configuration)
+  }
+
+  private static func write(_ arguments: [String]) async throws {
+    let (folder, writer) = (arguments[1], arguments[2])
+    let numbers = arguments[3...].compactMap { Int($0) }
+    let (count, rounds, length, flushEvery) = (numbers[0], numbers[1], numbers[2], numbers[3])
+    let storage = try Self.storage(folder)
+    let client = QueryClient(storage: storage)
+    Self.say("ready")
+    for round in 1...rounds {
+      for number in 1...count {
+        let store = client.store(for: NoteQuery(writer: writer, number: number).persisted())
+        store.currentValue = Note(
+          text: Note.text(writer: writer, number: number, round: round, length: length))
+        if number % flushEvery == 0 || number == count {
+          try await storage.flush()
+          Self.say("flushed \(round) \(number)")
+        }
+      }
+    }
+    if storage.statistics.isDegraded { Self.say("degraded") }
+  }
+
+  private static func read(_ arguments: [String]) throws {
+    let client = QueryClient(storage: try Self.storage(arguments[1]))
+    for number in 1...(Int(arguments[3]) ?? 0) {
+      let store = client.store(for: NoteQuery(writer: arguments[2], number: number).persisted())
+      if let note = store.currentValue { Self.say("\(number) \(note.text)") }
+    }
+  }
+}
