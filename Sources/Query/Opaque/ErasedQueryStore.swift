@@ -10,6 +10,7 @@ protocol ErasedQueryStore: AnyObject, Sendable {
   var opaqueState: OpaqueQueryState { get }
   func reset(using context: QueryContext?)
   func invalidate()
+  var origin: ValueOrigin { get }
   func setOpaqueResult(to result: Result<(any Sendable)?, any Error>, using context: QueryContext?)
   func fetchOpaque(
     in context: QueryContext?,

@@ -27,11 +27,11 @@ struct DatabaseFiles: Sendable {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     let parent = (path as NSString).deletingLastPathComponent
     guard errno == ENOENT, parent != path, !parent.isEmpty else {
-      throw Self.systemError("make the folder", path)
+      throw StorageError(errno: errno, operation: "make the folder", path: path)
     }
     try self.makeFolder(parent)
     if mkdir(path, 0o700) != 0 && errno != EEXIST {
-      throw Self.systemError("make the folder", path)
+      throw StorageError(errno: errno, operation: "make the folder", path: path)
     }
   }
 
@@ -41,7 +41,11 @@ struct DatabaseFiles: Sendable {
   func makeFile(_ path: String) throws(StorageError) {
     let failure = Self.making.withLock { _ -> StorageError? in
       let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-      if descriptor < 0 { return errno == EEXIST ? nil : Self.systemError("make the file", path) }
+      if descriptor < 0 {
+        let number = errno
+        if number == EEXIST { return nil }
+        return StorageError(errno: number, operation: "make the file", path: path)
+      }
       close(descriptor)
       return nil
     }
@@ -73,20 +77,5 @@ struct DatabaseFiles: Sendable {
           on; choose a folder on a local disk
           """,
         fileName: (path as NSString).lastPathComponent))
-  }
-
-  private static func systemError(_ operation: String, _ path: String) -> StorageError {
-    let number = errno
-    let code: StorageError.Code =
-      switch number {
-      case ENOSPC, EDQUOT: .full
-      case EROFS: .readOnly
-      case EACCES, EPERM: .permission
-      case EIO: .inputOutput
-      default: .cannotOpen
-      }
-    return StorageError(
-      operation: operation, code: code, message: String(cString: strerror(number)),
-      fileName: (path as NSString).lastPathComponent)
   }
 }

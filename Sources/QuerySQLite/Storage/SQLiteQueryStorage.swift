@@ -142,7 +142,7 @@ extension SQLiteQueryStorage {
   public var slots: StorageSlots { self.partition.slots }
 
   public func read(_ slot: StorageSlot) -> StorageReading {
-    if self.isClosed.withLock({ $0 }) { return .miss(.absent) }
+    if self.isClosed.withLock({ $0 }) { return .miss(.failed(CacheDatabase.closed)) }
     return self.database.read(
       slot.identity, in: self.partition, limit: self.configuration.synchronousHydrationLimit)
   }

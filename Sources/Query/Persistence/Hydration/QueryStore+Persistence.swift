@@ -26,6 +26,11 @@ extension QueryStore {
   }
 }
 
+extension OpaqueQueryStore {
+  /// Where the value comes from. Observation tracks it.
+  public var origin: ValueOrigin { self.erased.origin }
+}
+
 // MARK: - Attaching
 
 extension QueryStore {
