@@ -32,7 +32,11 @@ let systemLibraries: [Target] = [
 
 /// The command-line tools; the package manager makes an executable product of each.
 let tools: [Target] = [
-  .executableTarget(name: "cache-bench", dependencies: ["Query"], path: "Tools/cache-bench")
+  .executableTarget(
+    name: "cache-bench",
+    dependencies: ["Query", "QuerySQLite", "CSQLite"],
+    path: "Tools/cache-bench"
+  )
 ]
 
 /// The tests, and what they share; never a product.

@@ -7,12 +7,14 @@ struct CacheBench {
     do {
       switch try Command(arguments: Array(CommandLine.arguments.dropFirst())) {
       case .help: print(Command.helpText)
-      case .list(let filter): for row in try rows(matching: filter) { print(row.name) }
+      case .list(let filter): for row in try rows(matching: filter, .full) { print(row.name) }
+      case .child(let child): try child.run()
       case .measure(let options):
-        let rows = try rows(matching: options.filter)
+        let rows = try rows(matching: options.filter, options.scale)
         // The main thread's executor is many times slower to come back to than the shared one.
         let report = await Task.detached { await Report(measuring: rows, options.scale) }.value
         if let file = options.jsonFile { try write(report, to: file) }
+        Scratch.remove()
         if !report.isMet { exit(1) }
       }
     } catch let error as UsageError {
@@ -30,14 +32,16 @@ struct CacheBench {
     }
   }
 
-  private static func rows(matching filter: String?) throws -> [Row] {
-    guard let filter else { return RowGroup.all.flatMap(\.rows) }
-    let rows = RowGroup.all.flatMap(\.rows).filter { $0.name.contains(filter) }
+  private static func rows(matching filter: String?, _ scale: Scale) throws -> [Row] {
+    let all = RowGroup.all(entries: scale.entries).flatMap(\.rows)
+    guard let filter else { return all }
+    let rows = all.filter { $0.name.contains(filter) }
     if rows.isEmpty { throw UsageError("no row's name contains '\(filter)'; --list names all") }
     return rows
   }
 
   private static func fail(_ message: String, status: Int32) -> Never {
+    Scratch.remove()
     FileHandle.standardError.write(Data("cache-bench: \(message)\n".utf8))
     exit(status)
   }

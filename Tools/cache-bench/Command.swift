@@ -3,6 +3,8 @@ enum Command {
   case help
   case list(filter: String?)
   case measure(Options)
+  /// What this program starts itself for.
+  case child(Child)
 
   struct Options {
     var filter: String?
@@ -15,9 +17,10 @@ enum Command {
 
     Measures the rows of the performance table, each beside its floor: the same work done with the
     bare primitive in this process. Figures are medians of rounds that take turns with rounds of
-    the floor, after a warm-up. Ends with 1 where a goal is missed.
+    the floor, after a warm-up. Ends with 1 where a goal is missed. What is measured on disk is made
+    in $TMPDIR, or /tmp: 400 MB, which are removed at the end.
 
-      --quick          a fifth of the rounds
+      --quick          a fifth of the rounds, and a tenth of the entries on disk
       --filter NAME    only the rows whose name contains NAME
       --json FILE      also write the figures to FILE
       --list           print the names of the rows and end
@@ -46,6 +49,10 @@ extension Command {
   ///
   /// - Throws: ``UsageError`` that names the argument that cannot be understood.
   init(arguments: [String]) throws {
+    if arguments.first == Child.argument {
+      self = .child(try Child(arguments: Array(arguments.dropFirst())))
+      return
+    }
     var options = Options()
     var isList = false
     var rest = arguments[...]

@@ -3,7 +3,10 @@ struct RowGroup: Sendable {
   let title: String
   let rows: [Row]
 
-  static let all = [Self.engine]
+  /// All groups.
+  ///
+  /// - Parameter entries: How many entries are on disk, where a storage is measured.
+  static func all(entries: Int) -> [RowGroup] { [Self.engine, Self.storage(entries: entries)] }
 
   static let engine = RowGroup(
     title: "Engine",
@@ -11,4 +14,13 @@ struct RowGroup: Sendable {
       + StoreMemoryRows.all + CurrentValueRows.all + ContextRows.all + MatchingRows.all
       + PageRows.all + MutationRows.all
   )
+
+  static func storage(entries: Int) -> RowGroup {
+    let corpus = Corpus(count: entries)
+    return RowGroup(
+      title: "Storage",
+      rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ChangeRows.all(corpus)
+        + LogRows.all(corpus)
+    )
+  }
 }

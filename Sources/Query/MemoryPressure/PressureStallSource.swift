@@ -8,7 +8,13 @@ import Foundation
 public final class PressureStallSource: MemoryPressureSource, Sendable {
   private let path: String
   private let observers = ObserverList(MemoryPressure.normal)
-  private let watch = Locked<(watch: PressureWatch?, subscriberCount: Int)>((nil, 0))
+  private let watching: Locked<Watching>
+
+  private struct Watching {
+    var watch: PressureWatch?
+    var isRunning = false
+    var subscriberCount = 0
+  }
 
   /// Creates a source.
   ///
@@ -16,27 +22,32 @@ public final class PressureStallSource: MemoryPressureSource, Sendable {
   /// - Returns: `nil` where the kernel does not offer it, or not to this program.
   public init?(path: String = "/proc/pressure/memory") {
     self.path = path
-    guard PressureWatch(path: path) != nil else { return nil }
+    // Kept for the first subscriber: the kernel takes milliseconds to take a trigger back.
+    guard let watch = PressureWatch(path: path) else { return nil }
+    self.watching = Locked(Watching(watch: watch))
   }
 
   public func subscribe(
     with handler: @escaping @Sendable (MemoryPressure) -> Void
   ) -> QuerySubscription {
     let subscription = self.observers.subscribe(emittingFirst: false, handler)
-    self.watch.withLock { watch in
-      watch.subscriberCount += 1
-      guard watch.watch == nil, let new = PressureWatch(path: self.path) else { return }
-      watch.watch = new
+    self.watching.withLock { watching in
+      watching.subscriberCount += 1
+      guard !watching.isRunning, let watch = watching.watch ?? PressureWatch(path: self.path)
+      else { return }
+      watching.watch = watch
+      watching.isRunning = true
       let observers = self.observers
-      new.start { observers.send($0) }
+      watch.start { observers.send($0) }
     }
     return QuerySubscription { [self] in
       subscription.cancel()
-      self.watch.withLock { watch in
-        watch.subscriberCount -= 1
-        guard watch.subscriberCount == 0 else { return }
-        watch.watch?.stop()
-        watch.watch = nil
+      self.watching.withLock { watching in
+        watching.subscriberCount -= 1
+        guard watching.subscriberCount == 0 else { return }
+        watching.watch?.stop()
+        watching.watch = nil
+        watching.isRunning = false
       }
     }
   }

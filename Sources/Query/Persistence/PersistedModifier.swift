@@ -27,19 +27,16 @@ extension QueryRequest where State: PersistableQueryState {
 extension MutationRequest {
   /// Not for mutations, whose writes need a name on disk.
   @available(*, unavailable, message: "A mutation is persisted by persisted(as:), with a name.")
-  public func persisted(
-    _ options: PersistenceOptions = PersistenceOptions()
-  ) -> ModifiedQuery<Self, _PersistedModifier<Self>> {
-    self.modifier(_PersistedModifier(options: options))
-  }
+  public func persisted(_ options: PersistenceOptions = PersistenceOptions()) -> Self { self }
 }
 
-public struct _PersistedModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier {
-  let options: PersistenceOptions
+public struct _PersistedModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier
+where Query.State: PersistableQueryState {
+  let plan: PersistencePlan
 
-  public func setup(context: inout QueryContext) {
-    context.persistenceOptions = self.options
-  }
+  init(options: PersistenceOptions) { self.plan = TypedPersistencePlan<Query.State>(options) }
+
+  public func setup(context: inout QueryContext) { context.persistencePlan = self.plan }
 }
 
 extension QueryContext {
@@ -55,15 +52,15 @@ extension QueryContext {
   }
 
   /// How the query of this context is kept; nil where it is not.
-  @usableFromInline
-  var persistenceOptions: PersistenceOptions? {
-    get { self[PersistenceOptionsKey.self] }
-    set { self[PersistenceOptionsKey.self] = newValue }
+  @inlinable
+  var persistencePlan: PersistencePlan? {
+    get { self[PersistencePlanKey.self] }
+    set { self[PersistencePlanKey.self] = newValue }
   }
 
   @usableFromInline
-  enum PersistenceOptionsKey: Key {
-    @usableFromInline static var defaultValue: PersistenceOptions? { nil }
+  enum PersistencePlanKey: Key {
+    @inlinable static var defaultValue: PersistencePlan? { nil }
   }
 }
 

@@ -19,7 +19,7 @@ extension QueryStore {
       continuation in
       try await query.fetch(in: context, with: continuation)
     }
-    if context.persistenceOptions != nil { store.attachStorage(query._debugTypeName) }
+    if let plan = context.persistencePlan { plan.attach(store, query._debugTypeName) }
     store.startControllers()
     return store
   }

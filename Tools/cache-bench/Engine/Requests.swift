@@ -54,8 +54,13 @@ struct Doubling: MutationRequest, Hashable {
 extension QueryClient {
   /// A client as applications have it, but for the observers, of which there are none: one of
   /// memory pressure would drop idle stores in the middle of a round.
-  static func withoutObservers() -> QueryClient {
-    QueryClient(
+  ///
+  /// - Parameter storage: Where its persisted queries are kept.
+  static func withoutObservers(storage: (any QueryStorage)? = nil) -> QueryClient {
+    var context = QueryContext()
+    context.queryStorage = storage
+    return QueryClient(
+      defaultContext: context,
       storeCache: DefaultStoreCache(memoryPressureSource: nil),
       storeCreator: .default(networkObserver: nil, activityObserver: nil)
     )

@@ -7,6 +7,23 @@ enum Allocations {
       CInt, UnsafeMutablePointer<FILE>
     ) -> CInt
 
+  /// The bytes of memory that this process has, what it allocated before and freed not counted.
+  ///
+  /// - Throws: ``CheckFailure`` where the system does not tell.
+  static func residentBytes() throws -> Int {
+    guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "malloc_trim") else {
+      throw CheckFailure(description: "the C library has no malloc_trim")
+    }
+    let trim = unsafeBitCast(symbol, to: (@convention(c) (Int) -> CInt).self)
+    _ = trim(0)
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    guard let kibibytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first,
+      let count = Int(kibibytes)
+    else { throw CheckFailure(description: "/proc/self/status has another format") }
+    return count << 10
+  }
+
   /// The bytes that are allocated in this process, with what the allocator adds to each block.
   ///
   /// - Throws: ``CheckFailure`` where the C library does not tell.

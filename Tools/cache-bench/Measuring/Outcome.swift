@@ -14,7 +14,7 @@ struct Outcome: Sendable {
     var failure: String?
     do {
       let trial = try await row.measure()
-      for _ in 0..<min(scale.warmUps, trial.mostRounds) {
+      for _ in 0..<min(scale.warmUps, max(trial.mostRounds / 5, 1)) {
         _ = try await trial.figure()
         _ = try await trial.floor()
       }
@@ -22,6 +22,7 @@ struct Outcome: Sendable {
         figures.append(try await trial.figure())
         floors.append(try await trial.floor())
       }
+      try await trial.end()
     } catch {
       failure = "\(error)"
     }
@@ -35,7 +36,7 @@ struct Outcome: Sendable {
   var ratio: Double { self.figure / self.floor }
 
   var isMet: Bool {
-    self.failure == nil && self.row.goal.isMet(figure: self.figure, ratio: self.ratio)
+    self.failure == nil && self.row.goal.isMet(figure: self.figure, floor: self.floor)
   }
 
   private static func median(_ values: [Double]) -> Double {

@@ -22,8 +22,10 @@ struct Trial: Sendable {
 
   let figure: Round
   let floor: Round
-  /// Fewer rounds than the scale's are enough, where they tell the same each time.
+  /// Fewer rounds than the scale's are enough, where each takes long or tells the same.
   var mostRounds = Int.max
+  /// Lets go of what both rounds used.
+  var end: @Sendable () async throws -> Void = {}
 }
 
 /// What the figures of a row count.
@@ -38,13 +40,17 @@ enum Goal: Sendable {
   case timesFloor(Double)
   /// At most so much, in the row's unit, whatever the floor.
   case atMost(Double)
+  /// At most so much more than the floor, in the row's unit.
+  case above(Double)
   /// At most so many times the floor, and no less than the floor divided by as much.
   case near(Double)
 
-  func isMet(figure: Double, ratio: Double) -> Bool {
-    switch self {
+  func isMet(figure: Double, floor: Double) -> Bool {
+    let ratio = figure / floor
+    return switch self {
     case .timesFloor(let limit): ratio <= limit
     case .atMost(let limit): figure <= limit
+    case .above(let limit): figure - floor <= limit
     case .near(let limit): max(ratio, 1 / ratio) <= limit
     }
   }
@@ -54,7 +60,9 @@ enum Goal: Sendable {
 struct Scale: Sendable {
   let rounds: Int
   let warmUps: Int
+  /// How many entries are on disk, where a storage is measured.
+  let entries: Int
 
-  static let full = Scale(rounds: 101, warmUps: 5)
-  static let quick = Scale(rounds: 21, warmUps: 2)
+  static let full = Scale(rounds: 101, warmUps: 5, entries: 100_000)
+  static let quick = Scale(rounds: 21, warmUps: 2, entries: 10_000)
 }

@@ -38,7 +38,7 @@ struct Table {
     _ mark: String,
     _ note: String
   ) -> String {
-    let numbers = [goal, figure, floor, ratio].map { Self.right($0, width: 11) }
+    let numbers = [goal, figure, floor, ratio].map { Self.right($0, width: 12) }
     return "\(Self.left(title, width: self.titleWidth))\(numbers.joined())  \(mark)  \(note)"
   }
 
@@ -59,17 +59,20 @@ extension Table {
     switch goal {
     case .timesFloor(let limit): String(format: "≤ %g ×", limit)
     case .atMost(let limit): "≤ \(self.text(limit, unit))"
+    case .above(let limit): "≤ + \(self.text(limit, unit))"
     case .near(let limit): String(format: "≤ %g × ±", limit)
     }
   }
 
   static func text(_ value: Double, _ unit: Unit) -> String {
     switch unit {
-    case .bytes: String(format: "%.0f B", value)
+    case .bytes where value < 1_048_576: String(format: "%.0f B", value)
+    case .bytes: String(format: "%.1f MiB", value / 1_048_576)
     case .nanoseconds where value < 100: String(format: "%.1f ns", value)
     case .nanoseconds where value < 1000: String(format: "%.0f ns", value)
     case .nanoseconds where value < 100_000: String(format: "%.2f µs", value / 1000)
-    case .nanoseconds: String(format: "%.1f µs", value / 1000)
+    case .nanoseconds where value < 1_000_000: String(format: "%.1f µs", value / 1000)
+    case .nanoseconds: String(format: "%.2f ms", value / 1_000_000)
     }
   }
 }

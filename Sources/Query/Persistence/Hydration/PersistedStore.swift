@@ -6,9 +6,8 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
   let slot: StorageSlot
   let storage: any QueryStorage
   private let options: PersistenceOptions
-  private let queryName: String
-  /// There where the value is read later.
-  private let gate = Locked<HydrationGate?>(nil)
+  /// There while the value is still to come.
+  private var gate: HydrationGate?
 
   /// Whether changes are written. Not where a newer release has written the value, and not after the
   /// storage was erased.
@@ -19,16 +18,10 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
   /// written, or it would take the place of a value.
   private var hasStored = false
 
-  init(
-    slot: StorageSlot,
-    storage: any QueryStorage,
-    options: PersistenceOptions,
-    queryName: String
-  ) {
+  init(slot: StorageSlot, storage: any QueryStorage, options: PersistenceOptions) {
     self.slot = slot
     self.storage = storage
     self.options = options
-    self.queryName = queryName
   }
 
   // MARK: - Writing
@@ -109,7 +102,7 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
 
   private func hydrateLater(_ store: QueryStore<State>, reading: StorageReading?) {
     let gate = HydrationGate()
-    self.gate.withLock { $0 = gate }
+    self.gate = gate
     let (slot, storage) = (self.slot, self.storage)
     Task.detached { [weak store] in
       var found = reading
@@ -121,13 +114,13 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
         case .later?, nil: break
         }
       }
-      self.gate.withLock { $0 = nil }
+      store?.withLock { self.gate = nil }
       gate.open()
     }
   }
 
   override func whenHydrated(_ action: @escaping @Sendable () -> Void) -> Bool {
-    self.gate.withLock { $0 }?.wait(action) ?? false
+    self.gate?.wait(action) ?? false
   }
 
   private func restore(_ entry: StoredEntry, into store: QueryStore<State>) {

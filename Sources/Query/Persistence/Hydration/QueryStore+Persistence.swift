@@ -22,7 +22,7 @@ extension QueryStore {
   ///
   /// - Returns: Whether it is still to come.
   func whenHydrated(_ action: @escaping @Sendable () -> Void) -> Bool {
-    self.withLock { self.storing }?.whenHydrated(action) ?? false
+    self.withLock { self.storing?.whenHydrated(action) ?? false }
   }
 }
 
@@ -33,57 +33,24 @@ extension OpaqueQueryStore {
 
 // MARK: - Attaching
 
-extension QueryStore {
-  /// Connects a new store to the storage of its context, and hydrates it.
-  @usableFromInline
-  func attachStorage(_ queryName: String) {
-    guard let options = self._context.persistenceOptions else { return }
-    guard let storage = self._context.queryStorage else {
-      PersistenceWarnings.reportOnce(.noStorage(query: queryName), for: "no storage")
-      return
-    }
-    guard let type = State.self as? any PersistableQueryState.Type else { return }
-    func open<S: PersistableQueryState>(_: S.Type) {
-      guard S.self == State.self else { return }
-      unsafeDowncast(self, to: QueryStore<S>.self).attach(to: storage, options, queryName)
-    }
-    open(type)
-  }
-}
-
 extension QueryStore where State: PersistableQueryState {
-  fileprivate func attach(
+  /// Connects a new store to a storage, and hydrates it.
+  func attach(
     to storage: any QueryStorage,
     _ options: PersistenceOptions,
-    _ queryName: String
+    _ queryName: () -> String
   ) {
-    guard let slot = self.slot(in: storage.slots, options, queryName) else { return }
-    let stored = PersistedStore<State>(
-      slot: slot, storage: storage, options: options, queryName: queryName)
-    self.storing = stored
-    slot.add(self, at: self.path)
-    stored.hydrate(self)
-  }
-
-  private func slot(
-    in slots: StorageSlots,
-    _ options: PersistenceOptions,
-    _ queryName: String
-  ) -> StorageSlot? {
     do {
       let identity = try options.identity ?? QueryIdentity(path: self.path)
-      let slot = slots.slot(for: identity, path: self.path)
-      if let other = slot.path, other != self.path {
-        QueryWarning.sameIdentity(identity: identity, paths: (other, self.path)).report()
-        return nil
-      }
-      return slot
+      guard let slot = storage.slots.attach(self, to: identity) else { return }
+      let stored = PersistedStore<State>(slot: slot, storage: storage, options: options)
+      self.storing = stored
+      stored.hydrate(self)
     } catch let error as QueryIdentityError {
       PersistenceWarnings.reportOnce(
-        .noIdentity(query: queryName, error: error), for: "\(error)")
-      return nil
+        .noIdentity(query: queryName(), error: error), for: "\(error)")
     } catch {
-      return nil
+      // Nothing else is thrown.
     }
   }
 

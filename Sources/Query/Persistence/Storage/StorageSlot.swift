@@ -10,8 +10,8 @@ public final class StorageSlot: Sendable {
   public let identity: QueryIdentity
 
   private struct Guarded {
-    var path: QueryPath
-    var stores = [WeakStore]()
+    /// The stores that live here, and some that are gone.
+    var stores: [WeakStore]
     /// The newest change that no storage has taken.
     var change: StorageChange?
     /// What a storage is writing.
@@ -23,9 +23,9 @@ public final class StorageSlot: Sendable {
   private let guarded: Locked<Guarded>
   private weak let table: StorageSlots?
 
-  init(identity: QueryIdentity, path: QueryPath, table: StorageSlots) {
+  init(identity: QueryIdentity, table: StorageSlots, store: any StoredStore) {
     self.identity = identity
-    self.guarded = Locked(Guarded(path: path))
+    self.guarded = Locked(Guarded(stores: [WeakStore(store: store)]))
     self.table = table
   }
 
@@ -98,6 +98,7 @@ extension StorageSlot {
 
 /// A store as its slot knows it.
 protocol StoredStore: AnyObject, Sendable {
+  var path: QueryPath { get }
   func takeOver(_ entry: StoredEntry)
   func resetAfterErasing()
 }
@@ -108,24 +109,18 @@ private struct WeakStore: Sendable {
 
 extension StorageSlot {
   /// The path of the store that lives here.
-  var path: QueryPath? {
-    let (path, stores) = self.guarded.withLock { ($0.path, $0.stores.compactMap(\.store)) }
-    return stores.isEmpty ? nil : path
-  }
+  var path: QueryPath? { self.livingStores.first?.path }
 
   /// Whether nothing is written here any more.
   var isClosed: Bool { self.guarded.withLock { $0.isClosed } }
 
-  func add(_ store: any StoredStore, at path: QueryPath) {
-    let old = self.guarded.withLock { slot in
+  func add(_ store: any StoredStore) {
+    let living = self.guarded.withLock { slot in
       let living = slot.stores.compactMap(\.store)
-      defer {
-        slot.stores = living.map { WeakStore(store: $0) } + [WeakStore(store: store)]
-        slot.path = path
-      }
-      return (living, slot.path)
+      slot.stores = living.map { WeakStore(store: $0) } + [WeakStore(store: store)]
+      return living
     }
-    withExtendedLifetime(old) {}
+    withExtendedLifetime(living) {}
   }
 
   /// Lets a change wait, in the place of an older one.

@@ -48,13 +48,24 @@ public final class StorageSlots: Sendable {
     }
   }
 
-  func slot(for identity: QueryIdentity, path: QueryPath) -> StorageSlot {
-    self.table.withLock { table in
+  /// The slot of an identity, for a store that lives there from now on.
+  ///
+  /// - Returns: nil where a store of an unequal path lives there, which is reported as a warning.
+  func attach(_ store: some StoredStore, to identity: QueryIdentity) -> StorageSlot? {
+    let new = StorageSlot(identity: identity, table: self, store: store)
+    let existing = self.table.withLock { table -> StorageSlot? in
       if let slot = table[identity]?.slot { return slot }
-      let slot = StorageSlot(identity: identity, path: path, table: self)
-      table[identity] = WeakSlot(slot: slot)
-      return slot
+      table[identity] = WeakSlot(slot: new)
+      return nil
     }
+    guard let existing else { return new }
+    // Compared without the lock: that is a user's code.
+    if let path = existing.path, path != store.path {
+      QueryWarning.sameIdentity(identity: identity, paths: (path, store.path)).report()
+      return nil
+    }
+    existing.add(store)
+    return existing
   }
 
   /// Called when a slot is gone. Another one may have its place already.

@@ -1,0 +1,61 @@
+/// How a query is kept, on its way from the modifier to the store, in the context.
+@usableFromInline
+class PersistencePlan: @unchecked Sendable {
+  // @unchecked: a constant, and so in the subclass.
+  let options: PersistenceOptions
+
+  fileprivate init(_ options: PersistenceOptions) { self.options = options }
+
+  /// Connects a new store to the storage of its context, and hydrates it.
+  ///
+  /// - Parameters:
+  ///   - store: A store that nobody has seen yet.
+  ///   - queryName: The name of the query, for warnings.
+  @usableFromInline
+  final func attach<State: QueryStateProtocol>(
+    _ store: QueryStore<State>,
+    _ queryName: @autoclosure () -> String
+  ) {
+    guard let storage = store.context.queryStorage else {
+      PersistenceWarnings.reportOnce(.noStorage(query: queryName()), for: "no storage")
+      return
+    }
+    if self.attachTyped(store, to: storage, queryName) { return }
+    // What is around the modifier, as a default value, has made another state of it.
+    guard let type = State.self as? any PersistableQueryState.Type else { return }
+    func open<S: PersistableQueryState>(_: S.Type) {
+      guard S.self == State.self else { return }
+      let typed = unsafeDowncast(store, to: QueryStore<S>.self)
+      typed.attach(to: storage, self.options, queryName)
+    }
+    open(type)
+  }
+
+  /// - Returns: Whether the store is one of the state that the plan was made for.
+  fileprivate func attachTyped(
+    _ store: AnyObject,
+    to storage: any QueryStorage,
+    _ queryName: () -> String
+  ) -> Bool {
+    false
+  }
+}
+
+/// The plan of a query whose state is known.
+// @unchecked: as the plan.
+final class TypedPersistencePlan<State: PersistableQueryState>: PersistencePlan,
+  @unchecked Sendable
+{
+  override init(_ options: PersistenceOptions) { super.init(options) }
+
+  override fileprivate func attachTyped(
+    _ store: AnyObject,
+    to storage: any QueryStorage,
+    _ queryName: () -> String
+  ) -> Bool {
+    // Much cheaper than asking whether a state conforms.
+    guard type(of: store) == QueryStore<State>.self else { return false }
+    unsafeDowncast(store, to: QueryStore<State>.self).attach(to: storage, self.options, queryName)
+    return true
+  }
+}
