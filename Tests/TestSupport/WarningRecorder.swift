@@ -17,6 +17,9 @@ public import Testing
 public final class WarningRecorder: Sendable {
   @TaskLocal fileprivate static var current: WarningRecorder?
 
+  // Of tests that say what their warnings are about.
+  private static let listeners = Locked([String: WarningRecorder]())
+
   private let recorded = Recorder<QueryWarning>()
 
   /// Creates a recorder without warnings.
@@ -34,13 +37,31 @@ public final class WarningRecorder: Sendable {
     return try await Self.$current.withValue(self) { try await body() }
   }
 
+  /// Makes this recorder the one of a closure, and of warnings about something, whatever thread they
+  /// are reported on: those of a storage come on its own.
+  ///
+  /// - Parameters:
+  ///   - text: What their messages contain, and those of other tests do not.
+  ///   - body: What causes the warnings.
+  public func record<T>(about text: String, _ body: () async throws -> T) async rethrows -> T {
+    Self.listeners.withLock { $0[text] = self }
+    defer { Self.listeners.withLock { _ = $0.removeValue(forKey: text) } }
+    return try await self.record(body)
+  }
+
+  private static func listener(to warning: QueryWarning) -> WarningRecorder? {
+    self.listeners.withLock { listeners in
+      listeners.first { warning.message.contains($0.key) }?.value
+    }
+  }
+
   /// Makes warnings of this process go to recorders. Every use of one does that.
   public static func install() { _ = Self.installation }
 
   // Once: another test may be in the middle of its warnings.
   private static let installation: Void = {
     QueryWarning.reporter = { warning, fileID, filePath, line, column in
-      if let recorder = WarningRecorder.current {
+      if let recorder = WarningRecorder.current ?? WarningRecorder.listener(to: warning) {
         recorder.recorded.append(warning)
       } else {
         Issue.record(
@@ -61,16 +82,23 @@ public final class WarningRecorder: Sendable {
 ///
 /// - Parameters:
 ///   - expected: The warnings.
+///   - text: What the messages of those contain that other threads report; nil: there are none.
 ///   - sourceLocation: Where an issue is recorded if there are others.
 ///   - body: What causes the warnings.
 @discardableResult
 public func withExpectedWarnings<T>(
   _ expected: [QueryWarning],
+  about text: String? = nil,
   sourceLocation: SourceLocation = #_sourceLocation,
   _ body: () async throws -> T
 ) async rethrows -> T {
   let recorder = WarningRecorder()
-  let value = try await recorder.record(body)
+  let value: T
+  if let text {
+    value = try await recorder.record(about: text, body)
+  } else {
+    value = try await recorder.record(body)
+  }
   #expect(recorder.warnings == expected, sourceLocation: sourceLocation)
   return value
 }

@@ -39,7 +39,11 @@ extension QueryStore {
   /// Fetches where the store does so by itself, is stale, and has subscribers.
   func startAutomaticFetch() {
     // Whether the value is stale is not known before it is there.
-    let isPutOff = self.whenHydrated { [weak self] in self?.startAutomaticFetch() }
+    let isPutOff = self.whenHydrated { [weak self] in
+      // Several may have been put off, and one fetch is enough.
+      guard let self, self.withLock({ self.automaticFetch == nil }) else { return }
+      self.startAutomaticFetch()
+    }
     if isPutOff { return }
     // Both ask conditions of the user's, so neither happens under the lock.
     guard self.isAutomaticFetchingEnabled, self.isStale else { return }

@@ -74,10 +74,21 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
 
   /// Reads what is stored into a store that nobody has seen yet, or begins to, where it takes longer.
   func hydrate(_ store: QueryStore<State>) {
-    if let change = self.slot.unwrittenChange {
-      self.hydrate(store, from: change)
-      return
+    switch self.slot.unwrittenChange {
+    case .write(let write)?:
+      // What a store of the same query, gone by now, has left to be written. Where it does not encode
+      // it never will be, and what is stored stays.
+      if let entry = try? write.entry() {
+        self.restore(entry, into: store)
+      } else {
+        self.read(into: store)
+      }
+    case .remove?: self.miss(.absent, store)
+    case nil: self.read(into: store)
     }
+  }
+
+  private func read(into store: QueryStore<State>) {
     switch self.storage.read(self.slot) {
     case .entry(let entry):
       if entry.contentSize > self.storage.synchronousHydrationLimit {
@@ -87,16 +98,6 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
       }
     case .miss(let miss): self.miss(miss, store)
     case .later: self.hydrateLater(store, reading: nil)
-    }
-  }
-
-  /// Takes what a store of the same query, gone by now, has left to be written.
-  private func hydrate(_ store: QueryStore<State>, from change: StorageChange) {
-    // Where it does not encode, the store that is gone has left nothing.
-    if case .write(let write) = change, let entry = try? write.entry() {
-      self.restore(entry, into: store)
-    } else {
-      self.miss(.absent, store)
     }
   }
 

@@ -1,7 +1,7 @@
 /// How a query is kept, on its way from the modifier to the store, in the context.
+// @unchecked: it has one constant, which is Sendable, and its subclass has none.
 @usableFromInline
 class PersistencePlan: @unchecked Sendable {
-  // @unchecked: a constant, and so in the subclass.
   let options: PersistenceOptions
 
   fileprivate init(_ options: PersistenceOptions) { self.options = options }
@@ -42,9 +42,9 @@ class PersistencePlan: @unchecked Sendable {
 }
 
 /// The plan of a query whose state is known.
-// @unchecked: as the plan.
-final class TypedPersistencePlan<State: PersistableQueryState>: PersistencePlan,
-  @unchecked Sendable
+final class TypedPersistencePlan<State: PersistableQueryState>:
+  // @unchecked: as the plan.
+  PersistencePlan, @unchecked Sendable
 {
   override init(_ options: PersistenceOptions) { super.init(options) }
 

@@ -131,11 +131,11 @@ extension MemoryQueryStorage {
 
   public func invalidate(matching path: QueryPath) {
     guard let prefix = try? IdentityPrefix(path: path) else { return }
-    self.queue.async {
-      self.guarded.withLock { storage in
-        for identity in storage.entries.keys where prefix.matches(identity) {
-          storage.entries[identity]?.history.isInvalidated = true
-        }
+    // What is being written now is written again behind the marks that are set here.
+    for slot in self.slots.invalidateChanges(under: prefix) { self.write(slot) }
+    self.guarded.withLock { storage in
+      for identity in storage.entries.keys where prefix.matches(identity) {
+        storage.entries[identity]?.history.isInvalidated = true
       }
     }
   }

@@ -40,4 +40,13 @@ public final class StorageWrite: Sendable {
       return try result.get()
     }
   }
+
+  /// The same write, of a value that was invalidated meanwhile.
+  func invalidated() -> StorageWrite {
+    StorageWrite {
+      var entry = try self.entry()
+      entry.history.isInvalidated = true
+      return entry
+    }
+  }
 }

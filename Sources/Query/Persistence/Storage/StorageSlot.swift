@@ -134,6 +134,22 @@ extension StorageSlot {
     }
   }
 
+  /// Makes what is not on disk yet the write of an invalidated value. What is being written just now is
+  /// written once more.
+  ///
+  /// - Returns: Whether the storage has to be told.
+  func invalidateChange() -> Bool {
+    self.guarded.withLock { slot in
+      guard !slot.isClosed, case .write(let write)? = slot.change ?? slot.taken else {
+        return false
+      }
+      let isFirst = slot.change == nil
+      // The old change is not released here: the new one holds it.
+      slot.change = .write(write.invalidated())
+      return isFirst
+    }
+  }
+
   /// The newest change that is not on disk yet.
   var unwrittenChange: StorageChange? {
     self.guarded.withLock { $0.change ?? $0.taken }

@@ -48,6 +48,16 @@ public final class StorageSlots: Sendable {
     }
   }
 
+  /// Marks the changes of queries under a path that are not on disk yet as those of invalidated values.
+  /// A storage does so first of all when it is told to invalidate: then what is on disk is to be
+  /// marked, and what its stores write from then on is about later values.
+  ///
+  /// - Parameter prefix: The beginning of the paths.
+  /// - Returns: Slots that ``QueryStorage/write(_:)`` is to be called for.
+  package func invalidateChanges(under prefix: IdentityPrefix) -> [StorageSlot] {
+    self.all.filter { prefix.matches($0.identity) && $0.invalidateChange() }
+  }
+
   /// The slot of an identity, for a store that lives there from now on.
   ///
   /// - Returns: nil where a store of an unequal path lives there, which is reported as a warning.

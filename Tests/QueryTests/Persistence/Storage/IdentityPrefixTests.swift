@@ -32,4 +32,38 @@ import Testing
     }
     #expect(!(try IdentityPrefix(path: ["a", 1, [2]]).matches(identity)))
   }
+
+  @Test func textThatOnlyBeginsAlikeIsNotUnderIt() throws {
+    #expect(try !self.isUnder([12], [1]))
+    #expect(try !self.isUnder([1.5], [1]))
+    #expect(try !self.isUnder(["1"], [1]))
+    #expect(try !self.isUnder([["players", "3"]], ["players"]))
+    #expect(try !self.isUnder([["players"]], [["players", "3"]]))
+    #expect(try self.isUnder([["players", "3"], 1], [["players", "3"]]))
+    #expect(try !self.isUnder(["players"], ["players", 3]))
+  }
+
+  @Test func whatIsQuotedMakesNoDifference() throws {
+    let odd: [String] = ["\"", "\\", "]", ",", "[", "\0", "a\",\"b", "👩‍👩‍👧", "caf\u{e9}"]
+    for first in odd {
+      for second in odd {
+        #expect(try self.isUnder([first, 1], [second]) == (first == second), "\(first) \(second)")
+      }
+    }
+    #expect(try self.isUnder(["cafe\u{301}", 1], ["caf\u{e9}"]))
+  }
+
+  @Test func aPathWithoutAnIdentityIsRefused() {
+    #expect(throws: QueryIdentityError.self) { try IdentityPrefix(path: [Opaque()]) }
+  }
+
+  private func isUnder(_ path: QueryPath, _ prefix: QueryPath) throws -> Bool {
+    try IdentityPrefix(path: prefix).matches(try QueryIdentity(path: path))
+  }
+}
+
+private final class Opaque: Hashable, Sendable {
+  static func == (lhs: Opaque, rhs: Opaque) -> Bool { lhs === rhs }
+
+  func hash(into hasher: inout Hasher) {}
 }

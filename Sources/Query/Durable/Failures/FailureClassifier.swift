@@ -1,0 +1,63 @@
+import Foundation
+
+/// What an error of an attempt means where the mutation does not say so itself.
+struct FailureVerdict: Hashable, Sendable {
+  /// What is to be done about it.
+  var failure: MutationFailure
+
+  /// Whether the server may have carried the mutation out.
+  var maybeApplied: Bool
+
+  /// How many attempts that fail like this are made before the mutation is dead; nil: as many as the
+  /// mutation says.
+  var limit: Int?
+}
+
+extension FailureVerdict {
+  /// The verdict of the library. It goes by types and codes, never by text.
+  ///
+  /// - Parameter error: What the attempt threw.
+  init(of error: any Error) {
+    switch error {
+    case is CancellationError: self.init(failure: .cancelled, maybeApplied: true)
+    case let error as HTTPStatusError: self.init(of: error)
+    case is QueryTimeoutError: self.init(failure: .connectivity, maybeApplied: true)
+    // By domain and code: the type is of a module that a program without requests need not load.
+    case let error as NSError where error.domain == NSURLErrorDomain:
+      self.init(ofURLError: error.code)
+    default:
+      // Nobody knows how far it came, nor whether it will ever do.
+      self.init(failure: .transient(retryAfter: nil), maybeApplied: true, limit: 5)
+    }
+  }
+
+  /// - Parameter code: As in `URLError.Code`.
+  private init(ofURLError code: Int) {
+    switch code {
+    case NSURLErrorCancelled: self.init(failure: .cancelled, maybeApplied: true)
+    case NSURLErrorBadURL:
+      self.init(failure: .permanent(reason: "the URL is none"), maybeApplied: false)
+    default:
+      self.init(failure: .connectivity, maybeApplied: !Self.isFromBeforeSending(code))
+    }
+  }
+
+  /// Refused, host not found, DNS, not connected, and TLS, which a board with a wrong clock rejects.
+  /// Any other error may be that of a lost answer: on Linux that is −1011, −1 or even −1002 as often
+  /// as −1005 or −1001.
+  private static func isFromBeforeSending(_ code: Int) -> Bool {
+    [-1_004, -1_003, -1_006, -1_009].contains(code) || (-1_206 ... -1_200).contains(code)
+  }
+
+  private init(of error: HTTPStatusError) {
+    let isServers = error.statusCode >= 500
+    let failure: MutationFailure =
+      switch error.statusCode {
+      case 401: .authentication
+      case 409, 412: .conflict
+      case 408, 425, 429, 500, 502, 503, 504, 507: .transient(retryAfter: error.retryAfter)
+      default: .permanent(reason: "status \(error.statusCode)")
+      }
+    self.init(failure: failure, maybeApplied: isServers)
+  }
+}

@@ -1,0 +1,63 @@
+public import Foundation
+
+/// What a request throws for an HTTP status that it does not accept.
+public struct HTTPStatusError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The status, as 503.
+  public let statusCode: Int
+
+  /// How long the server asks to wait, by its `Retry-After`.
+  public let retryAfter: Duration?
+
+  /// The beginning of the answer's body, where somebody may want to look at it.
+  public let body: Data?
+
+  /// Creates an error.
+  ///
+  /// - Parameters:
+  ///   - statusCode: The status.
+  ///   - retryAfter: How long the server asks to wait.
+  ///   - body: The beginning of the answer's body.
+  public init(statusCode: Int, retryAfter: Duration? = nil, body: Data? = nil) {
+    self.statusCode = statusCode
+    self.retryAfter = retryAfter
+    self.body = body
+  }
+
+  /// The status. The body is left out: it may have a user's values in it.
+  public var description: String {
+    let wait = self.retryAfter.map { " It asks to wait \($0)." } ?? ""
+    return "The server answered with status \(self.statusCode).\(wait)"
+  }
+}
+
+// MARK: - Retry-After
+
+extension HTTPStatusError {
+  /// How long a `Retry-After` asks to wait: seconds, or a date (RFC 9110, 10.2.3). Nil for what is
+  /// neither, a date in the past included.
+  ///
+  /// - Parameters:
+  ///   - header: The field's value.
+  ///   - now: The time by which a date counts.
+  /// - Returns: At most 24 hours: a server's mistake must not park a write for a year.
+  public static func retryAfter(header: String, now: Date) -> Duration? {
+    let text = header.trimmingCharacters(in: .whitespaces)
+    let limit = Duration.seconds(24 * 3_600)
+    if !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+      // More digits than a number has room for are more than a day.
+      return Int(text).map { min(.seconds(min($0, 86_400)), limit) } ?? limit
+    }
+    guard let date = Self.date(text) else { return nil }
+    let seconds = date.timeIntervalSince(now)
+    return seconds > 0 ? min(.seconds(seconds), limit) : nil
+  }
+
+  /// A date in the preferred form of HTTP, `Sun, 06 Nov 1994 08:49:37 GMT`.
+  private static func date(_ text: String) -> Date? {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+    return formatter.date(from: text)
+  }
+}

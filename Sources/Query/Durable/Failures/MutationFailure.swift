@@ -1,0 +1,41 @@
+/// Why an attempt of a durable mutation failed, by what is to be done about it.
+public enum MutationFailure: Hashable, Sendable {
+  /// The server was not reached, or its answer was lost. Nothing is charged; it is tried again when
+  /// the network is back.
+  case connectivity
+  /// The server cannot do it now. It is tried again later, and not before it asks for.
+  case transient(retryAfter: Duration?)
+  /// Who asks is not known to the server. The lane waits for other credentials.
+  case authentication
+  /// What the mutation changes has changed meanwhile.
+  case conflict
+  /// It will never succeed.
+  case permanent(reason: String)
+  /// Somebody cancelled the attempt. It is due again at once.
+  case cancelled
+
+  /// Whether the server was reached, so that the attempt counts against `maxAttempts`.
+  public var isCharged: Bool {
+    switch self {
+    case .transient, .conflict, .permanent: true
+    case .connectivity, .authentication, .cancelled: false
+    }
+  }
+}
+
+/// Throw this from a mutation that the server has carried out, where its answer is of no use: it counts
+/// as succeeded, with a warning, and is not sent again.
+public struct MutationAppliedError: Error, CustomStringConvertible {
+  /// What was wrong with the answer.
+  public let underlying: any Error
+
+  /// Creates an error.
+  ///
+  /// - Parameter underlying: What was wrong with the answer.
+  public init(underlying: any Error) { self.underlying = underlying }
+
+  /// What was wrong with the answer.
+  public var description: String {
+    "The server has carried the mutation out, but its answer is of no use: \(self.underlying)"
+  }
+}

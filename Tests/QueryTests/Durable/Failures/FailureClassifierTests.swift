@@ -1,0 +1,79 @@
+import Foundation
+import FoundationNetworking
+import TestSupport
+import Testing
+
+@testable import Query
+
+@Suite struct FailureClassifierTests {
+  @Test(arguments: [-1_004, -1_003, -1_006, -1_009] + Array(-1_206 ... -1_200))
+  func whatFailsBeforeSendingIsConnectivityAndCertainlyNotApplied(_ code: Int) {
+    let verdict = FailureVerdict(of: URLError(URLError.Code(rawValue: code)))
+    #expect(verdict == FailureVerdict(failure: .connectivity, maybeApplied: false))
+  }
+
+  @Test(arguments: [-1_011, -1, -1_002, -1_005, -1_001, -1_017, -3_000])
+  func anyOtherURLErrorMayBeALostAnswer(_ code: Int) {
+    let verdict = FailureVerdict(of: URLError(URLError.Code(rawValue: code)))
+    #expect(verdict == FailureVerdict(failure: .connectivity, maybeApplied: true))
+  }
+
+  @Test func aCancelledRequestIsACancellation() {
+    let cancelled = FailureVerdict(failure: .cancelled, maybeApplied: true)
+    #expect(FailureVerdict(of: URLError(.cancelled)) == cancelled)
+    #expect(FailureVerdict(of: CancellationError()) == cancelled)
+  }
+
+  @Test func aBadURLNeverSucceeds() {
+    let verdict = FailureVerdict(of: URLError(.badURL))
+    #expect(verdict.failure == .permanent(reason: "the URL is none"))
+    #expect(!verdict.maybeApplied)
+  }
+
+  @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 507])
+  func theseStatusesPassAndKeepTheServersWait(_ status: Int) {
+    let error = HTTPStatusError(statusCode: status, retryAfter: .seconds(7))
+    let verdict = FailureVerdict(of: error)
+    #expect(verdict.failure == .transient(retryAfter: .seconds(7)))
+    #expect(verdict.maybeApplied == (status >= 500))
+    #expect(verdict.limit == nil)
+  }
+
+  @Test func credentialsConflictsAndRefusalsAreToldApart() {
+    func failure(_ status: Int) -> MutationFailure {
+      FailureVerdict(of: HTTPStatusError(statusCode: status)).failure
+    }
+    #expect(failure(401) == .authentication)
+    #expect(failure(409) == .conflict && failure(412) == .conflict)
+    for status in [302, 400, 403, 404, 410, 422, 501, 505] {
+      #expect(failure(status) == .permanent(reason: "status \(status)"))
+    }
+  }
+
+  @Test func aStatusBelow500SaysThatNothingWasDone() {
+    for status in [302, 400, 401, 409, 429] {
+      #expect(!FailureVerdict(of: HTTPStatusError(statusCode: status)).maybeApplied)
+    }
+    #expect(FailureVerdict(of: HTTPStatusError(statusCode: 501)).maybeApplied)
+  }
+
+  @Test func aTimeoutIsALostAnswer() {
+    let verdict = FailureVerdict(of: QueryTimeoutError(duration: .seconds(1)))
+    #expect(verdict == FailureVerdict(failure: .connectivity, maybeApplied: true))
+  }
+
+  @Test func anyOtherErrorPassesFiveTimes() {
+    let verdict = FailureVerdict(of: TestError())
+    #expect(verdict.failure == .transient(retryAfter: nil))
+    #expect(verdict.limit == 5 && verdict.maybeApplied)
+  }
+
+  @Test func onlyFailuresOfAServerThatWasReachedAreCharged() {
+    let charged: [MutationFailure] = [
+      .transient(retryAfter: nil), .conflict, .permanent(reason: ""),
+    ]
+    #expect(charged.allSatisfy(\.isCharged))
+    let free: [MutationFailure] = [.connectivity, .authentication, .cancelled]
+    #expect(free.allSatisfy { !$0.isCharged })
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Query
+import Testing
+
+@Suite struct HTTPStatusErrorTests {
+  // Sun, 06 Nov 1994 08:49:37 GMT
+  private let now = Date(timeIntervalSince1970: 784_111_777)
+
+  @Test func secondsAreSeconds() {
+    #expect(HTTPStatusError.retryAfter(header: "120", now: self.now) == .seconds(120))
+    #expect(HTTPStatusError.retryAfter(header: " 0 ", now: self.now) == .zero)
+  }
+
+  @Test func aDateCountsFromNow() {
+    let header = "Sun, 06 Nov 1994 08:50:37 GMT"
+    #expect(HTTPStatusError.retryAfter(header: header, now: self.now) == .seconds(60))
+  }
+
+  @Test func noWaitIsLongerThanADay() {
+    let day = Duration.seconds(86_400)
+    for header in ["86401", "99999999999999999999999", "Sun, 06 Nov 2094 08:49:37 GMT"] {
+      #expect(HTTPStatusError.retryAfter(header: header, now: self.now) == day)
+    }
+  }
+
+  @Test(arguments: ["", "-1", "1.5", "soon", "٣", "Sun, 06 Nov 1994 08:48:37 GMT"])
+  func whatIsNoWaitIsNone(_ header: String) {
+    #expect(HTTPStatusError.retryAfter(header: header, now: self.now) == nil)
+  }
+
+  @Test func theBodyIsNotShown() {
+    let error = HTTPStatusError(statusCode: 503, body: Data("secret".utf8))
+    #expect(!"\(error)".contains("secret"))
+    #expect("\(error)".contains("503"))
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+/// What a store does where its storage cannot answer at once, or not at all. What every storage
+/// promises is tested by the storage contract suite.
+@Suite(.warningsAreIssues) struct PersistedStoreTests {
+  private let base = MemoryQueryStorage()
+  private let identity = QueryIdentity(canonicalText: #"["probe"]"#)
+
+  /// Stores a 5, as an earlier launch did.
+  private func storeFive() {
+    self.base[self.identity] = StoredEntry(
+      kind: "query", coder: "json", version: 1, content: .value(Data("5".utf8)),
+      history: UpdateHistory(valueUpdateCount: 1, valueLastUpdatedAt: Date()))
+  }
+
+  // MARK: - Later
+
+  @Test func aBusyStoragesValueComesLater() async {
+    self.storeFive()
+    let storage = SlowStorage(self.base, gate: Gate())
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    #expect(store.currentValue == nil)
+    await storage.gate.arrival()
+    #expect(store.currentValue == nil)
+    storage.gate.open()
+    await store.hydrated()
+    #expect(store.currentValue == 5)
+    #expect(storage.statistics.hits == 1)
+  }
+
+  @Test func whoeverWaitsForItGoesOnWhenItIsThereOrIsCancelled() async {
+    self.storeFive()
+    let storage = SlowStorage(self.base, gate: Gate())
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    let patient = Task {
+      await store.hydrated()
+      return store.currentValue
+    }
+    let cancelled = Task {
+      await store.hydrated()
+      return store.currentValue
+    }
+    cancelled.cancel()
+    #expect(await cancelled.value == nil)
+    storage.gate.open()
+    #expect(await patient.value == 5)
+  }
+
+  @Test func aStoreThatIsReleasedMeanwhileIsNotKept() async {
+    self.storeFive()
+    let storage = SlowStorage(self.base, gate: Gate())
+    weak let weakStore = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await storage.gate.arrival()
+    #expect(weakStore == nil)
+    storage.gate.open()
+  }
+
+  @Test func aFetchThatEndedMeanwhileWins() async throws {
+    self.storeFive()
+    let storage = SlowStorage(self.base, gate: Gate())
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    try await store.fetch()
+    storage.gate.open()
+    await store.hydrated()
+    #expect(store.currentValue == 1)
+    #expect(store.origin == .network)
+    #expect(store.valueUpdateCount == 1)
+  }
+
+  @Test func aFetchThatIsUnderWayGoesOn() async throws {
+    self.storeFive()
+    let storage = SlowStorage(self.base, gate: Gate())
+    let gate = Gate()
+    let query = ProbeQuery(onFetch: { _, _ in
+      try await gate.pass()
+      return 2
+    })
+    let store = QueryClient(storage: storage).store(for: query.persisted())
+    let fetch = Task { try await store.fetch() }
+    await gate.arrival()
+    storage.gate.open()
+    await store.hydrated()
+    #expect(store.currentValue == 5)
+    #expect(store.isLoading)
+    gate.open()
+    #expect(try await fetch.value == 2)
+    #expect(store.currentValue == 2)
+    #expect(store.valueUpdateCount == 2)
+    #expect(!store.isLoading)
+  }
+
+  @Test func aDetachedStorePutsOffSeveralFetchesAndMakesOne() async {
+    let storage = SlowStorage(self.base, gate: Gate())
+    var context = QueryContext()
+    context.queryStorage = storage
+    let fetches = Counter()
+    // Neither deduplicated nor stale by age: each fetch would be a call of its own.
+    let query = ProbeQuery(onFetch: { _, _ in fetches.increment() })
+      .enableAutomaticFetching(onlyWhen: .always(true)).persisted()
+    let store = QueryStore.detached(query: query, initialValue: nil, initialContext: context)
+    let collector = EventCollector<QueryState<Int?, Int>>()
+    store.subscribe(with: QueryEventHandler()).cancel()
+    let subscription = store.subscribe(with: collector.handler)
+    store.invalidate()
+    store.invalidate()
+    #expect(!store.isLoading)
+    storage.gate.open()
+    await store.hydrated()
+    await collector.wait(for: .fetchingEnded)
+    #expect(store.currentValue == 1)
+    #expect(fetches.value == 1)
+    #expect(collector.events.count { $0 == .fetchingStarted } == 1)
+    withExtendedLifetime(subscription) {}
+  }
+
+  // MARK: - What could not be read
+
+  @Test func anErrorAloneDoesNotTakeThePlaceOfWhatCouldNotBeRead() async throws {
+    self.storeFive()
+    let failure = StorageError(operation: "read", code: .busy, message: "busy")
+    let misses: [StorageMiss] = [.failed(failure), .collision, .expired]
+    for miss in misses {
+      let storage = SlowStorage(self.base, answer: .miss(miss))
+      let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+      await store.hydrated()
+      #expect(store.currentValue == nil)
+      store.setResult(to: .failure(TestError()))
+      store.invalidate()
+      try await storage.flush()
+      #expect(self.base[self.identity]?.content == .value(Data("5".utf8)), "\(miss)")
+      #expect(self.base[self.identity]?.history.error == nil, "\(miss)")
+    }
+    let storage = SlowStorage(self.base, answer: .miss(.failed(failure)))
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    try await store.fetch()
+    try await storage.flush()
+    #expect(self.base[self.identity]?.content == .value(Data("1".utf8)), "a value does")
+  }
+
+  @Test func eachMissIsReportedOnce() async throws {
+    let failure = StorageError(operation: "read", code: .busy, message: "busy")
+    let storage = SlowStorage(self.base, answer: .miss(.failed(failure)))
+    var events = storage.events.makeAsyncIterator()
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await store.hydrated()
+    store.currentValue = 1
+    #expect(await events.next() == .missed(self.identity, .failed(failure)))
+    #expect(await events.next() == .committed(entries: 1))
+    #expect(storage.statistics.misses == 1)
+  }
+}

@@ -1,0 +1,47 @@
+import Query
+import TestSupport
+
+/// A storage that is busy: it reads nothing without waiting, and later at a gate.
+final class SlowStorage: QueryStorage {
+  /// What it reads from, and writes to.
+  let base: MemoryQueryStorage
+  /// What each late reading waits at.
+  let gate: Gate
+  private let answer: StorageReading?
+
+  /// - Parameters:
+  ///   - base: What it reads from.
+  ///   - gate: What each late reading waits at; an open one where nil.
+  ///   - answer: What a late reading finds; what the base has where nil.
+  init(_ base: MemoryQueryStorage, gate: Gate? = nil, answer: StorageReading? = nil) {
+    self.base = base
+    self.gate = gate ?? Gate()
+    self.answer = answer
+    if gate == nil { self.gate.open() }
+  }
+
+  var slots: StorageSlots { self.base.slots }
+  var events: StorageEvents { self.base.events }
+  var statistics: StorageStatistics { self.base.statistics }
+  var synchronousHydrationLimit: Int { self.base.synchronousHydrationLimit }
+
+  func read(_ slot: StorageSlot) -> StorageReading { .later }
+
+  func readLater(_ slot: StorageSlot) async -> StorageReading {
+    await self.gate.passIgnoringCancellation()
+    return self.answer ?? self.base.read(slot)
+  }
+
+  func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?) {
+    self.base.didHydrate(slot, from: entry, miss)
+  }
+
+  func write(_ slot: StorageSlot) { self.base.write(slot) }
+  func invalidate(matching path: QueryPath) { self.base.invalidate(matching: path) }
+  func prefetch(matching path: QueryPath) async throws {
+    try await self.base.prefetch(matching: path)
+  }
+  func flush() async throws { try await self.base.flush() }
+  func close() async throws { try await self.base.close() }
+  func erase() async throws { try await self.base.erase() }
+}

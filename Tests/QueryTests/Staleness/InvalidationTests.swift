@@ -1,0 +1,150 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@Suite(.warningsAreIssues) struct InvalidationTests {
+  private let clock = TestClock()
+
+  // MARK: - One store
+
+  @Test func anInvalidatedValueIsStaleWhateverItsAge() async throws {
+    let query = ProbeQuery().stale(after: 1_000).clock(self.clock)
+    let store = QueryStore.detached(query: query, initialValue: nil)
+    store.currentValue = 5
+    #expect(!store.isStale)
+    #expect(!store.isInvalidated)
+    store.invalidate()
+    #expect(store.isStale)
+    #expect(store.isInvalidated)
+    #expect(store.currentValue == 5, "the value itself stays")
+    #expect(store.valueUpdateCount == 1)
+    #expect(store.valueLastUpdatedAt == self.clock.now())
+  }
+
+  @Test func aSuccessClearsItAndAFailureDoesNot() async throws {
+    let query = ProbeQuery().stale(after: 1_000).clock(self.clock)
+    let store = QueryStore.detached(query: query, initialValue: nil)
+    store.currentValue = 5
+    store.invalidate()
+    store.setResult(to: .failure(TestError()))
+    #expect(store.isInvalidated)
+    #expect(store.isStale)
+    try await store.fetch()
+    #expect(!store.isInvalidated)
+    #expect(!store.isStale)
+    store.invalidate()
+    store.currentValue = 6
+    #expect(!store.isInvalidated)
+    store.invalidate()
+    store.reset()
+    #expect(!store.isInvalidated)
+  }
+
+  @Test func aFetchThatFailsLeavesItInvalidated() async {
+    let query = ProbeQuery(onFetch: { _, _ in throw TestError() }).clock(self.clock)
+    let store = QueryStore.detached(query: query, initialValue: 5)
+    store.invalidate()
+    await #expect(throws: TestError.self) { try await store.fetch() }
+    #expect(store.isInvalidated)
+  }
+
+  @Test func aDateInTheFutureIsStale() {
+    let query = ProbeQuery().stale(after: 1_000).clock(self.clock)
+    let store = QueryStore.detached(query: query, initialValue: nil)
+    self.clock.advance(by: 1)
+    store.currentValue = 5
+    #expect(!store.isStale)
+    self.clock.advance(by: -0.5)
+    #expect(store.isStale)
+    self.clock.advance(by: 0.5)
+    #expect(!store.isStale)
+  }
+
+  // MARK: - Fetching
+
+  @Test func withoutSubscribersNothingIsFetched() {
+    let fetches = Counter()
+    let query = ProbeQuery(onFetch: { _, _ in fetches.increment() }).stale(after: 1_000)
+    let store = QueryClient().store(for: query)
+    store.invalidate()
+    #expect(!store.isLoading)
+    #expect(fetches.value == 0)
+  }
+
+  @Test func withSubscribersItIsFetchedAtOnce() async {
+    let fetches = Counter()
+    let query = ProbeQuery(onFetch: { _, _ in fetches.increment() }).stale(after: 1_000)
+    let store = QueryClient().store(for: query)
+    store.currentValue = 5
+    let collector = EventCollector<QueryState<Int?, Int>>()
+    let subscription = store.subscribe(with: collector.handler)
+    #expect(!store.isLoading)
+    store.invalidate()
+    #expect(store.isLoading)
+    await collector.wait(for: .fetchingEnded)
+    #expect(fetches.value == 1)
+    #expect(!store.isInvalidated)
+    #expect(collector.states.map(\.isInvalidated) == [false, true, true, false])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func aStoreThatDoesNotFetchByItselfOnlyTellsOfIt() {
+    let store = QueryStore.detached(query: ProbeQuery(), initialValue: 5)
+    let collector = EventCollector<QueryState<Int?, Int>>()
+    let subscription = store.subscribe(with: collector.handler)
+    store.invalidate()
+    #expect(!store.isLoading)
+    #expect(collector.events == [.stateChanged, .stateChanged])
+    withExtendedLifetime(subscription) {}
+  }
+
+  // MARK: - Other paradigms
+
+  @Test func anInfiniteQueryIsInvalidatedAsAWhole() async throws {
+    let store = QueryStore.detached(query: ProbePages().stale(after: 1_000).clock(self.clock))
+    try await store.fetchNextPage()
+    #expect(!store.isStale)
+    store.invalidate()
+    #expect(store.isInvalidated)
+    #expect(store.isStale)
+    try await store.fetch()
+    #expect(!store.isInvalidated)
+  }
+
+  @Test func anOpaqueStoreIsInvalidatedToo() {
+    let store = QueryStore.detached(query: ProbeQuery(), initialValue: 5)
+    OpaqueQueryStore(erasing: store).invalidate()
+    #expect(store.isInvalidated)
+  }
+
+  @Test func aMutationHasNothingToInvalidate() {
+    let store = QueryStore.detached(mutation: ProbeMutation())
+    store.invalidate()
+    #expect(!store.isInvalidated)
+  }
+
+  // MARK: - A client's stores
+
+  @Test func aClientInvalidatesTheStoresUnderAPath() {
+    let client = QueryClient()
+    let paths: [QueryPath] = [["a"], ["a", 1], ["a", 1, 2], ["ab"], []]
+    let stores = paths.map { client.store(for: ScriptedQuery(path: $0) { _, _ in 1 }) }
+    client.invalidate(matching: ["a"])
+    #expect(stores.map(\.isInvalidated) == [true, true, true, false, false])
+    client.invalidate()
+    #expect(stores.map(\.isInvalidated) == [true, true, true, true, true])
+  }
+
+  @Test func manyThreadsInvalidateAndSetAtOnce() async {
+    let client = QueryClient()
+    let store = client.store(for: ProbeQuery().stale(after: 1_000))
+    await runOnThreads(4) { thread in
+      for round in 0..<500 {
+        if thread % 2 == 0 { client.invalidate() } else { store.currentValue = round }
+      }
+    }
+    store.currentValue = 1
+    #expect(!store.isInvalidated)
+  }
+}
