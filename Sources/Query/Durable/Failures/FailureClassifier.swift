@@ -18,17 +18,25 @@ extension FailureVerdict {
   ///
   /// - Parameter error: What the attempt threw.
   init(of error: any Error) {
+    // By domain and code: the type is of a module that a program without requests need not load.
+    if let code = Self.urlErrorCode(of: error) {
+      self.init(ofURLError: code)
+      return
+    }
     switch error {
     case is CancellationError: self.init(failure: .cancelled, maybeApplied: true)
     case let error as HTTPStatusError: self.init(of: error)
     case is QueryTimeoutError: self.init(failure: .connectivity, maybeApplied: true)
-    // By domain and code: the type is of a module that a program without requests need not load.
-    case let error as NSError where error.domain == NSURLErrorDomain:
-      self.init(ofURLError: error.code)
     default:
       // Nobody knows how far it came, nor whether it will ever do.
       self.init(failure: .transient(retryAfter: nil), maybeApplied: true, limit: 5)
     }
+  }
+
+  /// The code of an error of URL loading, as in `URLError.Code`; nil for any other.
+  private static func urlErrorCode(of error: any Error) -> Int? {
+    let error = error as NSError
+    return error.domain == NSURLErrorDomain ? error.code : nil
   }
 
   /// - Parameter code: As in `URLError.Code`.

@@ -8,14 +8,21 @@ import Testing
 @Suite struct FailureClassifierTests {
   @Test(arguments: [-1_004, -1_003, -1_006, -1_009] + Array(-1_206 ... -1_200))
   func whatFailsBeforeSendingIsConnectivityAndCertainlyNotApplied(_ code: Int) {
-    let verdict = FailureVerdict(of: URLError(URLError.Code(rawValue: code)))
+    let verdict = FailureVerdict(of: NSError(domain: NSURLErrorDomain, code: code))
     #expect(verdict == FailureVerdict(failure: .connectivity, maybeApplied: false))
   }
 
   @Test(arguments: [-1_011, -1, -1_002, -1_005, -1_001, -1_017, -3_000])
   func anyOtherURLErrorMayBeALostAnswer(_ code: Int) {
-    let verdict = FailureVerdict(of: URLError(URLError.Code(rawValue: code)))
+    let verdict = FailureVerdict(of: NSError(domain: NSURLErrorDomain, code: code))
     #expect(verdict == FailureVerdict(failure: .connectivity, maybeApplied: true))
+  }
+
+  @Test func anErrorOfURLSessionIsKnownByItsDomainAndCode() {
+    #expect(
+      FailureVerdict(of: URLError(.cannotConnectToHost))
+        == FailureVerdict(failure: .connectivity, maybeApplied: false))
+    #expect(FailureVerdict(of: URLError(.networkConnectionLost)).maybeApplied)
   }
 
   @Test func aCancelledRequestIsACancellation() {
@@ -46,7 +53,8 @@ import Testing
     #expect(failure(401) == .authentication)
     #expect(failure(409) == .conflict && failure(412) == .conflict)
     for status in [302, 400, 403, 404, 410, 422, 501, 505] {
-      #expect(failure(status) == .permanent(reason: "status \(status)"))
+      let expected = MutationFailure.permanent(reason: "status \(status)")
+      #expect(failure(status) == expected)
     }
   }
 
@@ -72,7 +80,7 @@ import Testing
     let charged: [MutationFailure] = [
       .transient(retryAfter: nil), .conflict, .permanent(reason: ""),
     ]
-    #expect(charged.allSatisfy(\.isCharged))
+    #expect(charged.allSatisfy { $0.isCharged })
     let free: [MutationFailure] = [.connectivity, .authentication, .cancelled]
     #expect(free.allSatisfy { !$0.isCharged })
   }
