@@ -59,10 +59,10 @@ extension CacheTables {
     _ limit: Int
   ) throws -> Found {
     guard try row.hasText(identity.text, at: 2) else { return .reading(.collision) }
-    let byteCount = Int(try row.integer(at: 3))
+    let byteCount = Int(try row.amount(at: 3))
     if byteCount > limit { return .reading(.large(byteCount: byteCount)) }
     let id = try row.integer(at: 0)
-    let revision = try row.integer(at: 1)
+    let revision = try row.amount(at: 1)
     let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
     let value = try self.value(of: row)
     switch (checksum, value) {
@@ -95,13 +95,13 @@ extension CacheTables {
       version: Int(try row.integer(at: 7)),
       content: content,
       history: UpdateHistory(
-        valueUpdateCount: Int(try row.integer(at: 9)),
+        valueUpdateCount: Int(try row.amount(at: 9)),
         valueLastUpdatedAt: try row.optionalDate(at: 8),
         error: try row.isNull(at: 15)
           ? nil
           : RestoredError(
             typeName: row.text(at: 15), text: row.optionalText(at: 16) ?? ""),
-        errorUpdateCount: Int(try row.integer(at: 11)),
+        errorUpdateCount: Int(try row.amount(at: 11)),
         errorLastUpdatedAt: try row.optionalDate(at: 10),
         isInvalidated: try row.bool(at: 12)
       ),

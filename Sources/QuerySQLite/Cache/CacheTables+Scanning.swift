@@ -62,7 +62,7 @@ extension CacheTables {
       while try row.step() {
         rows += 1
         if try row.withText(at: 2, { prefix.matches($0) }) {
-          let bytes = Int(try row.integer(at: 1))
+          let bytes = Int(try row.amount(at: 1))
           chunk.isOverLimit = chunk.bytes + bytes > limit
           if chunk.isOverLimit { return chunk }
           let identity = QueryIdentity(canonicalText: try row.text(at: 2))

@@ -16,7 +16,7 @@ struct EvictionCandidate: Equatable {
   init(_ row: SQLiteStatement) throws {
     self.id = try row.integer(at: 0)
     self.hash = try row.hash(at: 1)
-    self.bytes = Int(try row.integer(at: 2))
+    self.bytes = Int(try row.amount(at: 2))
     self.isPinned = try row.bool(at: 3)
     self.revision = try row.integer(at: 4)
     self.use = try row.optionalInteger(at: 5) ?? 0

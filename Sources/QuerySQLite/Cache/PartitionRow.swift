@@ -51,10 +51,10 @@ extension PartitionRow {
 
   init(_ row: SQLiteStatement) throws(StorageError) {
     self.id = try row.integer(at: 0)
-    self.epoch = try row.integer(at: 1)
+    self.epoch = try row.amount(at: 1)
     self.isErasing = try row.bool(at: 2)
-    self.revision = try row.integer(at: 3)
-    self.entryCount = try row.integer(at: 4)
-    self.byteCount = try row.integer(at: 5)
+    self.revision = try row.amount(at: 3)
+    self.entryCount = try row.amount(at: 4)
+    self.byteCount = try row.amount(at: 5)
   }
 }

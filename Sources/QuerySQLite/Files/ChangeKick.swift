@@ -17,7 +17,13 @@ final class ChangeKick {
   ///   - folder: The absolute path of its folder.
   init(kind: DatabaseKind, folder: String) { self.path = Self.path(kind: kind, folder: folder) }
 
-  deinit { if self.descriptor >= 0 { close(self.descriptor) } }
+  deinit { self.letGo() }
+
+  /// Closes the file, so that nothing keeps its file system from being unmounted. The next kick opens it.
+  func letGo() {
+    if self.descriptor >= 0 { close(self.descriptor) }
+    self.descriptor = -1
+  }
 
   /// Where the file of a database is.
   static func path(kind: DatabaseKind, folder: String) -> String {
@@ -39,7 +45,7 @@ final class ChangeKick {
   }
 
   private func openFile() {
-    if self.descriptor >= 0 { close(self.descriptor) }
+    self.letGo()
     self.descriptor = open(self.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
   }
 }

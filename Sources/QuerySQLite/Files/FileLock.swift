@@ -33,7 +33,7 @@ final class FileLock {
   ///   - folder: The absolute path of its folder.
   init(kind: DatabaseKind, folder: String) { self.path = "\(folder)/\(kind.rawValue).lock" }
 
-  deinit { self.closeFile() }
+  deinit { self.letGo() }
 
   /// Whether the file at the path is the one that this lock is on. Not where someone emptied the
   /// folder: then others lock a new file, and do not see this lock.
@@ -97,6 +97,10 @@ extension FileLock {
     if self.descriptor >= 0 { flock(self.descriptor, LOCK_UN) }
     self.mode = .none
   }
+
+  /// Lets go of the lock, and closes its file, so that nothing keeps its file system from being
+  /// unmounted. It may be asked for again.
+  func letGo() { self.closeFile() }
 
   /// Asks once, without waiting.
   private func attempt(_ wanted: Mode) throws(StorageError) -> Bool {

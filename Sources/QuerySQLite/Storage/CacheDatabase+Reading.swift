@@ -15,6 +15,7 @@ extension CacheDatabase {
     let (id, prefetched) = partition.glance(at: identity)
     if let prefetched { return .entry(prefetched) }
     guard let id else { return .later }
+    let inode = self.inode.withLock { $0 }
     do {
       let reading = try self.readers.tryRead { connection in
         // Waiting is for the late path.
@@ -22,9 +23,9 @@ extension CacheDatabase {
         return try CacheTables(partition: id, on: connection).read(identity, limit: limit)
       }
       guard let reading else { return .later }
-      return self.reading(reading, of: identity, in: partition) ?? .later
+      return self.reading(reading, of: identity, in: partition, inode) ?? .later
     } catch {
-      self.didFail(toRead: error)
+      self.didFail(toRead: inode, error)
       return .later
     }
   }
@@ -43,16 +44,38 @@ extension CacheDatabase {
     guard let id = partition.row?.id else {
       return .miss(.failed(self.degradation ?? Self.closed))
     }
+    let inode = self.inode.withLock { $0 }
     do {
-      let patience = self.configuration.busyTimeout
-      let reading = try await self.readers.read { connection in
-        connection.busyHandler.patience = .limited(patience)
-        return try CacheTables(partition: id, on: connection).read(identity)
+      let reading = try await self.readPatiently { connection in
+        try CacheTables(partition: id, on: connection).read(identity)
       }
-      return self.reading(reading, of: identity, in: partition) ?? .miss(.absent)
+      return self.reading(reading, of: identity, in: partition, inode) ?? .miss(.absent)
     } catch {
-      self.didFail(toRead: error)
-      return .miss(.failed(StorageError(any: error, operation: "read")))
+      self.didFail(toRead: inode, error)
+      let failure = CacheWriter.storageError(error)
+      // While there is no file, readers are told that all is closed.
+      return .miss(.failed(failure.code == .misuse ? self.degradation ?? failure : failure))
+    }
+  }
+
+  /// Reads for as long as others may keep the file locked. A connection is opened without much
+  /// patience, since that may happen where a store is created.
+  private func readPatiently<R: Sendable>(
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> R
+  ) async throws -> R {
+    let patience = self.configuration.busyTimeout
+    let end = SuspendingClock.now + patience
+    while true {
+      do {
+        return try await self.readers.read { connection in
+          connection.busyHandler.patience = .limited(patience)
+          return try body(connection)
+        }
+      } catch {
+        let isBusy = StorageError(any: error, operation: "read").code == .busy
+        guard isBusy, SuspendingClock.now < end else { throw error }
+        try await Task.sleep(for: .milliseconds(10))
+      }
     }
   }
 
@@ -60,7 +83,8 @@ extension CacheDatabase {
   private func reading(
     _ reading: CacheReading,
     of identity: QueryIdentity,
-    in partition: CachePartition
+    in partition: CachePartition,
+    _ inode: UInt64?
   ) -> StorageReading? {
     switch reading {
     case .entry(var entry, _, let revision):
@@ -70,15 +94,24 @@ extension CacheDatabase {
     case .collision: return .miss(.collision)
     case .large: return nil
     case .wrongChecksum(_, let revision):
-      self.quarantine(identity, in: partition, revision: revision, .wrongChecksum)
+      self.quarantine(identity, in: partition, inode, revision: revision, .wrongChecksum)
       return .miss(.wrongChecksum)
     }
   }
 
-  /// Lets the writing thread look after a file that turned out to be damaged.
-  private func didFail(toRead error: any Error) {
-    guard let error = error as? StorageError, error.isDamage else { return }
-    self.run { $0.didFindDamage(error) }
+  /// Lets the writing thread look after a file that turned out to be damaged, or to be gone.
+  ///
+  /// - Parameters:
+  ///   - inode: Which file was read. It may be replaced by now.
+  ///   - error: What was wrong with it.
+  private func didFail(toRead inode: UInt64?, _ error: any Error) {
+    let failure = CacheWriter.storageError(error)
+    if failure.isDamage {
+      guard let inode else { return }
+      self.run { $0.didFindDamage(failure, in: inode) }
+    } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
+      self.run { $0.reopenWhereMoved() }
+    }
   }
 
   static let closed = StorageError(
@@ -103,17 +136,20 @@ extension CacheDatabase {
     partition.hub.send(.missed(identity, miss))
     // A wrong checksum was seen by the reading itself.
     if miss.isQuarantined, miss != .wrongChecksum, let entry {
-      self.quarantine(identity, in: partition, revision: entry.revision, miss)
+      let inode = self.inode.withLock { $0 }
+      self.quarantine(identity, in: partition, inode, revision: entry.revision, miss)
     }
   }
 
   private func quarantine(
     _ identity: QueryIdentity,
     in partition: CachePartition,
+    _ inode: UInt64?,
     revision: Int64,
     _ miss: StorageMiss
   ) {
-    self.run { $0.quarantine(identity, in: partition, revision: revision, miss) }
+    guard let inode else { return }
+    self.run { $0.quarantine(identity, in: partition, inode, revision: revision, miss) }
   }
 
   /// Marks what is under a path as invalidated, shortly.
@@ -147,9 +183,13 @@ extension CacheDatabase {
     // What was handed over before is to be found.
     try await self.flush()
     guard let id = partition.row?.id else { throw self.degradation ?? Self.closed }
-    let entries = try await self.readers.read { connection in
+    partition.beginPrefetching()
+    defer { partition.endPrefetching() }
+    let entries = try await self.readPatiently { connection in
       var entries = [(QueryIdentity, StoredEntry)]()
-      _ = try CacheTables(partition: id, on: connection).scan(prefix, upToBytes: 64 << 20) {
+      _ = try CacheTables(partition: id, on: connection).scan(
+        prefix, upToBytes: CachePartition.maximumPrefetchedBytes
+      ) {
         identity, entry, revision in
         var entry = entry
         entry.revision = revision
@@ -172,10 +212,22 @@ extension StorageError {
   /// An error of any kind as one of a storage.
   init(any error: any Error, operation: String) {
     self =
-      error as? StorageError
+      error as? StorageError ?? (error as? OpeningFailure)?.error
       ?? StorageError(operation: operation, code: .error, message: "\(error)")
   }
 
-  /// Whether the file is damaged, or no database.
-  var isDamage: Bool { self.code == .corrupt || self.code == .notADatabase }
+  /// Whether the file is damaged, or no database: SQLite says so, or a statement finds other tables,
+  /// other types or other rows than any release has made.
+  var isDamage: Bool {
+    switch self.code {
+    case .corrupt, .notADatabase, .mismatch, .constraint: true
+    case .error: self.operation == "prepare" || self.message.hasSuffix("already exists")
+    default: false
+    }
+  }
+}
+
+extension StorageError.Code {
+  /// `SQLITE_READONLY_DBMOVED`: another file is at the path.
+  static let moved = Self(rawValue: 1_032)
 }

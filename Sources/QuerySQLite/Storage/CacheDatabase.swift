@@ -20,6 +20,10 @@ final class CacheDatabase: @unchecked Sendable {
   /// The connections that read.
   let readers: ReaderPool
 
+  /// Which file the writer has open; nil while none is. Readers use no other: it could be a new one,
+  /// where accounts have other numbers.
+  let inode = Locked<UInt64?>(nil)
+
   private let writer: CacheWriter
   private let guarded = Locked(Guarded())
   private let signal = WakeSignal()
@@ -34,7 +38,13 @@ final class CacheDatabase: @unchecked Sendable {
     var isStopping = false
     /// Why nothing can be written, while that is so.
     var degradation: StorageError?
+    /// With how many waiting changes the writer looks next how many bytes they have, while it cannot
+    /// write them.
+    var backlogLimit = CacheDatabase.shortBacklog
   }
+
+  /// So many changes may wait unseen.
+  private static let shortBacklog = 16
 
   fileprivate init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
     self.configuration = configuration
@@ -42,8 +52,14 @@ final class CacheDatabase: @unchecked Sendable {
     var readerOpener = opener
     // Opened where a store is created, which must not wait for others.
     readerOpener.patience = .milliseconds(10)
-    self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) { [readerOpener] in
-      try readerOpener.openReader()
+    self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) {
+      [readerOpener, inode] in
+      let connection = try readerOpener.openReader()
+      if try inode.withLock({ $0 }) == connection.fileNumber { return connection }
+      try? connection.close()
+      throw StorageError(
+        operation: "open", code: .moved, message: "the file was replaced",
+        fileName: DatabaseKind.cache.fileName)
     }
     // Nothing is read before the file is open.
     self.readers.suspend()
@@ -68,6 +84,7 @@ extension CacheDatabase {
       if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
       // The first one sets the time, the thousandth is as many as are written at a time.
       return database.queue.count == 1 || database.queue.count == CacheWriter.maximumBatch
+        || database.degradation != nil && database.queue.count == database.backlogLimit
     }
     if isDue { self.signal.wake() }
   }
@@ -85,8 +102,25 @@ extension CacheDatabase {
     self.guarded.withLock { database in
       let taken = Array(database.queue.prefix(count))
       database.queue.removeFirst(taken.count)
-      if database.queue.isEmpty { database.firstQueuedAt = nil }
+      // What is left came meanwhile.
+      database.firstQueuedAt = database.queue.isEmpty ? nil : .now
       return taken
+    }
+  }
+
+  /// How many bytes of values wait. They are coded for that, on the thread that asks, and once.
+  var queuedBytes: Int {
+    self.guarded.withLock { $0.queue }.reduce(0) { $0 + $1.slot.waitingBytes }
+  }
+
+  /// Whether so many changes wait, while they cannot be written, that their bytes are to be counted.
+  var isBacklogLong: Bool { self.guarded.withLock { $0.queue.count >= $0.backlogLimit } }
+
+  /// Sets the next time for it. It encodes what waits, so with many it is done less often.
+  func didTrimBacklog() {
+    self.guarded.withLock { database in
+      database.backlogLimit =
+        database.queue.count + max(Self.shortBacklog, database.queue.count / 4)
     }
   }
 
@@ -128,6 +162,7 @@ extension CacheDatabase {
     let exitToken = ExitFlush.register { self.stopAtExit() }
     let thread = Thread { [self] in
       self.loop()
+      self.didEnd()
       self.end.leave()
       ExitFlush.unregister(exitToken)
     }
@@ -143,7 +178,11 @@ extension CacheDatabase {
         return (database.jobs, database.isStopping)
       }
       for job in jobs { job(self.writer) }
-      if isStopping && jobs.isEmpty { break }
+      if isStopping {
+        if jobs.isEmpty { break }
+        // The files are closed by now, and stay so.
+        continue
+      }
       let due = self.writer.work(queuedSince: self.guarded.withLock { $0.firstQueuedAt })
       let mustGoOn = self.guarded.withLock { !$0.jobs.isEmpty || $0.isStopping }
       if mustGoOn { continue }
@@ -203,6 +242,8 @@ extension CacheDatabase {
   // Held while a file is opened, so that two storages on one folder share it.
   private static let opening = NSLock()
   private static let open = Locked([Key: Open]())
+  /// Those whose last storage is gone, while their threads write what is left.
+  private static let ending = Locked([Key: CacheDatabase]())
 
   /// The database of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
   /// its use.
@@ -213,11 +254,12 @@ extension CacheDatabase {
     partition name: String,
     _ configuration: SQLiteQueryStorage.Configuration
   ) throws -> (CacheDatabase, CachePartition) {
-    self.opening.lock()
-    defer { self.opening.unlock() }
     // Made here, so that it has a device and an inode; where it cannot be, opening says so.
     try? DatabaseFiles().makeFolder(folder)
     let key = self.key(of: folder)
+    self.waitForEnd(of: key)
+    self.opening.lock()
+    defer { self.opening.unlock() }
     let limits = CacheLimits(
       entries: configuration.maximumEntries, bytes: configuration.maximumBytes)
     if let open = self.open.withLock({ $0[key] }) {
@@ -267,14 +309,31 @@ extension CacheDatabase {
     let isUnused = partition.letGo()
     if isLast == true, let found {
       Self.open.withLock { $0[found.key] = nil }
+      Self.ending.withLock { $0[found.key] = self }
       self.stop(completion: completion)
       return
     }
     let isTaken = self.run { writer in
-      completion?(Result { try writer.commitAll() })
-      if isUnused { self.forget(partition) }
+      let result = Result { try writer.commitAll() }
+      // What still waits has to find its account in whatever file is opened next.
+      if isUnused, case .success = result { self.forget(partition) }
+      completion?(result)
     }
     if !isTaken { completion?(.success(())) }
+  }
+
+  /// Lets the one before on a folder end, so that what it has left to write is seen, and does not come
+  /// after what is newer. A second at most: that is how long opening may wait.
+  private static func waitForEnd(of key: Key) {
+    _ = self.ending.withLock { $0[key] }?.end.wait(timeout: .now() + 1)
+  }
+
+  private func didEnd() {
+    let old = Self.ending.withLock { ending in
+      let key = ending.first { $0.value === self }?.key
+      return key.flatMap { ending.removeValue(forKey: $0) }
+    }
+    withExtendedLifetime(old) {}
   }
 
   private func forget(_ partition: CachePartition) {
@@ -299,5 +358,8 @@ extension DatabaseOpener {
     self.options.busyTimeout = configuration.busyTimeout
     self.options.revealsValues = configuration.revealsBoundValues
     self.options.vfs = configuration.vfs
+    if let fileSystemType = configuration.fileSystemType {
+      self.files.fileSystemType = fileSystemType
+    }
   }
 }

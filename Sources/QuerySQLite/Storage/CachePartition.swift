@@ -20,16 +20,24 @@ final class CachePartition: Sendable {
 
   private let guarded = Locked(Guarded())
 
-  private struct Guarded {
+  fileprivate struct Guarded {
     /// The partition in the file that is open; nil while none is.
     var row: PartitionRow?
     var statistics = StorageStatistics()
     /// What was used since it was last written down, in order.
     var uses = [XXH128]()
     var prefetched = [QueryIdentity: StoredEntry]()
+    var prefetchedBytes = 0
+    /// How many scans are under way, and what was changed since the first of them began: their
+    /// entries may be older.
+    var scans = 0
+    var changedSince = Set<QueryIdentity>()
+    var hasAllChangedSince = false
     var isErasing = false
     /// How many storages have it open.
     var holders = 0
+    /// What happened while the file was opened, before anybody could listen.
+    var unheard: StorageEvent?
   }
 
   init(name: String, limits: CacheLimits) {
@@ -54,6 +62,27 @@ extension CachePartition {
     self.guarded.withLock { partition in
       partition.holders -= 1
       return partition.holders == 0
+    }
+  }
+}
+
+// MARK: - Telling
+
+extension CachePartition {
+  /// Reports what nobody should miss: where nobody listens, the first who does is told.
+  func tell(_ event: StorageEvent) {
+    if self.hub.hasListeners {
+      self.hub.send(event)
+    } else {
+      self.guarded.withLock { $0.unheard = event }
+    }
+  }
+
+  /// What nobody has heard.
+  func takeUnheard() -> StorageEvent? {
+    self.guarded.withLock { partition in
+      defer { partition.unheard = nil }
+      return partition.unheard
     }
   }
 }
@@ -96,7 +125,7 @@ extension CachePartition {
     self.guarded.withLock { partition in
       if partition.isErasing { return (nil, nil) }
       let entry =
-        partition.prefetched.isEmpty ? nil : partition.prefetched.removeValue(forKey: identity)
+        partition.prefetched.isEmpty ? nil : partition.removePrefetched(identity)
       return (partition.row?.id, entry)
     }
   }
@@ -136,19 +165,56 @@ extension CachePartition {
 // MARK: - Prefetching
 
 extension CachePartition {
+  /// How many bytes of values are kept in memory until their stores are created.
+  static let maximumPrefetchedBytes = 64 << 20
+
+  /// Says that entries are about to be read that ``keep(prefetched:)`` is given.
+  func beginPrefetching() { self.guarded.withLock { $0.scans += 1 } }
+
+  func endPrefetching() {
+    self.guarded.withLock { partition in
+      partition.scans -= 1
+      if partition.scans > 0 { return }
+      partition.changedSince = []
+      partition.hasAllChangedSince = false
+    }
+  }
+
+  /// Keeps entries that were read, but for those that were changed meanwhile, and as many as there is
+  /// room for.
   func keep(prefetched entries: [(QueryIdentity, StoredEntry)]) {
     self.guarded.withLock { partition in
-      if partition.isErasing { return }
-      for (identity, entry) in entries { partition.prefetched[identity] = entry }
+      if partition.isErasing || partition.hasAllChangedSince { return }
+      for (identity, entry) in entries where !partition.changedSince.contains(identity) {
+        _ = partition.removePrefetched(identity)
+        let bytes = partition.prefetchedBytes + entry.contentSize
+        if bytes > Self.maximumPrefetchedBytes { continue }
+        partition.prefetched[identity] = entry
+        partition.prefetchedBytes = bytes
+      }
     }
   }
 
   /// Forgets what was prefetched of an identity that is written now.
   func forgetPrefetched(_ identity: QueryIdentity) {
     self.guarded.withLock { partition in
-      if !partition.prefetched.isEmpty { partition.prefetched[identity] = nil }
+      if partition.scans > 0 { partition.changedSince.insert(identity) }
+      if !partition.prefetched.isEmpty { _ = partition.removePrefetched(identity) }
     }
   }
 
-  func forgetPrefetched() { self.guarded.withLock { $0.prefetched = [:] } }
+  func forgetPrefetched() {
+    self.guarded.withLock { partition in
+      partition.hasAllChangedSince = partition.scans > 0
+      (partition.prefetched, partition.prefetchedBytes) = ([:], 0)
+    }
+  }
+}
+
+extension CachePartition.Guarded {
+  fileprivate mutating func removePrefetched(_ identity: QueryIdentity) -> StoredEntry? {
+    let entry = self.prefetched.removeValue(forKey: identity)
+    self.prefetchedBytes -= entry?.contentSize ?? 0
+    return entry
+  }
 }

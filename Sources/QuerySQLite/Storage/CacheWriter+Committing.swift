@@ -15,28 +15,41 @@ extension CacheWriter {
   ///
   /// - Throws: `StorageError` where it cannot be written now; it waits again.
   func commitAll() throws {
-    var isMended = false
-    while true {
+    let wasDegraded = self.retry != nil
+    do {
+      try self.commitOnce()
+    } catch  where Self.storageError(error).isDamage && self.connection != nil {
+      // The damaged file is replaced by now: what waits goes into the new one.
       do {
-        try self.commitQueued()
-        try self.writePendingInvalidations()
-        self.didWork()
-        return
+        try self.commitOnce()
       } catch {
-        self.didFail(error)
-        self.trimBacklog()
-        let failure = Self.storageError(error)
-        // A damaged file is replaced by now: what waits goes into the new one.
-        guard failure.isDamage, !isMended, self.connection != nil else { throw failure }
-        isMended = true
+        // Where the new one is no better, it is not replaced for ever.
+        if Self.storageError(error).isDamage { self.degrade(Self.storageError(error)) }
+        throw error
       }
+    }
+    // There may have been nothing to write, which proves nothing.
+    if wasDegraded { self.confirmRecovery() }
+  }
+
+  private func commitOnce() throws {
+    do {
+      try self.commitQueued()
+      try self.writePendingInvalidations()
+    } catch {
+      self.didFail(error)
+      self.trimBacklog()
+      throw Self.storageError(error)
     }
   }
 
   private func commitQueued() throws {
-    while true {
-      let queued = self.database.takeQueued(atMost: Self.maximumBatch)
+    // Those that come meanwhile have their own delay: there may be no end of them.
+    var left = self.database.queuedCount
+    while left > 0 {
+      let queued = self.database.takeQueued(atMost: min(left, Self.maximumBatch))
       if queued.isEmpty { return }
+      left -= queued.count
       var start = 0
       while start < queued.count {
         let partition = queued[start].partition
@@ -153,7 +166,7 @@ extension CacheWriter {
   }
 
   /// What a page costs in the log: itself, and a header.
-  private static let frameBytes = 4_096 + 24
+  static let frameBytes = 4_096 + 24
 
   /// Another process has erased the partition: its stores here write nothing until they are made anew.
   func didFindErased(_ partition: CachePartition) {
@@ -163,7 +176,7 @@ extension CacheWriter {
   }
 
   /// Drops what has waited longest, of stores that are gone first, where more waits than may.
-  private func trimBacklog() {
+  func trimBacklog() {
     let queued = self.database.takeQueued(atMost: .max)
     var bytes = 0
     var dropped = Set<Int>()
@@ -172,7 +185,7 @@ extension CacheWriter {
       for (index, waiting) in queued.enumerated().reversed()
       where waiting.slot.isAlive == isAlive {
         bytes += waiting.slot.waitingBytes
-        if bytes <= Self.maximumBacklogBytes { continue }
+        if bytes <= self.configuration.maximumBacklogBytes { continue }
         _ = waiting.slot.takeChange()
         waiting.slot.didWrite()
         dropped.insert(index)
@@ -180,21 +193,25 @@ extension CacheWriter {
     }
     self.database.requeue(
       queued.enumerated().filter { !dropped.contains($0.offset) }.map(\.element))
+    self.database.didTrimBacklog()
   }
 }
 
 // MARK: - Single entries
 
 extension CacheWriter {
-  /// Moves an entry that cannot be read out of the way, where it is still the one that was read.
+  /// Moves an entry that cannot be read out of the way, where it is still the one that was read, in the
+  /// same file: another one may have given its number to a sound entry.
   func quarantine(
     _ identity: QueryIdentity,
     in partition: CachePartition,
+    _ inode: UInt64,
     revision: Int64,
     _ miss: StorageMiss
   ) {
     do {
       let connection = try self.usableConnection()
+      guard self.database.inode.withLock({ $0 }) == inode else { return }
       var isMoved = false
       try self.write(in: partition, connection) { tables in
         isMoved = try tables.quarantine(identity, revision: revision, miss, now: Date())

@@ -29,7 +29,10 @@ extension CacheWriter {
           partition.hub.send(.evicted(entries: count))
         }
       } while eviction.hasMore
+      let pages = try connection.writtenPages
       try self.shrinkFile(connection, of: CacheTables(partition: row.id, on: connection))
+      let written = try connection.writtenPages - pages
+      partition.count { $0.bytesWritten += written * Self.frameBytes }
     } catch {
       self.didFail(error)
     }
@@ -81,19 +84,24 @@ extension CacheLimits {
 extension CacheWriter {
   /// Copies the log into the file where it has become long, and sets the time for the rest.
   func didCommit(_ connection: SQLiteConnection) {
+    // Where a reader was in the way, not every commit waits for it, and all other writers with it.
+    if let due = self.blockedCheckpointDue, .now < due { return }
     if connection.walFrames > self.configuration.checkpointFrames { self.checkpoint(connection) }
+    if self.blockedCheckpointDue != nil { return }
     self.checkpointDue = connection.walFrames > 0 ? .now + .seconds(1) : nil
   }
 
   /// Copies the log into the file, so that the next commit writes it from its beginning.
   private func checkpoint(_ connection: SQLiteConnection) {
-    self.checkpointDue = nil
+    (self.checkpointDue, self.blockedCheckpointDue) = (nil, nil)
     do {
       // Never passive. While it waits for a reader it keeps the write lock, so it does not wait long;
       // what it leaves is done later.
       _ = try connection.checkpoint(.restart, patience: .milliseconds(500))
     } catch {
-      if error.isDamage { self.didFail(error) } else { self.checkpointDue = .now + .seconds(5) }
+      if error.isDamage { return self.didFail(error) }
+      self.blockedCheckpointDue = .now + .seconds(5)
+      self.checkpointDue = self.blockedCheckpointDue
     }
   }
 
@@ -132,7 +140,7 @@ extension CacheWriter {
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }
       try SetAside(kind: .cache, folder: self.opener.folder).removeAll()
-      try tables.finishErasing(patience: .seconds(30))
+      try tables.finishErasing(patience: self.configuration.erasePatience)
       self.prepare([partition])
       self.kick.kick()
       self.didWork()

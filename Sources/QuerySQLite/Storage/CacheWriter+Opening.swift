@@ -21,8 +21,20 @@ extension CacheWriter {
 
   /// Opens the file, or a new one where it is damaged or of a newer release.
   ///
-  /// - Throws: `OpeningFailure`.
+  /// - Throws: `OpeningFailure`, `StorageError`.
   func open() throws {
+    do {
+      try self.openFile()
+    } catch {
+      // The opener looks at the schema alone. The first rows are read after that.
+      let failure = Self.storageError(error)
+      guard failure.isDamage, self.damaged == nil, let inode = self.inode else { throw error }
+      self.damaged = (inode, failure)
+      try self.openFile()
+    }
+  }
+
+  private func openFile() throws {
     try self.asOpeningFailure {
       try self.opener.files.makeFolder(self.opener.folder)
       try self.opener.files.refuseNetworkFileSystem(self.opener.folder)
@@ -40,6 +52,7 @@ extension CacheWriter {
     }
     self.watch = ChangeWatch(kind: .cache, folder: self.opener.folder)
     if let version = try? self.connection?.dataVersion { self.lastDataVersion = version }
+    self.database.inode.withLock { $0 = self.inode }
     self.database.readers.reopen()
   }
 
@@ -55,6 +68,7 @@ extension CacheWriter {
   /// Lets nobody use the file any more.
   func letGoOfFile() {
     self.database.readers.suspend()
+    self.database.inode.withLock { $0 = nil }
     self.closeConnection()
     self.watch = nil
     self.fileLock.unlock()
@@ -82,7 +96,8 @@ extension OpeningFailure {
   fileprivate var mustSetAside: Bool {
     switch self.kind {
     case .corrupt, .newer, .altered: true
-    case .refused, .unavailable: false
+    case .refused: false
+    case .unavailable: self.error.isDamage
     }
   }
 }
@@ -142,7 +157,7 @@ extension CacheWriter {
     let files = SetAside(kind: .cache, folder: self.opener.folder)
     guard let name = try files.run(reason, holding: self.fileLock) else { return }
     for partition in self.database.partitions {
-      partition.hub.send(.setAside(fileName: name, reason: error))
+      partition.tell(.setAside(fileName: name, reason: error))
     }
   }
 
@@ -157,6 +172,11 @@ extension CacheWriter {
   private var inode: UInt64? {
     var status = stat()
     return stat(self.opener.path, &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+
+  /// Takes note that a reader has found a file damaged, and replaces it, unless that was done.
+  func didFindDamage(_ error: StorageError, in inode: UInt64) {
+    if self.database.inode.withLock({ $0 }) == inode { self.didFindDamage(error) }
   }
 
   /// Takes note that the file is damaged, and replaces it.
@@ -205,12 +225,19 @@ extension CacheWriter {
 extension CacheWriter {
   /// Says that nothing can be written for the time being, and when it is tried again.
   func degrade(_ error: StorageError) {
-    let delay = min((self.retry?.delay ?? .milliseconds(50)) * 2, .seconds(30))
-    self.retry = (.now + delay, delay)
+    let now = SuspendingClock.now
+    // Who asks in between, as a flush does, does not put the next try off.
+    if self.retry.map({ $0.at <= now }) ?? true {
+      let delay = min(
+        self.retry.map { $0.delay * 2 } ?? self.configuration.retryDelay, .seconds(30))
+      self.retry = (now + delay, delay)
+    }
     if self.database.degradation == nil {
       for partition in self.database.partitions { partition.hub.send(.degraded(error)) }
     }
     self.database.degradation = error
+    // Nobody waits for a file that may be a long time coming.
+    if self.connection == nil { self.database.readers.close() }
   }
 
   /// Says that a write has worked.
@@ -224,17 +251,29 @@ extension CacheWriter {
   /// Takes note of a failure: a damaged file is replaced, all else is tried again later.
   func didFail(_ error: any Error) {
     let failure = Self.storageError(error)
-    if failure.isDamage, self.connection != nil { self.didFindDamage(failure) }
-    if self.connection == nil || !failure.isDamage { self.degrade(failure) }
+    if failure.isDamage, self.connection != nil {
+      self.didFindDamage(failure)
+      // Where it was replaced, all is well, unless something else was not before; where it was not,
+      // that was said.
+      if self.retry == nil || self.connection == nil { return }
+    }
+    self.degrade(failure)
   }
 
-  /// Tries again what failed.
-  func recover() {
-    if self.database.queuedCount > 0 || !self.pendingInvalidations.isEmpty {
-      // It says itself how that went.
-      try? self.commitAll()
-      return
+  /// Tries again what failed, and says how that went.
+  func recover() { try? self.commitAll() }
+
+  /// Makes sure that the file at the path is the one that is open.
+  func reopenWhereMoved() {
+    do {
+      _ = try self.usableConnection()
+    } catch {
+      self.didFail(error)
     }
+  }
+
+  /// Says that what failed works again, if it does.
+  func confirmRecovery() {
     do {
       _ = try self.usableConnection()
       try self.probe()

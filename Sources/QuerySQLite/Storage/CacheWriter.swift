@@ -12,9 +12,6 @@ final class CacheWriter {
   /// How many bytes of values are written in one transaction, about.
   static let maximumBatchBytes = 4 << 20
 
-  /// How many bytes of values wait in memory while nothing can be written.
-  static let maximumBacklogBytes = 64 << 20
-
   let opener: DatabaseOpener
   let configuration: SQLiteQueryStorage.Configuration
   let fileLock: FileLock
@@ -49,6 +46,9 @@ final class CacheWriter {
 
   /// When the log is copied into the file, where nothing happens until then.
   var checkpointDue: SuspendingClock.Instant?
+
+  /// Until when nothing is copied, since a reader of an older state was in the way.
+  var blockedCheckpointDue: SuspendingClock.Instant?
 
   /// When `data_version` is asked, where there is no watch.
   var pollDue = SuspendingClock.now
@@ -87,7 +87,11 @@ extension CacheWriter {
   func work(queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
     let now = SuspendingClock.now
     if let retry = self.retry {
-      if now >= retry.at { self.recover() }
+      if now >= retry.at {
+        self.recover()
+      } else if self.database.isBacklogLong {
+        self.trimBacklog()
+      }
     } else {
       if let queuedSince, self.isDue(queuedSince, now) { try? self.commitAll() }
       self.maintain(now)
@@ -100,6 +104,7 @@ extension CacheWriter {
   {
     now >= queuedSince + self.configuration.writeDelay
       || self.database.queuedCount >= Self.maximumBatch
+      || self.database.queuedBytes >= Self.maximumBatchBytes
   }
 
   private func nextDue(_ queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
@@ -107,7 +112,10 @@ extension CacheWriter {
     if let retry = self.retry {
       times = [retry.at]
     } else if self.database.queuedCount > 0 {
-      times.append((queuedSince ?? .now) + self.configuration.writeDelay)
+      let due = (queuedSince ?? .now) + self.configuration.writeDelay
+      // On the way the changes are weighed, which are coded by the one who writes them alone.
+      let step = min(max(self.configuration.writeDelay / 4, .milliseconds(10)), .seconds(1))
+      times.append(min(due, .now + step))
     }
     if self.watch == nil, self.connection != nil { times.append(self.pollDue) }
     return times.compactMap { $0 }.min()
@@ -126,7 +134,8 @@ extension CacheWriter {
     self.database.readers.close()
     self.closeConnection()
     self.watch = nil
-    self.fileLock.unlock()
+    self.fileLock.letGo()
+    self.kick.letGo()
   }
 
   func closeConnection() {

@@ -48,6 +48,18 @@ extension SQLiteQueryStorage {
     /// How many pages the log may have before it is copied into the file. 1 000.
     package var checkpointFrames = 1_000
 
+    /// How long after a failure it is tried again, each time twice as long, at most 30 s. 100 ms.
+    package var retryDelay = Duration.milliseconds(100)
+
+    /// How many bytes of coded values wait in memory while nothing can be written. 64 MiB.
+    package var maximumBacklogBytes = 64 << 20
+
+    /// The type of the file system of a path, as `statfs` says it; nil: ask the system.
+    package var fileSystemType: (@Sendable (_ path: String) -> Int?)?
+
+    /// How long `erase()` waits for others who read an older state of the file.
+    package var erasePatience = Duration.seconds(30)
+
     /// Creates the configuration that fits most programs.
     public init() {}
   }

@@ -15,7 +15,8 @@ public import Query
 /// Where the disk fails, is full, or may not be written to, queries go on from memory and network:
 /// `statistics.isDegraded` says so, and an event, until a later write works.
 public final class SQLiteQueryStorage: QueryStorage {
-  private let database: CacheDatabase
+  // Not private: tests take its readers away.
+  let database: CacheDatabase
   private let partition: CachePartition
   private let configuration: Configuration
   private let isClosed = Locked(false)
@@ -120,9 +121,11 @@ extension SQLiteQueryStorage {
 
 extension SQLiteQueryStorage {
   /// What happens in this partition from now on: a stream of its own at each access, which keeps the
-  /// newest 256 events. Where the storage is degraded already, it begins with that.
+  /// newest 256 events. Where the storage is degraded already, it begins with that; where a file was set
+  /// aside before anybody listened, the first one begins with that.
   public var events: StorageEvents {
-    self.partition.hub.makeEvents(startingWith: self.database.degradation.map { .degraded($0) })
+    let first = self.database.degradation.map { StorageEvent.degraded($0) }
+    return self.partition.hub.makeEvents(startingWith: first ?? self.partition.takeUnheard())
   }
 
   /// What this partition has, and what this process did with it.
@@ -156,7 +159,12 @@ extension SQLiteQueryStorage {
   }
 
   public func write(_ slot: StorageSlot) {
-    if self.isClosed.withLock({ $0 }) { return }
+    if self.isClosed.withLock({ $0 }) {
+      // Another storage of the partition may be open, whose stores are told of later changes only
+      // where none waits.
+      slot.dropChange()
+      return
+    }
     self.database.write(slot, in: self.partition)
   }
 

@@ -71,6 +71,15 @@ extension StorageSlot {
     return isWaiting
   }
 
+  /// Drops the change that waits: nobody will write it.
+  package func dropChange() {
+    let old = self.guarded.withLock { slot in
+      defer { slot.change = nil }
+      return slot.change
+    }
+    withExtendedLifetime(old) {}
+  }
+
   /// How many bytes the value of the change that waits has, coded.
   public var waitingBytes: Int {
     guard case .write(let write)? = self.guarded.withLock({ $0.change }) else { return 0 }

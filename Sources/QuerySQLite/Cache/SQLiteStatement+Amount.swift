@@ -1,0 +1,15 @@
+import Query
+
+extension SQLiteStatement {
+  /// A number that counts something. What is negative, or so large that it could not be added to, is of
+  /// a damaged file.
+  ///
+  /// - Throws: `StorageError` (mismatch).
+  func amount(at index: Int32) throws(StorageError) -> Int64 {
+    let number = try self.integer(at: index)
+    if (0...(1 << 60)).contains(number) { return number }
+    throw StorageError(
+      operation: "read column", code: .mismatch, message: "column \(index) has an impossible count",
+      sql: self.sql, fileName: DatabaseKind.cache.fileName)
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// Persistence §8: a file that is damaged is set aside, and a new one takes its place.
+// One after another: each storage watches its folder, and of watches a user has 128.
+@Suite(.serialized) struct DamagedFileTests {
+  /// What is wrong with a file, as a change of its bytes.
+  struct Damage: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let edit: @Sendable (inout Data) -> Void
+
+    init(_ description: String, _ edit: @escaping @Sendable (inout Data) -> Void) {
+      self.testDescription = description
+      self.edit = edit
+    }
+  }
+
+  private static let short = [1, 15, 16, 99, 100, 511].map { count in
+    Damage("\(count) bytes of garbage") { $0 = Data(repeating: 0x5A, count: count) }
+  }
+
+  private static let damages =
+    short + [
+      Damage("a page of garbage") { $0 = Data(repeating: 0x5A, count: 4_096) },
+      Damage("a garbage header") { $0.replaceSubrange(0..<100, with: Data(count: 100)) },
+      Damage("a garbage magic") { $0[3] ^= 0xFF },
+      Damage("truncated in its first page") { $0 = $0.prefix(1_000) },
+      Damage("truncated to its half") { $0 = $0.prefix($0.count / 8_192 * 4_096) },
+      Damage("the schema page is garbage") { bytes in
+        bytes.replaceSubrange(100..<4_096, with: Data(repeating: 0xA5, count: 3_996))
+      },
+      Damage("the kind of the schema page") { $0[100] ^= 0xFF },
+      Damage("the kind of all other pages") { bytes in
+        for page in stride(from: 4_096, to: bytes.count, by: 4_096) { bytes[page] ^= 0xFF }
+      },
+      Damage("all other pages are zeros") { bytes in
+        bytes.replaceSubrange(4_096..., with: Data(count: bytes.count - 4_096))
+      },
+    ]
+
+  @Test(arguments: damages)
+  func aDamagedFileIsSetAsideAndANewOneWorks(_ damage: Damage) async throws {
+    let folder = try TemporaryFolder()
+    let first = try StorageTrial(in: folder.path)
+    for number in 0..<50 { first.set("\(number)", String(repeating: "x", count: 2_000)) }
+    #expect(await first.close() == nil)
+    let url = URL(filePath: "\(folder.path)/cache.sqlite")
+    var bytes = try Data(contentsOf: url)
+    damage.edit(&bytes)
+    try bytes.write(to: url)
+    let trial = try StorageTrial(in: folder.path)
+    for number in 0..<50 {
+      let text = await trial.text("\(number)")
+      #expect(text == nil || text?.count == 2_000)
+      trial.set("\(number)", "new \(number)")
+    }
+    #expect(await trial.flush() == nil)
+    #expect(!trial.storage.statistics.isDegraded)
+    await trial.close()
+    let aside = try FolderContents.setAside("corrupt", in: folder.path)
+    #expect(aside.count == 1, "\(aside)")
+    if let name = aside.first { #expect(try self.contents(of: name, in: folder) == bytes) }
+    let texts = try await StorageTrial.texts((0..<50).map { "\($0)" }, in: folder.path)
+    #expect(texts.count == 50 && texts.allSatisfy { $1 == "new \($0)" })
+  }
+
+  private func contents(of name: String, in folder: TemporaryFolder) throws -> Data {
+    try Data(contentsOf: URL(filePath: "\(folder.path)/\(name)"))
+  }
+
+  @Test func whoAsksForEventsAfterAFileWasSetAsideIsToldOfIt() async throws {
+    let folder = try TemporaryFolder()
+    try Data(repeating: 1, count: 300).write(to: URL(filePath: "\(folder.path)/cache.sqlite"))
+    let trial = try StorageTrial(in: folder.path)
+    let event = await trial.log.wait(\.isSetAside)
+    let aside = try FolderContents.setAside("corrupt", in: folder.path)
+    guard case .setAside(let name, let reason) = event else { return }
+    #expect([name] == aside)
+    #expect(reason.code == .notADatabase)
+    await trial.close()
+  }
+
+  @Test func atMostTwoDamagedFilesAreKept() async throws {
+    let folder = try TemporaryFolder()
+    for round in 1...4 {
+      let garbage = Data(repeating: UInt8(round), count: 300)
+      try garbage.write(to: URL(filePath: "\(folder.path)/cache.sqlite"))
+      let trial = try StorageTrial(in: folder.path)
+      trial.set("a", "\(round)")
+      #expect(await trial.close() == nil)
+      #expect(try await StorageTrial.texts(["a"], in: folder.path) == ["a": "\(round)"])
+    }
+    let kept = try FolderContents.setAside("corrupt", in: folder.path)
+    #expect(Set(try kept.map { try self.contents(of: $0, in: folder).first }) == [3, 4])
+  }
+
+  @Test func theLogGoesWithTheFile() async throws {
+    let crashed = try TemporaryFolder()
+    let source = try TemporaryFolder()
+    let first = try StorageTrial(in: source.path)
+    first.set("a", "in the log")
+    #expect(await first.flush() == nil)
+    try FolderContents.copy(source.path, to: crashed.path)
+    await first.close()
+    let url = URL(filePath: "\(crashed.path)/cache.sqlite")
+    let log = try Data(contentsOf: URL(filePath: url.path + "-wal"))
+    #expect(log.count > 4_096)
+    try Data(repeating: 7, count: 200).write(to: url)
+    let trial = try StorageTrial(in: crashed.path)
+    trial.set("b", "new")
+    #expect(await trial.close() == nil)
+    let name = try #require(try FolderContents.setAside("corrupt", in: crashed.path).first)
+    #expect(try self.contents(of: name + "-wal", in: crashed) == log)
+    #expect(try await StorageTrial.texts(["a", "b"], in: crashed.path) == ["b": "new"])
+  }
+
+  // MARK: - While it is open
+
+  @Test(arguments: [Int32(11), 26, 267])
+  func damageThatAReadFindsIsSetAsideWhileStoresLive(_ result: Int32) async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    trial.set("old", String(repeating: "o", count: 20_000))
+    #expect(await trial.flush() == nil)
+    vfs.fail(.read, nth: 1, with: result)
+    // By this read, or by one of the storage's own before it.
+    _ = await trial.text("old")
+    let event = await trial.log.wait(\.isSetAside)
+    guard case .setAside(let name, let reason) = event else { return }
+    #expect(reason.isDamage)
+    #expect(try FolderContents.setAside("corrupt", in: folder.path) == [name])
+    trial.set("new", "new")
+    #expect(await trial.flush() == nil)
+    #expect(!trial.storage.statistics.isDegraded)
+    await trial.close()
+    let texts = try await StorageTrial.texts(["old", "new"], in: folder.path)
+    #expect(texts == ["new": "new"])
+  }
+
+  @Test func damageThatAWriteFindsIsSetAsideAndWhatWaitsGoesIntoTheNewFile() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    trial.set("old", "old")
+    #expect(await trial.flush() == nil)
+    vfs.fail(.write, nth: 1, with: 11)
+    trial.set("a", "a")
+    trial.set("b", "b")
+    #expect(await trial.flush() == nil)
+    await trial.log.wait(\.isSetAside)
+    #expect(trial.log.health == [])
+    await trial.close()
+    let texts = try await StorageTrial.texts(["old", "a", "b"], in: folder.path)
+    #expect(texts == ["a": "a", "b": "b"])
+  }
+
+  @Test func aFileThatAnotherProcessUsesIsSetAsideAfterThat() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    trial.set("old", "old")
+    #expect(await trial.flush() == nil)
+    let other = FileLock(kind: .cache, folder: folder.path)
+    try other.lockShared()
+    vfs.fail(.write, nth: 1, with: 11)
+    trial.set("new", "new")
+    #expect(await trial.flush() != nil)
+    await trial.log.degradation()
+    // Nothing hangs: stores that are made now have what waits, or nothing.
+    #expect(await trial.text("new") == "new")
+    #expect(await trial.text("old") == nil)
+    #expect(try await trial.store("fetched").fetch() == "fetched")
+    #expect(try FolderContents.setAside("corrupt", in: folder.path) == [])
+    other.unlock()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    #expect(trial.log.events.contains { $0.isSetAside })
+    await trial.close()
+    let texts = try await StorageTrial.texts(["old", "new", "fetched"], in: folder.path)
+    #expect(texts == ["new": "new", "fetched": "fetched"])
+  }
+
+  @Test func aFileThatIsDamagedAtOpeningWaitsForTheOtherProcess() async throws {
+    let folder = try TemporaryFolder()
+    try Data(repeating: 1, count: 300).write(to: URL(filePath: "\(folder.path)/cache.sqlite"))
+    let other = FileLock(kind: .cache, folder: folder.path)
+    try other.lockShared()
+    let trial = try StorageTrial(in: folder.path)
+    #expect(trial.storage.statistics.isDegraded)
+    trial.set("a", "text")
+    #expect(try FolderContents.setAside("corrupt", in: folder.path) == [])
+    other.unlock()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    #expect(try FolderContents.setAside("corrupt", in: folder.path).count == 1)
+    await trial.close()
+    #expect(try await StorageTrial.texts(["a"], in: folder.path) == ["a": "text"])
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// Persistence §8: on a full disk queries go on, what is there can be read and removed, and what waits
+/// is written when there is room.
+@Suite struct FullDiskTests {
+  @Test func whatIsThereIsReadAndWhatWaitsIsWrittenWhenThereIsRoom() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    trial.set("old", "old")
+    #expect(await trial.flush() == nil)
+    vfs.fail([.grow], nth: 1, persistently: true, with: 13)
+    let text = String(repeating: "new", count: 100_000)
+    trial.set("new", text)
+    let failure = try #require(await trial.flush())
+    #expect(failure.code == .full)
+    #expect(trial.storage.statistics.isDegraded)
+    #expect(await trial.text("old") == "old")
+    #expect(await trial.text("new") == text)
+    #expect(try await trial.store("fetched").fetch() == "fetched")
+    vfs.disarm()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    #expect(trial.log.health == [true, false])
+    await trial.close()
+    let texts = try await StorageTrial.texts(["old", "new", "fetched"], in: folder.path)
+    #expect(texts == ["old": "old", "new": text, "fetched": "fetched"])
+  }
+
+  @Test func aStorageThatIsMadeOnAFullDiskWorksFromMemoryUntilThereIsRoom() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    vfs.fail([.grow], nth: 1, persistently: true, with: 13)
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    #expect(trial.storage.statistics.isDegraded)
+    trial.set("a", "text")
+    #expect(await trial.text("a") == "text")
+    vfs.disarm()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    await trial.close()
+    #expect(try await StorageTrial.texts(["a"], in: folder.path) == ["a": "text"])
+  }
+
+  @Test func aFlushOfNothingIsNoSignOfRecovery() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    vfs.fail([.grow], nth: 1, persistently: true, with: 13)
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    #expect(await trial.flush() == nil)
+    #expect(trial.storage.statistics.isDegraded)
+    vfs.disarm()
+    await trial.log.recovery()
+    #expect(trial.log.health == [true, false])
+    await trial.close()
+  }
+
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a small file system"))
+  func onASmallFileSystemThatIsFullEntriesAreReadAndRemoved() async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    let trial = try StorageTrial(in: folder.path) { $0.checkpointFrames = 20 }
+    let names = (0..<20).map { "entry \($0)" }
+    let text = String(repeating: "x", count: 10_000)
+    for name in names { trial.set(name, text) }
+    #expect(await trial.flush() == nil)
+    try folder.fill()
+    let large = String(repeating: "y", count: 1 << 20)
+    trial.set("large", large)
+    #expect(await trial.flush()?.code == .full)
+    #expect(trial.storage.statistics.isDegraded)
+    for name in names { #expect(await trial.text(name) == text) }
+    // There is room for removals in the log as it is.
+    trial.store("large").reset()
+    for name in names.dropFirst() { trial.store(name).reset() }
+    #expect(await trial.flush() == nil)
+    #expect(await trial.text(names[1]) == nil)
+    trial.set("large", large)
+    #expect(await trial.flush()?.code == .full)
+    folder.makeRoom()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    await trial.close()
+    let texts = try await StorageTrial.texts(names + ["large"], in: folder.path)
+    #expect(texts == [names[0]: text, "large": large])
+  }
+
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a small file system"))
+  func onASmallFileSystemThatIsFullEntriesAreEvicted() async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    let text = String(repeating: "x", count: 10_000)
+    let trial = try StorageTrial(in: folder.path) { configuration in
+      configuration.maximumEntries = 20
+      configuration.checkpointFrames = 20
+    }
+    for number in 0..<20 {
+      QueryClient(storage: trial.storage).store(for: NamedText(name: "\(number)").persisted())
+        .currentValue = text
+    }
+    #expect(await trial.flush() == nil)
+    try folder.fill()
+    trial.set("newest", "small")
+    #expect(await trial.flush() == nil)
+    #expect(trial.storage.statistics.evictions >= 3)
+    await trial.close()
+    #expect(try await StorageTrial.texts(["newest"], in: folder.path) == ["newest": "small"])
+  }
+}

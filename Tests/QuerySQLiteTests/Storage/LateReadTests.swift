@@ -1,0 +1,136 @@
+import CSQLite
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// Persistence §6: hydration never waits; where the database is busy, the value comes late.
+@Suite(.warningsAreIssues) struct LateReadTests {
+  /// Takes all readers of a storage until it is told to give them back.
+  private final class Occupation: Sendable {
+    private let end = DispatchSemaphore(value: 0)
+    private let group = DispatchGroup()
+    private let count: Int
+
+    init(of storage: SQLiteQueryStorage, count: Int = 2) {
+      self.count = count
+      let begin = DispatchSemaphore(value: 0)
+      for _ in 0..<count {
+        let thread = Thread { [end, group] in
+          let answer: Void? = try? storage.database.readers.tryRead { _ in
+            begin.signal()
+            end.wait()
+          }
+          #expect(answer != nil)
+          group.leave()
+        }
+        self.group.enter()
+        thread.start()
+        begin.wait()
+      }
+    }
+
+    func finish() {
+      for _ in 0..<self.count { self.end.signal() }
+      self.group.wait()
+    }
+  }
+
+  @Test func whereAllReadersAreTakenTheValueComesLate() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    try await storage.set(["a": "stored"])
+    let occupation = Occupation(of: storage)
+    let store = storage.store("a")
+    #expect(store.currentValue == nil)
+    #expect(store.origin == .initial)
+    occupation.finish()
+    await store.hydrated()
+    #expect(store.currentValue == "stored")
+    #expect(try store.origin == .storage(storedAt: #require(store.valueLastUpdatedAt)))
+    try await storage.close()
+  }
+
+  @Test func aValueThatComesLateNeverReplacesANewerOne() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    try await storage.set(["a": "stored"])
+    let occupation = Occupation(of: storage)
+    let store = storage.store("a")
+    store.currentValue = "edited"
+    occupation.finish()
+    await store.hydrated()
+    #expect(store.currentValue == "edited")
+    try await storage.flush()
+    #expect(await storage.text("a") == "edited")
+    try await storage.close()
+  }
+
+  @Test func manyStoresThatComeLateAllGetTheirValues() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage { $0.readConnections = 1 }
+    let names = (0..<100).map { "\($0)" }
+    try await storage.set(Dictionary(uniqueKeysWithValues: names.map { ($0, $0) }))
+    let occupation = Occupation(of: storage, count: 1)
+    let stores = names.map { storage.store($0) }
+    occupation.finish()
+    for (name, store) in zip(names, stores) {
+      await store.hydrated()
+      #expect(store.currentValue == name)
+    }
+    try await storage.close()
+  }
+
+  /// As where another process is about to recover the log.
+  @Test func whereTheFileIsBusyTheValueComesLate() async throws {
+    let scratch = try StorageScratch()
+    try await scratch.withStorage { try await $0.set(["a": "stored"]) }
+    let vfs = FaultVFS()
+    // It has no connection yet that reads.
+    let storage = try scratch.storage { $0.vfs = vfs.name }
+    vfs.fail(.read, nth: 1, persistently: true, with: SQLITE_BUSY)
+    let store = storage.store("a")
+    #expect(store.currentValue == nil)
+    // The late read finds it busy, too, and goes on.
+    let failures = vfs.failures
+    while vfs.failures < failures + 3 { try await Task.sleep(for: .milliseconds(1)) }
+    vfs.disarm()
+    await store.hydrated()
+    #expect(store.currentValue == "stored")
+    #expect(!storage.statistics.isDegraded)
+    try await storage.close()
+  }
+
+  @Test func aWriterInALongTransactionHoldsUpNoReader() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    try await storage.set(["a": "stored"])
+    let connection = try scratch.connection()
+    try connection.write {
+      _ = try connection.rowsOfText("UPDATE entries SET value = x'00'")
+      let store = storage.store("a")
+      #expect(store.currentValue == "stored")
+      storage.store("b").currentValue = "edited"
+      #expect(storage.store("b").currentValue == "edited")
+      _ = try connection.rowsOfText(#"UPDATE entries SET value = CAST('"stored"' AS BLOB)"#)
+    }
+    try await storage.flush()
+    #expect(await storage.text("b") == "edited")
+    try connection.close()
+    try await storage.close()
+  }
+
+  @Test func aValueAboveTheLimitIsDecodedLate() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage { $0.synchronousHydrationLimit = 1_000 }
+    let text = String(repeating: "x", count: 10_000)
+    try await storage.set(["large": text, "small": "x"])
+    #expect(storage.store("small").currentValue == "x")
+    let store = storage.store("large")
+    await store.hydrated()
+    #expect(store.currentValue == text)
+    try await storage.close()
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// Persistence §8: the cache of a newer release is set aside, and kept for good.
+@Suite struct NewerReleaseTests {
+  @Test func theFileOfANewerReleaseIsKeptForGoodAndThisOneWorks() async throws {
+    let folder = try TemporaryFolder()
+    let first = try StorageTrial(in: folder.path)
+    first.set("a", "newer")
+    #expect(await first.close() == nil)
+    let connection = try SQLiteConnection(path: "\(folder.path)/cache.sqlite")
+    _ = try connection.rowsOfText("PRAGMA user_version = 2")
+    try connection.close()
+    let trial = try StorageTrial(in: folder.path)
+    #expect(!trial.storage.statistics.isDegraded)
+    #expect(await trial.text("a") == nil)
+    trial.set("a", "older")
+    #expect(await trial.close() == nil)
+    // Damaged ones come and go beside it.
+    for round in 1...3 {
+      let garbage = Data(repeating: UInt8(round), count: 300)
+      try garbage.write(to: URL(filePath: "\(folder.path)/cache.sqlite"))
+      await (try StorageTrial(in: folder.path)).close()
+    }
+    #expect(try FolderContents.setAside("corrupt", in: folder.path).count == 2)
+    let name = try #require(try FolderContents.setAside("level-2", in: folder.path).first)
+    let kept = try SQLiteConnection(path: "\(folder.path)/\(name)")
+    #expect(try kept.pragma("SELECT CAST(value AS TEXT) FROM entries") == "\"newer\"")
+    try kept.close()
+  }
+
+  @Test func whoListensIsToldThatANewerReleasesFileWasSetAside() async throws {
+    let folder = try TemporaryFolder()
+    let connection = try DatabaseOpener(.cache, in: folder).openWriter()
+    _ = try connection.rowsOfText("PRAGMA user_version = 7")
+    try connection.close()
+    let trial = try StorageTrial(in: folder.path)
+    let event = await trial.log.wait(\.isSetAside)
+    guard case .setAside(let name, let reason) = event else { return }
+    #expect(name.hasPrefix("cache.sqlite.level-7-"))
+    #expect(reason.code == .schema)
+    await trial.close()
+  }
+}

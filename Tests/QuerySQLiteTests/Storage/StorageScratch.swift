@@ -1,0 +1,143 @@
+import CSQLite
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// A folder with the files of a storage, and ways to look at them from beside.
+struct StorageScratch {
+  let folder: TemporaryFolder
+
+  init() throws { self.folder = try TemporaryFolder() }
+
+  var path: String { self.folder.path }
+
+  /// Opens a storage in the folder.
+  ///
+  /// - Parameters:
+  ///   - partition: The account.
+  ///   - edit: What is otherwise than by default; the patience is that of a busy machine.
+  func storage(
+    partition: String = "",
+    _ edit: (inout SQLiteQueryStorage.Configuration) -> Void = { _ in }
+  ) throws -> SQLiteQueryStorage {
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.busyTimeout = .seconds(300)
+    edit(&configuration)
+    return try SQLiteQueryStorage(
+      directory: URL(filePath: self.path, directoryHint: .isDirectory), partition: partition,
+      configuration: configuration)
+  }
+
+  /// Opens a storage for a closure, and closes it.
+  func withStorage(_ body: (SQLiteQueryStorage) async throws -> Void) async throws {
+    let storage = try self.storage()
+    try await body(storage)
+    try await storage.close()
+  }
+
+  /// A connection to the cache beside the storage's, as another program may have one.
+  func connection() throws -> SQLiteConnection {
+    var options = SQLiteConnection.Options.patient
+    options.checkpointsOnClose = false
+    let connection = try SQLiteConnection(path: "\(self.path)/cache.sqlite", options: options)
+    _ = try connection.rowsOfText("SELECT count(*) FROM sqlite_schema")
+    return connection
+  }
+
+  /// The rows of a statement, each as its texts with spaces between.
+  func rows(_ sql: String) throws -> [String] {
+    let connection = try self.connection()
+    defer { try? connection.close() }
+    return try connection.rowsOfText(sql)
+  }
+
+  /// How many bytes a file of the folder has; 0 where it is not there.
+  func size(of name: String) -> Int { DatabaseFiles().size(of: "\(self.path)/\(name)") ?? 0 }
+
+  /// The files of the folder whose bytes contain a text. Not while a connection of this process is
+  /// open: to close a database file that was opened by hand drops its locks.
+  func files(containing text: String) throws -> [String] {
+    let bytes = Data(text.utf8)
+    return try FileManager.default.contentsOfDirectory(atPath: self.path).sorted().filter { name in
+      try Data(contentsOf: URL(filePath: "\(self.path)/\(name)")).range(of: bytes) != nil
+    }
+  }
+}
+
+/// A query of a text.
+struct TextsQuery: QueryRequest, Hashable {
+  let name: String
+  /// What it fetches; nil: it fails.
+  var fetched: String? = "fetched"
+
+  var path: QueryPath { ["texts", self.name] }
+
+  func fetch(
+    in context: QueryContext,
+    with continuation: QueryContinuation<String>
+  ) async throws -> String {
+    if let fetched { return fetched }
+    throw CocoaError(.fileReadUnknown)
+  }
+}
+
+extension QueryStorage {
+  /// A store of a text, made anew and hydrated as far as that is possible without waiting.
+  func store(
+    _ name: String,
+    fetching fetched: String? = "fetched",
+    _ options: PersistenceOptions = PersistenceOptions(),
+    clock: (any QueryClock)? = nil
+  ) -> QueryStore<TextsQuery.State> {
+    var context = QueryContext()
+    context.queryStorage = self
+    if let clock { context.queryClock = clock }
+    return .detached(
+      query: TextsQuery(name: name, fetched: fetched).persisted(options), initialValue: nil,
+      initialContext: context)
+  }
+
+  /// What is stored of a text, as a store made now comes to show it.
+  func text(_ name: String) async -> String? {
+    let store = self.store(name)
+    await store.hydrated()
+    return store.currentValue
+  }
+
+  /// Sets texts, and returns when they are committed.
+  func set(_ texts: [String: String], _ options: PersistenceOptions = .init()) async throws {
+    for (name, text) in texts { self.store(name, options).currentValue = text }
+    try await self.flush()
+  }
+}
+
+/// The storage error that an asynchronous closure throws; another end is an issue.
+func storageError(_ body: () async throws -> Void) async -> StorageError? {
+  do {
+    try await body()
+    Issue.record("nothing is thrown")
+  } catch let error as StorageError {
+    return error
+  } catch {
+    Issue.record(error)
+  }
+  return nil
+}
+
+extension SQLiteConnection {
+  /// Keeps a read transaction open while a closure runs: the log cannot be restarted meanwhile.
+  nonisolated(nonsending) func reading<R>(_ body: () async throws -> R) async throws -> R {
+    _ = try self.rowsOfText("BEGIN")
+    _ = try self.rowsOfText("SELECT count(*) FROM entries")
+    let result: Result<R, any Error>
+    do {
+      result = .success(try await body())
+    } catch {
+      result = .failure(error)
+    }
+    _ = try self.rowsOfText("COMMIT")
+    return try result.get()
+  }
+}
