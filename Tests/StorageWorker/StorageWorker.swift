@@ -10,6 +10,8 @@ import QuerySQLite
 ///   sets COUNT notes ROUNDS times; after every FLUSH-EVERY notes "flushed ROUND NUMBER"; ends without a flush
 /// storage-worker read FOLDER WRITER COUNT
 ///   "NUMBER TEXT" for each note that is there
+/// storage-worker locks FOLDER
+///   the names of the database's files that another process has locked
 /// storage-worker identities
 ///   the identities of queries of private, nested and generic types
 /// ```
@@ -20,6 +22,7 @@ struct StorageWorker {
     switch arguments.first {
     case "write": try await Self.write(arguments)
     case "read": try Self.read(arguments)
+    case "locks": try Self.locks(arguments)
     case "identities": for identity in try Identities.all() { Self.say(identity) }
     default: exit(64)
     }
@@ -65,6 +68,18 @@ struct StorageWorker {
     for number in 1...(Int(arguments[3]) ?? 0) {
       let store = client.store(for: NoteQuery(writer: arguments[2], number: number).persisted())
       if let note = store.currentValue { Self.say("\(number) \(note.text)") }
+    }
+  }
+
+  private static func locks(_ arguments: [String]) throws {
+    for name in ["cache.sqlite", "cache.sqlite-shm"] {
+      let descriptor = open("\(arguments[1])/\(name)", O_RDWR | O_CLOEXEC)
+      defer { close(descriptor) }
+      var lock = flock()
+      lock.l_type = Int16(F_WRLCK)
+      lock.l_whence = Int16(SEEK_SET)
+      guard descriptor >= 0, fcntl(descriptor, F_GETLK, &lock) == 0 else { continue }
+      if lock.l_type != Int16(F_UNLCK) { Self.say(name) }
     }
   }
 }

@@ -89,6 +89,7 @@ extension CacheDatabase {
     switch reading {
     case .entry(var entry, _, let revision):
       entry.revision = revision
+      if self.isInvalidated(identity, in: partition) { entry.history.isInvalidated = true }
       return .entry(entry)
     case .absent: return .miss(.absent)
     case .collision: return .miss(.collision)
@@ -155,7 +156,7 @@ extension CacheDatabase {
   /// Marks what is under a path as invalidated, shortly.
   func invalidate(_ prefix: IdentityPrefix, in partition: CachePartition) {
     partition.forgetPrefetched()
-    self.run { $0.invalidate(prefix, in: partition) }
+    self.queue(Invalidation(prefix: prefix, partition: partition))
   }
 }
 

@@ -34,14 +34,21 @@ final class CacheDatabase: @unchecked Sendable {
     /// Slots with a change, the one that waits longest first.
     var queue = [QueuedSlot]()
     var firstQueuedAt: SuspendingClock.Instant?
+    /// What is to be marked as invalidated before any change that is queued is written.
+    var invalidations = [Invalidation]()
     var jobs = [Job]()
     var isStopping = false
+    /// Whether the writing thread will look by itself within the delay of a write.
+    var isTicking = false
     /// Why nothing can be written, while that is so.
     var degradation: StorageError?
     /// With how many waiting changes the writer looks next how many bytes they have, while it cannot
     /// write them.
     var backlogLimit = CacheDatabase.shortBacklog
   }
+
+  /// So many invalidations wait one by one.
+  private static let maximumInvalidations = 1_000
 
   /// So many changes may wait unseen.
   private static let shortBacklog = 16
@@ -67,6 +74,17 @@ final class CacheDatabase: @unchecked Sendable {
   }
 }
 
+/// What is under a path, and is to be marked as invalidated.
+final class Invalidation: Sendable {
+  let prefix: IdentityPrefix
+  let partition: CachePartition
+
+  init(prefix: IdentityPrefix, partition: CachePartition) {
+    self.prefix = prefix
+    self.partition = partition
+  }
+}
+
 /// A slot with a change that waits to be written.
 struct QueuedSlot: Sendable {
   let slot: StorageSlot
@@ -83,7 +101,8 @@ extension CacheDatabase {
       database.queue.append(QueuedSlot(slot: slot, partition: partition))
       if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
       // The first one sets the time, the thousandth is as many as are written at a time.
-      return database.queue.count == 1 || database.queue.count == CacheWriter.maximumBatch
+      return database.queue.count == 1 && !database.isTicking
+        || database.queue.count == CacheWriter.maximumBatch
         || database.degradation != nil && database.queue.count == database.backlogLimit
     }
     if isDue { self.signal.wake() }
@@ -106,6 +125,52 @@ extension CacheDatabase {
       database.firstQueuedAt = database.queue.isEmpty ? nil : .now
       return taken
     }
+  }
+
+  /// Takes note that what is under a path is invalidated. What waits to be written is marked here, what
+  /// is stored by the writing thread; what is written from now on is about later values.
+  func queue(_ invalidation: Invalidation) {
+    let slots = invalidation.partition.slots.invalidateChanges(under: invalidation.prefix)
+    self.guarded.withLock { database in
+      database.invalidations.append(invalidation)
+      // While nothing can be written they must not grow without end: then all is invalidated.
+      guard database.invalidations.count > Self.maximumInvalidations else { return }
+      let partitions = Set(database.invalidations.map { ObjectIdentifier($0.partition) })
+      guard let all = try? IdentityPrefix(path: []), partitions.count < Self.maximumInvalidations
+      else { return }
+      database.invalidations = database.partitions.values.filter {
+        partitions.contains(ObjectIdentifier($0))
+      }.map { Invalidation(prefix: all, partition: $0) }
+    }
+    for slot in slots { self.write(slot, in: invalidation.partition) }
+    // Where it cannot be written, it is tried again with everything else.
+    self.run { try? $0.commitAll() }
+  }
+
+  /// The invalidation that is written next, before any change.
+  var firstInvalidation: Invalidation? { self.guarded.withLock { $0.invalidations.first } }
+
+  /// Forgets an invalidation that was written.
+  func remove(_ invalidation: Invalidation) {
+    self.guarded.withLock { $0.invalidations.removeAll { $0 === invalidation } }
+  }
+
+  /// Forgets those of a partition that is erased.
+  func removeInvalidations(of partition: CachePartition) {
+    self.guarded.withLock { $0.invalidations.removeAll { $0.partition === partition } }
+  }
+
+  /// Whether a stored value is invalidated, though that is not written yet.
+  func isInvalidated(_ identity: QueryIdentity, in partition: CachePartition) -> Bool {
+    let invalidations = self.guarded.withLock { $0.invalidations }
+    return invalidations.contains {
+      $0.partition === partition && $0.prefix.matches(identity)
+    }
+  }
+
+  /// The changes that are written after so many others, for coding them meanwhile.
+  func peekQueued(atMost count: Int) -> [StorageSlot] {
+    self.guarded.withLock { $0.queue.prefix(count).map(\.slot) }
   }
 
   /// How many bytes of values wait. They are coded for that, on the thread that asks, and once.
@@ -186,7 +251,12 @@ extension CacheDatabase {
       let due = self.writer.work(queuedSince: self.guarded.withLock { $0.firstQueuedAt })
       let mustGoOn = self.guarded.withLock { !$0.jobs.isEmpty || $0.isStopping }
       if mustGoOn { continue }
-      self.signal.wait(until: due, or: self.writer.watchDescriptor)
+      // Soon after a commit the next change is likely: then it need not wake this thread.
+      let tick = self.writer.nextTick
+      self.guarded.withLock { $0.isTicking = tick != nil && $0.queue.isEmpty }
+      let end = [due, tick].compactMap { $0 }.min()
+      self.signal.wait(until: end, or: self.writer.watchDescriptor)
+      self.guarded.withLock { $0.isTicking = false }
     }
     self.writer.stop()
   }

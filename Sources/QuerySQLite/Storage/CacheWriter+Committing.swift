@@ -35,7 +35,6 @@ extension CacheWriter {
   private func commitOnce() throws {
     do {
       try self.commitQueued()
-      try self.writePendingInvalidations()
     } catch {
       self.didFail(error)
       self.trimBacklog()
@@ -46,6 +45,7 @@ extension CacheWriter {
   private func commitQueued() throws {
     // Those that come meanwhile have their own delay: there may be no end of them.
     var left = self.database.queuedCount
+    try self.writeInvalidations()
     while left > 0 {
       let queued = self.database.takeQueued(atMost: min(left, Self.maximumBatch))
       if queued.isEmpty { return }
@@ -64,7 +64,10 @@ extension CacheWriter {
           }
           start += 1
         }
+        self.codeAhead()
         do {
+          // After the changes were taken: one that came after an invalidation is not to be marked.
+          try self.writeInvalidations()
           try self.commit(changes, in: partition)
         } catch {
           let again = changes.map(\.queued).filter { $0.slot.putBack() }
@@ -73,6 +76,14 @@ extension CacheWriter {
         }
       }
     }
+  }
+
+  /// Codes what is written next while this thread writes, where that is much.
+  private func codeAhead() {
+    let slots = self.database.peekQueued(atMost: Self.maximumBatch)
+    if slots.count < Self.maximumBatch / 10 { return }
+    // Asking for the size codes the value, and the change keeps it.
+    self.coding.async { for slot in slots { _ = slot.waitingBytes } }
   }
 
   /// Takes and codes a change.
@@ -161,6 +172,7 @@ extension CacheWriter {
       $0.bytesWritten += written * Self.frameBytes
     }
     self.kick.kick()
+    self.lastCommit = .now
     self.didCommit(connection)
     return true
   }
@@ -226,26 +238,20 @@ extension CacheWriter {
     }
   }
 
-  /// Marks what is under a path as invalidated, after the changes that came before.
-  func invalidate(_ prefix: IdentityPrefix, in partition: CachePartition) {
-    self.pendingInvalidations.append((prefix, partition))
-    // What every invalidation needs is written with it, or tried again with it.
-    try? self.commitAll()
-  }
-
-  private func writePendingInvalidations() throws {
-    while let (prefix, partition) = self.pendingInvalidations.first {
+  /// Marks what was invalidated, before the changes that came since are written.
+  private func writeInvalidations() throws {
+    while let invalidation = self.database.firstInvalidation {
       let connection = try self.usableConnection()
       var next: Int64? = 0
       // A few thousand at a time, so that others can write between them.
       while let cursor = next {
-        try self.write(in: partition, connection) { changes in
-          let step = try changes.invalidate(prefix, after: cursor, upTo: 4_096)
+        try self.write(in: invalidation.partition, connection) { changes in
+          let step = try changes.invalidate(invalidation.prefix, after: cursor, upTo: 4_096)
           next = step.next
           return step.marked > 0
         }
       }
-      self.pendingInvalidations.removeFirst()
+      self.database.remove(invalidation)
     }
   }
 }

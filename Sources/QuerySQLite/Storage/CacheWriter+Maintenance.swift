@@ -47,6 +47,9 @@ extension CacheWriter {
     self.didCommit(connection)
   }
 
+  /// How many uses are written in one transaction.
+  private static let usesBatch = 1_000
+
   /// Writes down what was used, for the order of eviction.
   func writeUses() {
     self.usesDue = nil
@@ -55,9 +58,12 @@ extension CacheWriter {
       if uses.isEmpty { continue }
       do {
         let connection = try self.usableConnection()
-        try self.write(in: partition, connection) { changes in
-          try changes.recordUses(uses)
-          return true
+        // A few at a time, so that others can write between them.
+        for start in stride(from: 0, to: uses.count, by: Self.usesBatch) {
+          try self.write(in: partition, connection) { changes in
+            try changes.recordUses(Array(uses[start...].prefix(Self.usesBatch)))
+            return true
+          }
         }
       } catch {
         // They are of no use to anybody but an eviction.
@@ -127,7 +133,7 @@ extension CacheWriter {
     do {
       let connection = try self.usableConnection()
       guard let id = partition.row?.id else { throw CacheDatabase.closed }
-      self.pendingInvalidations.removeAll { $0.1 === partition }
+      self.database.removeInvalidations(of: partition)
       let tables = CacheTables(partition: id, on: connection)
       try connection.write {
         var changes = try tables.begin()
@@ -158,7 +164,9 @@ extension CacheWriter {
   func lookForOthers(_ now: SuspendingClock.Instant) {
     guard let connection = self.connection else { return }
     if let watch = self.watch {
+      if now < self.lookDue { return }
       let changes = watch.drain()
+      if !changes.isEmpty { self.lookDue = now + .milliseconds(20) }
       if changes.contains(.ended) { self.watch = nil }
       if changes.isEmpty { return }
     } else {

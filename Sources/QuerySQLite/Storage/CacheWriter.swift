@@ -38,9 +38,6 @@ final class CacheWriter {
   /// When to try again to write, where it failed, and how long after that.
   var retry: (at: SuspendingClock.Instant, delay: Duration)?
 
-  /// Invalidations that could not be written yet.
-  var pendingInvalidations = [(IdentityPrefix, CachePartition)]()
-
   /// When the uses of entries are written down, where there were any.
   var usesDue: SuspendingClock.Instant?
 
@@ -61,7 +58,25 @@ final class CacheWriter {
     self.kick = ChangeKick(kind: .cache, folder: opener.folder)
   }
 
-  var watchDescriptor: Int32? { self.watch?.descriptor }
+  /// When others are looked for next: their kicks, and this process's own, are not answered one by one.
+  var lookDue = SuspendingClock.now
+
+  /// When something was written last.
+  var lastCommit: SuspendingClock.Instant?
+
+  /// Codes changes while others are written.
+  let coding = DispatchQueue(label: "query-cache-coding")
+
+  /// What tells of others, where it is time to look.
+  var watchDescriptor: Int32? {
+    .now >= self.lookDue ? self.watch?.descriptor : nil
+  }
+
+  /// When to look for changes though none is known: soon, where something was written just now.
+  var nextTick: SuspendingClock.Instant? {
+    guard let lastCommit, self.retry == nil, .now - lastCommit < .seconds(1) else { return nil }
+    return .now + min(self.configuration.writeDelay, .milliseconds(50))
+  }
 }
 
 // MARK: - Life
@@ -117,6 +132,7 @@ extension CacheWriter {
       let step = min(max(self.configuration.writeDelay / 4, .milliseconds(10)), .seconds(1))
       times.append(min(due, .now + step))
     }
+    if self.watch != nil, .now < self.lookDue { times.append(self.lookDue) }
     if self.watch == nil, self.connection != nil { times.append(self.pollDue) }
     return times.compactMap { $0 }.min()
   }

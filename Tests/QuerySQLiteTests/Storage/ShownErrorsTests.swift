@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Query
 import TestSupport
@@ -9,40 +10,42 @@ import Testing
 @Suite(.warningsAreIssues) struct ShownErrorsTests {
   private static let secret = "SECRET-OF-A-USER"
 
-  /// The error of a write that a trigger refuses.
-  private static func refusedWrite(revealing: Bool) async throws -> StorageError {
+  /// The error of an insertion that the disk fails: a value that does not fit the page cache is written
+  /// to the log before the transaction ends, with all its values still bound.
+  private static func failedInsertion(revealing: Bool) async throws -> StorageError {
     let scratch = try StorageScratch()
-    let storage = try scratch.storage { $0.revealsBoundValues = revealing }
-    let connection = try scratch.connection()
-    try connection.write {
-      _ = try connection.rowsOfText(
-        "CREATE TRIGGER refuse BEFORE INSERT ON entries BEGIN SELECT RAISE(ABORT, 'refused'); END")
+    let vfs = FaultVFS()
+    let storage = try scratch.storage {
+      $0.vfs = vfs.name
+      $0.revealsBoundValues = revealing
     }
     let store = storage.store(Self.secret)
-    store.currentValue = Self.secret
+    await store.hydrated()
+    vfs.fail(.write, nth: 1, persistently: true, with: SQLITE_IOERR | 3 << 8)
+    let value = Self.secret + String(repeating: "x", count: 6 << 20)
+    store.currentValue = value
     let error = await storageError { try await storage.flush() }
     #expect(storage.statistics.isDegraded)
-    try connection.write { _ = try connection.rowsOfText("DROP TRIGGER refuse") }
-    try connection.close()
+    vfs.disarm()
     try await storage.flush()
     #expect(!storage.statistics.isDegraded)
-    #expect(await storage.text(Self.secret) == Self.secret)
+    #expect(await storage.text(Self.secret) == value)
     try await storage.close()
     return try #require(error)
   }
 
   @Test func anErrorNamesOperationCodesMessageStatementAndFile() async throws {
-    let error = try await Self.refusedWrite(revealing: false)
-    #expect(!error.operation.isEmpty)
-    #expect(error.code.rawValue == 19)
-    #expect(error.extendedCode.rawValue == 1_811)
-    #expect(error.message == "refused")
+    let error = try await Self.failedInsertion(revealing: false)
+    #expect(error.operation == "step")
+    #expect(error.code == .inputOutput)
+    #expect(error.extendedCode.rawValue == 778)
+    #expect(error.message == "disk I/O error")
     #expect(error.sql?.contains("INSERT INTO entries") == true)
     #expect(error.fileName == "cache.sqlite")
   }
 
   @Test func boundValuesAreNotShown() async throws {
-    let error = try await Self.refusedWrite(revealing: false)
+    let error = try await Self.failedInsertion(revealing: false)
     #expect(error.expandedSQL == nil)
     #expect(error.sql?.contains(Self.secret) == false)
     #expect(!"\(error)".contains(Self.secret))
@@ -50,7 +53,7 @@ import Testing
   }
 
   @Test func boundValuesAreShownWhereTheConfigurationAsksForIt() async throws {
-    let error = try await Self.refusedWrite(revealing: true)
+    let error = try await Self.failedInsertion(revealing: true)
     #expect(error.expandedSQL?.contains(Self.secret) == true)
     #expect(error.sql?.contains(Self.secret) == false)
   }

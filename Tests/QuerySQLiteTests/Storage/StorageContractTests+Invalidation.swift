@@ -96,11 +96,7 @@ extension StorageContractTests {
     }
     let client = device.client()
     client.invalidate(matching: ["stored"])
-    withKnownIssue("read before the writing thread has set the mark", isIntermittent: true) {
-      #expect(client.store(for: StoredQuery.one.persisted()).isInvalidated)
-    } when: {
-      kind == .sqlite
-    }
+    #expect(client.store(for: StoredQuery.one.persisted()).isInvalidated)
   }
 
   @Test(arguments: StorageUnderTest.allCases)
@@ -133,11 +129,7 @@ extension StorageContractTests {
     }
     let store = device.client().store(for: StoredQuery.one.persisted())
     #expect(store.currentValue == 6)
-    withKnownIssue("the mark is set after the later value was written", isIntermittent: true) {
-      #expect(!store.isInvalidated)
-    } when: {
-      kind == .sqlite
-    }
+    #expect(!store.isInvalidated)
   }
 
   @Test(arguments: StorageUnderTest.allCases)

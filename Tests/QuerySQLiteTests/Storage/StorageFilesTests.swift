@@ -105,8 +105,8 @@ import Testing
     try await scratch.storage().close()
     let connection = try scratch.connection()
     try await connection.reading {
-      let before = try Self.locks(in: scratch)
-      #expect(!before.isEmpty)
+      let before = try await Self.locks(in: scratch)
+      #expect(before.contains("cache.sqlite"))
       for _ in 0..<3 {
         let storage = try scratch.storage()
         try await storage.set(["a": "edited"])
@@ -114,31 +114,15 @@ import Testing
         #expect(await storage.text("a") == "edited")
         try await other.close()
         try await storage.close()
-        #expect(try Self.locks(in: scratch).isSuperset(of: before))
+        #expect(try await Self.locks(in: scratch) == before)
       }
     }
     try connection.close()
   }
 
-  /// The inodes of the database's files that this process holds a POSIX lock on.
-  private static func locks(in scratch: StorageScratch) throws -> Set<String> {
-    let inodes = ["cache.sqlite", "cache.sqlite-shm"].compactMap { name in
-      var status = stat()
-      return stat("\(scratch.path)/\(name)", &status) == 0 ? "\(status.st_ino)" : nil
-    }
-    var found = Set<String>()
-    // The list is read in pieces, and may leave some out where others come and go meanwhile. One that
-    // was dropped is in none of them.
-    for _ in 0..<100 where found.count < inodes.count {
-      let list = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
-      for line in list.split(separator: "\n") {
-        let fields = line.split(separator: " ")
-        guard let place = fields.firstIndex(of: "POSIX"), fields.count > place + 4 else { continue }
-        let inode = String(fields[place + 4].split(separator: ":").last ?? "")
-        if fields[place + 3] == "\(getpid())", inodes.contains(inode) { found.insert(inode) }
-      }
-    }
-    return found
+  /// The database's files that this process holds a POSIX lock on, as another process finds them.
+  private static func locks(in scratch: StorageScratch) async throws -> [String] {
+    try await WorkerProcess("locks", scratch.path).finish().lines
   }
 
   // MARK: - A folder that cannot be made
