@@ -14,6 +14,7 @@ let libraries: [Target] = [
     ]
   ),
   .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
+  .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
 ]
 
 /// The C libraries, as modules.
@@ -27,6 +28,11 @@ let systemLibraries: [Target] = [
     name: "CXXHash",
     pkgConfig: "libxxhash",
     providers: [.apt(["libxxhash-dev"])]
+  ),
+  .systemLibrary(
+    name: "CGIO",
+    pkgConfig: "gio-2.0",
+    providers: [.apt(["libglib2.0-dev"])]
   ),
 ]
 
@@ -61,6 +67,15 @@ let tests: [Target] = [
       "QuerySQLite", "Query", "Migrations", "CSQLite", "CFaultVFS", "TestSupport", "storage-worker",
     ],
     exclude: ["Fixtures"]
+  ),
+  .executableTarget(
+    name: "network-watcher",
+    dependencies: ["Query", "SystemNetwork"],
+    path: "Tests/NetworkWatcher"
+  ),
+  .testTarget(
+    name: "SystemNetworkTests",
+    dependencies: ["SystemNetwork", "Query", "CGIO", "TestSupport", "network-watcher"]
   ),
 ]
 

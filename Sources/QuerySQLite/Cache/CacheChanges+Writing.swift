@@ -37,6 +37,7 @@ extension CacheChanges {
     _ entry: StoredEntry,
     identity: QueryIdentity
   ) throws -> CacheWriteOutcome {
+    let entry = entry.withLargeValueApart
     let pages = Self.wantedPages(of: entry)
     var row = EntryRow(
       entry, identity: identity, hash: XXH128(hashing: identity.text), partition: self.partition,

@@ -124,7 +124,7 @@ extension CacheTables {
     var entry = entry
     entry.content = .pages(
       pages.map(\.content), next: header.next, previous: header.previous)
-    return .entry(entry, id: header.id, revision: header.revision)
+    return .entry(entry.withLargeValue, id: header.id, revision: header.revision)
   }
 
   private static func page(

@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// A page of an infinite query in `cache.sqlite`.
+/// A page of an infinite query in `cache.sqlite`, or a value that is too large for its entry's row.
 struct PageRow: Equatable {
   /// The row's number; 0 before it is inserted.
   var id: Int64 = 0

@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries baafe005038a1f36a1ad1d3007961f64"]
+      ["cache-0001-entries 0fead9b342034b3dfc9d240eb5145be8"]
     ),
     (
       DatabaseKind.mutations,

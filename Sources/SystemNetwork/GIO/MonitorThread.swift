@@ -1,0 +1,99 @@
+import CGIO
+import Foundation
+import Query
+
+/// GIO's monitor, and the thread that it lives on.
+///
+/// All that is GIO's is created, asked and freed by that thread; other threads leave it a closure
+/// and wake it.
+final class MonitorThread: StatusMonitor {
+  /// The thread's name, as the kernel shows it.
+  static let name = "query-network"
+
+  typealias Job = @Sendable (NetworkMonitor) -> Void
+
+  /// Guarded by the mutex.
+  private struct State {
+    var statuses: StatusList?
+    var jobs = [Job]()
+    var isStopped = false
+  }
+
+  private let context = MainContext()
+  private let state = Locked(State())
+  private let hasStatus = DispatchSemaphore(value: 0)
+
+  /// Starts a thread, which keeps the object until it is stopped.
+  static func start() -> MonitorThread {
+    let monitor = MonitorThread()
+    // GLib's rather than Foundation's, whose name reaches the kernel at times only.
+    let thread = g_thread_new(Self.name, monitorThread, Unmanaged.passRetained(monitor).toOpaque())
+    g_thread_unref(thread)
+    return monitor
+  }
+
+  var statuses: StatusList {
+    if let statuses = self.state.withLock({ $0.statuses }) { return statuses }
+    // Each that was let through lets the next one through.
+    self.hasStatus.wait()
+    self.hasStatus.signal()
+    return self.statuses
+  }
+
+  func stop() {
+    self.state.withLock { $0.isStopped = true }
+    self.context.wakeUp()
+  }
+
+  func reachability(of url: URL) async -> NetworkReachability {
+    let question = ReachabilityQuestion(url)
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        self.perform { question.ask($0) { continuation.resume(returning: $0) } }
+      }
+    } onCancel: {
+      self.perform { _ in question.cancel() }
+    }
+  }
+
+  /// Lets the thread run a closure, unless it ends before.
+  private func perform(_ job: @escaping Job) {
+    self.state.withLock { $0.jobs.append(job) }
+    self.context.wakeUp()
+  }
+
+  fileprivate func run() {
+    self.context.asThreadDefault { self.follow() }
+  }
+
+  private func follow() {
+    var monitor = NetworkMonitor()
+    let links = monitor.isOfKernel ? LinkWatch(context: self.context) : nil
+    let statuses = StatusList(monitor.status)
+    self.state.withLock { $0.statuses = statuses }
+    self.hasStatus.signal()
+    while let jobs = self.takeJobs() {
+      for job in jobs { job(monitor) }
+      self.context.iterate()
+      if links?.takeDue() == true { monitor = NetworkMonitor() }
+      // The monitor changes while its context is iterated, and at no other time, so that its signals
+      // would say no more. No handler runs inside GLib.
+      statuses.send(monitor.status)
+    }
+  }
+
+  /// - Returns: What is to be done before the next wait; `nil` at the end.
+  private func takeJobs() -> [Job]? {
+    self.state.withLock { state in
+      defer { state.jobs = [] }
+      return state.isStopped ? nil : state.jobs
+    }
+  }
+}
+
+private func monitorThread(_ monitor: gpointer?) -> gpointer? {
+  guard let monitor else { return nil }
+  let thread = Unmanaged<MonitorThread>.fromOpaque(monitor).takeRetainedValue()
+  thread.run()
+  return nil
+}

@@ -1,0 +1,77 @@
+import CGIO
+import Foundation
+import Query
+
+/// A network monitor of GIO's that belongs to the thread which creates it.
+///
+/// Not `g_network_monitor_get_default()`: that one, made once in a process, hears its news on the
+/// context of whoever asked first, for ever. Where nobody iterates that context, it knows nothing;
+/// where somebody stopped to, the kernel's messages overflow, whereupon GIO gives up listening.
+final class NetworkMonitor {
+  let pointer: OpaquePointer
+
+  /// Creates the best monitor that works here, as GIO chooses its default. It may ask NetworkManager
+  /// or the portal, and wait for the answer.
+  init() {
+    // GIO registers its monitors when it first looks for an implementation of anything; there is no
+    // proxy of this name, so nothing else comes of it.
+    let nothing = g_proxy_get_default_for_protocol("")
+    if let nothing { g_object_unref(UnsafeMutableRawPointer(nothing)) }
+    for type in Self.types {
+      guard let monitor = cgio_network_monitor_new(type) else { continue }
+      self.pointer = monitor
+      return
+    }
+    // A GIO that keeps its types to itself still has the process's one.
+    self.pointer = g_network_monitor_get_default()
+    g_object_ref(UnsafeMutableRawPointer(self.pointer))
+  }
+
+  deinit { g_object_unref(UnsafeMutableRawPointer(self.pointer)) }
+
+  /// The status as GIO has it now. It changes while the context is iterated.
+  var status: NetworkConnectionStatus {
+    NetworkConnectionStatus(
+      isAvailable: g_network_monitor_get_network_available(self.pointer) != 0,
+      connectivity: g_network_monitor_get_connectivity(self.pointer)
+    )
+  }
+
+  /// Whether this one reads the kernel's routes, and asks nobody else.
+  var isOfKernel: Bool {
+    let name = g_type_name_from_instance(UnsafeMutablePointer<GTypeInstance>(self.pointer))
+    return name.map { String(cString: $0) } == "GNetworkMonitorNetlink"
+  }
+
+  /// GIO's kinds of monitors, the best first; the environment may prefer one, as it may for GIO.
+  private static var types: [GType] {
+    guard let point = g_io_extension_point_lookup(G_NETWORK_MONITOR_EXTENSION_POINT_NAME)
+    else { return [] }
+    var types = [GType]()
+    if let preferred = getenv("GIO_USE_NETWORK_MONITOR"),
+      let kind = g_io_extension_point_get_extension_by_name(point, preferred)
+    {
+      types.append(g_io_extension_get_type(kind))
+    }
+    var next = g_io_extension_point_get_extensions(point)
+    while let element = next {
+      types.append(g_io_extension_get_type(OpaquePointer(element.pointee.data)))
+      next = element.pointee.next
+    }
+    return types
+  }
+}
+
+extension NetworkConnectionStatus {
+  /// - Parameters:
+  ///   - isAvailable: Whether GIO says that there is a network.
+  ///   - connectivity: How well it can be reached. A word that a later GIO may add counts as full.
+  init(isAvailable: Bool, connectivity: GNetworkConnectivity) {
+    switch connectivity {
+    case _ where !isAvailable: self = .disconnected
+    case G_NETWORK_CONNECTIVITY_LOCAL: self = .disconnected
+    case G_NETWORK_CONNECTIVITY_LIMITED, G_NETWORK_CONNECTIVITY_PORTAL: self = .requiresConnection
+    default: self = .connected
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import CGIO
+import Foundation
+import Query
+
+/// A question to a network monitor whether a host can be reached. It lives on the monitor's thread,
+/// but for its creation and its end.
+// @unchecked: the answer is guarded, and GLib guards the cancellable, whose pointer never changes.
+final class ReachabilityQuestion: @unchecked Sendable {
+  private let url: URL
+  private let cancellable: UnsafeMutablePointer<GCancellable>
+  private let answer = Locked<(@Sendable (NetworkReachability) -> Void)?>(nil)
+
+  init(_ url: URL) {
+    self.url = url
+    self.cancellable = g_cancellable_new()
+  }
+
+  deinit { g_object_unref(self.cancellable) }
+
+  /// Asks. To be called once.
+  ///
+  /// - Parameters:
+  ///   - monitor: What is asked.
+  ///   - answer: Takes the answer, once.
+  func ask(
+    _ monitor: NetworkMonitor,
+    _ answer: @escaping @Sendable (NetworkReachability) -> Void
+  ) {
+    // GIO takes a URL without a host for one with an empty one. The port matters to a portal alone,
+    // and only where the URL names it.
+    guard let name = self.url.host(), !name.isEmpty,
+      let host = g_network_address_parse_uri(self.url.absoluteString, 0, nil)
+    else { return answer(.unknown) }
+    self.answer.withLock { $0 = answer }
+    g_network_monitor_can_reach_async(
+      monitor.pointer, host, self.cancellable, reachabilityCallback,
+      Unmanaged.passRetained(self).toOpaque()
+    )
+    g_object_unref(UnsafeMutableRawPointer(host))
+  }
+
+  /// Ends the wait for the answer, also of a question that is yet to be asked.
+  func cancel() { g_cancellable_cancel(self.cancellable) }
+
+  fileprivate func finish(_ reachability: NetworkReachability) {
+    let answer = self.answer.withLock { answer in
+      defer { answer = nil }
+      return answer
+    }
+    answer?(reachability)
+  }
+}
+
+private func reachabilityCallback(
+  monitor: UnsafeMutablePointer<GObject>?, result: OpaquePointer?, question: gpointer?
+) {
+  guard let question else { return }
+  var error: UnsafeMutablePointer<GError>?
+  let isReachable = g_network_monitor_can_reach_finish(OpaquePointer(monitor), result, &error) != 0
+  defer { g_clear_error(&error) }
+  Unmanaged<ReachabilityQuestion>.fromOpaque(question).takeRetainedValue().finish(
+    isReachable ? .reachable : NetworkReachability(error?.pointee)
+  )
+}
+
+extension NetworkReachability {
+  /// What an error of GIO's says of a host.
+  init(_ error: GError?) {
+    guard let error else {
+      self = .unknown
+      return
+    }
+    switch (error.domain, error.code) {
+    case (g_io_error_quark(), Int32(G_IO_ERROR_NETWORK_UNREACHABLE.rawValue)),
+      (g_io_error_quark(), Int32(G_IO_ERROR_HOST_UNREACHABLE.rawValue)),
+      (g_resolver_error_quark(), Int32(G_RESOLVER_ERROR_NOT_FOUND.rawValue)),
+      (g_resolver_error_quark(), Int32(G_RESOLVER_ERROR_TEMPORARY_FAILURE.rawValue)):
+      self = .unreachable
+    default: self = .unknown
+    }
+  }
+}

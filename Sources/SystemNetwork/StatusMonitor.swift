@@ -1,0 +1,15 @@
+import Foundation
+import Query
+
+/// What follows the network from its creation until it is stopped: GIO, or a test's fake.
+protocol StatusMonitor: AnyObject, Sendable {
+  /// The status, and those who want to hear of it. The first call may have to wait for the first
+  /// status.
+  var statuses: StatusList { get }
+
+  /// Ends the monitor, soon and without waiting for it. Called once.
+  func stop()
+
+  /// Asks whether a host can be reached now. The monitor is not stopped before the answer.
+  func reachability(of url: URL) async -> NetworkReachability
+}

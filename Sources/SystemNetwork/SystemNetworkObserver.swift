@@ -1,0 +1,75 @@
+public import Foundation
+public import Query
+
+/// What the system knows of the network, by GIO's `GNetworkMonitor`: NetworkManager where it runs,
+/// the desktop portal inside a sandbox, and the kernel's routes otherwise.
+///
+/// An application installs the shared one before it creates its clients:
+/// ```swift
+/// SystemNetworkObserver.install()
+/// let client = QueryClient()
+/// ```
+/// With full connectivity the status is ``NetworkConnectionStatus/connected``; behind a portal, or
+/// with limited connectivity, ``NetworkConnectionStatus/requiresConnection``; without a default
+/// route ``NetworkConnectionStatus/disconnected``. It is a hint to try sooner, never a verdict.
+///
+/// All observers of a process share one monitor and its thread. They run while there is a
+/// subscription, and from a look at ``currentStatus`` until the observer is gone where nobody was
+/// subscribed; so the shared one's run from such a look to the end of the process. Nothing runs
+/// before the first use, which waits until the system has said how it is: some milliseconds with
+/// NetworkManager, less than one without.
+///
+/// Handlers are called on the monitor's thread, the first time on the subscriber's, and hold up all
+/// others, so they must return soon.
+public final class SystemNetworkObserver: NetworkObserver {
+  /// The observer that applications share.
+  public static let shared = SystemNetworkObserver()
+
+  private let monitor: SharedMonitor
+  /// The use that a look at the status began.
+  private let use = Locked<QuerySubscription?>(nil)
+
+  /// Creates an observer of one's own. It asks nothing of the system before it is used.
+  public init() { self.monitor = .system }
+
+  init(monitor: SharedMonitor) { self.monitor = monitor }
+
+  /// Makes the shared observer the ``QueryClient/defaultNetworkObserver``, which clients take that
+  /// are created from now on with the default creator.
+  public static func install() { QueryClient.defaultNetworkObserver = Self.shared }
+
+  /// The status now.
+  public var currentStatus: NetworkConnectionStatus {
+    if let running = self.monitor.running { return running.statuses.value }
+    let (monitor, end) = self.monitor.use()
+    // Where another thread was first its use is kept, and this one ends with its last reference.
+    self.use.withLock { use in if use == nil { use = end } }
+    return monitor.statuses.value
+  }
+
+  /// Calls a handler with the status, before this returns, and then at each change: in order, and
+  /// never with the same status twice in a row.
+  ///
+  /// - Parameter handler: Takes the status.
+  /// - Returns: What ends the observation. It does not need the observer.
+  public func subscribe(
+    with handler: @escaping @Sendable (NetworkConnectionStatus) -> Void
+  ) -> QuerySubscription {
+    let (monitor, end) = self.monitor.use()
+    return .combined(monitor.statuses.subscribe(handler), end)
+  }
+
+  /// Asks whether the host of a URL can be reached now: whether its name can be resolved, and a
+  /// route leads to one of its addresses. Nothing is sent to the host.
+  ///
+  /// The answer takes as long as the resolver does, which may be many seconds without a network.
+  /// Cancelling the task ends the wait.
+  ///
+  /// - Parameter url: A URL with a host; the path does not matter.
+  /// - Returns: The answer; ``NetworkReachability/unknown`` where the task is cancelled before it.
+  public func reachability(of url: URL) async -> NetworkReachability {
+    let (monitor, end) = self.monitor.use()
+    defer { end.cancel() }
+    return await monitor.reachability(of: url)
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import SystemNetwork
+
+@Suite struct MonitorThreadTests {
+  @Test func allWhoAskEarlyGetTheSameFirstStatus() async {
+    let monitor = MonitorThread.start()
+    let lists = Recorder<StatusList>()
+    await runOnThreads(8) { _ in lists.append(monitor.statuses) }
+    #expect(lists.elements.allSatisfy { $0 === monitor.statuses })
+    monitor.stop()
+  }
+
+  @Test func itIsFreedWithItsContextAfterItWasStopped() async {
+    weak var released: MonitorThread?
+    weak var list: StatusList?
+    do {
+      let monitor = MonitorThread.start()
+      released = monitor
+      list = monitor.statuses
+      monitor.stop()
+    }
+    while released != nil { await Task.yield() }
+    #expect(list == nil)
+  }
+
+  @Test func itMayBeStoppedBeforeItKnowsTheStatus() async {
+    weak var released: MonitorThread?
+    do {
+      let monitor = MonitorThread.start()
+      released = monitor
+      monitor.stop()
+    }
+    while released != nil { await Task.yield() }
+  }
+
+  @Test func oneThreadRunsWhileThereAreSubscribersAndLeavesNoFiles() async {
+    // In a process of its own, where nobody else has a monitor.
+    await #expect(processExitsWith: .success) {
+      let (rounds, files) = (50, Self.fileCount())
+      for _ in 0..<rounds {
+        let first = SystemNetworkObserver.shared.subscribe { _ in }
+        let second = SystemNetworkObserver().subscribe { _ in }
+        // A thread of GLib's own has the name of that which started it until it has taken its own.
+        while Self.threadCount() != 1 { await Task.yield() }
+        first.cancel()
+        #expect(Self.threadCount() == 1)
+        second.cancel()
+        while Self.threadCount() > 0 { await Task.yield() }
+      }
+      // Less than one a round; the process opens others of its own.
+      #expect(Self.fileCount() < files + rounds)
+    }
+  }
+
+  @Test func observersThatComeAndGoOnManyThreadsLeaveNothing() async {
+    await #expect(processExitsWith: .success) {
+      let status = SystemNetworkObserver().currentStatus
+      await runOnThreads(8) { number in
+        let observer = number % 2 == 0 ? SystemNetworkObserver.shared : SystemNetworkObserver()
+        for _ in 0..<50 {
+          let seen = Recorder<NetworkConnectionStatus>()
+          let subscription = observer.subscribe { seen.append($0) }
+          #expect(seen.elements.first == status)
+          subscription.cancel()
+        }
+      }
+      while Self.threadCount() > 0 { await Task.yield() }
+    }
+  }
+
+  /// How many threads of monitors this process has.
+  private static func threadCount() -> Int {
+    let folder = "/proc/self/task"
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return numbers.count { number in
+      let name = try? String(contentsOfFile: "\(folder)/\(number)/comm", encoding: .utf8)
+      return name == "\(MonitorThread.name)\n"
+    }
+  }
+
+  /// How many files this process has open.
+  private static func fileCount() -> Int {
+    ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).count
+  }
+}
