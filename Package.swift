@@ -31,7 +31,7 @@ let systemLibraries: [Target] = [
   ),
   .systemLibrary(
     name: "CGIO",
-    pkgConfig: "gio-2.0",
+    pkgConfig: "gobject-2.0",
     providers: [.apt(["libglib2.0-dev"])]
   ),
 ]

@@ -202,10 +202,10 @@ extension CacheDatabase {
   }
 
   private func perform(_ body: @escaping @Sendable (CacheWriter) throws -> Void) async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      let isTaken = self.run { writer in done.resume(with: Result { try body(writer) }) }
-      if !isTaken { done.resume(throwing: Self.closed) }
-    }
+    let outcome = JobOutcome()
+    let isTaken = self.run { writer in outcome.set(Result { try body(writer) }) }
+    guard isTaken else { throw Self.closed }
+    try await outcome.value()
   }
 }
 

@@ -38,8 +38,6 @@ final class CacheDatabase: @unchecked Sendable {
     var invalidations = [Invalidation]()
     var jobs = [Job]()
     var isStopping = false
-    /// Whether the writing thread will look by itself within the delay of a write.
-    var isTicking = false
     /// Why nothing can be written, while that is so.
     var degradation: StorageError?
     /// With how many waiting changes the writer looks next how many bytes they have, while it cannot
@@ -101,8 +99,7 @@ extension CacheDatabase {
       database.queue.append(QueuedSlot(slot: slot, partition: partition))
       if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
       // The first one sets the time, the thousandth is as many as are written at a time.
-      return database.queue.count == 1 && !database.isTicking
-        || database.queue.count == CacheWriter.maximumBatch
+      return database.queue.count == 1 || database.queue.count == CacheWriter.maximumBatch
         || database.degradation != nil && database.queue.count == database.backlogLimit
     }
     if isDue { self.signal.wake() }
@@ -251,14 +248,21 @@ extension CacheDatabase {
       let due = self.writer.work(queuedSince: self.guarded.withLock { $0.firstQueuedAt })
       let mustGoOn = self.guarded.withLock { !$0.jobs.isEmpty || $0.isStopping }
       if mustGoOn { continue }
-      // Soon after a commit the next change is likely: then it need not wake this thread.
-      let tick = self.writer.nextTick
-      self.guarded.withLock { $0.isTicking = tick != nil && $0.queue.isEmpty }
-      let end = [due, tick].compactMap { $0 }.min()
-      self.signal.wait(until: end, or: self.writer.watchDescriptor)
-      self.guarded.withLock { $0.isTicking = false }
+      // Who has asked for something often asks again at once, and to be woken takes longer than to do it.
+      if !jobs.isEmpty && self.hasJobs(within: .microseconds(50)) { continue }
+      self.signal.wait(until: due, or: self.writer.watchDescriptor)
     }
     self.writer.stop()
+  }
+
+  /// Waits a moment for a job, without sleeping.
+  private func hasJobs(within duration: Duration) -> Bool {
+    let end = SuspendingClock.now + duration
+    while .now < end {
+      if self.guarded.withLock({ !$0.jobs.isEmpty }) { return true }
+      sched_yield()
+    }
+    return false
   }
 
   /// Stops the thread when it has written what is left.

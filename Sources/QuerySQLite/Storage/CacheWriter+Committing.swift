@@ -171,8 +171,8 @@ extension CacheWriter {
       $0.commits += 1
       $0.bytesWritten += written * Self.frameBytes
     }
-    self.kick.kick()
-    self.lastCommit = .now
+    // Others are told when those who wait here have been.
+    self.mustKick = true
     self.didCommit(connection)
     return true
   }

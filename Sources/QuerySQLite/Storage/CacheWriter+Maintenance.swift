@@ -148,7 +148,7 @@ extension CacheWriter {
       try SetAside(kind: .cache, folder: self.opener.folder).removeAll()
       try tables.finishErasing(patience: self.configuration.erasePatience)
       self.prepare([partition])
-      self.kick.kick()
+      self.mustKick = true
       self.didWork()
     } catch {
       self.didFail(error)
@@ -160,6 +160,12 @@ extension CacheWriter {
 // MARK: - Other processes
 
 extension CacheWriter {
+  /// Tells other processes of what was committed.
+  func tellOthers() {
+    if self.mustKick { self.kick.kick() }
+    self.mustKick = false
+  }
+
   /// Looks whether another process has written, or has moved the file away.
   func lookForOthers(_ now: SuspendingClock.Instant) {
     guard let connection = self.connection else { return }

@@ -10,13 +10,21 @@ extension CacheWriter {
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
-      if try !connection.hasMoved, self.fileLock.isCurrent { return connection }
+      if try !connection.hasMoved, self.isLockInPlace { return connection }
       // Somebody emptied the folder: the cache is gone, and nothing of it goes into the new file.
       self.letGoOfFile()
     }
     try self.open()
     guard let connection = self.connection else { throw CacheDatabase.closed }
     return connection
+  }
+
+  /// Whether the lock is on the file at its path. Asked once a second: who empties the folder moves the
+  /// database away, too, which is asked for each time.
+  private var isLockInPlace: Bool {
+    if let last = self.lockCheckedAt, .now - last < .seconds(1) { return true }
+    self.lockCheckedAt = .now
+    return self.fileLock.isCurrent
   }
 
   /// Opens the file, or a new one where it is damaged or of a newer release.

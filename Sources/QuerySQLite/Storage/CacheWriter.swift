@@ -58,11 +58,14 @@ final class CacheWriter {
     self.kick = ChangeKick(kind: .cache, folder: opener.folder)
   }
 
+  /// Whether something was committed that other processes were not told of yet.
+  var mustKick = false
+
+  /// When it was last made sure that the lock is on the file at its path.
+  var lockCheckedAt: SuspendingClock.Instant?
+
   /// When others are looked for next: their kicks, and this process's own, are not answered one by one.
   var lookDue = SuspendingClock.now
-
-  /// When something was written last.
-  var lastCommit: SuspendingClock.Instant?
 
   /// Codes changes while others are written.
   let coding = DispatchQueue(label: "query-cache-coding")
@@ -70,12 +73,6 @@ final class CacheWriter {
   /// What tells of others, where it is time to look.
   var watchDescriptor: Int32? {
     .now >= self.lookDue ? self.watch?.descriptor : nil
-  }
-
-  /// When to look for changes though none is known: soon, where something was written just now.
-  var nextTick: SuspendingClock.Instant? {
-    guard let lastCommit, self.retry == nil, .now - lastCommit < .seconds(1) else { return nil }
-    return .now + min(self.configuration.writeDelay, .milliseconds(50))
   }
 }
 
@@ -111,6 +108,7 @@ extension CacheWriter {
       if let queuedSince, self.isDue(queuedSince, now) { try? self.commitAll() }
       self.maintain(now)
     }
+    self.tellOthers()
     self.lookForOthers(now)
     return self.nextDue(queuedSince)
   }
@@ -141,6 +139,7 @@ extension CacheWriter {
   ///
   /// - Throws: `StorageError` where not all could be written.
   func finish() throws {
+    defer { self.tellOthers() }
     try self.commitAll()
     self.writeUses()
   }

@@ -40,6 +40,8 @@ enum Goal: Sendable {
   case timesFloor(Double)
   /// At most so much, in the row's unit, whatever the floor.
   case atMost(Double)
+  /// At most so many times the floor, and beside that so much more, in the row's unit.
+  case timesFloorAndMore(Double, Double)
   /// At most so much more than the floor, in the row's unit.
   case above(Double)
   /// At most so many times the floor, and no less than the floor divided by as much.
@@ -50,6 +52,7 @@ enum Goal: Sendable {
     return switch self {
     case .timesFloor(let limit): ratio <= limit
     case .atMost(let limit): figure <= limit
+    case .timesFloorAndMore(let limit, let more): figure <= floor * limit + more
     case .above(let limit): figure - floor <= limit
     case .near(let limit): max(ratio, 1 / ratio) <= limit
     }

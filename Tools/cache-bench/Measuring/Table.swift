@@ -58,6 +58,8 @@ extension Table {
   static func text(_ goal: Goal, _ unit: Unit) -> String {
     switch goal {
     case .timesFloor(let limit): String(format: "≤ %g ×", limit)
+    case .timesFloorAndMore(let limit, let more):
+      String(format: "≤ %g × + ", limit) + self.text(more, unit)
     case .atMost(let limit): "≤ \(self.text(limit, unit))"
     case .above(let limit): "≤ + \(self.text(limit, unit))"
     case .near(let limit): String(format: "≤ %g × ±", limit)

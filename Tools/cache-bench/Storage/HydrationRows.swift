@@ -6,15 +6,11 @@ import QuerySQLite
 enum HydrationRows {
   static func all(_ corpus: Corpus) -> [Row] {
     [
+      // Beside the read and the decoding it is a new store, which may take as long as one of the engine's.
       Self.row(
-        "hydrate-store", "new store hydrated from disk, each", .timesFloor(1.3), corpus),
-      Self.row(
-        "hydrate-store-beside", "new store hydrated from disk, beside the floor", .above(5000),
+        "hydrate-store", "new store hydrated from disk, each", .timesFloorAndMore(1.3, 5000),
         corpus),
-      Self.many("hydrate-10000", "10000 stores hydrated", isPrefetched: false, corpus),
-      Self.many(
-        "hydrate-10000-prefetched", "10000 stores hydrated, prefetch(matching:) included",
-        isPrefetched: true, corpus),
+      Self.many("hydrate-10000", "10000 stores hydrated, by two threads", corpus),
     ]
   }
 
@@ -44,7 +40,6 @@ enum HydrationRows {
   private static func many(
     _ name: String,
     _ title: String,
-    isPrefetched: Bool,
     _ corpus: Corpus
   ) -> Row {
     Row(
@@ -56,7 +51,7 @@ enum HydrationRows {
     ) {
       let shelf = try await Shelf(corpus, .reading)
       return Trial(
-        figure: { try await Self.hydrateFolder(shelf, isPrefetched: isPrefetched) },
+        figure: { try Self.hydrateByTwo(Self.nextFolder(shelf.nextNumbers(1)), shelf) },
         floor: {
           let numbers = Self.nextFolder(shelf.nextFloorNumbers(1))
           return try shelf.bare.transaction { try Self.read(numbers, shelf) }
@@ -78,17 +73,24 @@ extension HydrationRows {
     return (0..<count).map { first + $0 * 6101 % count }
   }
 
-  @concurrent
-  private static func hydrateFolder(_ shelf: Shelf, isPrefetched: Bool) async throws -> Double {
-    let numbers = Self.nextFolder(shelf.nextNumbers(1))
-    var time = 0.0
-    if isPrefetched {
-      let path: QueryPath = ["notes", numbers[0] / NoteQuery.folderCount]
-      let watch = Stopwatch()
-      try await shelf.storage.prefetch(matching: path)
-      time = watch.nanoseconds()
+  /// The nanoseconds until two threads, each with a reader of the storage's two, have all stores.
+  private static func hydrateByTwo(_ numbers: [Int], _ shelf: Shelf) throws -> Double {
+    let hits = shelf.storage.statistics.hits
+    let client = shelf.client
+    let watch = Stopwatch()
+    DispatchQueue.concurrentPerform(iterations: 2) { half in
+      let half =
+        half == 0 ? numbers.prefix(numbers.count / 2) : numbers.dropFirst(numbers.count / 2)
+      for number in half { _ = client.noteStore(number) }
     }
-    return time + (try self.hydrate(numbers, shelf))
+    let time = watch.nanoseconds()
+    try expect(shelf.storage.statistics.hits - hits, numbers.count, "the hydrated stores")
+    for number in numbers {
+      let value = client.noteStore(number).currentValue
+      try expect(value, Note(number, edition: value?.edition ?? 0), "a note")
+    }
+    client.clearStores()
+    return time
   }
 
   /// The nanoseconds that all of some stores take.

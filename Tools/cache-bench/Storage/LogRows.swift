@@ -39,9 +39,9 @@ enum LogRows {
     ) {
       let shelf = try await Shelf(corpus, .writing)
       return Trial(
-        figure: { try await Self.set(corpus.newNumbers(Self.batch), shelf, areNew: true) },
-        floor: { try Self.write(try shelf.newFloorEntries(Self.batch), shelf) },
-        mostRounds: 5,
+        figure: { try await Self.set(corpus.newNumbers(1), shelf, areNew: true) },
+        floor: { try Self.write(try shelf.newFloorEntries(1), shelf) },
+        mostRounds: 101,
         end: { try await shelf.close() }
       )
     }
