@@ -9,13 +9,13 @@ import Testing
 
   init() throws { self.folder = try TemporaryFolder() }
 
-  private func watch() -> ChangeWatch { Self.watch(self.folder.path) }
+  private func watch() async throws -> ChangeWatch { try await Self.watch(self.folder.path) }
 
   /// A user has 128 watches, all of which the storages of other tests may have at times.
-  private static func watch(_ path: String) -> ChangeWatch {
+  private static func watch(_ path: String) async throws -> ChangeWatch {
     while true {
       if let watch = ChangeWatch(kind: .cache, folder: path) { return watch }
-      usleep(10_000)
+      try await Task.sleep(for: .milliseconds(10))
     }
   }
 
@@ -26,8 +26,8 @@ import Testing
     return poll(&polled, 1, 0) == 1
   }
 
-  @Test func aKickIsSeenOnce() throws {
-    let watch = self.watch()
+  @Test func aKickIsSeenOnce() async throws {
+    let watch = try await self.watch()
     let kick = self.kick()
     #expect(!self.isReadable(watch))
     #expect(watch.drain() == [])
@@ -51,23 +51,23 @@ import Testing
   }
 
   @Test func aKickOfAnotherProcessIsSeen() async throws {
-    let watch = self.watch()
+    let watch = try await self.watch()
     await #expect(processExitsWith: .success) { [path = self.folder.path as String] in
       ChangeKick(kind: .cache, folder: path).kick()
     }
     #expect(watch.drain() == .kicked)
   }
 
-  @Test func theOtherDatabaseIsNot() throws {
-    let watch = self.watch()
+  @Test func theOtherDatabaseIsNot() async throws {
+    let watch = try await self.watch()
     ChangeKick(kind: .mutations, folder: self.folder.path).kick()
     try DatabaseFiles().makeFile("\(self.folder.path)/mutations.sqlite")
     #expect(watch.drain() == [])
   }
 
-  @Test func aCommitAloneDoesNotWakeAnyone() throws {
+  @Test func aCommitAloneDoesNotWakeAnyone() async throws {
     let connection = try DatabaseOpener(.cache, in: self.folder).openWriter()
-    let watch = self.watch()
+    let watch = try await self.watch()
     try connection.write { try connection.execute(PartitionRow.insert, "a") }
     #expect(!self.isReadable(watch))
     // The writer's order: what the watch tells of can be seen.
@@ -75,8 +75,8 @@ import Testing
     #expect(watch.drain() == .kicked)
   }
 
-  @Test func aFolderThatWasEmptiedIsSeenAndKicksGoOn() throws {
-    let watch = self.watch()
+  @Test func aFolderThatWasEmptiedIsSeenAndKicksGoOn() async throws {
+    let watch = try await self.watch()
     let kick = self.kick()
     kick.kick()
     #expect(watch.drain() == .kicked)
@@ -91,8 +91,8 @@ import Testing
     #expect(watch.drain() == .kicked)
   }
 
-  @Test func aKickFileThatIsReplacedIsFollowed() throws {
-    let watch = self.watch()
+  @Test func aKickFileThatIsReplacedIsFollowed() async throws {
+    let watch = try await self.watch()
     let other = "\(self.folder.path)/other"
     try DatabaseFiles().makeFile(other)
     #expect(rename(other, self.kick().path) == 0)
@@ -102,8 +102,8 @@ import Testing
     #expect(watch.drain() == [])
   }
 
-  @Test func aDatabaseThatComesOrGoesIsSeen() throws {
-    let watch = self.watch()
+  @Test func aDatabaseThatComesOrGoesIsSeen() async throws {
+    let watch = try await self.watch()
     let path = "\(self.folder.path)/cache.sqlite"
     try DatabaseFiles().makeFile(path)
     #expect(watch.drain() == .databaseMoved)
@@ -115,8 +115,8 @@ import Testing
     #expect(watch.drain() == .databaseMoved)
   }
 
-  @Test func aFolderThatGoesEndsTheWatch() throws {
-    let watch = self.watch()
+  @Test func aFolderThatGoesEndsTheWatch() async throws {
+    let watch = try await self.watch()
     #expect(unlink(self.kick().path) == 0)
     _ = watch.drain()
     #expect(rmdir(self.folder.path) == 0)
@@ -124,10 +124,10 @@ import Testing
     #expect(ChangeWatch(kind: .cache, folder: self.folder.path) == nil)
   }
 
-  @Test func aFolderThatIsRenamedEndsTheWatch() throws {
+  @Test func aFolderThatIsRenamedEndsTheWatch() async throws {
     let path = "\(self.folder.path)/a"
     try DatabaseFiles().makeFolder(path)
-    let watch = Self.watch(path)
+    let watch = try await Self.watch(path)
     #expect(rename(path, "\(path)b") == 0)
     #expect(watch.drain() == .ended)
   }
@@ -136,8 +136,8 @@ import Testing
     ChangeKick(kind: .cache, folder: "\(self.folder.path)/none").kick()
   }
 
-  @Test func droppedEventsMayHaveBeenAny() throws {
-    let watch = self.watch()
+  @Test func droppedEventsMayHaveBeenAny() async throws {
+    let watch = try await self.watch()
     let overflow = ChangeWatch.Event(watch: -1, mask: ChangeWatch.inOverflow, name: "")
     #expect(watch.changes(of: overflow) == [.kicked, .databaseMoved])
   }

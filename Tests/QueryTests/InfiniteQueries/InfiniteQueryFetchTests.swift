@@ -129,7 +129,7 @@ import Testing
     #expect(store.state.nextPageId == 4)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: [1, 2, 3])
+  @Test(.timeLimit(.minutes(10)), arguments: [1, 2, 3])
   func pagesThatFollowInACircleAreFetchedOnce(first: Int) async throws {
     let store = PagesQuery(self.source).store(1...3)
     self.source.setPage(after: 3, to: first)
