@@ -38,6 +38,8 @@ final class CacheDatabase: @unchecked Sendable {
     var invalidations = [Invalidation]()
     var jobs = [Job]()
     var isStopping = false
+    /// Whether the writing thread looks for jobs all the time, so that it need not be woken.
+    var isSpinning = false
     /// Why nothing can be written, while that is so.
     var degradation: StorageError?
     /// With how many waiting changes the writer looks next how many bytes they have, while it cannot
@@ -99,7 +101,8 @@ extension CacheDatabase {
       database.queue.append(QueuedSlot(slot: slot, partition: partition))
       if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
       // The first one sets the time, the thousandth is as many as are written at a time.
-      return database.queue.count == 1 || database.queue.count == CacheWriter.maximumBatch
+      return database.queue.count == 1 && !database.isSpinning
+        || database.queue.count == CacheWriter.maximumBatch
         || database.degradation != nil && database.queue.count == database.backlogLimit
     }
     if isDue { self.signal.wake() }
@@ -193,12 +196,12 @@ extension CacheDatabase {
   /// - Returns: Whether it will. Not when it has stopped.
   @discardableResult
   func run(_ job: @escaping Job) -> Bool {
-    let isTaken = self.guarded.withLock { database in
-      if database.isStopping { return false }
+    let (isTaken, mustWake) = self.guarded.withLock { database in
+      if database.isStopping { return (false, false) }
       database.jobs.append(job)
-      return true
+      return (true, !database.isSpinning)
     }
-    if isTaken { self.signal.wake() }
+    if mustWake { self.signal.wake() }
     return isTaken
   }
 
@@ -234,6 +237,7 @@ extension CacheDatabase {
   }
 
   private func loop() {
+    var workDue = SuspendingClock.now
     while true {
       let (jobs, isStopping) = self.guarded.withLock { database in
         defer { database.jobs = [] }
@@ -245,24 +249,30 @@ extension CacheDatabase {
         // The files are closed by now, and stay so.
         continue
       }
+      // Who has asked for something often asks again at once, and to be woken takes longer than to do it.
+      // What nobody waits for comes after that, but not too late.
+      if !jobs.isEmpty, .now < workDue, self.hasMore(within: .microseconds(50)) { continue }
+      workDue = .now + .milliseconds(10)
       let due = self.writer.work(queuedSince: self.guarded.withLock { $0.firstQueuedAt })
       let mustGoOn = self.guarded.withLock { !$0.jobs.isEmpty || $0.isStopping }
       if mustGoOn { continue }
-      // Who has asked for something often asks again at once, and to be woken takes longer than to do it.
-      if !jobs.isEmpty && self.hasJobs(within: .microseconds(50)) { continue }
       self.signal.wait(until: due, or: self.writer.watchDescriptor)
     }
     self.writer.stop()
   }
 
   /// Waits a moment for a job, without sleeping.
-  private func hasJobs(within duration: Duration) -> Bool {
+  ///
+  /// - Returns: Whether there is one, or a change to be written.
+  private func hasMore(within duration: Duration) -> Bool {
+    self.guarded.withLock { $0.isSpinning = true }
     let end = SuspendingClock.now + duration
-    while .now < end {
-      if self.guarded.withLock({ !$0.jobs.isEmpty }) { return true }
-      sched_yield()
+    while .now < end, self.guarded.withLock({ $0.jobs.isEmpty }) { sched_yield() }
+    // Under the lock: who comes from here on wakes this thread.
+    return self.guarded.withLock { database in
+      database.isSpinning = false
+      return !database.jobs.isEmpty || !database.queue.isEmpty || database.isStopping
     }
-    return false
   }
 
   /// Stops the thread when it has written what is left.
