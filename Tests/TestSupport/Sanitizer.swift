@@ -7,6 +7,12 @@ public enum Sanitizer {
 
   /// Why a test of memory is skipped then.
   public static let addressReason = "the address sanitizer keeps freed memory"
+
+  /// What a program that a test starts has in its environment: it does not look for leaks either.
+  static let environment: [String: String] = {
+    let options = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { "\($0):" } ?? ""
+    return ["ASAN_OPTIONS": "\(options)detect_leaks=0"]
+  }()
 }
 
 /// Asked by the address sanitizer before it looks for leaks at a process's end.

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import TestSupport
 import Testing
 
 @testable import QuerySQLite
@@ -68,12 +69,7 @@ import Testing
 
   /// Copies the files by another process, whose descriptors are not this one's.
   private static func copy(_ path: String, to folder: TemporaryFolder) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/cp")
-    process.arguments = [path, "\(path)-wal", folder.path]
-    try process.run()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    try ChildProcess.run("/bin/cp", [path, "\(path)-wal", folder.path])
   }
 
   @Test func aReaderInTheWayIsBusyAndTheNextCallFinishes() throws {

@@ -95,17 +95,17 @@ import Testing
     let storage = try scratch.storage()
     let worker = try WorkerProcess("write", scratch.path, "w", "5", "1000", "10", "5")
     var erasures = 0
-    for try await line in worker.lines where line == "flushed 1 5" || line == "flushed 500 5" {
+    for await line in worker.lines where line == "flushed 1 5" || line == "flushed 500 5" {
       try await storage.erase()
       erasures += 1
     }
     #expect(erasures == 2)
-    #expect(worker.waitForEnd() == 0)
+    #expect(await worker.waitForEnd() == 0)
     #expect(try scratch.rows("SELECT identity FROM entries") == [])
     try await storage.close()
     #expect(try scratch.files(containing: "w/1/") == [])
     let next = try WorkerProcess("write", scratch.path, "w", "5", "1", "10", "5")
-    _ = try await next.finish()
+    _ = await next.finish()
     #expect(try scratch.rows("SELECT identity FROM entries").count == 5)
   }
 

@@ -72,7 +72,7 @@ import Testing
     let worker = try WorkerProcess("write", folder, "other", "1", "1", "10", "1")
     let identity = QueryIdentity(canonicalText: #"["notes","other",1]"#)
     #expect(await events.contains(.changedByAnotherProcess(identity)))
-    _ = try await worker.finish()
+    _ = await worker.finish()
     try await storage.close()
   }
 }

@@ -20,7 +20,7 @@ import Testing
         "7")
       var lastFlush: (round: Int, number: Int)?
       var seen = 0
-      for try await line in worker.lines {
+      for await line in worker.lines {
         if line.hasPrefix("flushed") {
           let numbers = line.split(separator: " ").compactMap { Int($0) }
           lastFlush = (numbers[0], numbers[1])
@@ -29,7 +29,7 @@ import Testing
         // The rest of what is in the pipe is read too: it was flushed before the kill.
         if seen == linesToWaitFor + 1 { worker.killNow() }
       }
-      #expect(worker.waitForEnd() == nil, "round \(round) was not killed")
+      #expect(await worker.waitForEnd() == nil, "round \(round) was not killed")
       try Self.expectIntact(folder.path)
       try await Self.expect(flushed: lastFlush, in: folder.path, "round \(round)")
     }
@@ -49,7 +49,7 @@ import Testing
   ) async throws {
     guard let flushed else { return }
     let reader = try WorkerProcess("read", folder, "a", "50")
-    let (code, lines) = try await reader.finish()
+    let (code, lines) = await reader.finish()
     #expect(code == 0, comment)
     var found = [Int: Int]()
     for line in lines {

@@ -35,7 +35,7 @@ import Testing
       try await storage.close()
     }
     for (name, writer) in zip(names, writers) {
-      let (code, lines) = try await writer.finish()
+      let (code, lines) = await writer.finish()
       #expect(code == 0, "\(name)")
       #expect(lines.last == "flushed 2 \(Self.count)", "\(name)")
     }
@@ -83,7 +83,7 @@ import Testing
     let expected = StorageEvent.changedByAnotherProcess(
       QueryIdentity(canonicalText: #"["notes","other",1]"#))
     #expect(await events.contains { $0 == expected })
-    _ = try await worker.finish()
+    _ = await worker.finish()
     try await storage.close()
   }
 
@@ -99,7 +99,7 @@ import Testing
     let worker = try WorkerProcess("write", folder.path, "other", "1", "3", "10", "1")
     #expect(await states.contains { $0.state.currentValue?.text.hasPrefix("other/1/3") == true })
     #expect(store.origin != .network && store.origin != .local)
-    _ = try await worker.finish()
+    _ = await worker.finish()
     try await storage.close()
   }
 

@@ -1,7 +1,6 @@
 import CSQLite
 import Foundation
 import Query
-import Testing
 
 @testable import QuerySQLite
 
@@ -111,19 +110,6 @@ extension QueryStorage {
     for (name, text) in texts { self.store(name, options).currentValue = text }
     try await self.flush()
   }
-}
-
-/// The storage error that an asynchronous closure throws; another end is an issue.
-func storageError(_ body: () async throws -> Void) async -> StorageError? {
-  do {
-    try await body()
-    Issue.record("nothing is thrown")
-  } catch let error as StorageError {
-    return error
-  } catch {
-    Issue.record(error)
-  }
-  return nil
 }
 
 extension SQLiteConnection {

@@ -1,7 +1,6 @@
 import CSQLite
 import Foundation
 import Query
-import Testing
 
 @testable import QuerySQLite
 
@@ -70,19 +69,6 @@ extension SQLiteConnection {
     }
     return rows
   }
-}
-
-/// The storage error that a closure throws; another end is an issue.
-func storageError(_ body: () throws -> Void) -> StorageError? {
-  do {
-    try body()
-    Issue.record("nothing is thrown")
-  } catch let error as StorageError {
-    return error
-  } catch {
-    Issue.record(error)
-  }
-  return nil
 }
 
 extension SQLiteConnection.Options {

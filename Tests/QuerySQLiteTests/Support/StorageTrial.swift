@@ -153,10 +153,6 @@ enum FolderContents {
 
   /// Copies all files with a tool: who opens and closes a database by hand takes SQLite's locks away.
   static func copy(_ source: String, to target: String) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/cp")
-    process.arguments = ["-a", "\(source)/.", target]
-    try process.run()
-    process.waitUntilExit()
+    try ChildProcess.run("/bin/cp", ["-a", "\(source)/.", target])
   }
 }

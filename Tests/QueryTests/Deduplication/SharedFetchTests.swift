@@ -287,9 +287,9 @@ import Testing
     // No capture list: with Swift 6.3.1 a closure that has one loses the actor of its caller.
     let gate = self.gate
     let query = SharedQuery { call in
-      isOnMainActor.append(#isolation === MainActor.shared)
+      isOnMainActor.append(isMain(#isolation))
       try await gate.pass()
-      isOnMainActor.append(#isolation === MainActor.shared)
+      isOnMainActor.append(isMain(#isolation))
       return call.number
     }
     let store = self.store(query)
@@ -302,6 +302,10 @@ import Testing
     #expect(isOnMainActor.elements == [true, true])
   }
 }
+
+// Apart, since the optimizer of Swift 6.3.1 makes invalid code of it inside the closure above.
+@inline(never)
+private func isMain(_ isolation: (any Actor)?) -> Bool { isolation === MainActor.shared }
 
 /// Runs jobs on threads of the system, and counts them.
 private final class CountingExecutor: TaskExecutor {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Query
@@ -12,15 +13,6 @@ struct Item: Identifiable, Hashable, Codable, Comparable {
 
 func items(_ ids: some Sequence<Int>) -> IdentifiedArrayOf<Item> {
   IdentifiedArray(uniqueElements: ids.map { Item(id: $0) })
-}
-
-/// Release builds trap without printing the sentence.
-func expectSentence(_ sentence: String, in result: ExitTest.Result?) throws {
-  let result = try #require(result)
-  #if DEBUG
-    let output = String(decoding: result.standardErrorContent, as: UTF8.self)
-    #expect(output.contains(sentence))
-  #endif
 }
 
 @Suite("IdentifiedArray")

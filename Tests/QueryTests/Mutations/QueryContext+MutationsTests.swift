@@ -91,9 +91,8 @@ import Testing
     ) { [length] in
       _ = EchoMutation().maxHistory(length: length)
     }
-    let output = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    #expect(output.contains("EchoMutation"))
-    #expect(output.contains(_tooSmallMutationHistoryLengthMessage(got: length)))
+    try expectSentence("EchoMutation", in: result)
+    try expectSentence(_tooSmallMutationHistoryLengthMessage(got: length), in: result)
   }
 
   @Test func theMessageSaysWhatItGot() {

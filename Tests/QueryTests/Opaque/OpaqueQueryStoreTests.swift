@@ -194,9 +194,8 @@ import Testing
       let store = PagesQuery().store()
       OpaqueQueryStore(erasing: store).uncheckedSetCurrentValue("seven")
     }
-    let output = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    #expect(output.contains("String"))
-    #expect(output.contains("of the store's own type"))
+    try expectSentence("String", in: result)
+    try expectSentence("of the store's own type", in: result)
   }
 
   @Test func anAbsentValueWhereThereIsNoRoomForOneStopsTheProgram() async {

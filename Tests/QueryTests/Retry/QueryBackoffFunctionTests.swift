@@ -138,17 +138,15 @@ import Testing
     await #expect(processExitsWith: .failure) { _ = QueryBackoffFunction.fibonacci(.nan) }
   }
 
-  @Test func thePreconditionSaysWhatIsTaken() async {
+  @Test func thePreconditionSaysWhatIsTaken() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) {
       _ = QueryBackoffFunction.constant(-2)
     }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(
-      text.contains("A backoff takes a number of seconds that is not negative; got -2.0.")
-    )
+    try expectSentence(
+      "A backoff takes a number of seconds that is not negative; got -2.0.", in: result)
   }
 }
 

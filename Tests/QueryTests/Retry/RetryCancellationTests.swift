@@ -102,15 +102,15 @@ import Testing
     #expect(self.delayer.delays == [0, 4])
   }
 
-  @Test func aNegativeLimitIsAPrecondition() async {
+  @Test func aNegativeLimitIsAPrecondition() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) {
       _ = ProbeQuery().retry(limit: -1)
     }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("ProbeQuery: retry(limit:) takes a number that is not negative; got -1."))
+    try expectSentence(
+      "ProbeQuery: retry(limit:) takes a number that is not negative; got -1.", in: result)
   }
 }
 

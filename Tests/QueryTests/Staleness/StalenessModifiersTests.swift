@@ -163,34 +163,30 @@ import Testing
 
   // MARK: - Bad input
 
-  @Test func aNegativeAgeIsAPrecondition() async {
+  @Test func aNegativeAgeIsAPrecondition() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) {
       _ = ProbeQuery().stale(after: -1)
     }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(
-      text.contains(
-        "ProbeQuery: stale(after:) takes a number of seconds that is not negative; got -1.0."
-      )
-    )
+    try expectSentence(
+      "ProbeQuery: stale(after:) takes a number of seconds that is not negative; got -1.0.",
+      in: result)
   }
 
   @Test func anAgeThatIsNoNumberIsAPrecondition() async {
     await #expect(processExitsWith: .failure) { _ = ProbeQuery().stale(after: .nan) }
   }
 
-  @Test func aHistoryWithoutRoomIsAPrecondition() async {
+  @Test func aHistoryWithoutRoomIsAPrecondition() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) {
       _ = ProbeMutation().maxHistory(length: 0)
     }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("ProbeMutation: "))
-    #expect(text.contains(_tooSmallMutationHistoryLengthMessage(got: 0)))
+    try expectSentence("ProbeMutation: ", in: result)
+    try expectSentence(_tooSmallMutationHistoryLengthMessage(got: 0), in: result)
   }
 }

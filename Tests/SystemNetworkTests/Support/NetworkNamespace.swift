@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import TestSupport
 
 /// A network of its own: a pair of links that are connected to one another, one with an address,
 /// and no default route. It is removed with the last reference to it.
@@ -14,7 +15,7 @@ final class NetworkNamespace: Sendable {
 
   let name: String
 
-  /// - Throws: ``Command/Failure`` where one cannot be made here.
+  /// - Throws: An error that says why one cannot be made here.
   init() throws {
     let number = Self.lastNumber.withLock { number in
       number += 1
@@ -22,8 +23,8 @@ final class NetworkNamespace: Sendable {
     }
     self.name = "query-test-\(getpid())-\(number)"
     // A process of this number that crashed may have left one.
-    try? Command.ip(["netns", "delete", self.name])
-    try Command.ip(["netns", "add", self.name])
+    try? Self.ip(["netns", "delete", self.name])
+    try Self.ip(["netns", "add", self.name])
     // All of the object is there, so that its end removes the namespace also where this throws.
     try self.ip("link add name inner type veth peer name outer")
     try self.ip("link set lo up")
@@ -32,11 +33,16 @@ final class NetworkNamespace: Sendable {
     try self.ip("addr add 192.0.2.2/24 dev inner")
   }
 
-  deinit { try? Command.ip(["netns", "delete", self.name]) }
+  deinit { try? Self.ip(["netns", "delete", self.name]) }
+
+  private static func ip(_ arguments: [String]) throws {
+    guard let path = ChildProcess.system("ip") else { throw TestError("there is no ip") }
+    try ChildProcess.run(path, arguments)
+  }
 
   /// Runs `ip` in the namespace.
   func ip(_ arguments: String) throws {
-    try Command.ip(["-n", self.name] + arguments.split(separator: " ").map(String.init))
+    try Self.ip(["-n", self.name] + arguments.split(separator: " ").map(String.init))
   }
 
   func addDefaultRoute() throws { try self.ip("route add default via 192.0.2.1") }
