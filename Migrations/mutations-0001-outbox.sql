@@ -18,7 +18,8 @@ CREATE TABLE migrations (
   applied_at INTEGER NOT NULL
 ) STRICT;
 
--- An account (persistence 10), what its processes share, and the totals of its history (9).
+-- An account (persistence 10), what its processes share, and the totals of its rows and of its
+-- history (9), so that nobody has to count them.
 CREATE TABLE partitions (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -27,6 +28,9 @@ CREATE TABLE partitions (
   revision INTEGER NOT NULL DEFAULT 0,  -- raised by every change of the outbox (6: changes)
   credentials_epoch INTEGER NOT NULL DEFAULT 0, -- raised by credentialsChanged() (5)
   paused_at INTEGER,                    -- pause() (6); NULL: not paused
+  pending_count INTEGER NOT NULL DEFAULT 0,
+  leased_count INTEGER NOT NULL DEFAULT 0,
+  dead_count INTEGER NOT NULL DEFAULT 0,
   history_count INTEGER NOT NULL DEFAULT 0,
   history_bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -60,8 +64,11 @@ CREATE TABLE outbox (
   max_age INTEGER,                      -- microseconds; NULL: unlimited
   coalesce TEXT NOT NULL,               -- 'none' or 'latest'
   created_at INTEGER NOT NULL,
-  created_boottime INTEGER NOT NULL,
-  created_boot_id TEXT NOT NULL,
+  -- From when max_age counts (10): its creation, or the last retry by hand.
+  age_at INTEGER NOT NULL,
+  age_boottime INTEGER NOT NULL,
+  age_boot_id TEXT NOT NULL,
+  age_is_synchronised INTEGER NOT NULL, -- whether age_at can be relied on
   -- Where it stands (2).
   state TEXT NOT NULL,                  -- 'pending', 'leased' or 'dead'
   wait_reason TEXT,                     -- of a pending one
@@ -70,7 +77,8 @@ CREATE TABLE outbox (
   failures INTEGER NOT NULL DEFAULT 0,  -- what max_attempts limits (5)
   crash_count INTEGER NOT NULL DEFAULT 0, -- five: 'crashLoop' (4)
   maybe_applied INTEGER NOT NULL DEFAULT 0,
-  refused_credentials_epoch INTEGER,    -- of the attempt that ended with 'authentication' (5)
+  awaited_alias TEXT,                   -- what it waits for with 'dependency' (3)
+  credentials_epoch INTEGER NOT NULL DEFAULT 0, -- when it was leased: a refusal of older ones (5)
   is_cancel_requested INTEGER NOT NULL DEFAULT 0, -- seen by the heartbeat of who holds it (4)
   -- When it may run again (5, 10). NULL: at once.
   due_at INTEGER,
@@ -82,7 +90,8 @@ CREATE TABLE outbox (
   lease_token INTEGER NOT NULL DEFAULT 0,
   lease_end_monotonic INTEGER,
   lease_boot_id TEXT,
-  last_error_class TEXT,
+  last_failure TEXT,                    -- the class of the last attempt's failure
+  failed_at INTEGER,
   last_error_type TEXT,
   last_error_text TEXT,
   coder TEXT NOT NULL,
@@ -93,20 +102,32 @@ CREATE TABLE outbox (
 
 -- A ticket is made from the identifier alone (1).
 CREATE UNIQUE INDEX outbox_by_id ON outbox (id);
--- History of one mutation, optimistic overlays (7, 9), and the count of all rows.
+-- History of one mutation, and optimistic overlays (7, 9).
 CREATE INDEX outbox_by_name ON outbox (partition, name, instance, number);
--- The next head of a lane (3).
-CREATE INDEX outbox_by_lane ON outbox (partition, lane, number) WHERE lane IS NOT NULL;
+-- The head of a lane, and what is behind it (3).
+CREATE INDEX outbox_by_lane ON outbox (partition, lane, number)
+  WHERE lane IS NOT NULL AND (state <> 'dead' OR on_failure = 'halt');
 -- Rows to reap (4).
-CREATE INDEX outbox_leased ON outbox (lease_owner, number) WHERE state = 'leased';
--- Dead letters (2), also for the counts.
+CREATE INDEX outbox_leased
+  ON outbox (partition, lease_owner, lease_boot_id, lease_end_monotonic, number)
+  WHERE state = 'leased';
+-- Dead letters (2).
 CREATE INDEX outbox_dead ON outbox (partition, number) WHERE state = 'dead';
+-- Rows that wait for an alias (3).
+CREATE INDEX outbox_awaiting ON outbox (partition, awaited_alias, number)
+  WHERE awaited_alias IS NOT NULL;
+-- Rows that wait for the network (5).
+CREATE INDEX outbox_offline ON outbox (partition, number)
+  WHERE state = 'pending' AND (wait_reason = 'offline' OR last_failure = 'connectivity');
+-- Rows that wait for credentials (5).
+CREATE INDEX outbox_refused ON outbox (partition, number)
+  WHERE state = 'pending' AND wait_reason = 'authentication';
 -- Rows with a body file, for the sweep of `bodies/` (8).
 CREATE INDEX outbox_by_body ON outbox (body_file) WHERE body_file IS NOT NULL;
 
--- The first live row of each lane, and of each row without one (4): what a claim looks at instead
--- of the outbox. Kept by the transactions that enqueue and settle; can be made anew from the
--- outbox.
+-- The first row of each lane that is live, or dead and halts it, and each live row without a lane
+-- (4): what a claim looks at instead of the outbox. Kept by the transactions that change the outbox;
+-- can be made anew from it.
 CREATE TABLE lane_heads (
   number INTEGER PRIMARY KEY REFERENCES outbox (number) ON DELETE CASCADE,
   partition INTEGER NOT NULL REFERENCES partitions (id),
@@ -114,22 +135,26 @@ CREATE TABLE lane_heads (
   name TEXT NOT NULL,
   instance TEXT NOT NULL,
   version INTEGER NOT NULL,
-  host TEXT,
+  host TEXT NOT NULL,                   -- the name's own where the row has none
   -- 'ready': may run once it is due; else what holds the lane: 'leased', 'dependency',
   -- 'authentication' or 'halted'.
   state TEXT NOT NULL,
-  due_boottime INTEGER NOT NULL DEFAULT 0 -- in the boot that `clock` names; 0: at once
+  -- In the boot that `clock` names. 0: at once; a claim makes it 0 when the time has come.
+  due_boottime INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE UNIQUE INDEX lane_heads_by_lane ON lane_heads (partition, lane) WHERE lane IS NOT NULL;
--- The claim (4): one seek for each registered handler, however many rows belong to others.
+-- The claim (4): a seek or two for each registered handler and host, however many rows belong to
+-- others, or wait. Those that are due come first, by their number.
 CREATE INDEX lane_heads_ready
-  ON lane_heads (partition, name, instance, version, due_boottime, number)
+  ON lane_heads (partition, name, instance, version, host, due_boottime, number)
   WHERE state = 'ready';
 -- The next time to wake up (4).
-CREATE INDEX lane_heads_due ON lane_heads (due_boottime) WHERE state = 'ready';
--- Lanes that a change of the credentials releases (5).
-CREATE INDEX lane_heads_held ON lane_heads (partition, state) WHERE state <> 'ready';
+CREATE INDEX lane_heads_waiting
+  ON lane_heads (partition, name, instance, version, due_boottime)
+  WHERE state = 'ready' AND due_boottime > 0;
+-- Those whose time has come.
+CREATE INDEX lane_heads_due ON lane_heads (due_boottime) WHERE state = 'ready' AND due_boottime > 0;
 
 -- dependsOn (3): an edge goes when its target succeeds, so a row with one has to wait.
 CREATE TABLE dependencies (
@@ -153,7 +178,7 @@ CREATE TABLE aliases (
 ) STRICT;
 
 CREATE UNIQUE INDEX aliases_by_alias ON aliases (partition, alias);
-CREATE INDEX aliases_by_publisher ON aliases (publisher);
+CREATE INDEX aliases_by_date ON aliases (partition, published_at);
 
 -- Each attempt of a mutation, live, dead or ended (9): the last 20.
 CREATE TABLE attempts (

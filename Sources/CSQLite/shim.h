@@ -2,6 +2,7 @@
 #define QUERY_CSQLITE_SHIM_H
 
 #include <sqlite3.h>
+#include <sys/timex.h>
 #include <sys/vfs.h>
 
 // Swift imports neither functions with variable arguments nor macros that cast to a function, so
@@ -30,6 +31,14 @@ static inline int csqlite_bind_text(
 static inline long long csqlite_file_system_type(const char *path) {
   struct statfs status;
   return statfs(path, &status) == 0 ? (long long)(status.f_type & 0xffffffffL) : -1;
+}
+
+/// Whether the kernel says that the wall clock is synchronised. Swift's module of the C library leaves
+/// `adjtimex` out.
+static inline int csqlite_clock_is_synchronised(void) {
+  struct timex status = {0};
+  int state = adjtimex(&status);
+  return state >= 0 && state != TIME_ERROR && (status.status & STA_UNSYNC) == 0;
 }
 
 #endif

@@ -12,6 +12,8 @@ import QuerySQLite
 ///   "NUMBER TEXT" for each note that is there
 /// storage-worker locks FOLDER
 ///   the names of the database's files that another process has locked
+/// storage-worker lease FOLDER
+///   commits a mutation and leases it; "leased ID", and then it waits to be killed
 /// storage-worker identities
 ///   the identities of queries of private, nested and generic types
 /// ```
@@ -23,6 +25,7 @@ struct StorageWorker {
     case "write": try await Self.write(arguments)
     case "read": try Self.read(arguments)
     case "locks": try Self.locks(arguments)
+    case "lease": try await Self.lease(arguments)
     case "identities": for identity in try Identities.all() { Self.say(identity) }
     default: exit(64)
     }
@@ -69,6 +72,14 @@ struct StorageWorker {
       let store = client.store(for: NoteQuery(writer: arguments[2], number: number).persisted())
       if let note = store.currentValue { Self.say("\(number) \(note.text)") }
     }
+  }
+
+  private static func lease(_ arguments: [String]) async throws {
+    let storage = try Self.storage(arguments[1])
+    let mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
+    let enqueued = try await storage.outbox.enqueue(mutation, claiming: true)
+    Self.say("leased \(enqueued.entry.id)")
+    while true { try await Task.sleep(for: .seconds(3_600)) }
   }
 
   private static func locks(_ arguments: [String]) throws {

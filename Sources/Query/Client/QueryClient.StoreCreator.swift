@@ -27,7 +27,7 @@ extension QueryClient {
       in context: QueryContext,
       with initialState: Query.State
     ) -> QueryStore<Query.State> {
-      let query = query.retry(limit: self.retryLimit)
+      let query = query.modifier(_RetryModifier(limit: self.retryLimit, isDefault: true))
         .modifier(_ClientDefaultsModifier(defaults: self.defaults))
       // Not a write, and not a fetch that is told apart by what the library does not know.
       guard Query.State._isDeduplicatedByClients else {
@@ -70,7 +70,8 @@ extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator
         backoff: backoff,
         delayer: delayer,
         automaticFetchingCondition: queryEnableAutomaticFetchingCondition,
-        refetchCondition: ClientDefaults.refetchCondition(networkObserver, activityObserver)
+        refetchCondition: ClientDefaults.refetchCondition(networkObserver, activityObserver),
+        networkObserver: networkObserver
       )
     )
   }
@@ -96,17 +97,20 @@ final class ClientDefaults: Sendable {
   let delayer: (any QueryDelayer)?
   let automaticFetchingCondition: any FetchCondition
   let refetchCondition: AnyFetchCondition?
+  let networkObserver: (any NetworkObserver)?
 
   init(
     backoff: QueryBackoffFunction?,
     delayer: (any QueryDelayer)?,
     automaticFetchingCondition: any FetchCondition,
-    refetchCondition: AnyFetchCondition?
+    refetchCondition: AnyFetchCondition?,
+    networkObserver: (any NetworkObserver)?
   ) {
     self.backoff = backoff
     self.delayer = delayer
     self.automaticFetchingCondition = automaticFetchingCondition
     self.refetchCondition = refetchCondition
+    self.networkObserver = networkObserver
   }
 
   /// Connected and active, of which there is what somebody observes.

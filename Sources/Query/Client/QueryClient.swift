@@ -43,6 +43,7 @@ public final class QueryClient: @unchecked Sendable {
     )
     // Also where the context has one, such as that of another client's stores.
     self.guarded.defaultContext.setWeakClient(self)
+    self.addNetworkObserver(to: &self.guarded.defaultContext)
   }
 
   /// Creates a client with the library's defaults; inside tests, with those that make no delays.
@@ -71,12 +72,23 @@ public final class QueryClient: @unchecked Sendable {
     set {
       var new = newValue
       if new.queryClient == nil { new.setWeakClient(self) }
+      self.addNetworkObserver(to: &new)
       let old = self.withLock { guarded in
         defer { guarded.defaultContext = new }
         return guarded.defaultContext
       }
       withExtendedLifetime(old) {}
     }
+  }
+}
+
+extension QueryClient {
+  /// Adds what the creator observes the network by, where the context has nothing for it.
+  private func addNetworkObserver(to context: inout QueryContext) {
+    guard let observer = self.defaultCreator?.defaults.networkObserver,
+      context.networkObserver == nil
+    else { return }
+    context.networkObserver = observer
   }
 }
 

@@ -21,6 +21,8 @@ extension MutationState {
     @usableFromInline var _lastUpdatedAt: Date?
     @usableFromInline let fetch: QueryTask<QueryValue>
     @usableFromInline var isLoading = true
+    /// What the outbox knows it as, where the mutation is durable.
+    @usableFromInline var durable: DurableMark?
 
     @inlinable
     init(arguments: Arguments, startDate: Date, fetch: QueryTask<QueryValue>) {
@@ -36,10 +38,28 @@ extension MutationState {
     /// The task of the attempt, which can be awaited.
     public var task: QueryTask<Value> { self.fetch.map(\.returnValue) }
 
+    /// The identifier of the mutation in the outbox, of which a ticket can be made; nil where it is not
+    /// durable.
+    public var mutationID: UUID? { self.durable?.id }
+
+    /// What the server tells two sendings of the mutation by; nil where it is not durable.
+    public var idempotencyKey: String? { self.durable?.idempotencyKey }
+
+    /// Whether the mutation is saved and has not ended: it runs, or waits to be sent.
+    public var isQueued: Bool { self.durable?.isLive ?? false }
+
     /// Loading until the attempt has ended, then its result.
     public var status: QueryStatus<Value> {
       guard !self.isLoading, let result = self.currentResult else { return .loading }
       return .result(result)
     }
   }
+}
+
+/// What the outbox knows a mutation as.
+@usableFromInline
+struct DurableMark: Sendable {
+  let id: UUID
+  let idempotencyKey: String
+  var isLive: Bool
 }

@@ -94,7 +94,11 @@ extension MutationState: QueryStateProtocol {
       startDate: task.context.queryClock.now(),
       fetch: task
     )
-    self._history.append(entry)
+    if let admission = task.context.attemptAdmission {
+      self.show(entry, of: admission)
+    } else {
+      self._history.append(entry)
+    }
     if self._history.count > task.context.maxMutationHistoryLength { self._history.removeFirst() }
   }
 
@@ -102,7 +106,7 @@ extension MutationState: QueryStateProtocol {
   public mutating func finishFetchTask(_ task: QueryTask<QueryValue>) {
     guard self._history[id: task.id]?.currentResult != nil else {
       // It was dropped before it ran.
-      self._history.remove(id: task.id)
+      self.dropUnrun(task.id)
       return
     }
     self._history.modify(id: task.id) { $0.isLoading = false }

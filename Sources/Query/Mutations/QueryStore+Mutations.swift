@@ -1,34 +1,47 @@
+public import Foundation
+
 extension QueryStore where State: _MutationStateProtocol {
   /// Makes an attempt.
   ///
+  /// One that is durable (`persisted(as:)`) is committed to the outbox of the store's storage first. Where
+  /// it cannot be sent now, this throws ``MutationQueuedError``: it is saved, and will be.
+  ///
   /// - Parameters:
   ///   - arguments: What the attempt is given.
+  ///   - dependencies: The durable mutations that must have succeeded before this one is sent.
   ///   - configuration: What the attempt runs with. One that was made without a context is laid
   ///     over the store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the mutation returned.
-  /// - Throws: What the mutation threw; `CancellationError` where the attempt was cancelled.
+  /// - Throws: What the mutation threw; `CancellationError` where the attempt was cancelled. Of one that
+  ///   is durable also ``MutationQueuedError``, ``MutationDeadError``, ``MutationEndedError``, and, where
+  ///   nothing was saved, ``StorageError``, ``OutboxError``, ``MutationDeclarationError``, and what its
+  ///   coder throws.
   @inlinable
   @discardableResult
   public func mutate(
     with arguments: State.Arguments,
+    dependsOn dependencies: [UUID] = [],
     using configuration: QueryTaskConfiguration? = nil,
     handler: MutationEventHandler<State.Arguments, State.Value> = .init()
   ) async throws -> State.Value {
-    try await self.attempt(arguments, .mutate, in: self.taskContext(configuration), handler)
+    try await self.attempt(
+      arguments, .mutate, dependsOn: dependencies, in: self.taskContext(configuration), handler)
   }
 
   /// Makes an attempt, with a context instead of the store's.
   ///
-  /// See ``mutate(with:using:handler:)-(_,QueryTaskConfiguration?,_)``.
+  /// See ``mutate(with:dependsOn:using:handler:)-(_,_,QueryTaskConfiguration?,_)``.
   @inlinable
   @discardableResult
   public func mutate(
     with arguments: State.Arguments,
+    dependsOn dependencies: [UUID] = [],
     using context: QueryContext,
     handler: MutationEventHandler<State.Arguments, State.Value> = .init()
   ) async throws -> State.Value {
-    try await self.attempt(arguments, .mutate, in: context, handler)
+    try await self.attempt(
+      arguments, .mutate, dependsOn: dependencies, in: context, handler)
   }
 
   /// Makes another attempt with the arguments of the latest one. It is a new entry of the history.
@@ -64,15 +77,25 @@ extension QueryStore where State: _MutationStateProtocol {
   func attempt(
     _ arguments: State.Arguments?,
     _ name: TaskNames.Kind,
+    dependsOn dependencies: [UUID] = [],
     in context: QueryContext,
     _ handler: MutationEventHandler<State.Arguments, State.Value>
   ) async throws -> State.Value {
-    try await self.run(
+    // A durable mutation is on disk before anything is shown or sent.
+    var admission: AttemptAdmission?
+    if let storing = self.withLock({ self.storing }) {
+      var context = context
+      context[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
+      context.mutationDependencies = dependencies
+      admission = try await storing.admit(context, isRetry: name == .retryLatest)
+    }
+    return try await self.run(
       in: context,
       name: name,
       handler: handler.storeHandler(for: State.self)
     ) {
       $0[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
+      if let admission { $0.attemptAdmission = admission }
     }
     .returnValue
   }
@@ -138,22 +161,25 @@ extension QueryStore where State: _MutationStateProtocol {
 extension QueryStore where State: _MutationStateProtocol, State.Arguments == Void {
   /// Makes an attempt of a mutation that takes no arguments.
   ///
-  /// See ``mutate(with:using:handler:)-(_,QueryTaskConfiguration?,_)``.
+  /// See ``mutate(with:dependsOn:using:handler:)-(_,_,QueryTaskConfiguration?,_)``.
   @discardableResult
   public func mutate(
+    dependsOn dependencies: [UUID] = [],
     using configuration: QueryTaskConfiguration? = nil,
     handler: MutationEventHandler<State.Arguments, State.Value> = .init()
   ) async throws -> State.Value {
-    try await self.mutate(with: (), using: configuration, handler: handler)
+    try await self.mutate(
+      with: (), dependsOn: dependencies, using: configuration, handler: handler)
   }
 
   /// Makes an attempt of a mutation that takes no arguments, with a context instead of the store's.
   @discardableResult
   public func mutate(
+    dependsOn dependencies: [UUID] = [],
     using context: QueryContext,
     handler: MutationEventHandler<State.Arguments, State.Value> = .init()
   ) async throws -> State.Value {
-    try await self.mutate(with: (), using: context, handler: handler)
+    try await self.mutate(with: (), dependsOn: dependencies, using: context, handler: handler)
   }
 
   /// Schedules an attempt of a mutation that takes no arguments.

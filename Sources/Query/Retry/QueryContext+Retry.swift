@@ -9,6 +9,8 @@ struct RetryValues: Sendable {
   @usableFromInline var passedLayers = 0
   /// Whether a layer around this one tries again already.
   @usableFromInline var isRetrying = false
+  /// Whether the limit is that of a client's defaults, and no request's own.
+  @usableFromInline var isDefault = false
 
   @inlinable
   init() {}

@@ -22,12 +22,21 @@ extension QueryRequest {
 public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
   @usableFromInline let limit: Int
 
+  @usableFromInline let isDefault: Bool
+
+  /// - Parameters:
+  ///   - limit: How many times the query is tried again.
+  ///   - isDefault: Whether it is a client's default, which the outbox of durable mutations replaces.
   @inlinable
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, isDefault: Bool = false) {
+    self.limit = limit
+    self.isDefault = isDefault
+  }
 
   @inlinable
   public func setup(context: inout QueryContext, using query: Query) {
     context.retryValues.limit = self.limit
+    context.retryValues.isDefault = self.isDefault
     context.retryValues.layerCount += 1
     query.setup(context: &context)
   }
@@ -41,7 +50,8 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     let values = context.retryValues
     // A layer inside this one tries again, or one around it does.
     let isInnermost = values.passedLayers + 1 >= values.layerCount
-    guard isInnermost, !values.isRetrying, values.limit > 0 else {
+    guard isInnermost, !values.isRetrying, values.limit > 0, !self.isReplacedByOutbox(context)
+    else {
       var context = context
       if !isInnermost { context.retryValues.passedLayers += 1 }
       return try await query.fetch(in: context, with: continuation)
@@ -63,7 +73,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
       context.retryValues.index = index
       do {
         return try await query.fetch(in: context, with: continuation)
-      } catch  where !(error is CancellationError) && !Task.isCancelled {
+      } catch  where self.isTriedAgain(error, in: context) {
         try await context.queryDelayer.delay(for: self.delay(after: index + 1, in: context, query))
       }
     }
@@ -71,6 +81,20 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     try Task.checkCancellation()
     context.retryValues.index = limit
     return try await query.fetch(in: context, with: continuation)
+  }
+
+  /// Whether another attempt may help. One of a durable mutation that did not reach its server waits in
+  /// the outbox instead.
+  @usableFromInline
+  func isTriedAgain(_ error: any Error, in context: QueryContext) -> Bool {
+    if error is CancellationError || Task.isCancelled { return false }
+    return context.mutationPlan == nil || FailureVerdict(of: error).failure != .connectivity
+  }
+
+  /// Whether the outbox of a durable mutation tries again in the place of this one.
+  @usableFromInline
+  func isReplacedByOutbox(_ context: QueryContext) -> Bool {
+    context.retryValues.isDefault && context.mutationPlan != nil
   }
 
   /// The seconds to wait after so many failed attempts.

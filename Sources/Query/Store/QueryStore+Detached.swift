@@ -20,6 +20,7 @@ extension QueryStore {
       try await query.fetch(in: context, with: continuation)
     }
     if let plan = context.persistencePlan { plan.attach(store, query._debugTypeName) }
+    if let plan = context.mutationPlan { plan.attach(store) }
     store.startControllers()
     return store
   }

@@ -29,7 +29,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// The path of the request.
   public let path: QueryPath
 
-  @usableFromInline let request: Fetch
+  /// Replaced before anybody sees the store, where something stands in front of the request.
+  @exclusivity(unchecked) @usableFromInline var request: Fetch
   @usableFromInline let lock = RecursiveLock()
 
   @usableFromInline var _state: State

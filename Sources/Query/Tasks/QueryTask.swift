@@ -34,6 +34,13 @@ public struct QueryTask<Value: Sendable>: Sendable, Identifiable {
     self.init(context: context, run: TypedTaskRun(work: work), holder: nil)
   }
 
+  /// A task that has ended already, in an earlier launch.
+  init(context: QueryContext, finishedWith result: Result<Value, any Error>) {
+    let run = TypedTaskRun<Value> { _, _ in try result.get() }
+    run.state.withLock { state in _ = state.take(result: result) }
+    self.init(context: context, run: run, holder: nil)
+  }
+
   @inlinable
   init(context: QueryContext, run: TypedTaskRun<Value>, holder: TaskHolder?) {
     self.init(context: context, run: run, projection: nil, holder: holder)

@@ -1,4 +1,4 @@
-import Query
+public import Query
 
 extension SQLiteQueryStorage {
   /// How a storage works. All storages of a process on one file share its connections, so of several
@@ -41,6 +41,16 @@ extension SQLiteQueryStorage {
     /// Whether errors show the values that were bound to a statement, in `StorageError.expandedSQL`,
     /// and so in whatever log they are written to. `false`.
     public var revealsBoundValues = false
+
+    /// How much of the history of ended mutations is kept.
+    public var mutationHistory = MutationHistoryLimits()
+
+    /// What tells the outbox the time.
+    package var outboxClock = OutboxClock.systemWithSync
+
+    /// How long a process may keep a mutation without saying that it is still there, which it does
+    /// three times as often. 60 s.
+    package var leaseLength = Duration.seconds(60)
 
     /// The VFS of SQLite that tests put their faults into; nil: the default one.
     package var vfs: String?

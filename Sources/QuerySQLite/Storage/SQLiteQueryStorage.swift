@@ -17,6 +17,7 @@ public import Query
 public final class SQLiteQueryStorage: QueryStorage {
   // Not private: tests take its readers away.
   let database: CacheDatabase
+  let mutations: SQLiteOutbox
   private let partition: CachePartition
   private let configuration: Configuration
   private let isClosed = Locked(false)
@@ -62,13 +63,24 @@ public final class SQLiteQueryStorage: QueryStorage {
     _ configuration: Configuration
   ) throws {
     self.configuration = configuration
-    (self.database, self.partition) = try CacheDatabase.open(
+    let (database, cache) = try CacheDatabase.open(
       folder: locations.folder(of: .cache), partition: partition, configuration)
+    (self.database, self.partition) = (database, cache)
+    do {
+      self.mutations = try SQLiteOutbox(
+        folder: locations.folder(of: .mutations), partition: partition, configuration,
+        OutboxPartition.Hooks(database, cache))
+    } catch {
+      database.release(cache, completion: nil)
+      throw error
+    }
   }
 
   deinit {
     // What is left is written, without anybody waiting for it.
-    if !self.isClosed.withLock({ $0 }) { self.database.release(self.partition, completion: nil) }
+    if self.isClosed.withLock({ $0 }) { return }
+    self.mutations.release(completion: nil)
+    self.database.release(self.partition, completion: nil)
   }
 }
 
@@ -93,9 +105,14 @@ extension SQLiteQueryStorage {
       return !isClosed
     }
     guard isFirst else { return }
+    // First what tells the other one what has become stale.
+    let outbox = await withCheckedContinuation { done in
+      self.mutations.release { done.resume(returning: $0) }
+    }
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       self.database.release(self.partition) { done.resume(with: $0) }
     }
+    try outbox.get()
   }
 
   /// Forgets everything of this partition: what is in memory, in the files, in their logs, in what was
@@ -106,7 +123,15 @@ extension SQLiteQueryStorage {
   ///   gone, their bytes are not, and the next opening finishes it.
   public func erase() async throws {
     try self.requireOpen("erase")
+    // Both are tried, whatever becomes of the first.
+    var failure: (any Error)?
+    do {
+      try await self.mutations.erase()
+    } catch {
+      failure = error
+    }
     try await self.database.erase(self.partition)
+    if let failure { throw failure }
   }
 
   private func requireOpen(_ operation: String) throws(StorageError) {
@@ -131,7 +156,9 @@ extension SQLiteQueryStorage {
   /// What this partition has, and what this process did with it.
   public var statistics: StorageStatistics {
     var statistics = self.partition.statistics
-    statistics.isDegraded = self.database.degradation != nil
+    statistics.bytesWritten += self.mutations.database.bytesWritten
+    statistics.isDegraded =
+      self.database.degradation != nil || self.mutations.database.degradation != nil
     return statistics
   }
 

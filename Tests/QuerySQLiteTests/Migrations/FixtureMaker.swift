@@ -48,9 +48,10 @@ struct FixtureMaker {
   @Test func makeTheOutbox() throws {
     let insert: SQL = """
       INSERT INTO outbox (partition, id, idempotency_key, name, instance, version, lane, on_failure,
-        coalesce, created_at, created_boottime, created_boot_id, state, coder, checksum, arguments)
+        coalesce, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised, state, coder,
+        checksum, arguments)
       VALUES (1, ?, 'key-' || ?, 'edit-note', '["edit-note"]', 1, 'note-1', 'continue', 'none',
-        1700000000000000, 1000000, 'boot', ?, 'json', ?, ?)
+        1700000000000000, 1700000000000000, 1000000, 'boot', 1, ?, 'json', ?, ?)
       """
     let opener = DatabaseOpener(.mutations, in: self.folder)
     let connection = try opener.openWriter()
@@ -64,8 +65,8 @@ struct FixtureMaker {
       try connection.execute("DELETE FROM outbox WHERE number = 2")
       try connection.execute(
         """
-        INSERT INTO lane_heads (number, partition, lane, name, instance, version, state)
-        VALUES (1, 1, 'note-1', 'edit-note', '["edit-note"]', 1, 'ready')
+        INSERT INTO lane_heads (number, partition, lane, name, instance, version, host, state)
+        VALUES (1, 1, 'note-1', 'edit-note', '["edit-note"]', 1, 'name:edit-note', 'ready')
         """)
       try connection.execute("INSERT INTO dependencies (dependant, target) VALUES (3, 1)")
     }

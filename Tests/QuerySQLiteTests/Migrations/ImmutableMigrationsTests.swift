@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox d9a830b4eac34f48fb4d2fde42826bf1"]
+      ["mutations-0001-outbox e41615fcbff7e129b0db93d7e7a188cb"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

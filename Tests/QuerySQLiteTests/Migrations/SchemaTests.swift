@@ -32,8 +32,10 @@ import Testing
     let connection = try DatabaseOpener(.mutations, in: self.folder).openWriter()
     let insert: SQL = """
       INSERT INTO outbox (partition, id, idempotency_key, name, instance, version, on_failure,
-        coalesce, created_at, created_boottime, created_boot_id, state, coder, checksum, arguments)
-      VALUES (1, ?, 'k', 'n', '[]', 1, 'continue', 'none', 0, 0, 'b', 'pending', 'json', x'', x'')
+        coalesce, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised, state, coder,
+        checksum, arguments)
+      VALUES (1, ?, 'k', 'n', '[]', 1, 'continue', 'none', 0, 0, 0, 'b', 0, 'pending', 'json', x'',
+        x'')
       """
     try connection.write {
       try connection.execute("INSERT INTO partitions (name) VALUES ('')")
@@ -70,17 +72,9 @@ import Testing
 
   @Test(arguments: [
     (
-      """
-      SELECT number FROM lane_heads WHERE partition = 1 AND name = 'n' AND instance = '[]'
-        AND version = 1 AND state = 'ready' AND due_boottime <= 5 ORDER BY due_boottime, number
-      """, "lane_heads_ready"
+      "SELECT number FROM outbox WHERE partition = 1 AND name = 'n' AND instance = '[]'",
+      "outbox_by_name"
     ),
-    ("SELECT min(due_boottime) FROM lane_heads WHERE state = 'ready'", "lane_heads_due"),
-    (
-      "SELECT number FROM outbox WHERE partition = 1 AND lane = 'l' AND number > 3 ORDER BY number",
-      "outbox_by_lane"
-    ),
-    ("SELECT number FROM outbox WHERE lease_owner = 'o' AND state = 'leased'", "outbox_leased"),
     ("SELECT count(*) FROM outbox WHERE partition = 1 AND state = 'dead'", "outbox_dead"),
     ("SELECT dependant FROM dependencies WHERE target = 3", "dependencies_by_target"),
     (

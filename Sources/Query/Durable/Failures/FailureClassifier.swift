@@ -26,11 +26,18 @@ extension FailureVerdict {
     switch error {
     case is CancellationError: self.init(failure: .cancelled, maybeApplied: true)
     case let error as HTTPStatusError: self.init(of: error)
+    case is any UnsentError:
+      self.init(failure: .permanent(reason: "\(error)"), maybeApplied: false)
     case is QueryTimeoutError: self.init(failure: .connectivity, maybeApplied: true)
     default:
       // Nobody knows how far it came, nor whether it will ever do.
       self.init(failure: .transient(retryAfter: nil), maybeApplied: true, limit: 5)
     }
+  }
+
+  /// The code of an error, an HTTP status or that of a `URLError`, where it has one.
+  static func code(of error: any Error) -> Int? {
+    (error as? HTTPStatusError)?.statusCode ?? Self.urlErrorCode(of: error)
   }
 
   /// The code of an error of URL loading, as in `URLError.Code`; nil for any other.
@@ -69,3 +76,6 @@ extension FailureVerdict {
     self.init(failure: failure, maybeApplied: isServers)
   }
 }
+
+/// An error from before anything was sent, of which trying again makes nothing better.
+package protocol UnsentError: Error {}

@@ -39,3 +39,17 @@ public struct MutationAppliedError: Error, CustomStringConvertible {
     "The server has carried the mutation out, but its answer is of no use: \(self.underlying)"
   }
 }
+
+extension MutationFailure {
+  /// The class, as it is recorded with the attempt.
+  package var word: String {
+    switch self {
+    case .connectivity: "connectivity"
+    case .transient: "transient"
+    case .authentication: "authentication"
+    case .conflict: "conflict"
+    case .permanent: "permanent"
+    case .cancelled: "cancelled"
+    }
+  }
+}

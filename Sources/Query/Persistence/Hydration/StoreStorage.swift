@@ -16,6 +16,15 @@ class StoreStorage<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline
   func stateDidReset() {}
 
+  /// Commits what an attempt is about, before the store shows it.
+  ///
+  /// - Parameters:
+  ///   - context: The context of the attempt, with its arguments.
+  ///   - isRetry: Whether it is the latest mutation of the history once more.
+  /// - Returns: What was committed; nil where attempts are made without.
+  @usableFromInline
+  func admit(_ context: QueryContext, isRetry: Bool) async throws -> AttemptAdmission? { nil }
+
   /// Runs an action when the stored value is there, where that is still to come.
   ///
   /// - Returns: Whether it is still to come.

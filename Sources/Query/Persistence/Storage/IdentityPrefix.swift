@@ -11,8 +11,13 @@ package struct IdentityPrefix: Sendable {
   /// - Parameter path: The beginning of the paths. The empty path finds all.
   /// - Throws: ``QueryIdentityError``: then nothing that is stored is under it.
   package init(path: QueryPath) throws {
-    self.beginning = Array(try QueryIdentity(path: path).text.utf8.dropLast())
+    self.init(identity: try QueryIdentity(path: path))
   }
+
+  /// Makes the prefix of a path whose text is known already.
+  ///
+  /// - Parameter identity: The text of the path.
+  package init(identity: QueryIdentity) { self.beginning = Array(identity.text.utf8.dropLast()) }
 
   /// Whether an identity is that of such a path. One that was given by hand is, too, where its text
   /// looks like it.

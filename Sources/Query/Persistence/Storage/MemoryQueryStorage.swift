@@ -9,7 +9,7 @@ import Foundation
 /// let second = QueryClient(storage: storage)  // "the next one": its stores are hydrated
 /// ```
 /// It codes values as one on disk does, so that a test finds what does not survive coding. It has no
-/// limits of size, and evicts nothing.
+/// limits of size, and evicts nothing but ended mutations.
 ///
 /// What is guarded, and by what: `guarded` by its own lock, under which no coder runs.
 public final class MemoryQueryStorage: QueryStorage {
@@ -27,16 +27,37 @@ public final class MemoryQueryStorage: QueryStorage {
   /// Values with more coded bytes than this are decoded off the thread that creates the store.
   public let synchronousHydrationLimit: Int
 
+  public let outbox: any MutationOutbox
+
   private let guarded = Locked(Guarded())
   private let queue = DispatchQueue(label: "query.memory-storage")
   private let hub = StorageEventHub()
+  private let mutations: MemoryMutationOutbox
 
   /// Creates an empty storage.
   ///
-  /// - Parameter synchronousHydrationLimit: Values with more coded bytes than this are decoded off the
-  ///   thread that creates the store; 1 MiB by default.
-  public init(synchronousHydrationLimit: Int = 1 << 20) {
+  /// - Parameters:
+  ///   - synchronousHydrationLimit: Values with more coded bytes than this are decoded off the thread
+  ///     that creates the store; 1 MiB by default.
+  ///   - historyLimits: How many mutations that ended are kept.
+  public convenience init(
+    synchronousHydrationLimit: Int = 1 << 20,
+    historyLimits: MutationHistoryLimits = MutationHistoryLimits()
+  ) {
+    self.init(
+      synchronousHydrationLimit: synchronousHydrationLimit, historyLimits: historyLimits,
+      outboxClock: .system)
+  }
+
+  /// Creates an empty storage whose outbox is told the time by a test.
+  package init(
+    synchronousHydrationLimit: Int = 1 << 20,
+    historyLimits: MutationHistoryLimits = MutationHistoryLimits(),
+    outboxClock: OutboxClock
+  ) {
     self.synchronousHydrationLimit = synchronousHydrationLimit
+    self.mutations = MemoryMutationOutbox(limits: historyLimits, clock: outboxClock)
+    self.outbox = self.mutations
   }
 
   public var events: StorageEvents { self.hub.makeEvents() }
@@ -148,6 +169,7 @@ extension MemoryQueryStorage {
   public func close() async throws {
     await self.drain()
     self.guarded.withLock { $0.isClosed = true }
+    self.mutations.close()
   }
 
   public func erase() async throws {
@@ -158,6 +180,7 @@ extension MemoryQueryStorage {
       storage.entries = [:]
       storage.quarantine = [:]
     }
+    try self.mutations.erase()
     self.slots.resetStores(of: slots)
   }
 

@@ -81,6 +81,9 @@ public protocol QueryStorage: Sendable {
 
   /// Values with more coded bytes than this are decoded off the thread that creates the store.
   var synchronousHydrationLimit: Int { get }
+
+  /// The mutations that no server has acknowledged yet.
+  var outbox: any MutationOutbox { get }
 }
 
 /// What a storage found of a query.

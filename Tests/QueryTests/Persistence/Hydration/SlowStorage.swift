@@ -24,6 +24,7 @@ final class SlowStorage: QueryStorage {
   var events: StorageEvents { self.base.events }
   var statistics: StorageStatistics { self.base.statistics }
   var synchronousHydrationLimit: Int { self.base.synchronousHydrationLimit }
+  var outbox: any MutationOutbox { self.base.outbox }
 
   func read(_ slot: StorageSlot) -> StorageReading { .later }
 

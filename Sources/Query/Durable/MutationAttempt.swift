@@ -1,0 +1,106 @@
+public import Foundation
+
+/// One attempt of a durable mutation, as ``QueryContext/mutationAttempt`` tells the mutation.
+///
+/// ```swift
+/// func mutate(with note: Note, in context: QueryContext, …) async throws -> Note {
+///   var request = URLRequest(url: notes)
+///   request.setValue(
+///     context.mutationAttempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
+/// ```
+/// Delivery is at least once: an attempt whose answer was lost, or whose process died, is made again
+/// with the same key, by which the server must tell that it has carried the mutation out already.
+public struct MutationAttempt: Sendable {
+  /// The mutation's identifier, which its ticket has too.
+  public let id: UUID
+  /// What the server tells two sendings of the mutation by. It never changes, but where a conflict is
+  /// retried with other arguments.
+  public let idempotencyKey: String
+  /// Which attempt of the mutation this is, counted from 1.
+  public let number: Int
+  /// Whether this is not the attempt of the call that enqueued the mutation.
+  public let isReplay: Bool
+  /// Whether the server may have carried the mutation out in an earlier attempt.
+  public let maybeApplied: Bool
+  /// When the mutation was enqueued, by the wall clock.
+  public let createdAt: Date
+
+  private let aliases: AttemptAliases
+
+  init(lease: MutationLease, aliases: AttemptAliases) {
+    self.id = lease.entry.id
+    self.idempotencyKey = lease.entry.idempotencyKey
+    self.number = lease.entry.attempts
+    self.isReplay = lease.isReplay
+    self.maybeApplied = lease.entry.maybeApplied
+    self.createdAt = lease.entry.createdAt
+    self.aliases = aliases
+  }
+
+  /// Says under which value the server knows something that later mutations call by an alias. It is
+  /// committed with the success of this attempt.
+  ///
+  /// - Parameters:
+  ///   - alias: One identifier for ever, a UUID by custom.
+  ///   - value: What the server calls it.
+  /// - Throws: ``OutboxError/aliasTaken(_:)`` where the alias has another value; ``StorageError``.
+  public func publish(alias: String, value: String) throws {
+    try self.aliases.publish(alias, value)
+  }
+
+  /// The value that an earlier mutation has published for an alias.
+  ///
+  /// - Parameter alias: The alias.
+  /// - Throws: ``MutationAliasError`` where there is none: rethrown from the mutation, it lets that wait
+  ///   for an earlier one, and makes it dead where no earlier one is live; ``StorageError``.
+  public func resolve(_ alias: String) throws -> String { try self.aliases.resolve(alias) }
+}
+
+/// An alias has no value yet. See ``MutationAttempt/resolve(_:)``.
+public struct MutationAliasError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The alias.
+  public let alias: String
+
+  /// What is missing.
+  public var description: String { "Nobody has published the alias \(self.alias)." }
+}
+
+/// The aliases of one attempt.
+final class AttemptAliases: Sendable {
+  private let outbox: any MutationOutbox
+  private let published = Locked([String: String]())
+
+  init(_ outbox: any MutationOutbox) { self.outbox = outbox }
+
+  var all: [String: String] { self.published.withLock { $0 } }
+
+  func publish(_ alias: String, _ value: String) throws {
+    let stored = try self.outbox.value(ofAlias: alias)
+    let isTaken = self.published.withLock { published in
+      if let other = stored ?? published[alias], other != value { return true }
+      published[alias] = value
+      return false
+    }
+    if isTaken { throw OutboxError.aliasTaken(alias) }
+  }
+
+  func resolve(_ alias: String) throws -> String {
+    if let own = self.published.withLock({ $0[alias] }) { return own }
+    guard let value = try self.outbox.value(ofAlias: alias) else {
+      throw MutationAliasError(alias: alias)
+    }
+    return value
+  }
+}
+
+extension QueryContext {
+  /// The attempt that runs with this context; nil where the mutation is not durable.
+  public internal(set) var mutationAttempt: MutationAttempt? {
+    get { self[MutationAttemptKey.self] }
+    set { self[MutationAttemptKey.self] = newValue }
+  }
+
+  private enum MutationAttemptKey: Key {
+    static var defaultValue: MutationAttempt? { nil }
+  }
+}

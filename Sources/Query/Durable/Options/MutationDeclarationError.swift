@@ -1,0 +1,30 @@
+/// A mutation is declared in a way that cannot be kept. Thrown by `mutate`, `enqueue`, and the
+/// registration with a replayer.
+public enum MutationDeclarationError: Error, Hashable, Sendable {
+  /// `enqueue` was called for a mutation without `persisted(as:)`.
+  case notPersisted(mutation: String)
+  /// The name is empty, longer than 200 bytes, or begins with `http/`, which is the library's.
+  case invalidName(String)
+  /// ``CoalescePolicy/latest`` needs a scope.
+  case coalescesWithoutScope(name: String)
+  /// `maxAttempts` is less than 1, or `maxAge` is not positive.
+  case invalidLimit(name: String)
+}
+
+extension MutationDeclarationError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .notPersisted(let mutation):
+      "\(mutation) is not durable, so it cannot be enqueued. Declare it with persisted(as:)."
+    case .invalidName(let name):
+      """
+      A durable mutation cannot be called "\(name)". A name has 1 to 200 bytes, and does not begin with \
+      http/.
+      """
+    case .coalescesWithoutScope(let name):
+      "\(name) coalesces, and has no scope that says what takes the place of what."
+    case .invalidLimit(let name):
+      "\(name) has a maxAttempts below 1, or a maxAge that is not positive: it could never be sent."
+    }
+  }
+}

@@ -1,0 +1,87 @@
+public import Foundation
+
+/// How a durable mutation is kept and sent.
+///
+/// ```swift
+/// let rename = RenameNote().persisted(
+///   as: "rename-note", .init(scope: .by { "note-\($0.id)" }, maxAttempts: 10))
+/// ```
+/// `scope`, `onFailure`, `maxAttempts`, `maxAge` and `coalesce` are fixed in the row of a mutation when
+/// it is enqueued; the rest is that of the program that sends it, perhaps a later release.
+public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
+  /// The lane: mutations of one lane are sent one after another.
+  public var scope: MutationScope<Arguments>
+
+  /// What a lane does after one of its mutations is dead.
+  public var onFailure: LanePolicy
+
+  /// After so many failures in which the server was reached, a mutation is dead; nil: never.
+  public var maxAttempts: Int?
+
+  /// After this time a mutation that was not sent is dead; nil: never.
+  public var maxAge: Duration?
+
+  /// Whether a newer mutation takes the place of an older one that was never tried.
+  public var coalesce: CoalescePolicy
+
+  /// The version of the arguments' coded form.
+  public var version: Int
+
+  /// Codes arguments and results.
+  public var coder: any QueryCoder
+
+  /// Raises coded arguments of an older version, which is given, to ``version``. Without it, rows of
+  /// another version wait for who knows them.
+  public var upgrade: (@Sendable (Data, Int) throws -> Data)?
+
+  /// Says what is to be done about an error; nil, and a nil answer, leave it to the library. One that
+  /// throws counts as ``MutationFailure/transient(retryAfter:)``.
+  public var classify: (@Sendable (any Error, MutationAttempt) throws -> MutationFailure?)?
+
+  /// Says what is to be done about a conflict; nil: the mutation is dead. An error that it throws is
+  /// classified in the place of the conflict.
+  public var onConflict:
+    (@Sendable (Arguments, any Error, QueryContext) async throws -> ConflictResolution<Arguments>)?
+
+  /// The beginnings of the paths of the queries that a success makes stale.
+  public var invalidates: (@Sendable (Arguments) -> [QueryPath])?
+
+  /// The host that a mutation goes to, by which attempts are limited and probed; nil, and a nil
+  /// answer: the mutation's name counts as one.
+  public var host: (@Sendable (Arguments) -> String?)?
+
+  /// Takes a file that arguments name into the folder of the outbox, before they are coded: returns the
+  /// arguments as they are kept, and the name of the file there, where they name one.
+  package var adoptBody: (@Sendable (Arguments, URL) throws -> (Arguments, bodyFile: String?))?
+
+  /// Creates options. See the properties for what each is.
+  public init(
+    scope: MutationScope<Arguments> = .none,
+    onFailure: LanePolicy = .continue,
+    maxAttempts: Int? = nil,
+    maxAge: Duration? = nil,
+    coalesce: CoalescePolicy = .none,
+    version: Int = 1,
+    coder: any QueryCoder = .json,
+    upgrade: (@Sendable (Data, Int) throws -> Data)? = nil,
+    classify: (@Sendable (any Error, MutationAttempt) throws -> MutationFailure?)? = nil,
+    onConflict: (
+      @Sendable (Arguments, any Error, QueryContext) async throws -> ConflictResolution<Arguments>
+    )? = nil,
+    invalidates: (@Sendable (Arguments) -> [QueryPath])? = nil,
+    host: (@Sendable (Arguments) -> String?)? = nil
+  ) {
+    self.scope = scope
+    self.onFailure = onFailure
+    self.maxAttempts = maxAttempts
+    self.maxAge = maxAge
+    self.coalesce = coalesce
+    self.version = version
+    self.coder = coder
+    self.upgrade = upgrade
+    self.classify = classify
+    self.onConflict = onConflict
+    self.invalidates = invalidates
+    self.host = host
+  }
+}

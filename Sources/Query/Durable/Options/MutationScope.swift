@@ -1,0 +1,27 @@
+/// Which lane a durable mutation is in.
+///
+/// Those of one lane are sent one after another, in the order in which they were enqueued, whatever
+/// their names; lanes do not wait for one another.
+public struct MutationScope<Arguments: Sendable>: Sendable {
+  private let makeLane: (@Sendable (Arguments) -> String)?
+
+  /// A lane of its own for each mutation.
+  public static var none: Self { Self(makeLane: nil) }
+
+  /// One lane for all of them.
+  ///
+  /// - Parameter lane: The name of the lane, which mutations of other types may share.
+  public static func named(_ lane: String) -> Self { Self { _ in lane } }
+
+  /// A lane by the arguments, as one for each note.
+  ///
+  /// - Parameter lane: Names the lane of the arguments.
+  public static func by(_ lane: @escaping @Sendable (Arguments) -> String) -> Self {
+    Self(makeLane: lane)
+  }
+
+  /// Whether mutations have a lane that others may be in.
+  var hasLane: Bool { self.makeLane != nil }
+
+  func lane(of arguments: Arguments) -> String? { self.makeLane?(arguments) }
+}

@@ -1,0 +1,88 @@
+public import Foundation
+
+/// How an attempt ended, as it is recorded.
+public enum AttemptOutcome: Sendable {
+  /// The server has carried the mutation out.
+  case succeeded(SuccessfulAttempt)
+  /// It has not, or nobody knows.
+  case failed(FailedAttempt)
+  /// Somebody has cancelled the mutation, and the attempt ended: the mutation has ended too.
+  case cancelled(maybeApplied: Bool)
+}
+
+/// What a successful attempt leaves behind.
+public struct SuccessfulAttempt: Sendable {
+  /// The coded result, by the coder of the row; nil where there is none to keep.
+  public var result: Data?
+  /// What was wrong with the answer, where the mutation was carried out all the same.
+  public var warning: RestoredError?
+  /// The aliases that it has published, and their values.
+  public var aliases: [String: String]
+  /// The paths of the queries that it has made stale.
+  public var invalidates: [QueryPath]
+
+  /// Creates an outcome. See the properties for what each is.
+  public init(
+    result: Data?,
+    warning: RestoredError? = nil,
+    aliases: [String: String] = [:],
+    invalidates: [QueryPath] = []
+  ) {
+    self.result = result
+    self.warning = warning
+    self.aliases = aliases
+    self.invalidates = invalidates
+  }
+}
+
+/// What a failed attempt leaves behind.
+public struct FailedAttempt: Sendable {
+  /// What becomes of the row.
+  public enum Next: Sendable {
+    /// It is pending, and due at once.
+    case now
+    /// It is pending, and due after this time.
+    case wait(MutationWaitReason, Duration)
+    /// It is pending until lanes that wait for credentials are released.
+    case waitForCredentials
+    /// It is pending until this alias is published; dead where no earlier live mutation can do so.
+    case waitForAlias(String)
+    /// It is pending, and due after this time, with other arguments and another key. The attempt keeps
+    /// the old ones.
+    case retry(arguments: Data, key: String, after: Duration)
+    /// It is dead.
+    case dead(MutationDeadReason)
+    /// It has ended, superseded by what the server has.
+    case drop
+  }
+
+  /// What the attempt failed with.
+  public var error: RestoredError
+  /// The code of the error: an HTTP status, or that of a `URLError`.
+  public var code: Int?
+  /// The class of the failure, as `connectivity`.
+  public var outcome: String
+  /// Whether it counts against `maxAttempts`.
+  public var isCharged: Bool
+  /// Whether the server may have carried the mutation out.
+  public var maybeApplied: Bool
+  /// What becomes of the row.
+  public var next: Next
+
+  /// Creates an outcome. See the properties for what each is.
+  public init(
+    error: RestoredError,
+    code: Int? = nil,
+    outcome: String,
+    isCharged: Bool,
+    maybeApplied: Bool,
+    next: Next
+  ) {
+    self.error = error
+    self.code = code
+    self.outcome = outcome
+    self.isCharged = isCharged
+    self.maybeApplied = maybeApplied
+    self.next = next
+  }
+}

@@ -1,0 +1,99 @@
+public import Foundation
+
+/// Which mutations a process wants to run.
+public struct ClaimRequest: Sendable {
+  /// Which rows are meant.
+  public enum Target: Sendable {
+    /// The lowest that one of these handlers can run.
+    case lowest(handledBy: Set<MutationHandler>)
+    /// One that the caller can run.
+    case mutation(UUID)
+  }
+
+  /// Which rows are meant.
+  public var target: Target
+  /// How many at most.
+  public var limit: Int
+  /// How many for each host at most.
+  public var hostSlots: HostSlots
+
+  /// Creates a request. See the properties for what each is.
+  public init(
+    _ target: Target,
+    limit: Int = 1,
+    hostSlots: HostSlots = HostSlots(others: .max)
+  ) {
+    self.target = target
+    self.limit = limit
+    self.hostSlots = hostSlots
+  }
+}
+
+/// What can run mutations: a registration of a name, for one instance and one version.
+public struct MutationHandler: Hashable, Sendable {
+  /// The name that the mutation was persisted as.
+  public var name: String
+  /// What the request itself holds: its path's canonical text without the names of types.
+  public var instance: String
+  /// The version of the arguments that it takes.
+  public var version: Int
+  /// Whether it raises those of older versions.
+  public var upgradesOlder: Bool
+
+  /// Creates a handler. See the properties for what each is.
+  public init(name: String, instance: String, version: Int, upgradesOlder: Bool) {
+    self.name = name
+    self.instance = instance
+    self.version = version
+    self.upgradesOlder = upgradesOlder
+  }
+
+  /// Whether it can run a row.
+  public func canRun(_ entry: OutboxEntry) -> Bool {
+    self.name == entry.name && self.instance == entry.instance
+      && (self.version == entry.version || self.upgradesOlder && entry.version < self.version)
+  }
+}
+
+/// How many mutations may be leased for each host.
+public struct HostSlots: Hashable, Sendable {
+  /// The number for these hosts.
+  public var slots: [String: Int]
+  /// The number for any other one.
+  public var others: Int
+
+  /// Creates slots. See the properties for what each is.
+  public init(_ slots: [String: Int] = [:], others: Int) {
+    self.slots = slots
+    self.others = others
+  }
+
+  /// The number for a host.
+  public subscript(host: String) -> Int {
+    get { self.slots[host] ?? self.others }
+    set { self.slots[host] = newValue }
+  }
+}
+
+/// What a claim has got.
+public struct ClaimAnswer: Sendable {
+  /// The leases, the lowest number first.
+  public var leases: [MutationLease]
+  /// How long until another row of these handlers becomes due, or a lease of another process ends;
+  /// nil: not before something changes.
+  public var nextDue: Duration?
+  /// How many rows are declared dead by this claim, because they grew too old.
+  public var expired: Int
+
+  /// Creates an answer. See the properties for what each is.
+  public init(leases: [MutationLease] = [], nextDue: Duration? = nil, expired: Int = 0) {
+    self.leases = leases
+    self.nextDue = nextDue
+    self.expired = expired
+  }
+}
+
+extension OutboxEntry {
+  /// The host that counts: its own, or the name's, so that no name is a host's.
+  public var effectiveHost: String { self.host ?? "name:\(self.name)" }
+}

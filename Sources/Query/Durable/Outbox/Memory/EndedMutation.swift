@@ -1,0 +1,46 @@
+import Foundation
+
+/// A mutation that ended, as an ``OutboxTable`` keeps it in its history.
+struct EndedMutation: Sendable {
+  /// What a store comes back with.
+  var record: RecordedMutation
+  /// How it ended.
+  var outcome: RecordedMutation.Outcome
+  /// The name that it was persisted as.
+  var name: String
+  /// What the request itself held.
+  var instance: String
+  /// The lane; nil: one of its own.
+  var lane: String?
+  /// When it ended, by the wall clock.
+  var endedAt: Date
+
+  /// How many bytes of arguments, result and error it has.
+  var byteCount: Int {
+    let error = self.record.error.map { $0.typeName.utf8.count + $0.text.utf8.count } ?? 0
+    return self.record.arguments.count + (self.record.result?.count ?? 0) + error
+  }
+
+  /// Whether it is one of this mutation's.
+  func isOf(_ name: String, _ instance: String) -> Bool {
+    self.name == name && self.instance == instance
+  }
+}
+
+/// What a mutation has published.
+struct OutboxAlias: Sendable {
+  /// What the server calls it.
+  var value: String
+  /// When it was published, by the wall clock.
+  var publishedAt: Date
+  /// The newest number that the outbox had given then: those up to it may ask for the alias.
+  var newestNumber: Int
+}
+
+/// What follows from a transition once it is committed.
+struct OutboxEffects: Sendable {
+  /// What to tell subscribers.
+  var events = [OutboxEvent]()
+  /// The leases that ended without being settled, and why.
+  var revocations = [(lease: MutationLease, reason: MutationLease.Revocation)]()
+}

@@ -1,0 +1,159 @@
+import Foundation
+
+/// The outbox of a ``MemoryQueryStorage``: an ``OutboxTable`` behind a lock.
+///
+/// What is guarded, and by what: the table by its own lock, under which events are posted, so that they
+/// keep the order of the commits, and nobody is called.
+final class MemoryMutationOutbox: MutationOutbox {
+  private struct Guarded {
+    var table: OutboxTable
+    var isClosed = false
+
+    func requireOpen(_ operation: String) throws(StorageError) {
+      guard self.isClosed else { return }
+      throw StorageError(
+        operation: operation, code: .misuse, message: "the storage is closed")
+    }
+  }
+
+  private let guarded: Locked<Guarded>
+  private let hub = OutboxEventHub()
+  private let clock: OutboxClock
+
+  /// Creates an empty outbox.
+  init(limits: MutationHistoryLimits, clock: OutboxClock) {
+    self.guarded = Locked(Guarded(table: OutboxTable(limits: limits)))
+    self.clock = clock
+  }
+
+  /// Makes a transition, and tells others of it after the lock.
+  ///
+  /// - Throws: What the transition throws; `StorageError` where the storage is closed.
+  private func change<Result: Sendable>(
+    _ operation: String,
+    _ transition: (inout OutboxTable, OutboxTime) throws -> Result
+  ) throws -> Result {
+    let (result, revocations) = try self.guarded.withLock { guarded in
+      try guarded.requireOpen(operation)
+      let result = try transition(&guarded.table, self.clock.now())
+      let effects = guarded.table.takeEffects()
+      self.hub.post(effects.events)
+      return (result, effects.revocations)
+    }
+    for revocation in revocations { revocation.lease.revoke(revocation.reason) }
+    self.hub.deliver()
+    return result
+  }
+
+  private func read<Result: Sendable>(
+    _ operation: String,
+    _ body: (OutboxTable, OutboxTime) throws -> Result
+  ) throws -> Result {
+    try self.guarded.withLock { guarded in
+      try guarded.requireOpen(operation)
+      return try body(guarded.table, self.clock.now())
+    }
+  }
+
+  /// Forgets everything, and revokes what runs.
+  func erase() throws { try self.change("erase") { table, _ in table.erase() } }
+
+  /// Lets every later call throw.
+  func close() { self.guarded.withLock { $0.isClosed = true } }
+}
+
+// MARK: - Reading
+
+extension MemoryMutationOutbox {
+  func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry] {
+    try self.read("entries") { table, time in table.entries(in: state, at: time) }
+  }
+
+  func entry(_ id: UUID) throws -> OutboxEntry? {
+    try self.read("entry") { table, time in table.entry(id, at: time) }
+  }
+
+  func attempts(of id: UUID) throws -> [OutboxAttempt] {
+    try self.read("attempts") { table, _ in table.attempts[id] ?? [] }
+  }
+
+  func why(_ id: UUID) throws -> String {
+    try self.read("why") { table, time in try table.clause(of: id, at: time).description }
+  }
+
+  var counts: OutboxCounts {
+    get throws { try self.read("counts") { table, _ in table.counts } }
+  }
+
+  func standing(of id: UUID) throws -> MutationStanding {
+    try self.read("standing") { table, time in table.standing(of: id, at: time) }
+  }
+
+  func history(of name: String, instance: String) throws -> [RecordedMutation] {
+    try self.read("history") { table, time in
+      table.history(of: name, instance: instance, at: time)
+    }
+  }
+
+  func value(ofAlias alias: String) throws -> String? {
+    try self.read("alias") { table, _ in table.aliases[alias]?.value }
+  }
+
+  func subscribe(
+    _ handler: @escaping @Sendable (OutboxEvent) -> Void
+  ) -> QuerySubscription {
+    self.hub.subscribe(handler)
+  }
+}
+
+// MARK: - Writing
+
+extension MemoryMutationOutbox {
+  func retry(_ id: UUID, newKey: Bool) async throws -> Bool {
+    let key = newKey ? UUID().uuidString : nil
+    return try self.change("retry") { table, time in try table.retry(id, key: key, at: time) }
+  }
+
+  func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
+    let key = UUID().uuidString
+    return try self.change("retry") { table, time in
+      try table.retry(id, key: key, arguments: arguments, at: time)
+    }
+  }
+
+  func discard(_ id: UUID) async throws {
+    try self.change("discard") { table, time in try table.discard(id, at: time) }
+  }
+
+  func cancel(_ id: UUID) async throws -> Bool {
+    try self.change("cancel") { table, time in try table.cancel(id, at: time) }
+  }
+
+  func pause() async throws { try self.change("pause") { table, time in table.pause(at: time) } }
+
+  func resume() async throws { try self.change("resume") { table, _ in table.resume() } }
+
+  func release(_ reason: MutationWaitReason) async throws {
+    try self.change("release") { table, _ in table.release(reason) }
+  }
+
+  func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
+    try self.change("enqueue") { table, time in
+      try table.enqueue(mutation, claiming: claiming, at: time)
+    }
+  }
+
+  func claim(_ request: ClaimRequest) async throws -> ClaimAnswer {
+    try self.change("claim") { table, time in table.claim(request, at: time) }
+  }
+
+  func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool {
+    try self.change("settle") { table, time in table.settle(lease, outcome, at: time) }
+  }
+
+  func clearHistory(of name: String, instance: String) async throws {
+    try self.change("clear history") { table, _ in
+      table.clearHistory(of: name, instance: instance)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package import Foundation
+
+/// What keeps a mutation from running: what `MutationOutbox.why(_:)` puts into words.
+package enum OutboxClause: Sendable {
+  /// Nothing is sent, since this time.
+  case paused(since: Date)
+  /// An earlier one of its lane has to end first.
+  case predecessor(OutboxEntry)
+  /// One that it depends on has to succeed first.
+  case dependency(OutboxEntry)
+  /// An earlier one has to publish an alias.
+  case alias(String)
+  /// The server wants other credentials.
+  case credentials
+  /// There is no network.
+  case network
+  /// A time has to come.
+  case time(MutationWaitReason, remaining: Duration)
+  /// No program has registered its name in this version.
+  case handler(name: String, version: Int)
+  /// Nothing.
+  case due
+  /// Somebody runs it, since this time.
+  case leased(by: String, since: Date?)
+  /// It is dead.
+  case dead(MutationDeadReason, RestoredError?)
+  /// It ended.
+  case ended(RecordedMutation.Outcome)
+}
+
+extension OutboxClause: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .paused(let date): "The outbox is paused since \(date.words)."
+    case .predecessor(let entry):
+      "It waits for \(entry.words), which is before it in its lane and \(entry.stateWords)."
+    case .dependency(let entry):
+      "It depends on \(entry.words), which \(entry.stateWords)."
+    case .alias(let alias): "It waits for an earlier mutation that publishes the alias \(alias)."
+    case .credentials:
+      "The server does not know who asks: it waits for other credentials, or a retry."
+    case .network: "It waits for the network."
+    case .time(let reason, let remaining):
+      "It is tried again in \(remaining.secondWords)\(reason.ofTimeWords)."
+    case .handler(let name, let version):
+      "This process has registered no handler for “\(name)” in version \(version)."
+    case .due: "It is due, and waits for a replayer."
+    case .leased(let owner, let date):
+      "It runs in \(owner)\(date.map { " since \($0.words)" } ?? "")."
+    case .dead(let reason, let error):
+      "It is dead (\(reason.rawValue)), until it is retried or discarded."
+        + (error.map { " The last attempt failed: \($0)" } ?? "")
+    case .ended(let outcome): "It has ended: \(outcome.rawValue)."
+    }
+  }
+}
+
+extension OutboxEntry {
+  /// Which one it is.
+  fileprivate var words: String { "“\(self.name)” (\(self.id))" }
+
+  /// What it does instead of ending.
+  fileprivate var stateWords: String {
+    switch self.state {
+    case .leased: "runs"
+    case .dead: "is dead (\(self.deadReason?.rawValue ?? "unknown"))"
+    case .pending: self.waitReason.map { "waits (\($0.rawValue))" } ?? "is due"
+    }
+  }
+}
+
+extension MutationWaitReason {
+  /// Why there is a time to wait for.
+  fileprivate var ofTimeWords: String {
+    switch self {
+    case .retryAfter: ", as the server asked"
+    case .offline: ", or when the network is back"
+    default: ", after a failure (\(self.rawValue))"
+    }
+  }
+}
+
+extension Date {
+  /// In UTC: a log is read elsewhere.
+  fileprivate var words: String { self.formatted(.iso8601) }
+}
+
+extension Duration {
+  /// Whole seconds, rounded up: it never says 0 for what is still to come.
+  fileprivate var secondWords: String {
+    "\((self.clampedMicroseconds + 999_999) / 1_000_000) s"
+  }
+}

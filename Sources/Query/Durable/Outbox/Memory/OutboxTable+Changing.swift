@@ -1,0 +1,137 @@
+import Foundation
+
+// MARK: - What people do
+
+extension OutboxTable {
+  /// Makes a dead row live again, and a waiting one due at once.
+  ///
+  /// - Parameters:
+  ///   - id: The mutation.
+  ///   - key: The key that it gets; nil: it keeps its own.
+  ///   - arguments: The arguments that it gets; nil: it keeps its own.
+  /// - Returns: Whether rows behind it in its lane have run.
+  /// - Throws: ``OutboxError``.
+  mutating func retry(
+    _ id: UUID,
+    key: String?,
+    arguments: Data? = nil,
+    at time: OutboxTime
+  ) throws(OutboxError) -> Bool {
+    let index = try self.requireIndex(of: id)
+    switch self.rows[index].entry.state {
+    case .leased: throw .running(id)
+    case .pending: break
+    case .dead:
+      self.rows[index].entry.failures = 0
+      self.rows[index].ageStart = time.boottime
+    }
+    if let key { self.replaceKey(at: index, by: key, arguments: arguments) }
+    self.makePending(at: index)
+    return self.hasBeenOvertaken(self.rows[index])
+  }
+
+  /// Whether rows behind this one in its lane have run.
+  private func hasBeenOvertaken(_ row: OutboxRow) -> Bool {
+    guard let lane = row.entry.lane else { return false }
+    let number = row.entry.number
+    return self.rows.contains {
+      $0.entry.lane == lane && $0.entry.number > number && $0.entry.attempts > 0
+    }
+      || self.history.contains {
+        $0.lane == lane && $0.record.number > number && $0.outcome == .succeeded
+      }
+  }
+
+  /// Ends a dead row.
+  ///
+  /// - Throws: ``OutboxError``.
+  mutating func discard(_ id: UUID, at time: OutboxTime) throws(OutboxError) {
+    let index = try self.requireIndex(of: id)
+    switch self.rows[index].entry.state {
+    case .leased: throw .running(id)
+    case .pending: throw .notDead(id)
+    case .dead: self.abandon(at: index, .discarded, time)
+    }
+    self.prune(at: time)
+    self.resolveAliasWaits()
+  }
+
+  /// Ends a row that is pending or dead, or asks whoever runs it to end it.
+  ///
+  /// - Returns: Whether it has ended.
+  /// - Throws: ``OutboxError``.
+  mutating func cancel(_ id: UUID, at time: OutboxTime) throws(OutboxError) -> Bool {
+    let index = try self.requireIndex(of: id)
+    if let lease = self.rows[index].lease {
+      self.rows[index].isCancelRequested = true
+      self.effects.revocations.append((lease, .cancelRequested))
+      return false
+    }
+    self.abandon(at: index, .cancelled, time)
+    self.prune(at: time)
+    self.resolveAliasWaits()
+    return true
+  }
+}
+
+// MARK: - All at once
+
+extension OutboxTable {
+  /// Lets nothing be sent from now on.
+  mutating func pause(at time: OutboxTime) {
+    guard self.pausedSince == nil else { return }
+    self.pausedSince = time.wall
+    self.effects.events.append(.released)
+  }
+
+  /// Ends a pause.
+  mutating func resume() {
+    guard self.pausedSince != nil else { return }
+    self.pausedSince = nil
+    self.effects.events.append(.released)
+  }
+
+  /// Lets rows go on that wait for credentials, or those that wait after a failed connection.
+  mutating func release(_ reason: MutationWaitReason) {
+    switch reason {
+    case .authentication: self.credentialsEpoch += 1
+    case .offline: break
+    default: return
+    }
+    for index in self.rows.indices where self.rows[index].entry.state == .pending {
+      if self.rows[index].isReleased(by: reason) { self.rows[index].wait = .nothing }
+    }
+    self.effects.events.append(.released)
+  }
+
+  /// Forgets everything but how far numbers have come and what this process can run.
+  mutating func erase() {
+    for row in self.rows {
+      if let lease = row.lease { self.effects.revocations.append((lease, .lost)) }
+    }
+    self.effects.events.append(.erased)
+    self.rows = []
+    self.history = []
+    self.attempts = [:]
+    self.aliases = [:]
+    self.pausedSince = nil
+    self.epoch += 1
+  }
+
+  /// Removes the ended mutations of a name and instance.
+  mutating func clearHistory(of name: String, instance: String) {
+    self.replaceHistory(by: self.history.filter { !$0.isOf(name, instance) })
+  }
+}
+
+extension OutboxRow {
+  /// Whether a release lets it go on.
+  fileprivate func isReleased(by reason: MutationWaitReason) -> Bool {
+    switch (reason, self.wait) {
+    case (.authentication, .credentials): true
+    case (.offline, .time(.offline, _)): true
+    case (.offline, .time): self.lastFailure == MutationFailure.connectivity.word
+    default: false
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+// MARK: - Enqueueing
+
+extension OutboxTable {
+  /// Appends a mutation, and leases it where it may run now.
+  ///
+  /// - Throws: ``OutboxError/unknownDependencies(_:)``, ``OutboxError/ended(_:)`` of a dependency that
+  ///   will not succeed; ``StorageError`` where there is a mutation of the same identifier.
+  mutating func enqueue(
+    _ mutation: NewMutation,
+    claiming: Bool,
+    at time: OutboxTime
+  ) throws -> EnqueuedMutation {
+    guard self.index(of: mutation.id) == nil, self.ended(mutation.id) == nil else {
+      throw StorageError(
+        operation: "enqueue", code: .constraint,
+        message: "there is a mutation of this identifier already")
+    }
+    let dependencies = try self.openDependencies(of: mutation)
+    self.lastNumber += 1
+    var row = OutboxRow(
+      entry: OutboxEntry(mutation, number: self.lastNumber, at: time),
+      ageStart: time.boottime, dependencies: dependencies)
+    if let reason = mutation.waitReason { row.wait = .time(reason, due: time.boottime) }
+    self.effects.events.append(.enqueued(mutation.id))
+    let superseded = self.supersede(by: &row, mutation, at: time)
+    self.rows.append(row)
+    var lease: MutationLease?
+    // One that is known to wait for the network waits for it, whoever asks.
+    let isWanted = claiming && mutation.waitReason == nil
+    if isWanted, self.mayRun(row, isHead: self.isHead(row), at: time) {
+      lease = self.lease(at: self.rows.count - 1, isReplay: false, time)
+    }
+    if superseded != nil { self.prune(at: time) }
+    let entry = lease?.entry ?? self.entry(of: row, isHead: self.isHead(row), at: time)
+    return EnqueuedMutation(entry: entry, lease: lease, superseded: superseded)
+  }
+
+  /// The mutations that one has to wait for.
+  private func openDependencies(of mutation: NewMutation) throws(OutboxError) -> [UUID] {
+    var open = [UUID]()
+    var unknown = [UUID]()
+    var ended: UUID?
+    for id in mutation.dependencies {
+      switch self.dependency(id) {
+      case .met: break
+      case .open(let target): if !open.contains(target) { open.append(target) }
+      case .failed: ended = ended ?? id
+      case .unknown: if !unknown.contains(id) { unknown.append(id) }
+      }
+    }
+    if !unknown.isEmpty { throw .unknownDependencies(unknown) }
+    if let ended { throw .ended(ended) }
+    return open
+  }
+
+  private enum Dependency {
+    case met
+    case open(UUID)
+    case failed
+    case unknown
+  }
+
+  /// How it stands with a mutation that another one depends on. One that was superseded is as its
+  /// successor is; where that is what the server has, it is as good as done.
+  private func dependency(_ id: UUID) -> Dependency {
+    var id = id
+    while true {
+      if self.index(of: id) != nil { return .open(id) }
+      guard let past = self.ended(id) else { return .unknown }
+      switch past.outcome {
+      case .succeeded: return .met
+      case .cancelled, .discarded: return .failed
+      case .superseded:
+        guard let successor = past.record.successor else { return .met }
+        id = successor
+      }
+    }
+  }
+}
+
+// MARK: - Coalescing
+
+extension OutboxTable {
+  /// Ends the mutation whose place a new one takes, where there is one: the last live one of its lane,
+  /// of the same name and instance, never tried, and without dependants. What that had to wait for, the
+  /// new one has to.
+  private mutating func supersede(
+    by row: inout OutboxRow,
+    _ mutation: NewMutation,
+    at time: OutboxTime
+  ) -> UUID? {
+    guard mutation.coalesce == .latest, let lane = mutation.lane,
+      let index = self.rows.lastIndex(where: { $0.entry.lane == lane && $0.isLive })
+    else { return nil }
+    let old = self.rows[index]
+    let hasDependants =
+      row.dependencies.contains(old.entry.id)
+      || self.rows.contains { $0.dependencies.contains(old.entry.id) }
+    guard old.entry.name == mutation.name, old.entry.instance == mutation.instance,
+      old.entry.state == .pending, old.entry.attempts == 0, !hasDependants
+    else { return nil }
+    for id in old.dependencies where !row.dependencies.contains(id) { row.dependencies.append(id) }
+    self.end(at: index, .superseded, successor: mutation.id, time)
+    self.effects.events.append(.superseded(old.entry.id, by: mutation.id))
+    return old.entry.id
+  }
+}
+
+extension OutboxEntry {
+  /// A pending row.
+  fileprivate init(_ mutation: NewMutation, number: Int, at time: OutboxTime) {
+    self.init(
+      id: mutation.id, number: number, name: mutation.name, instance: mutation.instance,
+      version: mutation.version, lane: mutation.lane, host: mutation.host,
+      onFailure: mutation.onFailure, maxAttempts: mutation.maxAttempts, maxAge: mutation.maxAge,
+      idempotencyKey: mutation.idempotencyKey, createdAt: time.wall, coder: mutation.coder,
+      arguments: mutation.arguments)
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+
+// MARK: - Reading
+
+extension OutboxTable {
+  /// The rows as people see them.
+  ///
+  /// - Parameter state: Only those that stand so; nil: all.
+  func entries(in state: OutboxEntry.State?, at time: OutboxTime) -> [OutboxEntry] {
+    let heads = self.heads
+    var entries = [OutboxEntry]()
+    for row in self.rows where state == nil || row.entry.state == state {
+      entries.append(self.entry(of: row, isHead: heads.contains(row.entry.number), at: time))
+    }
+    return entries
+  }
+
+  /// A row as people see it; nil where there is none of this identifier.
+  func entry(_ id: UUID, at time: OutboxTime) -> OutboxEntry? {
+    guard let index = self.index(of: id) else { return nil }
+    let row = self.rows[index]
+    return self.entry(of: row, isHead: self.isHead(row), at: time)
+  }
+
+  /// A row with what it waits for at this moment.
+  func entry(of row: OutboxRow, isHead: Bool, at time: OutboxTime) -> OutboxEntry {
+    var entry = row.entry
+    entry.waitReason = self.waitReason(of: row, isHead: isHead, at: time)
+    entry.nextAttemptAt = row.wait.remaining(at: time).map {
+      time.wall.addingTimeInterval(Double($0.clampedMicroseconds) / 1_000_000)
+    }
+    return entry
+  }
+
+  /// What a row waits for: the first of the reasons that hold.
+  private func waitReason(
+    of row: OutboxRow,
+    isHead: Bool,
+    at time: OutboxTime
+  ) -> MutationWaitReason? {
+    guard row.entry.state == .pending else { return nil }
+    if self.pausedSince != nil { return .paused }
+    if !isHead { return .predecessor }
+    if !row.dependencies.isEmpty { return .dependency }
+    switch row.wait {
+    case .alias: return .dependency
+    case .credentials: return .authentication
+    case .time(.offline, _): return .offline
+    case .time(let reason, let due) where due > time.boottime: return reason
+    case .time, .nothing: return self.lacksHandler(row) ? .handler : nil
+    }
+  }
+
+  /// Whether this process runs mutations, but not this one.
+  func lacksHandler(_ row: OutboxRow) -> Bool {
+    guard let handlers = self.handlers else { return false }
+    return !handlers.contains { $0.canRun(row.entry) }
+  }
+
+  /// How many there are.
+  var counts: OutboxCounts {
+    var counts = OutboxCounts()
+    for row in self.rows {
+      switch row.entry.state {
+      case .pending: counts.pending += 1
+      case .leased: counts.leased += 1
+      case .dead: counts.dead += 1
+      }
+    }
+    return counts
+  }
+}
+
+// MARK: - What became of one
+
+extension OutboxTable {
+  /// What became of a mutation.
+  func standing(of id: UUID, at time: OutboxTime) -> MutationStanding {
+    guard let index = self.index(of: id) else {
+      return self.ended(id).map { .ended($0.record) } ?? .unknown
+    }
+    let row = self.rows[index]
+    let entry = self.entry(of: row, isHead: self.isHead(row), at: time)
+    switch row.entry.state {
+    case .pending: return .pending(entry, isNext: self.isNext(at: index, time))
+    case .leased: return .leased(entry)
+    case .dead: return .dead(entry)
+    }
+  }
+
+  /// Whether a pending row may run as soon as the leased ones before it in its lane have ended.
+  private func isNext(at index: Int, _ time: OutboxTime) -> Bool {
+    let row = self.rows[index]
+    let isBehindLeasedOnly = self.rows[..<index].allSatisfy {
+      $0.entry.lane == nil || $0.entry.lane != row.entry.lane || !$0.holdsLane
+        || $0.entry.state == .leased
+    }
+    return self.mayRun(row, isHead: isBehindLeasedOnly, at: time)
+  }
+
+  /// The mutations of a name and instance, ended or not, in the order of enqueueing.
+  func history(
+    of name: String,
+    instance: String,
+    at time: OutboxTime
+  ) -> [RecordedMutation] {
+    var records = self.history.filter { $0.isOf(name, instance) }.map(\.record)
+    let heads = self.heads
+    for row in self.rows where row.entry.name == name && row.entry.instance == instance {
+      let isHead = heads.contains(row.entry.number)
+      let reason = self.waitReason(of: row, isHead: isHead, at: time)
+      records.append(
+        RecordedMutation(row, .outbox(row.entry.state, reason, row.entry.deadReason)))
+    }
+    return records.sorted { $0.number < $1.number }
+  }
+}
+
+extension RecordedMutation {
+  /// A row as the history of its mutation shows it.
+  init(_ row: OutboxRow, _ state: State) {
+    self.init(
+      id: row.entry.id, number: row.entry.number, state: state,
+      idempotencyKey: row.entry.idempotencyKey, version: row.entry.version,
+      coder: row.entry.coder, arguments: row.entry.arguments, error: row.entry.lastError,
+      attempts: row.entry.attempts, createdAt: row.entry.createdAt, updatedAt: row.updatedAt)
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// What an outbox does, as transitions of a value: the reference for outboxes on disk.
+///
+/// Time is a parameter, nothing is concurrent, and nobody is called: what is to be told to others is
+/// left in ``effects``. A transition that throws has changed nothing. It looks through all its rows
+/// where one on disk has indexes.
+struct OutboxTable: Sendable {
+  /// The live and dead mutations, the lowest number first.
+  var rows = [OutboxRow]()
+  /// Those that ended, in the order in which they did.
+  var history = [EndedMutation]()
+  /// The attempts of both, the oldest first.
+  var attempts = [UUID: [OutboxAttempt]]()
+  /// What was published.
+  var aliases = [String: OutboxAlias]()
+  /// Since when nothing is sent; nil: there is no pause.
+  var pausedSince: Date?
+  /// What this process can run, as far as the last claim said; nil: there was none.
+  var handlers: Set<MutationHandler>?
+  /// The newest number that was given. It rises for ever.
+  var lastNumber = 0
+  /// Raised by each erasure: what was leased before is not settled after.
+  var epoch = 0
+  /// Raised each time that there are other credentials.
+  var credentialsEpoch = 0
+  /// What follows from the transitions since they were taken.
+  var effects = OutboxEffects()
+  /// How much history is kept.
+  let limits: MutationHistoryLimits
+
+  /// An empty outbox.
+  init(limits: MutationHistoryLimits = MutationHistoryLimits()) { self.limits = limits }
+
+  /// Hands out what follows from the transitions since the last call.
+  mutating func takeEffects() -> OutboxEffects {
+    defer { self.effects = OutboxEffects() }
+    return self.effects
+  }
+}
+
+// MARK: - Looking up
+
+extension OutboxTable {
+  /// The place in ``rows`` of a mutation that is live or dead.
+  func index(of id: UUID) -> Int? { self.rows.firstIndex { $0.entry.id == id } }
+
+  /// As ``index(of:)``, for a mutation that must be there.
+  ///
+  /// - Throws: ``OutboxError/ended(_:)``, ``OutboxError/unknown(_:)``.
+  func requireIndex(of id: UUID) throws(OutboxError) -> Int {
+    if let index = self.index(of: id) { return index }
+    throw self.ended(id) == nil ? .unknown(id) : .ended(id)
+  }
+
+  /// A mutation that ended, as long as the history has it.
+  func ended(_ id: UUID) -> EndedMutation? { self.history.last { $0.record.id == id } }
+
+  /// The numbers of the rows that are first in their lanes: the lowest that is live, or dead and holds
+  /// the lane. A row without a lane is in one of its own.
+  var heads: Set<Int> {
+    var heads = Set<Int>()
+    var lanes = Set<String>()
+    for row in self.rows where row.holdsLane {
+      if let lane = row.entry.lane, !lanes.insert(lane).inserted { continue }
+      heads.insert(row.entry.number)
+    }
+    return heads
+  }
+
+  /// The row that those of a lane have to wait for.
+  func head(ofLane lane: String) -> OutboxRow? {
+    self.rows.first { $0.entry.lane == lane && $0.holdsLane }
+  }
+
+  /// Whether a row is first in its lane.
+  func isHead(_ row: OutboxRow) -> Bool {
+    guard let lane = row.entry.lane else { return row.holdsLane }
+    return self.head(ofLane: lane)?.entry.number == row.entry.number
+  }
+
+  /// Whether a row may run now, where it is first in its lane.
+  func mayRun(_ row: OutboxRow, isHead: Bool, at time: OutboxTime) -> Bool {
+    row.entry.state == .pending && isHead && self.pausedSince == nil
+      && row.dependencies.isEmpty && row.wait.isOver(at: time)
+  }
+}

@@ -1,0 +1,61 @@
+/// The right to run one attempt of a mutation, which a storage has given to this process.
+///
+/// The storage keeps it alive on its own thread until it is settled, and revokes it where another
+/// process has taken the row, or somebody has cancelled it.
+public final class MutationLease: Sendable {
+  /// Why a lease ended without being settled.
+  public enum Revocation: Hashable, Sendable {
+    /// The row is no longer this process's: nothing that the attempt did counts.
+    case lost
+    /// Somebody has cancelled the mutation: the attempt should end, and is settled as it ends.
+    case cancelRequested
+  }
+
+  private struct Guarded {
+    var revocation: Revocation?
+    var handler: (@Sendable (Revocation) -> Void)?
+  }
+
+  /// The row; its `attempts` counts this one.
+  public let entry: OutboxEntry
+  /// Whether an attempt was made before this one, or the row was enqueued earlier.
+  public let isReplay: Bool
+  /// What tells this lease from an earlier one of the row.
+  public let token: Int
+  /// The epoch of the partition: after an erasure nothing is settled.
+  public let epoch: Int
+
+  private let guarded = Locked(Guarded())
+
+  /// Creates a lease, as a storage does. See the properties for what each is.
+  public init(entry: OutboxEntry, isReplay: Bool, token: Int, epoch: Int) {
+    self.entry = entry
+    self.isReplay = isReplay
+    self.token = token
+    self.epoch = epoch
+  }
+
+  /// Why it ended, where it did.
+  public var revocation: Revocation? { self.guarded.withLock { $0.revocation } }
+
+  /// Ends the lease. Called by the storage, off its locks. A lost lease stays lost.
+  ///
+  /// - Parameter revocation: Why.
+  public func revoke(_ revocation: Revocation) {
+    let handler = self.guarded.withLock { lease -> (@Sendable (Revocation) -> Void)? in
+      guard lease.revocation != .lost, lease.revocation != revocation else { return nil }
+      lease.revocation = revocation
+      return lease.handler
+    }
+    handler?(revocation)
+  }
+
+  /// Sets what is called when the lease is revoked; at once where it was.
+  func whenRevoked(_ handler: (@Sendable (Revocation) -> Void)?) {
+    let revocation = self.guarded.withLock { lease in
+      lease.handler = handler
+      return lease.revocation
+    }
+    if let revocation { handler?(revocation) }
+  }
+}

@@ -1,0 +1,192 @@
+public import Foundation
+
+/// The mutations of a storage that no server has acknowledged yet, and the history of those that
+/// ended: `storage.outbox`.
+///
+/// ```swift
+/// for entry in try storage.outbox.entries(in: .dead) {
+///   print(entry.name, entry.deadReason, try storage.outbox.why(entry.id))
+/// }
+/// try await storage.outbox.retry(entry.id)
+/// ```
+/// Reads are synchronous and throw ``StorageError``; writes return when they are committed, and throw
+/// ``StorageError`` or ``OutboxError``. The requirements from ``enqueue(_:claiming:)`` on are what the
+/// engine needs of a storage; applications have `store.enqueue`, tickets and the replayer.
+public protocol MutationOutbox: Sendable {
+  /// The live and dead mutations, in the order of enqueueing.
+  ///
+  /// - Parameter state: Only those that stand so; nil: all.
+  func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry]
+
+  /// A mutation that is live or dead; nil where there is none of this identifier.
+  func entry(_ id: UUID) throws -> OutboxEntry?
+
+  /// The last 20 attempts of a mutation, live, dead or ended, the oldest first.
+  func attempts(of id: UUID) throws -> [OutboxAttempt]
+
+  /// Which clause keeps a mutation from running, in words.
+  ///
+  /// - Throws: ``OutboxError/unknown(_:)``; ``StorageError``.
+  func why(_ id: UUID) throws -> String
+
+  /// Makes a dead mutation live again, and one that waits for a time or for credentials due at once.
+  ///
+  /// - Parameters:
+  ///   - id: The mutation.
+  ///   - newKey: Whether it gets a new key: then the server cannot know it from another one.
+  /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
+  /// - Throws: ``OutboxError``; ``StorageError``.
+  @discardableResult
+  func retry(_ id: UUID, newKey: Bool) async throws -> Bool
+
+  /// Makes a mutation live again with other arguments, under a new key.
+  ///
+  /// - Parameters:
+  ///   - id: The mutation, which must not be running.
+  ///   - arguments: The coded arguments, by the coder and in the version of the row.
+  /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
+  /// - Throws: ``OutboxError``; ``StorageError``.
+  @discardableResult
+  func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool
+
+  /// Ends a dead mutation. Those that depend on it are dead then.
+  ///
+  /// - Throws: ``OutboxError``; ``StorageError``.
+  func discard(_ id: UUID) async throws
+
+  /// Ends a pending mutation, or asks the process that runs it to end it.
+  ///
+  /// - Returns: Whether it has ended. A request is seen within a third of a lease, and may be too late.
+  /// - Throws: ``OutboxError/ended(_:)`` where it is too late; ``StorageError``.
+  @discardableResult
+  func cancel(_ id: UUID) async throws -> Bool
+
+  /// Lets nothing be sent from now on, by any process of the partition, until ``resume()``. What runs
+  /// goes on.
+  func pause() async throws
+
+  /// Ends a pause.
+  func resume() async throws
+
+  /// How many mutations there are.
+  var counts: OutboxCounts { get throws }
+
+  // MARK: - For the engine
+
+  /// Commits a mutation, and leases it to this process in the same commit where it may run now.
+  ///
+  /// - Parameters:
+  ///   - mutation: The mutation.
+  ///   - claiming: Whether it is to be leased where it may run now: no earlier live one in its lane,
+  ///     dependencies succeeded, no pause.
+  /// - Throws: ``OutboxError/unknownDependencies(_:)``; ``StorageError``. Nothing is kept then.
+  func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation
+
+  /// Leases mutations that may run now, the lowest number first, after taking back those of processes
+  /// that are gone.
+  func claim(_ request: ClaimRequest) async throws -> ClaimAnswer
+
+  /// Records how an attempt ended, and ends its lease.
+  ///
+  /// - Returns: Whether the lease was still this one; where not, nothing was changed.
+  func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool
+
+  /// What became of a mutation.
+  func standing(of id: UUID) throws -> MutationStanding
+
+  /// The mutations of a name and instance: the newest that ended, as many as are kept, and all that
+  /// are live or dead, in the order of enqueueing.
+  func history(of name: String, instance: String) throws -> [RecordedMutation]
+
+  /// Removes the ended mutations of a name and instance from the history.
+  func clearHistory(of name: String, instance: String) async throws
+
+  /// The value that a mutation has published for an alias.
+  func value(ofAlias alias: String) throws -> String?
+
+  /// Lets lanes go on that wait for other credentials, or those that wait after a failed connection.
+  func release(_ reason: MutationWaitReason) async throws
+
+  /// The folder for the body files of mutations; nil where there is none.
+  var bodiesFolder: URL? { get }
+
+  /// Calls a handler after each commit that changed the outbox, of this process or another one, off
+  /// every lock.
+  func subscribe(_ handler: @escaping @Sendable (OutboxEvent) -> Void) -> QuerySubscription
+}
+
+extension MutationOutbox {
+  /// The live and dead mutations, in the order of enqueueing.
+  public func entries() throws -> [OutboxEntry] { try self.entries(in: nil) }
+
+  /// Makes a dead mutation live again, and a waiting one due at once, with the key that it has.
+  ///
+  /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
+  /// - Throws: ``OutboxError``; ``StorageError``.
+  @discardableResult
+  public func retry(_ id: UUID) async throws -> Bool { try await self.retry(id, newKey: false) }
+
+  /// There is none.
+  public var bodiesFolder: URL? { nil }
+
+  /// The counts now, and after each change, other processes' too.
+  public var changes: OutboxChanges { OutboxChanges(of: self) }
+}
+
+/// What an outbox refuses.
+public enum OutboxError: Error, Hashable, Sendable {
+  /// There is no live or dead mutation of this identifier.
+  case unknown(UUID)
+  /// It runs, so it cannot be changed now.
+  case running(UUID)
+  /// It ended already.
+  case ended(UUID)
+  /// It is not dead: cancel it.
+  case notDead(UUID)
+  /// A mutation depends on others that this partition does not know.
+  case unknownDependencies([UUID])
+  /// An alias is one identifier for ever, and was published with another value.
+  case aliasTaken(String)
+}
+
+extension OutboxError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unknown(let id): "There is no live or dead mutation \(id)."
+    case .running(let id): "The mutation \(id) runs at the moment."
+    case .ended(let id): "The mutation \(id) has ended."
+    case .notDead(let id): "The mutation \(id) is not dead; cancel it."
+    case .unknownDependencies(let ids):
+      "There are no mutations \(ids.map(\.uuidString).joined(separator: ", ")) to depend on."
+    case .aliasTaken(let alias): "The alias \(alias) was published with another value."
+    }
+  }
+}
+
+/// What changed in an outbox.
+public enum OutboxEvent: Hashable, Sendable {
+  /// Another process changed something.
+  case changedByAnotherProcess
+  /// A mutation was committed.
+  case enqueued(UUID)
+  /// A mutation was leased by this process.
+  case claimed(UUID)
+  /// A mutation of a process that is gone is pending again.
+  case reaped(UUID)
+  /// A mutation is pending again: an attempt failed, or somebody retried it.
+  case pending(UUID)
+  /// A mutation succeeded.
+  case succeeded(UUID)
+  /// A mutation is dead.
+  case dead(UUID, MutationDeadReason)
+  /// A mutation was cancelled.
+  case cancelled(UUID)
+  /// A mutation was superseded, by another one or by what the server has.
+  case superseded(UUID, by: UUID?)
+  /// A dead mutation was discarded.
+  case discarded(UUID)
+  /// Lanes were released, or a pause began or ended.
+  case released
+  /// Everything was erased.
+  case erased
+}

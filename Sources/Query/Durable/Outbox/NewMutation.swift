@@ -1,0 +1,91 @@
+public import Foundation
+
+/// A mutation on its way into the outbox.
+public struct NewMutation: Sendable {
+  /// The mutation's identifier.
+  public var id: UUID
+  /// What the server tells two sendings of it by.
+  public var idempotencyKey: String
+  /// The name that it was persisted as.
+  public var name: String
+  /// What the request itself holds: its path's canonical text without the names of types.
+  public var instance: String
+  /// The version of the coded arguments.
+  public var version: Int
+  /// The lane; nil: one of its own.
+  public var lane: String?
+  /// The host that it goes to; nil: its name counts as one.
+  public var host: String?
+  /// What the lane does when this mutation is dead.
+  public var onFailure: LanePolicy
+  /// After so many failures in which the server was reached it is dead; nil: never.
+  public var maxAttempts: Int?
+  /// After this time without success it is dead; nil: never.
+  public var maxAge: Duration?
+  /// Whether it takes the place of an older one.
+  public var coalesce: CoalescePolicy
+  /// What must have succeeded before.
+  public var dependencies: [UUID]
+  /// The name of the coder of the arguments.
+  public var coder: String
+  /// The coded arguments.
+  public var arguments: Data
+  /// A file in `bodies/` that belongs to it, and is removed with it.
+  public var bodyFile: String?
+  /// What it waits for already, where that is known: ``MutationWaitReason/offline``.
+  public var waitReason: MutationWaitReason?
+
+  /// Creates a mutation. See the properties for what each is.
+  public init(
+    id: UUID = UUID(),
+    idempotencyKey: String = UUID().uuidString,
+    name: String,
+    instance: String,
+    version: Int = 1,
+    lane: String? = nil,
+    host: String? = nil,
+    onFailure: LanePolicy = .continue,
+    maxAttempts: Int? = nil,
+    maxAge: Duration? = nil,
+    coalesce: CoalescePolicy = .none,
+    dependencies: [UUID] = [],
+    coder: String,
+    arguments: Data,
+    bodyFile: String? = nil,
+    waitReason: MutationWaitReason? = nil
+  ) {
+    self.id = id
+    self.idempotencyKey = idempotencyKey
+    self.name = name
+    self.instance = instance
+    self.version = version
+    self.lane = lane
+    self.host = host
+    self.onFailure = onFailure
+    self.maxAttempts = maxAttempts
+    self.maxAge = maxAge
+    self.coalesce = coalesce
+    self.dependencies = dependencies
+    self.coder = coder
+    self.arguments = arguments
+    self.bodyFile = bodyFile
+    self.waitReason = waitReason
+  }
+}
+
+/// What became of a mutation when it was enqueued.
+public struct EnqueuedMutation: Sendable {
+  /// The row.
+  public var entry: OutboxEntry
+  /// The lease, where it may run now and that was asked for.
+  public var lease: MutationLease?
+  /// The mutation that it took the place of.
+  public var superseded: UUID?
+
+  /// Creates an answer. See the properties for what each is.
+  public init(entry: OutboxEntry, lease: MutationLease? = nil, superseded: UUID? = nil) {
+    self.entry = entry
+    self.lease = lease
+    self.superseded = superseded
+  }
+}

@@ -1,0 +1,56 @@
+package import Foundation
+
+/// The times that an outbox goes by, read at one moment. All but the wall clock are of one boot.
+package struct OutboxTime: Sendable {
+  /// What people read.
+  package var wall: Date
+  /// Microseconds since the boot, time of suspension included (`CLOCK_BOOTTIME`): waits go by it.
+  package var boottime: Int
+  /// Microseconds since the boot without suspension (`CLOCK_MONOTONIC`): leases go by it, or after a
+  /// suspension every one would have ended while its owner is still sending.
+  package var monotonic: Int
+  /// The identifier of the boot.
+  package var bootID: String
+  /// Whether the kernel says that the wall clock is synchronised.
+  package var isSynchronised: Bool
+
+  package init(
+    wall: Date, boottime: Int, monotonic: Int, bootID: String, isSynchronised: Bool
+  ) {
+    self.wall = wall
+    self.boottime = boottime
+    self.monotonic = monotonic
+    self.bootID = bootID
+    self.isSynchronised = isSynchronised
+  }
+}
+
+/// What tells an outbox the time; a test supplies its own.
+package struct OutboxClock: Sendable {
+  package var now: @Sendable () -> OutboxTime
+
+  package init(now: @escaping @Sendable () -> OutboxTime) { self.now = now }
+
+  /// The kernel's clocks. Whether the wall clock is synchronised is not asked, since that matters
+  /// across boots alone.
+  package static let system = OutboxClock {
+    OutboxTime(
+      wall: Date(),
+      boottime: Self.microseconds(CLOCK_BOOTTIME),
+      monotonic: Self.microseconds(CLOCK_MONOTONIC),
+      bootID: Self.bootID,
+      isSynchronised: false)
+  }
+
+  private static func microseconds(_ clock: clockid_t) -> Int {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
+  }
+
+  // It is the same in all namespaces of pids.
+  private static let bootID: String = {
+    let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+    return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown"
+  }()
+}

@@ -1,0 +1,204 @@
+public import Foundation
+
+/// A mutation that is live or dead: a row of the outbox.
+public struct OutboxEntry: Hashable, Sendable, Identifiable {
+  /// The mutation's identifier, which its ticket has too.
+  public let id: UUID
+  /// The place in the order of enqueueing. It is never given again.
+  public let number: Int
+  /// The name that the mutation was persisted as.
+  public var name: String
+  /// What the request itself held: its path's canonical text without the names of types.
+  public var instance: String
+  /// The version of the coded arguments.
+  public var version: Int
+  /// The lane; nil: one of its own.
+  public var lane: String?
+  /// The host that it goes to; nil: its name counts as one.
+  public var host: String?
+  /// What the lane does when this mutation is dead.
+  public var onFailure: LanePolicy
+  /// After so many failures in which the server was reached it is dead; nil: never.
+  public var maxAttempts: Int?
+  /// After this time without success it is dead; nil: never.
+  public var maxAge: Duration?
+  /// Where it stands.
+  public var state: State
+  /// What it waits for, where it is pending and not due; nil where it may run now.
+  public var waitReason: MutationWaitReason?
+  /// Why it is dead.
+  public var deadReason: MutationDeadReason?
+  /// How many attempts were begun.
+  public var attempts: Int
+  /// How many of them failed and count against ``maxAttempts``.
+  public var failures: Int
+  /// Whether an earlier attempt may have been carried out by the server.
+  public var maybeApplied: Bool
+  /// What the server tells two sendings of one mutation by.
+  public var idempotencyKey: String
+  /// When it was enqueued, by the wall clock.
+  public var createdAt: Date
+  /// When it may run again, by the wall clock; nil: at once.
+  public var nextAttemptAt: Date?
+  /// The name of the coder of the arguments.
+  public var coder: String
+  /// The coded arguments.
+  public var arguments: Data
+  /// What the last attempt failed with.
+  public var lastError: RestoredError?
+
+  /// Where a row stands.
+  public enum State: String, Hashable, Sendable, CaseIterable {
+    /// It waits.
+    case pending
+    /// One process runs it.
+    case leased
+    /// It is kept for a person or the application, and is not sent.
+    case dead
+  }
+
+  /// Creates an entry, as a storage does. See the properties for what each is.
+  public init(
+    id: UUID,
+    number: Int,
+    name: String,
+    instance: String,
+    version: Int = 1,
+    lane: String? = nil,
+    host: String? = nil,
+    onFailure: LanePolicy = .continue,
+    maxAttempts: Int? = nil,
+    maxAge: Duration? = nil,
+    state: State = .pending,
+    waitReason: MutationWaitReason? = nil,
+    deadReason: MutationDeadReason? = nil,
+    attempts: Int = 0,
+    failures: Int = 0,
+    maybeApplied: Bool = false,
+    idempotencyKey: String,
+    createdAt: Date,
+    nextAttemptAt: Date? = nil,
+    coder: String,
+    arguments: Data,
+    lastError: RestoredError? = nil
+  ) {
+    self.id = id
+    self.number = number
+    self.name = name
+    self.instance = instance
+    self.version = version
+    self.lane = lane
+    self.host = host
+    self.onFailure = onFailure
+    self.maxAttempts = maxAttempts
+    self.maxAge = maxAge
+    self.state = state
+    self.waitReason = waitReason
+    self.deadReason = deadReason
+    self.attempts = attempts
+    self.failures = failures
+    self.maybeApplied = maybeApplied
+    self.idempotencyKey = idempotencyKey
+    self.createdAt = createdAt
+    self.nextAttemptAt = nextAttemptAt
+    self.coder = coder
+    self.arguments = arguments
+    self.lastError = lastError
+  }
+}
+
+/// What a pending mutation waits for.
+public enum MutationWaitReason: String, Hashable, Sendable, CaseIterable {
+  /// The time until it is tried again.
+  case backoff
+  /// The network.
+  case offline
+  /// Other credentials: the server does not know who asks.
+  case authentication
+  /// An earlier mutation of its lane.
+  case predecessor
+  /// A mutation that it depends on, or an alias that one publishes.
+  case dependency
+  /// A program that has registered its name, in this version.
+  case handler
+  /// Somebody to end the pause.
+  case paused
+  /// The time that the server asked for.
+  case retryAfter
+}
+
+/// Why a mutation is dead.
+public enum MutationDeadReason: String, Hashable, Sendable, CaseIterable {
+  /// The server refused it for good.
+  case rejected
+  /// It failed as often as it may.
+  case exhausted
+  /// It grew too old.
+  case expired
+  /// It took its process down five times.
+  case crashLoop
+  /// Its arguments cannot be read.
+  case undecodable
+  /// The server has something else, and nobody resolved that.
+  case conflict
+  /// What it depends on will not succeed.
+  case dependency
+}
+
+/// How many mutations an outbox has.
+public struct OutboxCounts: Hashable, Sendable {
+  /// How many wait.
+  public var pending: Int
+  /// How many run.
+  public var leased: Int
+  /// How many are dead.
+  public var dead: Int
+
+  /// Creates counts.
+  public init(pending: Int = 0, leased: Int = 0, dead: Int = 0) {
+    self.pending = pending
+    self.leased = leased
+    self.dead = dead
+  }
+}
+
+/// One attempt of a mutation, as the outbox recorded it. The last 20 of each are kept.
+public struct OutboxAttempt: Hashable, Sendable {
+  /// Counted from 1.
+  public var number: Int
+  /// When it began, by the wall clock.
+  public var startedAt: Date
+  /// When it ended; nil: it runs, or its process died.
+  public var endedAt: Date?
+  /// `succeeded`, or the class of its failure, as `connectivity`.
+  public var outcome: String?
+  /// The code of the error: an HTTP status, or that of a `URLError`.
+  public var code: Int?
+  /// What it failed with.
+  public var error: RestoredError?
+  /// The key that it was sent with, where a conflict has replaced it since.
+  public var replacedKey: String?
+  /// The arguments that it was sent with, where a conflict has replaced them since.
+  public var replacedArguments: Data?
+
+  /// Creates a record. See the properties for what each is.
+  public init(
+    number: Int,
+    startedAt: Date,
+    endedAt: Date? = nil,
+    outcome: String? = nil,
+    code: Int? = nil,
+    error: RestoredError? = nil,
+    replacedKey: String? = nil,
+    replacedArguments: Data? = nil
+  ) {
+    self.number = number
+    self.startedAt = startedAt
+    self.endedAt = endedAt
+    self.outcome = outcome
+    self.code = code
+    self.error = error
+    self.replacedKey = replacedKey
+    self.replacedArguments = replacedArguments
+  }
+}

@@ -1,0 +1,28 @@
+/// Runs the leased rows of one registered mutation, through the store that the client has for it.
+package protocol DurableRunner: Sendable {
+  /// Which rows it can run.
+  var handler: MutationHandler { get }
+
+  /// The type of the request, with its modifiers.
+  var requestType: Any.Type { get }
+
+  /// Runs the attempt of a lease, settles it, and tells how it ended. Returns when the end is committed.
+  /// Cancelling the task cancels the attempt, whose row is then pending and due at once.
+  func run(_ lease: MutationLease) async -> AttemptReport
+}
+
+/// How the attempt of a lease ended.
+package enum AttemptReport: Sendable {
+  /// The mutation succeeded.
+  case succeeded
+  /// It is pending again.
+  case pending(MutationFailure, MutationWaitReason?)
+  /// It is dead.
+  case dead(MutationDeadReason)
+  /// What the server has took its place.
+  case superseded
+  /// Somebody has cancelled it.
+  case cancelled
+  /// The row was no longer this process's: nothing that the attempt did counts.
+  case leaseLost
+}

@@ -1,0 +1,235 @@
+import Foundation
+
+extension DurableStore {
+  /// What came of an attempt.
+  struct Attempt: Sendable {
+    /// What its caller gets; nil: what became of the mutation is to be looked up.
+    let result: Result<MutationValue<Value>, any Error>?
+  }
+
+  /// Makes the attempt of a lease, and settles it.
+  func attempt(
+    _ lease: MutationLease,
+    _ admission: AttemptAdmission,
+    in context: QueryContext,
+    with continuation: Continuation,
+    _ ground: Ground
+  ) async -> Attempt {
+    self.track(lease.entry.id)
+    let aliases = AttemptAliases(ground.outbox)
+    var context = context
+    context.attemptAdmission = nil
+    context.mutationDependencies = []
+    context.mutationAttempt = MutationAttempt(lease: lease, aliases: aliases)
+    guard let arguments = self.arguments(of: lease, in: context) else {
+      _ = await self.giveUp(lease, admission, ground.outbox)
+      return Attempt(result: nil)
+    }
+    context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
+    let result = await self.run(lease, in: context, with: continuation)
+    if lease.revocation == .lost {
+      admission.report(.leaseLost)
+      return Attempt(result: nil)
+    }
+    switch result {
+    case .success(let value):
+      let success = self.success(of: value.returnValue, arguments, aliases)
+      return await self.settle(
+        lease, admission, success, .success(value), arguments, in: context, ground)
+    case .failure(let error as MutationAppliedError):
+      QueryWarning.mutationAppliedWithoutResult(name: self.plan.name, error: error).report()
+      let success = self.success(of: nil, arguments, aliases, warning: RestoredError(error))
+      return await self.settle(
+        lease, admission, success, .failure(error), arguments, in: context, ground)
+    case .failure(let error):
+      return await self.settle(lease, admission, error, arguments, in: context, ground)
+    }
+  }
+
+  /// The arguments of the first attempt are those of the call; later ones are read from the row, where
+  /// a conflict or a person may have changed them.
+  private func arguments(of lease: MutationLease, in context: QueryContext) -> Arguments? {
+    let key = QueryContext.MutationArgumentsKey<Arguments>.self
+    if !lease.isReplay, let arguments = context[key] { return arguments }
+    return try? self.arguments(
+      lease.entry.arguments, version: lease.entry.version, coder: lease.entry.coder)
+  }
+
+  /// Calls the mutation, and cancels it where the lease is revoked.
+  private func run(
+    _ lease: MutationLease,
+    in context: QueryContext,
+    with continuation: Continuation
+  ) async -> Result<MutationValue<Value>, any Error> {
+    let (revocations, revoked) = AsyncStream.makeStream(of: Void.self)
+    lease.whenRevoked { _ in revoked.yield() }
+    defer { lease.whenRevoked(nil) }
+    let lanes = AttemptScope.lanes.union(lease.entry.lane.map { [$0] } ?? [])
+    let chain = self.chain
+    return await AttemptScope.$lanes.withValue(lanes) {
+      await withTaskGroup(of: Result<MutationValue<Value>, any Error>?.self) { group in
+        group.addTask {
+          do {
+            return .success(try await chain(context, continuation))
+          } catch {
+            return .failure(error)
+          }
+        }
+        group.addTask {
+          for await _ in revocations { break }
+          return nil
+        }
+        var result = await group.next() ?? nil
+        group.cancelAll()
+        // Revoked: what is under way is asked to end.
+        if result == nil { result = await group.next() ?? nil }
+        return result ?? .failure(CancellationError())
+      }
+    }
+  }
+
+  private func success(
+    of value: Value?,
+    _ arguments: Arguments,
+    _ aliases: AttemptAliases,
+    warning: RestoredError? = nil
+  ) -> SuccessfulAttempt {
+    var success = SuccessfulAttempt(
+      result: nil, warning: warning, aliases: aliases.all,
+      invalidates: self.plan.options.invalidates?(arguments) ?? [])
+    guard let value else { return success }
+    do {
+      success.result = try self.plan.codec.encodeValue(value, self.plan.options.coder)
+    } catch {
+      success.warning = RestoredError(error)
+      QueryWarning.mutationResultNotKept(name: self.plan.name, error: error).report()
+    }
+    return success
+  }
+}
+
+// MARK: - Settling
+
+extension DurableStore {
+  private func settle(
+    _ lease: MutationLease,
+    _ admission: AttemptAdmission,
+    _ success: SuccessfulAttempt,
+    _ result: Result<MutationValue<Value>, any Error>,
+    _ arguments: Arguments,
+    in context: QueryContext,
+    _ ground: Ground
+  ) async -> Attempt {
+    guard await self.write(.succeeded(success), of: lease, ground.outbox) else {
+      admission.report(.leaseLost)
+      return Attempt(result: nil)
+    }
+    self.close(lease.entry.id)
+    // The storage has marked what it keeps; living stores are the client's.
+    if let client = context.queryClient {
+      for path in success.invalidates {
+        for store in client.stores(matching: path) { store.invalidate() }
+      }
+    }
+    admission.report(.succeeded)
+    return Attempt(result: result)
+  }
+
+  private func settle(
+    _ lease: MutationLease,
+    _ admission: AttemptAdmission,
+    _ error: any Error,
+    _ arguments: Arguments,
+    in context: QueryContext,
+    _ ground: Ground
+  ) async -> Attempt {
+    var ruling = await self.ruling(on: error, lease, arguments, in: context)
+    guard await self.write(ruling.outcome, of: lease, ground.outbox) else {
+      admission.report(.leaseLost)
+      return Attempt(result: nil)
+    }
+    if error is MutationAliasError,
+      case .dead(let entry)? = try? ground.outbox.standing(of: lease.entry.id)
+    {
+      // The outbox alone knows whether anybody is left to publish the alias.
+      ruling.report = .dead(entry.deadReason ?? .dependency)
+      ruling.error = error
+    }
+    // A row of which nothing will be known here any more.
+    if case .pending = ruling.report {} else { self.close(lease.entry.id) }
+    admission.report(ruling.report)
+    return Attempt(
+      result: ruling.isTriedAgain && !admission.isReplayers ? nil : .failure(ruling.error))
+  }
+
+  /// Settles a lease whose arguments cannot be read.
+  func giveUp(
+    _ lease: MutationLease,
+    _ admission: AttemptAdmission,
+    _ outbox: any MutationOutbox
+  ) async -> AttemptReport {
+    _ = admission.takeLease()
+    let entry = lease.entry
+    var reason = RestoredError(typeName: "", text: "")
+    do {
+      _ = try self.arguments(entry.arguments, version: entry.version, coder: entry.coder)
+    } catch {
+      reason = RestoredError(error)
+    }
+    let failed = FailedAttempt(
+      error: reason, outcome: "undecodable", isCharged: false, maybeApplied: false,
+      next: .dead(.undecodable))
+    let isSettled = await self.write(.failed(failed), of: lease, outbox)
+    if isSettled { self.close(entry.id) }
+    let report: AttemptReport = isSettled ? .dead(.undecodable) : .leaseLost
+    admission.report(report)
+    return report
+  }
+
+  /// Says in the history that a mutation is not live any more. One that is dead may come back.
+  private func close(_ id: UUID) {
+    guard let store = self.store else { return }
+    store.withLock { store._state.setLive(false, id) }
+  }
+
+  /// Writes how an attempt ended, again and again where that fails: the mutation is not run again for
+  /// it. The storage keeps the lease meanwhile.
+  ///
+  /// - Returns: Whether the lease was still ours.
+  private func write(
+    _ outcome: AttemptOutcome,
+    of lease: MutationLease,
+    _ outbox: any MutationOutbox
+  ) async -> Bool {
+    var wait = Duration.milliseconds(50)
+    while lease.revocation != .lost {
+      do {
+        return try await outbox.settle(lease, outcome)
+      } catch StorageError.Code.misuse {
+        // The storage is closed; the row is taken back when this process is gone.
+        return false
+      } catch {
+        // In a task of its own: a cancellation must not make this spin.
+        let delay = wait
+        await Task.detached { try? await Task.sleep(for: delay) }.value
+        wait = min(wait * 2, .seconds(5))
+      }
+    }
+    return false
+  }
+}
+
+extension QueryWarning {
+  /// A durable mutation was carried out, and its answer was of no use.
+  public static func mutationAppliedWithoutResult(
+    name: String,
+    error: MutationAppliedError
+  ) -> QueryWarning {
+    "\(name) counts as succeeded, without a result. \(error)"
+  }
+
+  /// The result of a durable mutation could not be coded.
+  public static func mutationResultNotKept(name: String, error: any Error) -> QueryWarning {
+    "\(name) succeeded, and its result could not be coded and is not kept. \(RestoredError(error))"
+  }
+}

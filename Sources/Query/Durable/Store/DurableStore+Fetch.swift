@@ -1,0 +1,105 @@
+import Foundation
+
+extension DurableStore {
+  typealias Continuation = QueryContinuation<MutationValue<Value>>
+
+  /// Makes the attempt of a call, or waits for the outcome of its mutation.
+  func fetch(
+    in context: QueryContext,
+    with continuation: Continuation
+  ) async throws -> MutationValue<Value> {
+    let ground = try self.ground.get()
+    var admission = context.attemptAdmission
+    if admission == nil {
+      // A task that was scheduled, and is run now.
+      admission = try await self.admit(context, isRetry: false)
+      if let admission { self.show(admission, in: context) }
+    }
+    guard let admission else { return try await self.chain(context, continuation) }
+    if let lease = admission.takeLease() {
+      let attempt = await self.attempt(lease, admission, in: context, with: continuation, ground)
+      if let result = attempt.result { return try result.get() }
+    }
+    return try await self.waitForTurn(admission, in: context, with: continuation, ground)
+  }
+
+  /// Shows in the history which mutation an entry is about.
+  private func show(_ admission: AttemptAdmission, in context: QueryContext) {
+    guard let task = context.queryRunningTaskIdentifier, let store = self.store else { return }
+    store.withLock { store._state.note(admission, at: task) }
+  }
+
+  /// Waits for the outcome, whoever sends the mutation, as long as nothing but running ones is before
+  /// it, and makes the attempt where its turn comes.
+  private func waitForTurn(
+    _ admission: AttemptAdmission,
+    in context: QueryContext,
+    with continuation: Continuation,
+    _ ground: Ground
+  ) async throws -> MutationValue<Value> {
+    let watch = OutboxWatch(ground.outbox)
+    var id = admission.id
+    while true {
+      switch try ground.outbox.standing(of: id) {
+      case .ended(let record):
+        guard let successor = record.successor else { return try self.outcome(of: record) }
+        id = successor
+      case .dead(let entry):
+        throw MutationDeadError(
+          id: id, reason: entry.deadReason ?? .rejected, lastError: entry.lastError)
+      case .unknown: throw MutationEndedError(id: id, reason: .unknown)
+      case .pending(let entry, let isNext):
+        if admission.isReplayers || !isNext || self.cannotWait(entry, context) {
+          throw MutationQueuedError(entry)
+        }
+        let claim = try await ground.outbox.claim(ClaimRequest(.mutation(id)))
+        if let lease = claim.leases.first {
+          let attempt = await self.attempt(
+            lease, admission, in: context, with: continuation, ground)
+          if let result = attempt.result { return try result.get() }
+        } else {
+          try await watch.nextChange()
+        }
+      case .leased(let entry):
+        if admission.isReplayers || self.isInside(entry.lane) { throw MutationQueuedError(entry) }
+        try await watch.nextChange()
+      }
+    }
+  }
+
+  private func cannotWait(_ entry: OutboxEntry, _ context: QueryContext) -> Bool {
+    self.isHeldBack(context) || self.isInside(entry.lane)
+  }
+
+  private func isInside(_ lane: String?) -> Bool {
+    lane.map { AttemptScope.lanes.contains($0) } ?? false
+  }
+
+  private func outcome(of record: RecordedMutation) throws -> MutationValue<Value> {
+    switch record.state {
+    case .ended(.succeeded): MutationValue(returnValue: try self.value(of: record))
+    case .ended(let outcome): throw MutationEndedError(id: record.id, outcome)
+    case .outbox: throw MutationEndedError(id: record.id, reason: .unknown)
+    }
+  }
+}
+
+extension MutationQueuedError {
+  init(_ entry: OutboxEntry) {
+    self.init(
+      id: entry.id, idempotencyKey: entry.idempotencyKey, waitReason: entry.waitReason,
+      underlyingError: entry.lastError)
+  }
+}
+
+extension MutationEndedError {
+  /// - Parameter outcome: Not a success.
+  init(id: UUID, _ outcome: RecordedMutation.Outcome) {
+    switch outcome {
+    case .cancelled: self.init(id: id, reason: .cancelled)
+    case .discarded: self.init(id: id, reason: .discarded)
+    case .superseded: self.init(id: id, reason: .superseded)
+    case .succeeded: self.init(id: id, reason: .unknown)
+    }
+  }
+}

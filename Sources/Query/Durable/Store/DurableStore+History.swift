@@ -1,0 +1,90 @@
+import Foundation
+
+extension DurableStore {
+  /// Shows what the storage knows of the mutations of a store that nobody has seen yet.
+  func hydrate(_ store: Store, from ground: Ground) {
+    let (name, instance) = (self.plan.name, ground.instance)
+    // Without its history the store works all the same; the storage reports why it cannot be read.
+    guard let records = try? ground.outbox.history(of: name, instance: instance) else { return }
+    let newest = records.suffix(store.context.maxMutationHistoryLength)
+    var entries = [MutationState<Arguments, Value>.HistoryEntry]()
+    for record in newest {
+      // What another release has written in a way that this one cannot read is left out.
+      guard
+        let arguments = try? self.arguments(
+          record.arguments, version: record.version, coder: record.coder)
+      else { continue }
+      if case .outbox = record.state { self.track(record.id) }
+      entries.append(self.entry(of: record, arguments))
+    }
+    guard let newestDate = entries.last?.lastUpdatedAt ?? entries.last?.startDate else { return }
+    store.withLock {
+      store._state.restore(entries)
+      store.valueOrigin = .storage(storedAt: newestDate)
+    }
+  }
+
+  private func entry(
+    of record: RecordedMutation,
+    _ arguments: Arguments
+  ) -> MutationState<Arguments, Value>.HistoryEntry {
+    let result = self.result(of: record)
+    let task = QueryTask(
+      context: QueryContext(), finishedWith: result.map { MutationValue(returnValue: $0) })
+    var entry = MutationState<Arguments, Value>.HistoryEntry(
+      arguments: arguments, startDate: record.createdAt, fetch: task)
+    entry.isLoading = false
+    entry._currentResult = result
+    entry._lastUpdatedAt = record.updatedAt
+    entry.durable = DurableMark(
+      id: record.id, idempotencyKey: record.idempotencyKey, isLive: record.isLive)
+    return entry
+  }
+
+  private func result(of record: RecordedMutation) -> Result<Value, any Error> {
+    switch record.state {
+    case .ended(.succeeded): Result { try self.value(of: record) }
+    case .ended(let outcome): .failure(MutationEndedError(id: record.id, outcome))
+    case .outbox(.dead, _, let reason):
+      .failure(
+        MutationDeadError(id: record.id, reason: reason ?? .rejected, lastError: record.error))
+    case .outbox(_, let waitReason, _):
+      .failure(
+        MutationQueuedError(
+          id: record.id, idempotencyKey: record.idempotencyKey, waitReason: waitReason,
+          underlyingError: record.error))
+    }
+  }
+
+  /// What an entry of the history shows of a mutation.
+  ///
+  /// - Returns: The result; whether the row is live; whether it has ended for good.
+  func entryValues(
+    of standing: MutationStanding,
+    _ id: UUID
+  ) -> (result: Result<Value, any Error>, isLive: Bool, isOver: Bool) {
+    switch standing {
+    case .pending(let entry, _), .leased(let entry):
+      (.failure(MutationQueuedError(entry)), true, false)
+    case .dead(let entry):
+      (
+        .failure(
+          MutationDeadError(
+            id: id, reason: entry.deadReason ?? .rejected, lastError: entry.lastError)),
+        false, false
+      )
+    case .ended(let record): (self.result(of: record), false, true)
+    case .unknown: (.failure(MutationEndedError(id: id, reason: .unknown)), false, true)
+    }
+  }
+}
+
+extension RecordedMutation {
+  /// Whether it waits or runs.
+  var isLive: Bool {
+    switch state {
+    case .outbox(let state, _, _): state != .dead
+    case .ended: false
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import Foundation
+
+/// What connects the store of a durable mutation to the outbox of its storage.
+///
+/// Row, attempt and settling are its doing around the whole chain of modifiers: it stands in front of
+/// the store's request.
+final class DurableStore<Arguments: Sendable, Value: Sendable>:
+  // @unchecked: the variables are constants once the store is made; what changes has a lock.
+  StoreStorage<MutationState<Arguments, Value>>, @unchecked Sendable
+{
+  typealias Store = QueryStore<MutationState<Arguments, Value>>
+  typealias Request = Store.Fetch
+
+  /// What is needed to keep a mutation.
+  struct Ground: Sendable {
+    let outbox: any MutationOutbox
+    /// What the request itself holds.
+    let instance: String
+  }
+
+  let plan: TypedMutationPlan<Arguments, Value>
+  /// Why mutations of this store cannot be kept, where they cannot.
+  let ground: Result<Ground, any Error>
+  /// What the store of the mutation itself asks for.
+  let chain: Request
+  private(set) weak var store: Store?
+  /// The mutations of the history that have not ended, as far as is known here.
+  private let tracked = Locked(Set<UUID>())
+  private var subscription = QuerySubscription.empty
+
+  /// Stands in front of the request of a new store, and hydrates its history.
+  static func attach(_ plan: TypedMutationPlan<Arguments, Value>, to store: Store) {
+    let durable = DurableStore(plan, for: store)
+    store.storing = durable
+    store.request = { context, continuation in
+      try await durable.fetch(in: context, with: continuation)
+    }
+    guard case .success(let ground) = durable.ground else { return }
+    durable.subscription = ground.outbox.subscribe { [weak durable] event in
+      durable?.didChange(event)
+    }
+    durable.hydrate(store, from: ground)
+  }
+
+  private init(_ plan: TypedMutationPlan<Arguments, Value>, for store: Store) {
+    self.plan = plan
+    self.ground = Self.ground(plan, store)
+    self.chain = store.request
+    self.store = store
+  }
+
+  deinit { self.subscription.cancel() }
+
+  private static func ground(
+    _ plan: TypedMutationPlan<Arguments, Value>,
+    _ store: Store
+  ) -> Result<Ground, any Error> {
+    Result {
+      if let flaw = plan.flaw { throw flaw }
+      guard let storage = store.context.queryStorage else {
+        throw StorageError(
+          operation: "mutate", code: .cannotOpen,
+          message: """
+            \(plan.name) is durable, and its context has no queryStorage; \
+            create the client with QueryClient(storage:)
+            """)
+      }
+      return Ground(
+        outbox: storage.outbox, instance: try QueryIdentity(instancePath: store.path).text)
+    }
+  }
+
+  /// The handler that this store is for replayed mutations.
+  func handler(on ground: Ground) -> MutationHandler {
+    MutationHandler(
+      name: self.plan.name, instance: ground.instance, version: self.plan.options.version,
+      upgradesOlder: self.plan.options.upgrade != nil)
+  }
+
+  // MARK: - Committing
+
+  override func admit(
+    _ context: QueryContext,
+    isRetry: Bool
+  ) async throws -> AttemptAdmission? {
+    let ground = try self.ground.get()
+    if isRetry, let admission = try await self.readmit(context, ground) { return admission }
+    let key = QueryContext.MutationArgumentsKey<Arguments>.self
+    guard let arguments = context[key] ?? self.store?.state.history.last?.arguments else {
+      // The attempt says what is missing.
+      return nil
+    }
+    let enqueued = try await self.enqueue(
+      arguments, in: context, claiming: !self.isHeldBack(context))
+    return AttemptAdmission(enqueued.entry, lease: enqueued.lease, outbox: ground.outbox)
+  }
+
+  /// The latest mutation again, where it is still in the outbox.
+  private func readmit(
+    _ context: QueryContext,
+    _ ground: Ground
+  ) async throws -> AttemptAdmission? {
+    guard let id = self.store?.state.history.last?.mutationID else { return nil }
+    switch try ground.outbox.standing(of: id) {
+    case .ended, .unknown: return nil
+    case .leased(let entry): return AttemptAdmission(entry, lease: nil, outbox: ground.outbox)
+    case .pending(let entry, _), .dead(let entry):
+      try await ground.outbox.retry(id)
+      if self.isHeldBack(context) {
+        return AttemptAdmission(entry, lease: nil, outbox: ground.outbox)
+      }
+      let claim = try await ground.outbox.claim(ClaimRequest(.mutation(id)))
+      return AttemptAdmission(entry, lease: claim.leases.first, outbox: ground.outbox)
+    }
+  }
+
+  /// Whether no attempt is to be made now, because the network is known not to be there.
+  func isHeldBack(_ context: QueryContext) -> Bool {
+    context.isKnownToBeOffline && !context.isAttemptedWhileOffline
+  }
+
+  /// Commits a mutation.
+  ///
+  /// - Throws: What coding throws; ``OutboxError``; ``StorageError``; ``MutationDeclarationError``;
+  ///   ``QueryIdentityError``. Nothing is kept then.
+  func enqueue(
+    _ arguments: Arguments,
+    in context: QueryContext,
+    claiming: Bool
+  ) async throws -> EnqueuedMutation {
+    let ground = try self.ground.get()
+    let options = self.plan.options
+    var (arguments, bodyFile) = (arguments, String?.none)
+    if let adopt = options.adoptBody, let folder = ground.outbox.bodiesFolder {
+      let adopted = try adopt(arguments, folder)
+      (arguments, bodyFile) = (adopted.0, adopted.bodyFile)
+    }
+    let mutation = NewMutation(
+      name: self.plan.name, instance: ground.instance, version: options.version,
+      lane: options.scope.lane(of: arguments), host: options.host?(arguments),
+      onFailure: options.onFailure, maxAttempts: options.maxAttempts, maxAge: options.maxAge,
+      coalesce: options.coalesce, dependencies: context.mutationDependencies,
+      coder: options.coder.name,
+      arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
+      bodyFile: bodyFile, waitReason: self.isHeldBack(context) ? .offline : nil)
+    let enqueued = try await ground.outbox.enqueue(mutation, claiming: claiming)
+    self.track(enqueued.entry.id)
+    return enqueued
+  }
+
+  // MARK: - Coding
+
+  /// The arguments of a row, raised to the version of this program.
+  func arguments(_ data: Data, version: Int, coder: String) throws -> Arguments {
+    let options = self.plan.options
+    guard coder == options.coder.name else { throw OtherCoder(name: coder) }
+    var data = data
+    if version < options.version {
+      guard let upgrade = options.upgrade else { throw OtherVersion(version: version) }
+      data = try upgrade(data, version)
+    } else if version > options.version {
+      throw OtherVersion(version: version)
+    }
+    return try self.plan.codec.decodeArguments(data, options.coder)
+  }
+
+  /// The result of a mutation that succeeded.
+  func value(of record: RecordedMutation) throws -> Value {
+    try Self.value(of: record, by: self.plan)
+  }
+
+  static func value(
+    of record: RecordedMutation,
+    by plan: TypedMutationPlan<Arguments, Value>
+  ) throws -> Value {
+    guard let result = record.result else { throw LostResult(id: record.id) }
+    guard record.coder == plan.options.coder.name else { throw OtherCoder(name: record.coder) }
+    return try plan.codec.decodeValue(result, plan.options.coder)
+  }
+
+  // MARK: - What happens to its mutations elsewhere
+
+  func track(_ id: UUID) { _ = self.tracked.withLock { $0.insert(id) } }
+
+  func untrack(_ id: UUID) { _ = self.tracked.withLock { $0.remove(id) } }
+
+  private func didChange(_ event: OutboxEvent) {
+    let ids = self.tracked.withLock { $0 }
+    guard !ids.isEmpty, let store = self.store, case .success(let ground) = self.ground else {
+      return
+    }
+    switch event {
+    case .changedByAnotherProcess: for id in ids { self.refresh(id, in: store, ground) }
+    case .succeeded(let id), .dead(let id, _), .cancelled(let id), .superseded(let id, _),
+      .discarded(let id), .pending(let id):
+      if ids.contains(id) { self.refresh(id, in: store, ground) }
+    case .erased:
+      self.tracked.withLock { $0 = [] }
+      store.reset()
+    case .enqueued, .claimed, .reaped, .released: break
+    }
+  }
+
+  private func refresh(_ id: UUID, in store: Store, _ ground: Ground) {
+    // One that cannot be read now is read at the next change.
+    guard let standing = try? ground.outbox.standing(of: id) else { return }
+    let (result, isLive, isOver) = self.entryValues(of: standing, id)
+    if isOver { self.untrack(id) }
+    store.withLock {
+      let isChanged = store._state.refresh(id, result, isLive: isLive, in: store._context)
+      if isChanged { store.emit(.stateChanged, in: store._context) }
+    }
+  }
+
+  override func stateDidReset() {
+    guard case .success(let ground) = self.ground else { return }
+    let (name, instance) = (self.plan.name, ground.instance)
+    // A history that cannot be cleared now comes back at the next launch, and nothing else.
+    Task.detached { try? await ground.outbox.clearHistory(of: name, instance: instance) }
+  }
+}
+
+/// The arguments of a row were coded by a coder that this program does not use for them.
+struct OtherCoder: Error, CustomStringConvertible {
+  let name: String
+  var description: String { "it was coded by another coder, \(self.name)" }
+}
+
+/// The arguments of a row have a version that this program cannot read.
+struct OtherVersion: Error, CustomStringConvertible {
+  let version: Int
+  var description: String { "it has version \(self.version), which this program cannot read" }
+}
+
+/// A mutation succeeded, and what it returned was of no use, or could not be coded.
+struct LostResult: Error, CustomStringConvertible {
+  let id: UUID
+  var description: String { "The mutation \(self.id) succeeded, and its result was not kept." }
+}

@@ -1,0 +1,74 @@
+/// How a mutation is kept, on its way from the modifier to the store, in the context.
+// @unchecked: it has one constant, which is Sendable, and its subclass has only such.
+@usableFromInline
+class MutationPlan: @unchecked Sendable {
+  let name: String
+
+  fileprivate init(name: String) { self.name = name }
+
+  /// Connects a new store to the outbox of its context's storage, and hydrates its history.
+  ///
+  /// - Parameter store: A store that nobody has seen yet.
+  @usableFromInline
+  func attach(_ store: AnyObject) {}
+}
+
+/// The plan of a mutation whose types are known.
+final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
+  // @unchecked: as the plan.
+  MutationPlan, @unchecked Sendable
+{
+  let options: MutationPersistenceOptions<Arguments>
+  let codec: MutationCodec<Arguments, Value>
+  /// What is wrong with the declaration.
+  let flaw: MutationDeclarationError?
+
+  init(
+    name: String,
+    options: MutationPersistenceOptions<Arguments>,
+    codec: MutationCodec<Arguments, Value>,
+    isReserved: Bool
+  ) {
+    self.options = options
+    self.codec = codec
+    self.flaw = Self.flaw(name, options, isReserved)
+    super.init(name: name)
+  }
+
+  private static func flaw(
+    _ name: String,
+    _ options: MutationPersistenceOptions<Arguments>,
+    _ isReserved: Bool
+  ) -> MutationDeclarationError? {
+    let isLibrarys = name.hasPrefix("http/")
+    if name.isEmpty || name.utf8.count > 200 || isLibrarys != isReserved {
+      return .invalidName(name)
+    }
+    if options.coalesce == .latest, !options.scope.hasLane {
+      return .coalescesWithoutScope(name: name)
+    }
+    if options.maxAttempts.map({ $0 < 1 }) == true { return .invalidLimit(name: name) }
+    if options.maxAge.map({ $0 <= .zero }) == true { return .invalidLimit(name: name) }
+    return nil
+  }
+
+  override func attach(_ store: AnyObject) {
+    guard type(of: store) == QueryStore<MutationState<Arguments, Value>>.self else { return }
+    let store = unsafeDowncast(store, to: QueryStore<MutationState<Arguments, Value>>.self)
+    DurableStore.attach(self, to: store)
+  }
+}
+
+extension QueryContext {
+  /// How the mutation of this context is kept; nil where it is not.
+  @inlinable
+  var mutationPlan: MutationPlan? {
+    get { self[MutationPlanKey.self] }
+    set { self[MutationPlanKey.self] = newValue }
+  }
+
+  @usableFromInline
+  enum MutationPlanKey: Key {
+    @inlinable static var defaultValue: MutationPlan? { nil }
+  }
+}

@@ -1,0 +1,54 @@
+public import Foundation
+
+/// A mutation is dead: it is kept, and not sent, until somebody retries or discards it.
+public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The mutation's identifier.
+  public let id: UUID
+  /// Why it is dead.
+  public let reason: MutationDeadReason
+  /// What the last attempt failed with; nil where there was none.
+  public let lastError: RestoredError?
+
+  /// Creates an error. See the properties for what each is.
+  public init(id: UUID, reason: MutationDeadReason, lastError: RestoredError? = nil) {
+    self.id = id
+    self.reason = reason
+    self.lastError = lastError
+  }
+
+  /// Why it is dead.
+  public var description: String {
+    let cause = self.lastError.map { " The last attempt failed: \($0)" } ?? ""
+    return "The mutation \(self.id) is dead (\(self.reason.rawValue)) and kept.\(cause)"
+  }
+}
+
+/// A mutation ended without having succeeded.
+public struct MutationEndedError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// How a mutation can end without success.
+  public enum Reason: String, Hashable, Sendable {
+    /// Somebody has cancelled it.
+    case cancelled
+    /// Somebody has discarded it when it was dead.
+    case discarded
+    /// What the server has took its place.
+    case superseded
+    /// There is no mutation of this identifier in the storage: it was erased, or it ended so long ago
+    /// that the history has forgotten it.
+    case unknown
+  }
+
+  /// The mutation's identifier.
+  public let id: UUID
+  /// How it ended.
+  public let reason: Reason
+
+  /// Creates an error. See the properties for what each is.
+  public init(id: UUID, reason: Reason) {
+    self.id = id
+    self.reason = reason
+  }
+
+  /// How it ended.
+  public var description: String { "The mutation \(self.id) ended: \(self.reason.rawValue)." }
+}

@@ -1,0 +1,43 @@
+public import Foundation
+
+/// A mutation is saved and will be sent: do not save it again.
+///
+/// ```swift
+/// do {
+///   try await store.mutate(with: note)
+/// } catch let queued as MutationQueuedError {
+///   show("Saved. It will be sent \(queued.waitReason == .offline ? "once you are online" : "soon").")
+/// }
+/// ```
+public struct MutationQueuedError: Error, Sendable {
+  /// The mutation's identifier, of which a ticket can be made.
+  public let id: UUID
+  /// What the server tells two sendings of the mutation by.
+  public let idempotencyKey: String
+  /// What it waits for; nil where it is due at once.
+  public let waitReason: MutationWaitReason?
+  /// What the last attempt failed with; nil where there was none.
+  public let underlyingError: (any Error)?
+
+  /// Creates an error. See the properties for what each is.
+  public init(
+    id: UUID,
+    idempotencyKey: String,
+    waitReason: MutationWaitReason?,
+    underlyingError: (any Error)? = nil
+  ) {
+    self.id = id
+    self.idempotencyKey = idempotencyKey
+    self.waitReason = waitReason
+    self.underlyingError = underlyingError
+  }
+}
+
+extension MutationQueuedError: CustomStringConvertible {
+  /// That it is saved, and what it waits for.
+  public var description: String {
+    let wait = self.waitReason.map { ", waits (\($0.rawValue))," } ?? ""
+    let cause = self.underlyingError.map { " The last attempt failed: \($0)" } ?? ""
+    return "The mutation \(self.id) is saved\(wait) and will be sent.\(cause)"
+  }
+}

@@ -1,0 +1,47 @@
+import Query
+
+/// A name for what the server knows by another one.
+enum AliasRow {
+  /// Partition, alias, value, publisher, date, newest number. The first value stays.
+  static let insert: SQL = """
+    INSERT INTO aliases (partition, alias, value, publisher, published_at, newest_number)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+    """
+
+  /// Partition, alias.
+  static let read: SQL = "SELECT value FROM aliases WHERE partition = ? AND alias = ?"
+
+  /// Partition, alias: who waits for it.
+  static let awaiting: SQL = """
+    SELECT number FROM outbox WHERE awaited_alias IS NOT NULL AND partition = ? AND awaited_alias = ?
+    ORDER BY number
+    """
+
+  /// Partition: who waits for any.
+  static let allAwaiting: SQL = """
+    SELECT number FROM outbox WHERE awaited_alias IS NOT NULL AND partition = ?
+    """
+
+  /// Partition, number: whether an earlier live row may publish one.
+  static let hasEarlier: SQL = """
+    SELECT 1 FROM outbox WHERE partition = ? AND number < ? AND state <> 'dead' LIMIT 1
+    """
+
+  /// The newest number of all rows there ever were.
+  static let newestNumber: SQL = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+
+  /// Partition, date.
+  static let hasOld: SQL = """
+    SELECT 1 FROM aliases WHERE partition = ? AND published_at < ? LIMIT 1
+    """
+
+  /// Partition, date, the lowest number of a live row: what nobody can need.
+  static let prune: SQL = """
+    DELETE FROM aliases WHERE partition = ? AND published_at < ? AND newest_number < ?
+    """
+
+  /// Partition: the lowest live number.
+  static let firstLive: SQL = """
+    SELECT number FROM outbox WHERE partition = ? AND state <> 'dead' ORDER BY number LIMIT 1
+    """
+}

@@ -1,0 +1,23 @@
+import Query
+
+/// That a mutation needs the success of another one.
+enum DependencyRow {
+  /// Dependant, target.
+  static let insert: SQL = """
+    INSERT INTO dependencies (dependant, target) VALUES (?, ?) ON CONFLICT DO NOTHING
+    """
+
+  /// Target: who needs it.
+  static let dependants: SQL = """
+    SELECT dependant FROM dependencies WHERE target = ? ORDER BY dependant
+    """
+
+  /// Dependant: what it needs.
+  static let targets: SQL = "SELECT target FROM dependencies WHERE dependant = ? ORDER BY target"
+
+  /// Target.
+  static let deleteByTarget: SQL = "DELETE FROM dependencies WHERE target = ?"
+
+  /// Dependant.
+  static let deleteByDependant: SQL = "DELETE FROM dependencies WHERE dependant = ?"
+}

@@ -1,0 +1,104 @@
+import Query
+
+/// The first row of a lane: what a claim looks at.
+struct LaneHeadRow: Equatable {
+  /// What it does to its lane.
+  enum State: String {
+    case ready
+    case leased
+    case dependency
+    case authentication
+    case halted
+  }
+
+  var state: State
+  /// By `CLOCK_BOOTTIME` of this boot, microseconds; 0: at once.
+  var dueBoottime: Int64
+
+  /// What a row is as the head of its lane.
+  init(_ row: OutboxRow, _ now: OutboxTime) {
+    self.dueBoottime = 0
+    switch row.standing.state {
+    case .leased: self.state = .leased
+    case .dead: self.state = .halted
+    case .pending:
+      if row.hasDependencies || row.standing.awaitedAlias != nil {
+        self.state = .dependency
+      } else if row.standing.waitReason == .authentication {
+        self.state = .authentication
+      } else {
+        self.state = .ready
+        self.dueBoottime = row.standing.wait?.dueBoottime(now) ?? 0
+      }
+    }
+  }
+}
+
+// MARK: - SQL
+
+extension LaneHeadRow {
+  /// Number, partition, lane, name, instance, version, host, state, due: in the place of the lane's
+  /// head, and of the row's.
+  static let write: SQL = """
+    INSERT OR REPLACE INTO lane_heads
+      (number, partition, lane, name, instance, version, host, state, due_boottime)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
+  /// Number.
+  static let delete: SQL = "DELETE FROM lane_heads WHERE number = ?"
+
+  /// Partition, lane.
+  static let deleteOfLane: SQL = "DELETE FROM lane_heads WHERE partition = ? AND lane = ?"
+
+  /// Partition, lane.
+  static let readOfLane: SQL = "SELECT number FROM lane_heads WHERE partition = ? AND lane = ?"
+
+  /// Partition, lane: what the head is to be.
+  static let find: SQL = """
+    SELECT number FROM outbox
+    WHERE partition = ? AND lane = ? AND lane IS NOT NULL
+      AND (state <> 'dead' OR on_failure = 'halt')
+    ORDER BY number LIMIT 1
+    """
+
+  /// Partition, name, instance, version and host of the last answer, highest version: the first head of
+  /// the next version and host. Version, host, due, number.
+  static let nextGroup: SQL = """
+    SELECT version, host, due_boottime, number FROM lane_heads
+    WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ?
+      AND (version, host) > (?, ?) AND version <= ?
+    ORDER BY version, host, due_boottime, number LIMIT 1
+    """
+
+  /// Partition, name, instance, version, host, number: the next head of the same that is due.
+  static let nextDue: SQL = """
+    SELECT number FROM lane_heads
+    WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ? AND version = ?
+      AND host = ? AND due_boottime = 0 AND number > ?
+    ORDER BY number LIMIT 1
+    """
+
+  /// Partition, name, instance, version: when the next one becomes due.
+  static let firstWaiting: SQL = """
+    SELECT due_boottime FROM lane_heads
+    WHERE state = 'ready' AND due_boottime > 0 AND partition = ? AND name = ? AND instance = ?
+      AND version = ?
+    ORDER BY due_boottime LIMIT 1
+    """
+
+  /// Now, how many: those whose time has come.
+  static let findDue: SQL = """
+    SELECT number FROM lane_heads
+    WHERE state = 'ready' AND due_boottime > 0 AND due_boottime <= ?
+    ORDER BY due_boottime LIMIT ?
+    """
+
+  /// Due, number.
+  static let setDue: SQL = "UPDATE lane_heads SET due_boottime = ? WHERE number = ?"
+
+  /// All that wait for a time.
+  static let allWaiting: SQL = """
+    SELECT number FROM lane_heads WHERE state = 'ready' AND due_boottime > 0
+    """
+}

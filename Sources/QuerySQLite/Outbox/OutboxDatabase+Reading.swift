@@ -1,0 +1,60 @@
+import Foundation
+import Query
+
+// MARK: - Reading
+
+extension OutboxDatabase {
+  /// Reads on this thread, and waits where it must.
+  ///
+  /// - Returns: What the closure returns; nil where there is no file, and so no mutation.
+  /// - Throws: What the closure throws; `StorageError`.
+  func read<Value>(
+    _ partition: OutboxPartition,
+    _ body: (OutboxTables) throws -> Value
+  ) throws -> Value? {
+    if !self.guarded.withLock({ $0.isStarted }) {
+      if access(self.path, F_OK) != 0 && errno == ENOENT { return nil }
+      self.start()
+    }
+    let end = SuspendingClock.now + self.configuration.busyTimeout
+    _ = self.opening.wait(timeout: .now() + .seconds(5))
+    var round: Int32 = 0
+    while true {
+      if let value = try self.tryRead(partition, body) { return value }
+      if self.guarded.withLock({ $0.isStopping }) { throw Self.closed }
+      // No file is open: all are told why.
+      if self.inode.withLock({ $0 }) == nil, let degradation { throw degradation }
+      guard SuspendingClock.now < end else { throw Self.busy }
+      BusyHandler.sleep(round: round)
+      round += 1
+    }
+  }
+
+  private func tryRead<Value>(
+    _ partition: OutboxPartition,
+    _ body: (OutboxTables) throws -> Value
+  ) throws -> Value? {
+    do {
+      return try self.readers.tryRead { connection in
+        try connection.read {
+          try body(
+            try OutboxTables(
+              partitionNamed: partition.name, on: connection, handlers: partition.handlers,
+              self.configuration.outboxClock.now()))
+        }
+      }
+    } catch {
+      let failure = StorageError(any: error, operation: "read")
+      if failure.isOutboxDamage {
+        self.perform { $0.didFindDamage(failure) }
+      } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
+        self.perform { $0.reopenWhereMoved() }
+      }
+      throw error
+    }
+  }
+
+  private static let busy = StorageError(
+    operation: "read", code: .busy, message: "all connections are taken",
+    fileName: DatabaseKind.mutations.fileName)
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Query
+
+// MARK: - One for each folder
+
+extension OutboxDatabase {
+  private struct Key: Hashable {
+    let device: UInt
+    let inode: UInt
+    /// Of a folder that is not there.
+    let path: String?
+  }
+
+  private final class Open: Sendable {
+    let database: OutboxDatabase
+    let holders = Locked(1)
+
+    init(_ database: OutboxDatabase) { self.database = database }
+  }
+
+  // Held while a database is made or released, so that two storages on one folder share it.
+  private static let registering = NSLock()
+  private static let open = Locked([Key: Open]())
+
+  /// The outbox of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
+  /// its use.
+  ///
+  /// - Throws: `StorageError` for what a person must mend.
+  static func open(
+    folder: String,
+    partition name: String,
+    _ configuration: SQLiteQueryStorage.Configuration
+  ) throws -> (OutboxDatabase, OutboxPartition) {
+    // Made here, so that it has a device and an inode; where it cannot be, opening says so.
+    try? DatabaseFiles().makeFolder(folder)
+    self.registering.lock()
+    defer { self.registering.unlock() }
+    let key = self.key(of: folder)
+    if let open = self.open.withLock({ $0[key] }) {
+      open.holders.withLock { $0 += 1 }
+      return (open.database, open.database.partition(name))
+    }
+    let database = try OutboxDatabase(folder: folder, configuration)
+    let partition = database.partition(name)
+    self.open.withLock { $0[key] = Open(database) }
+    return (database, partition)
+  }
+
+  private func partition(_ name: String) -> OutboxPartition {
+    let new = OutboxPartition(name: name)
+    let partition = self.guarded.withLock { database in
+      if let partition = database.partitions[name] { return partition }
+      database.partitions[name] = new
+      return new
+    }
+    partition.hold()
+    return partition
+  }
+
+  /// Begins to look for what a partition has, where there is a file: its successes may have effects
+  /// that a crash left undone.
+  func prepare(_ partition: OutboxPartition) {
+    let isStarted = self.guarded.withLock { $0.isStarted }
+    if !isStarted && access(self.path, F_OK) != 0 { return }
+    self.start()
+    if isStarted { self.perform { $0.prepare(partition) } }
+  }
+
+  /// Ends the use of a partition by one storage. With the last one the file is closed, and what this
+  /// process runs is pending again.
+  ///
+  /// - Parameters:
+  ///   - partition: The partition.
+  ///   - completion: Is told when what was handed over is written.
+  func release(
+    _ partition: OutboxPartition,
+    completion: (@Sendable (Result<Void, any Error>) -> Void)?
+  ) {
+    Self.registering.lock()
+    defer { Self.registering.unlock() }
+    let found = Self.open.withLock { open in open.first { $0.value.database === self } }
+    let isLast = found?.value.holders.withLock { holders in
+      holders -= 1
+      return holders == 0
+    }
+    _ = partition.letGo()
+    guard isLast == true, let found else {
+      completion?(.success(()))
+      return
+    }
+    Self.open.withLock { $0[found.key] = nil }
+    self.stop(completion: completion)
+  }
+
+  private static func key(of folder: String) -> Key {
+    var status = stat()
+    guard stat(folder, &status) == 0 else { return Key(device: 0, inode: 0, path: folder) }
+    return Key(device: UInt(status.st_dev), inode: UInt(status.st_ino), path: nil)
+  }
+}
+
+extension DatabaseOpener {
+  /// The opener of an outbox by a configuration.
+  init(outboxIn folder: String, _ configuration: SQLiteQueryStorage.Configuration) {
+    self.init(kind: .mutations, folder: folder)
+    self.durability = configuration.outboxDurability == .full ? .full : .normal
+    self.options.busyTimeout = configuration.busyTimeout
+    self.options.revealsValues = configuration.revealsBoundValues
+    self.options.statementCapacity = 128
+    self.options.vfs = configuration.vfs
+    if let fileSystemType = configuration.fileSystemType {
+      self.files.fileSystemType = fileSystemType
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Query
+
+// MARK: - The writing thread
+
+extension OutboxDatabase {
+  /// Starts the thread, which opens the file, where it does not run yet.
+  func start() {
+    let isFirst = self.guarded.withLock { database in
+      if database.isStarted || database.isStopping { return false }
+      database.isStarted = true
+      // Under the lock, so that who finds it started waits for the file.
+      self.opening.enter()
+      self.end.enter()
+      return true
+    }
+    guard isFirst else { return }
+    let exitToken = ExitFlush.register { self.stopAtExit() }
+    let thread = Thread { [self] in
+      self.writer.start(for: self)
+      self.opening.leave()
+      self.loop()
+      self.end.leave()
+      ExitFlush.unregister(exitToken)
+    }
+    thread.name = "query-outbox"
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  private func loop() {
+    var workDue = SuspendingClock.now
+    var gathering = Gathering()
+    while true {
+      let tasks = self.guarded.withLock { database in
+        defer { database.tasks = [] }
+        return database.tasks
+      }
+      for task in tasks { task(self.writer) }
+      let jobs = self.takeJobs(&gathering)
+      if !jobs.isEmpty {
+        self.writer.run(jobs)
+        gathering.didCommit(jobs.count)
+      }
+      let isIdle = jobs.isEmpty && tasks.isEmpty
+      if isIdle, self.guarded.withLock({ $0.isStopping && $0.jobs.isEmpty && $0.tasks.isEmpty }) {
+        break
+      }
+      // Who has written often writes again at once, and to be woken takes longer than to do it.
+      if !isIdle, .now < workDue, self.hasMore(within: .microseconds(50)) { continue }
+      workDue = .now + .milliseconds(10)
+      let due = self.writer.work()
+      let mustGoOn = self.guarded.withLock { database in
+        !database.jobs.isEmpty || !database.tasks.isEmpty || database.isStopping
+      }
+      if mustGoOn { continue }
+      self.signal.wait(until: due, or: self.writer.watchDescriptor)
+    }
+    self.writer.stop()
+  }
+
+  /// Whether others are likely to come a moment after the first.
+  private struct Gathering {
+    var hadSeveral = false
+    var until = SuspendingClock.now
+
+    mutating func didCommit(_ count: Int) {
+      if count > 1 { self.until = .now + .milliseconds(20) }
+    }
+  }
+
+  /// Takes the jobs that wait. Where several came together a moment ago, it waits for others to come,
+  /// as long as they do: a commit on a disk takes longer than that.
+  private func takeJobs(_ gathering: inout Gathering) -> [OutboxJob] {
+    var count = self.guarded.withLock { $0.jobs.count }
+    if count > 0, .now < gathering.until {
+      let end = SuspendingClock.now + .milliseconds(1)
+      var quietUntil = SuspendingClock.now + .microseconds(60)
+      self.guarded.withLock { $0.isSpinning = true }
+      while .now < min(end, quietUntil) {
+        sched_yield()
+        let newCount = self.guarded.withLock { $0.jobs.count }
+        if newCount > count { quietUntil = .now + .microseconds(60) }
+        count = newCount
+      }
+    }
+    return self.guarded.withLock { database in
+      database.isSpinning = false
+      defer { database.jobs = [] }
+      return database.jobs
+    }
+  }
+
+  /// Waits a moment for a job, without sleeping.
+  private func hasMore(within duration: Duration) -> Bool {
+    self.guarded.withLock { $0.isSpinning = true }
+    let end = SuspendingClock.now + duration
+    while .now < end, self.guarded.withLock({ $0.jobs.isEmpty && $0.tasks.isEmpty }) {
+      sched_yield()
+    }
+    return self.guarded.withLock { database in
+      database.isSpinning = false
+      return !database.jobs.isEmpty || !database.tasks.isEmpty || database.isStopping
+    }
+  }
+
+  /// Stops the thread when it has done what it was asked for.
+  ///
+  /// - Parameter completion: Is told of what could not be written.
+  func stop(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
+    let isRunning = self.guarded.withLock { database in
+      if database.isStopping { return false }
+      database.isStopping = true
+      guard database.isStarted else { return false }
+      database.tasks.append { writer in
+        let result = Result { try writer.finish() }
+        // What waits for the end may open the file again at once.
+        writer.stop()
+        completion?(result)
+      }
+      return true
+    }
+    if isRunning { return self.signal.wake() }
+    completion?(.success(()))
+  }
+
+  /// Gives back what runs when the program ends, on whichever thread it does.
+  private func stopAtExit() {
+    if Thread.current.name == "query-outbox" {
+      try? self.writer.finish()
+      return
+    }
+    self.stop(completion: nil)
+    self.end.wait()
+  }
+}

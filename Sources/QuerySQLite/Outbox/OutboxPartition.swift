@@ -1,0 +1,84 @@
+import Foundation
+import Query
+
+/// What a process knows of one account in `mutations.sqlite`: shared by all its storages of that
+/// account.
+///
+/// What is guarded, and by what: `guarded` by its own lock, under which nothing is called.
+final class OutboxPartition: Sendable {
+  /// What the outbox tells the rest of a storage.
+  struct Hooks: Sendable {
+    /// Reports what happened to the file.
+    var tell: @Sendable (StorageEvent) -> Void
+    /// Marks what is under paths as invalidated in the cache, and says whether that is written.
+    var invalidate: @Sendable ([IdentityPrefix], @escaping @Sendable (Bool) -> Void) -> Void
+  }
+
+  typealias Handler = @Sendable (OutboxEvent) -> Void
+
+  /// The name of the account.
+  let name: String
+
+  private struct Guarded {
+    var handlers: Set<MutationHandler>?
+    var hooks: Hooks?
+    var subscribers = [Int: Handler]()
+    var lastSubscriber = 0
+    var holders = 0
+  }
+
+  private let guarded = Locked(Guarded())
+
+  init(name: String) { self.name = name }
+
+  /// The handlers that this process has last asked for; nil where it never has.
+  var handlers: Set<MutationHandler>? {
+    get { self.guarded.withLock { $0.handlers } }
+    set { self.guarded.withLock { $0.handlers = newValue } }
+  }
+
+  /// Who is told of the file, and marks the cache; nil until a storage is open.
+  var hooks: Hooks? {
+    get { self.guarded.withLock { $0.hooks } }
+    set { self.guarded.withLock { $0.hooks = newValue } }
+  }
+
+  /// Counts a storage that has the partition open.
+  func hold() { self.guarded.withLock { $0.holders += 1 } }
+
+  /// Counts a storage that is done with it.
+  ///
+  /// - Returns: Whether it was the last one.
+  func letGo() -> Bool {
+    self.guarded.withLock { partition in
+      partition.holders -= 1
+      if partition.holders == 0 { partition.handlers = nil }
+      return partition.holders == 0
+    }
+  }
+
+  /// Calls a handler with each event from now on.
+  func subscribe(_ handler: @escaping Handler) -> QuerySubscription {
+    let number = self.guarded.withLock { partition in
+      partition.lastSubscriber += 1
+      partition.subscribers[partition.lastSubscriber] = handler
+      return partition.lastSubscriber
+    }
+    return QuerySubscription { [weak self] in
+      // Released after the lock: a handler holds a user's values.
+      let removed = self?.guarded.withLock { $0.subscribers.removeValue(forKey: number) }
+      withExtendedLifetime(removed) {}
+    }
+  }
+
+  /// Tells all who have subscribed. Called by one thread alone, so that all hear the same order.
+  func send(_ events: [OutboxEvent]) {
+    if events.isEmpty { return }
+    let subscribers = self.guarded.withLock { partition in
+      partition.subscribers.sorted { $0.key < $1.key }.map(\.value)
+    }
+    for event in events {
+      for subscriber in subscribers { subscriber(event) }
+    }
+  }
+}

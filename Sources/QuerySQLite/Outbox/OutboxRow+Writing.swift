@@ -1,0 +1,119 @@
+import Foundation
+import Query
+
+// MARK: - Writing
+
+extension OutboxRow {
+  /// What is fixed when it is enqueued, or restored, and its number, or NULL for the next one.
+  private static let insert: SQL = """
+    INSERT INTO outbox (number, partition, id, idempotency_key, name, instance, version, lane, host,
+      on_failure, max_attempts, max_age, coalesce, created_at, age_at, age_boottime, age_boot_id,
+      age_is_synchronised, coder, body_file, checksum, arguments, state, wait_reason)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
+  /// The columns of ``Standing``, then the number.
+  private static let update: SQL = """
+    UPDATE outbox SET state = ?, wait_reason = ?, dead_reason = ?, awaited_alias = ?, attempts = ?,
+      failures = ?, crash_count = ?, maybe_applied = ?, is_cancel_requested = ?, due_at = ?,
+      due_boottime = ?, due_boot_id = ?, due_delay = ?, lease_owner = ?, lease_end_monotonic = ?,
+      lease_boot_id = ?, lease_token = ?, credentials_epoch = ?, last_failure = ?, failed_at = ?,
+      last_error_type = ?, last_error_text = ?
+    WHERE number = ?
+    """
+
+  /// Key, arguments, checksum, number.
+  private static let updateContent: SQL = """
+    UPDATE outbox SET idempotency_key = ?, arguments = ?, checksum = ? WHERE number = ?
+    """
+
+  /// The columns of the age, number.
+  private static let updateAge: SQL = """
+    UPDATE outbox SET age_at = ?, age_boottime = ?, age_boot_id = ?, age_is_synchronised = ?
+    WHERE number = ?
+    """
+
+  /// Number.
+  static let delete: SQL = "DELETE FROM outbox WHERE number = ?"
+
+  /// Inserts the row under the next number, which it takes over; or under its own, where that is not 0.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func insert(_ coalesce: CoalescePolicy, on connection: SQLiteConnection) throws {
+    try connection.execute(
+      Self.insert, self.number == 0 ? nil : self.number, self.partition, self.id,
+      self.idempotencyKey, self.name, self.instance, self.version, self.lane, self.host,
+      self.onFailure.rawValue, self.maxAttempts, self.maxAge, coalesce.rawValue, self.createdAt,
+      self.age.startAt, self.age.startBoottime, self.age.bootID, self.age.isSynchronised,
+      self.coder, self.bodyFile, self.checksum, self.arguments, self.standing.state.rawValue,
+      self.standing.waitReason?.rawValue)
+    if self.number == 0 { self.number = try connection.lastInsertedID }
+  }
+
+  /// Writes where it stands.
+  ///
+  /// - Throws: `StorageError`.
+  func saveStanding(on connection: SQLiteConnection) throws {
+    let standing = self.standing
+    try connection.execute(
+      Self.update, standing.state.rawValue, standing.waitReason?.rawValue,
+      standing.deadReason?.rawValue, standing.awaitedAlias, standing.attempts, standing.failures,
+      standing.crashCount, standing.maybeApplied, standing.isCancelRequested,
+      standing.wait?.endAt, standing.wait?.endBoottime, standing.wait?.bootID,
+      standing.wait?.length, standing.lease?.owner, standing.lease?.endMonotonic,
+      standing.lease?.bootID, standing.token, standing.credentialsEpoch, standing.lastFailure,
+      standing.failedAt, standing.lastError?.typeName, standing.lastError?.text, self.number)
+  }
+
+  /// Gives it other arguments, another key, or both.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func replaceContent(
+    arguments: Data, key: String, on connection: SQLiteConnection
+  ) throws {
+    self.arguments = arguments
+    self.idempotencyKey = key
+    self.checksum = Self.checksum(
+      name: self.name, version: self.version, lane: self.lane, key: key, arguments: arguments)
+    try connection.execute(
+      Self.updateContent, key, arguments, self.checksum, self.number)
+  }
+
+  /// Lets its age count from a time.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func restartAge(_ now: OutboxTime, on connection: SQLiteConnection) throws {
+    self.age = OutboxAge(from: now)
+    try connection.execute(
+      Self.updateAge, self.age.startAt, self.age.startBoottime, self.age.bootID,
+      self.age.isSynchronised, self.number)
+  }
+
+  /// Makes the row of a new mutation.
+  init(_ new: NewMutation, partition: Int64, now: OutboxTime) {
+    self.number = 0
+    self.partition = partition
+    self.id = new.id
+    self.idempotencyKey = new.idempotencyKey
+    self.name = new.name
+    self.instance = new.instance
+    self.version = new.version
+    self.lane = new.lane
+    self.host = new.host
+    self.onFailure = new.onFailure
+    self.maxAttempts = new.maxAttempts
+    self.maxAge = new.maxAge?.microseconds
+    self.createdAt = now.wall.microsecondsSince1970
+    self.age = OutboxAge(from: now)
+    self.coder = new.coder
+    self.bodyFile = new.bodyFile
+    self.checksum = Self.checksum(
+      name: new.name, version: new.version, lane: new.lane, key: new.idempotencyKey,
+      arguments: new.arguments)
+    self.arguments = new.arguments
+    self.standing = Standing()
+    self.standing.waitReason = new.waitReason
+    self.isHead = false
+    self.hasDependencies = false
+  }
+}

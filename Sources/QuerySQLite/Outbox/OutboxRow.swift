@@ -1,0 +1,182 @@
+import Foundation
+import Query
+
+/// A mutation that is live or dead: a row of the table `outbox`, with what two other tables say of it.
+struct OutboxRow {
+  var number: Int64
+  var partition: Int64
+  var id: UUID
+  var idempotencyKey: String
+  var name: String
+  var instance: String
+  var version: Int
+  var lane: String?
+  var host: String?
+  var onFailure: LanePolicy
+  var maxAttempts: Int?
+  /// Microseconds.
+  var maxAge: Int64?
+  var createdAt: Int64
+  var age: OutboxAge
+  var coder: String
+  var bodyFile: String?
+  var checksum: XXH128
+  var arguments: Data
+  /// Where it stands.
+  var standing: Standing
+  /// Whether it is the head of its lane.
+  var isHead: Bool
+  /// Whether it depends on one that has not succeeded.
+  var hasDependencies: Bool
+
+  /// What claims and settles change.
+  struct Standing {
+    var state = OutboxEntry.State.pending
+    var waitReason: MutationWaitReason?
+    var deadReason: MutationDeadReason?
+    var awaitedAlias: String?
+    var attempts = 0
+    var failures = 0
+    var crashCount = 0
+    var maybeApplied = false
+    var isCancelRequested = false
+    /// When it may run again; nil: at once.
+    var wait: OutboxWait?
+    var lease: Lease?
+    /// Raised by each lease, and never lowered.
+    var token: Int64 = 0
+    /// The partition's, when it was leased last.
+    var credentialsEpoch: Int64 = 0
+    /// The class of the last failure.
+    var lastFailure: String?
+    var failedAt: Int64?
+    var lastError: RestoredError?
+  }
+
+  /// Who runs it.
+  struct Lease: Hashable {
+    var owner: String
+    /// By `CLOCK_MONOTONIC`, microseconds, in the boot of ``bootID``.
+    var endMonotonic: Int64
+    var bootID: String
+  }
+
+  /// What the host is that counts.
+  var effectiveHost: String { self.host ?? "name:\(self.name)" }
+
+  /// Whether the bytes are those that were enqueued: SQLite does not see a flipped one.
+  var isSound: Bool {
+    self.checksum
+      == Self.checksum(
+        name: self.name, version: self.version, lane: self.lane, key: self.idempotencyKey,
+        arguments: self.arguments)
+  }
+
+  /// The checksum of what is sent.
+  static func checksum(
+    name: String, version: Int, lane: String?, key: String, arguments: Data
+  ) -> XXH128 {
+    // With their lengths, so that no byte can change sides.
+    let head = "\(name.utf8.count) \(version) \(lane?.utf8.count ?? -1) \(key.utf8.count) "
+    return XXH128(hashing: [Data((head + name + (lane ?? "") + key).utf8), arguments])
+  }
+}
+
+// MARK: - Reading
+
+extension OutboxRow {
+  /// Number: all columns, in the order of ``init(_:)``.
+  static let read: SQL = """
+    SELECT number, partition, id, idempotency_key, name, instance, version, lane, host, on_failure,
+      max_attempts, max_age, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised,
+      coder, body_file, checksum, arguments, state, wait_reason, dead_reason, awaited_alias,
+      attempts, failures, crash_count, maybe_applied, is_cancel_requested, due_at, due_boottime,
+      due_boot_id, due_delay, lease_owner, lease_end_monotonic, lease_boot_id, lease_token,
+      credentials_epoch, last_failure, failed_at, last_error_type, last_error_text,
+      EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = outbox.number),
+      EXISTS (SELECT 1 FROM dependencies WHERE dependant = outbox.number)
+    FROM outbox WHERE number = ?
+    """
+
+  /// Partition, id.
+  static let findByID: SQL = "SELECT number FROM outbox WHERE partition = ? AND id = ?"
+
+  init(_ row: SQLiteStatement) throws {
+    self.number = try row.integer(at: 0)
+    self.partition = try row.integer(at: 1)
+    self.id = try row.uuid(at: 2)
+    self.idempotencyKey = try row.text(at: 3)
+    self.name = try row.text(at: 4)
+    self.instance = try row.text(at: 5)
+    self.version = Int(try row.integer(at: 6))
+    self.lane = try row.optionalText(at: 7)
+    self.host = try row.optionalText(at: 8)
+    // A word of a later release: nothing behind it runs that should not.
+    self.onFailure = LanePolicy(rawValue: try row.text(at: 9)) ?? .halt
+    self.maxAttempts = try row.optionalInteger(at: 10).map { Int($0) }
+    self.maxAge = try row.optionalInteger(at: 11)
+    self.createdAt = try row.integer(at: 12)
+    self.age = OutboxAge(
+      startAt: try row.integer(at: 13), startBoottime: try row.integer(at: 14),
+      bootID: try row.text(at: 15), isSynchronised: try row.bool(at: 16))
+    self.coder = try row.text(at: 17)
+    self.bodyFile = try row.optionalText(at: 18)
+    self.checksum = try row.hash(at: 19)
+    self.arguments = try row.data(at: 20)
+    self.standing = try Standing(row, from: 21)
+    self.isHead = try row.bool(at: 43)
+    self.hasDependencies = try row.bool(at: 44)
+  }
+}
+
+extension OutboxRow.Standing {
+  fileprivate init(_ row: SQLiteStatement, from start: Int32) throws {
+    let state = try row.text(at: start)
+    guard let state = OutboxEntry.State(rawValue: state) else {
+      throw StorageError(
+        operation: "read column", code: .mismatch, message: "an unknown state, \(state)",
+        fileName: DatabaseKind.mutations.fileName)
+    }
+    self.state = state
+    let waitReason = try row.optionalText(at: start + 1)
+    self.waitReason = waitReason.flatMap { MutationWaitReason(rawValue: $0) }
+    let deadReason = try row.optionalText(at: start + 2)
+    self.deadReason = deadReason.flatMap { MutationDeadReason(rawValue: $0) }
+    self.awaitedAlias = try row.optionalText(at: start + 3)
+    self.attempts = Int(try row.integer(at: start + 4))
+    self.failures = Int(try row.integer(at: start + 5))
+    self.crashCount = Int(try row.integer(at: start + 6))
+    self.maybeApplied = try row.bool(at: start + 7)
+    self.isCancelRequested = try row.bool(at: start + 8)
+    if let endAt = try row.optionalInteger(at: start + 9) {
+      self.wait = OutboxWait(
+        endAt: endAt, endBoottime: try row.optionalInteger(at: start + 10) ?? 0,
+        bootID: try row.optionalText(at: start + 11) ?? "",
+        length: try row.optionalInteger(at: start + 12) ?? 0)
+    }
+    if let owner = try row.optionalText(at: start + 13) {
+      self.lease = OutboxRow.Lease(
+        owner: owner, endMonotonic: try row.optionalInteger(at: start + 14) ?? 0,
+        bootID: try row.optionalText(at: start + 15) ?? "")
+    }
+    self.token = try row.integer(at: start + 16)
+    self.credentialsEpoch = try row.integer(at: start + 17)
+    self.lastFailure = try row.optionalText(at: start + 18)
+    self.failedAt = try row.optionalInteger(at: start + 19)
+    self.lastError = try row.optionalError(at: start + 20)
+  }
+}
+
+extension SQLiteStatement {
+  /// An identifier. Other than 16 bytes are a mismatch.
+  func uuid(at index: Int32) throws -> UUID {
+    let hash = try self.hash(at: index)
+    return hash.withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  /// An error, of the columns of its type and its text.
+  func optionalError(at index: Int32) throws -> RestoredError? {
+    guard let typeName = try self.optionalText(at: index) else { return nil }
+    return RestoredError(typeName: typeName, text: try self.optionalText(at: index + 1) ?? "")
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Query
+
+/// The tables of `mutations.sqlite`, as far as one partition's reads have to do with them.
+///
+/// It has no thread and no memory: each function is a few statements on the connection.
+struct OutboxTables {
+  let connection: SQLiteConnection
+
+  /// The row of the partition; nil where it has never had a mutation.
+  let partition: OutboxPartitionRow?
+
+  let view: OutboxView
+
+  /// Makes the tables of a partition.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the account.
+  ///   - connection: A connection to `mutations.sqlite`.
+  ///   - handlers: What this process can run; nil where it was never said.
+  ///   - now: The time.
+  /// - Throws: `StorageError`.
+  init(
+    partitionNamed name: String,
+    on connection: SQLiteConnection,
+    handlers: Set<MutationHandler>?,
+    _ now: OutboxTime
+  ) throws {
+    self.connection = connection
+    self.partition = try connection.first(OutboxPartitionRow.read, name) {
+      try OutboxPartitionRow($0)
+    }
+    self.view = OutboxView(
+      isPaused: self.partition?.pausedAt != nil, handlers: handlers, now: now)
+  }
+
+  func row(_ number: Int64) throws -> OutboxRow? {
+    try self.connection.first(OutboxRow.read, number) { try OutboxRow($0) }
+  }
+
+  func row(_ id: UUID) throws -> OutboxRow? {
+    guard let partition else { return nil }
+    let number = try self.connection.first(OutboxRow.findByID, partition.id, id) {
+      try $0.integer(at: 0)
+    }
+    return try number.flatMap { try self.row($0) }
+  }
+
+  /// What a mutation has come to, where it ended.
+  func record(_ id: UUID) throws -> RecordedMutation? {
+    guard let partition else { return nil }
+    let record = try self.connection.first(HistoryRow.readByID, partition.id, id) {
+      try HistoryRow.record($0)
+    }
+    return record ?? nil
+  }
+
+  func hasEnded(_ id: UUID) throws -> Bool {
+    guard let partition else { return false }
+    return try self.connection.first(HistoryRow.readOutcome, partition.id, id) { _ in true }
+      ?? false
+  }
+}
+
+// MARK: - Lists
+
+extension OutboxTables {
+  /// Partition, number: those behind it.
+  private static let numbers: SQL = """
+    SELECT number FROM outbox NOT INDEXED WHERE partition = ? AND number > ? ORDER BY number LIMIT ?
+    """
+
+  /// Partition, number.
+  private static let deadNumbers: SQL = """
+    SELECT number FROM outbox WHERE state = 'dead' AND partition = ? AND number > ?
+    ORDER BY number LIMIT ?
+    """
+
+  /// Partition, number.
+  private static let leasedNumbers: SQL = """
+    SELECT number FROM outbox WHERE state = 'leased' AND partition = ? AND number > ?
+    ORDER BY number LIMIT ?
+    """
+
+  /// Partition, name, instance.
+  private static let numbersOfMutation: SQL = """
+    SELECT number FROM outbox WHERE partition = ? AND name = ? AND instance = ? ORDER BY number
+    """
+
+  /// Reads live and dead mutations behind a number, some at a time: a read must not last long.
+  ///
+  /// - Parameters:
+  ///   - state: Only those that stand so; nil: all.
+  ///   - number: The last one that is known.
+  ///   - limit: How many at most.
+  /// - Returns: The mutations, and the last number that was looked at; nil at the end.
+  /// - Throws: `StorageError`.
+  func entries(
+    in state: OutboxEntry.State?,
+    after number: Int64,
+    limit: Int
+  ) throws -> (entries: [OutboxEntry], last: Int64?) {
+    guard let partition else { return ([], nil) }
+    let sql =
+      switch state {
+      case .dead: Self.deadNumbers
+      case .leased: Self.leasedNumbers
+      case .pending, nil: Self.numbers
+      }
+    let numbers = try self.connection.rows(sql, partition.id, number, limit) {
+      try $0.integer(at: 0)
+    }
+    var entries = [OutboxEntry]()
+    for number in numbers {
+      guard let row = try self.row(number) else { continue }
+      if state == nil || row.standing.state == state { entries.append(row.entry(self.view)) }
+    }
+    return (entries, numbers.count < limit ? nil : numbers.last)
+  }
+
+  /// What there is of a name and instance, in the order of enqueueing.
+  ///
+  /// - Throws: `StorageError`.
+  func history(of name: String, instance: String) throws -> [RecordedMutation] {
+    guard let partition else { return [] }
+    let ended = try self.connection.rows(
+      HistoryRow.readByName, partition.id, name, instance
+    ) { try HistoryRow.record($0) }
+    var records = ended.compactMap { $0 }
+    let numbers = try self.connection.rows(
+      Self.numbersOfMutation, partition.id, name, instance
+    ) { try $0.integer(at: 0) }
+    for number in numbers {
+      if let row = try self.row(number) { records.append(row.record(self.view)) }
+    }
+    return records.sorted { $0.number < $1.number }
+  }
+
+  /// The last attempts of a mutation, the oldest first.
+  ///
+  /// - Throws: `StorageError`.
+  func attempts(of id: UUID) throws -> [OutboxAttempt] {
+    if try self.row(id) == nil, try !self.hasEnded(id) { return [] }
+    return try self.connection.rows(AttemptRow.read, id) { try AttemptRow.attempt($0) }
+  }
+
+  /// The value of an alias.
+  ///
+  /// - Throws: `StorageError`.
+  func value(ofAlias alias: String) throws -> String? {
+    guard let partition else { return nil }
+    return try self.connection.first(AliasRow.read, partition.id, alias) { try $0.text(at: 0) }
+  }
+}

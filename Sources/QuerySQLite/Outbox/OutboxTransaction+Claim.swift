@@ -1,0 +1,136 @@
+import Foundation
+import Query
+
+// MARK: - Claiming
+
+extension OutboxTransaction {
+  /// So many rows whose time has come are made due in one claim, and so many that grew too old are
+  /// declared dead: the next claim goes on at once.
+  private static let batch = 1_000
+
+  /// Leases rows that may run now, after taking back those of processes that are gone.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func claim(_ request: ClaimRequest) throws -> ClaimAnswer {
+    var answer = ClaimAnswer()
+    if case .lowest(let handlers) = request.target { self.handlers = handlers }
+    let nextLeaseEnd = try self.reap()
+    if self.partition.pausedAt == nil {
+      let isAllDue = try self.promoteDue()
+      switch request.target {
+      case .mutation(let id): if request.limit > 0 { try self.claim(id, &answer) }
+      case .lowest(let handlers):
+        try self.claimLowest(handlers, request, &answer)
+        answer.nextDue = try self.nextDue(handlers)
+      }
+      if !isAllDue { answer.nextDue = .zero }
+    }
+    if let nextLeaseEnd { answer.nextDue = min(answer.nextDue ?? nextLeaseEnd, nextLeaseEnd) }
+    return answer
+  }
+
+  private mutating func claim(_ id: UUID, _ answer: inout ClaimAnswer) throws {
+    guard var row = try self.row(id) else { return }
+    if row.isHead, !row.hasDependencies, let remaining = row.remaining(self.now), remaining > 0 {
+      answer.nextDue = .microseconds(remaining)
+    }
+    guard self.mayRun(row) else { return }
+    let lease = try self.lease(&row, isReplay: row.standing.attempts > 0)
+    if let lease { answer.leases.append(lease) }
+    if row.standing.deadReason == .expired { answer.expired += 1 }
+  }
+
+  /// Makes heads due whose time has come, so that the lowest number of those that are due is found by
+  /// one seek.
+  ///
+  /// - Returns: Whether those were all.
+  private func promoteDue() throws -> Bool {
+    let numbers = try self.connection.rows(LaneHeadRow.findDue, self.now.boottime, Self.batch) {
+      try $0.integer(at: 0)
+    }
+    for number in numbers { try self.connection.execute(LaneHeadRow.setDue, 0, number) }
+    return numbers.count < Self.batch
+  }
+
+  private mutating func claimLowest(
+    _ handlers: Set<MutationHandler>,
+    _ request: ClaimRequest,
+    _ answer: inout ClaimAnswer
+  ) throws {
+    var slots = request.hostSlots
+    var groups = try self.groups(of: handlers)
+    while answer.leases.count < request.limit {
+      groups.removeAll { slots[$0.host] <= 0 }
+      guard let index = groups.indices.min(by: { groups[$0].number < groups[$1].number }) else {
+        return
+      }
+      let number = groups[index].number
+      guard var row = try self.row(number), row.isHead, self.mayRun(row) else {
+        // The head says otherwise, in a damaged file: it is made anew.
+        try self.repairHead(number)
+        try self.advance(&groups, index)
+        continue
+      }
+      if let lease = try self.lease(&row, isReplay: true) {
+        answer.leases.append(lease)
+        slots[row.effectiveHost] -= 1
+        try self.advance(&groups, index)
+        continue
+      }
+      if row.standing.deadReason == .expired { answer.expired += 1 }
+      if answer.expired >= Self.batch { return }
+      // Its lane may have another head now, of any group.
+      groups = try self.groups(of: handlers)
+    }
+  }
+
+  private mutating func repairHead(_ number: Int64) throws {
+    try self.connection.execute(LaneHeadRow.delete, number)
+    guard var row = try self.row(number) else { return }
+    try self.refreshHead(&row)
+  }
+
+  /// Gives a row to this process, unless it is too old or damaged: then it is dead.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func lease(_ row: inout OutboxRow, isReplay: Bool) throws -> MutationLease? {
+    guard let owner = self.terms.owner else { return nil }
+    guard row.isSound else {
+      try self.kill(&row, .undecodable)
+      return nil
+    }
+    if self.isTooOld(row) {
+      try self.kill(&row, .expired)
+      return nil
+    }
+    let end = Int64(self.now.monotonic).clampedSum(self.terms.leaseLength.microseconds)
+    let (bootID, credentialsEpoch) = (self.now.bootID, self.partition.credentialsEpoch)
+    try self.update(&row) { standing in
+      standing.state = .leased
+      standing.waitReason = nil
+      standing.wait = nil
+      standing.attempts += 1
+      standing.token += 1
+      standing.credentialsEpoch = credentialsEpoch
+      standing.lease = OutboxRow.Lease(owner: owner, endMonotonic: end, bootID: bootID)
+    }
+    try self.connection.execute(
+      AttemptRow.insert, row.id, row.standing.attempts, owner, self.nowAt)
+    if row.standing.attempts > AttemptRow.maximum {
+      try self.connection.execute(
+        AttemptRow.prune, row.id, row.standing.attempts - AttemptRow.maximum + 1)
+    }
+    let lease = MutationLease(
+      entry: row.entry(self.view), isReplay: isReplay, token: Int(row.standing.token),
+      epoch: Int(self.partition.epoch))
+    self.outcome.leases[row.number] = lease
+    self.outcome.endedLeases.remove(row.number)
+    self.tell(.claimed(row.id))
+    return lease
+  }
+
+  private func isTooOld(_ row: OutboxRow) -> Bool {
+    guard let maxAge = row.maxAge else { return false }
+    return row.age.elapsed(self.now, synchronisedAt: self.terms.synchronisedAt) > maxAge
+  }
+}

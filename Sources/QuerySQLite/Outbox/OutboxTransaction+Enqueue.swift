@@ -1,0 +1,109 @@
+import Foundation
+import Query
+
+// MARK: - Enqueueing
+
+extension OutboxTransaction {
+  /// Inserts a mutation, and leases it where it may run now and that is asked for.
+  ///
+  /// - Throws: `OutboxError`; `StorageError`.
+  mutating func enqueue(_ new: NewMutation, claiming: Bool) throws -> EnqueuedMutation {
+    if try self.row(new.id) != nil || self.hasEnded(new.id) {
+      throw StorageError(
+        operation: "enqueue", code: .misuse, message: "there is a mutation \(new.id) already",
+        fileName: self.connection.fileName)
+    }
+    let targets = try self.targets(of: new.dependencies)
+    let old = try self.replaceable(new, targets)
+    var row = OutboxRow(new, partition: self.partition.id, now: self.now)
+    try row.insert(new.coalesce, on: self.connection)
+    self.count(.pending, 1)
+    for target in targets {
+      try self.connection.execute(DependencyRow.insert, row.number, target)
+    }
+    row.hasDependencies = !targets.isEmpty
+    self.tell(.enqueued(row.id))
+    if let old { try self.supersede(old, by: &row) }
+    try self.refreshHead(&row)
+    var lease: MutationLease?
+    if claiming, new.waitReason == nil, self.mayRun(row) {
+      lease = try self.lease(&row, isReplay: false)
+    }
+    return EnqueuedMutation(entry: row.entry(self.view), lease: lease, superseded: old?.id)
+  }
+
+  /// Whether a row may run now.
+  func mayRun(_ row: OutboxRow) -> Bool {
+    self.terms.owner != nil && self.partition.pausedAt == nil && row.isHead
+      && row.isReady(self.now)
+  }
+
+  /// The rows whose success is to be waited for.
+  private func targets(of ids: [UUID]) throws -> Set<Int64> {
+    var targets = Set<Int64>()
+    var unknown = [UUID]()
+    for id in ids {
+      var next: UUID? = id
+      // A chain of superseded ones ends with a live one, or one that ended otherwise.
+      while let current = next {
+        next = nil
+        if let row = try self.row(current) {
+          targets.insert(row.number)
+          continue
+        }
+        let end = try self.connection.first(
+          HistoryRow.readOutcome, self.partition.id, current
+        ) { row in
+          (try row.text(at: 0), row.isNull(at: 1) ? nil : try row.uuid(at: 1))
+        }
+        switch end.flatMap({ RecordedMutation.Outcome(rawValue: $0.0) }) {
+        case nil: unknown.append(id)
+        case .succeeded: break
+        case .superseded: next = end?.1
+        case .cancelled, .discarded: throw OutboxError.ended(id)
+        }
+      }
+    }
+    if !unknown.isEmpty {
+      var seen = Set<UUID>()
+      throw OutboxError.unknownDependencies(unknown.filter { seen.insert($0).inserted })
+    }
+    return targets
+  }
+
+  /// Partition, lane.
+  private static let lastOfLane: SQL = """
+    SELECT number FROM outbox
+    WHERE partition = ? AND lane = ? AND lane IS NOT NULL
+      AND (state <> 'dead' OR on_failure = 'halt') AND state <> 'dead'
+    ORDER BY number DESC LIMIT 1
+    """
+
+  /// The row that a new one takes the place of.
+  private func replaceable(_ new: NewMutation, _ targets: Set<Int64>) throws -> OutboxRow? {
+    guard new.coalesce == .latest, let lane = new.lane else { return nil }
+    let number = try self.connection.first(Self.lastOfLane, self.partition.id, lane) {
+      try $0.integer(at: 0)
+    }
+    guard let number, !targets.contains(number), let row = try self.row(number),
+      row.name == new.name, row.instance == new.instance, row.standing.state == .pending,
+      row.standing.attempts == 0
+    else { return nil }
+    let isNeeded =
+      try self.connection.first(DependencyRow.dependants, number) { _ in true } ?? false
+    return isNeeded ? nil : row
+  }
+
+  private mutating func supersede(_ old: OutboxRow, by new: inout OutboxRow) throws {
+    let targets = try self.connection.rows(DependencyRow.targets, old.number) {
+      try $0.integer(at: 0)
+    }
+    for target in targets {
+      try self.connection.execute(DependencyRow.insert, new.number, target)
+    }
+    new.hasDependencies = new.hasDependencies || !targets.isEmpty
+    var ended = HistoryRow(old, .superseded, endedAt: self.nowAt)
+    ended.successor = new.id
+    try self.end(old, as: ended)
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Query
+
+// MARK: - By hand
+
+extension OutboxTransaction {
+  /// Makes a row live again, or due at once.
+  ///
+  /// - Parameters:
+  ///   - arguments: Other arguments, which get a new key.
+  ///   - newKey: Whether it gets a new key anyhow.
+  /// - Returns: Whether rows behind it in its lane have run.
+  /// - Throws: `OutboxError`; `StorageError`.
+  mutating func retry(_ id: UUID, arguments: Data?, newKey: Bool) throws -> Bool {
+    var row = try self.requireRow(id)
+    guard row.standing.state != .leased else { throw OutboxError.running(id) }
+    if arguments != nil || newKey {
+      try self.replaceContent(
+        of: &row, arguments: arguments ?? row.arguments, key: UUID().uuidString)
+    }
+    let wasDead = row.standing.state == .dead
+    if wasDead { try row.restartAge(self.now, on: self.connection) }
+    try self.update(&row) { standing in
+      standing.makePending()
+      if wasDead { (standing.failures, standing.crashCount) = (0, 0) }
+    }
+    self.tell(.pending(id))
+    return try self.hasRunBehind(row)
+  }
+
+  /// Partition, lane, number: whether one behind it was attempted.
+  private static let hasAttemptBehind: SQL = """
+    SELECT 1 FROM outbox WHERE partition = ? AND lane = ? AND number > ? AND attempts > 0 LIMIT 1
+    """
+
+  private func hasRunBehind(_ row: OutboxRow) throws -> Bool {
+    guard let lane = row.lane else { return false }
+    for sql in [Self.hasAttemptBehind, HistoryRow.hasSuccessBehind] {
+      let found = try self.connection.first(sql, self.partition.id, lane, row.number) { _ in true }
+      if found == true { return true }
+    }
+    return false
+  }
+
+  /// Ends a dead row.
+  ///
+  /// - Throws: `OutboxError`; `StorageError`.
+  mutating func discard(_ id: UUID) throws {
+    let row = try self.requireRow(id)
+    switch row.standing.state {
+    case .leased: throw OutboxError.running(id)
+    case .pending: throw OutboxError.notDead(id)
+    case .dead: try self.end(row, as: HistoryRow(row, .discarded, endedAt: self.nowAt))
+    }
+  }
+
+  /// Ends a row, or asks who runs it to end it.
+  ///
+  /// - Returns: Whether it has ended.
+  /// - Throws: `OutboxError`; `StorageError`.
+  mutating func cancel(_ id: UUID) throws -> Bool {
+    var row = try self.requireRow(id)
+    guard row.standing.state == .leased else {
+      try self.cancel(&row)
+      return true
+    }
+    if !row.standing.isCancelRequested {
+      try self.update(&row) { $0.isCancelRequested = true }
+    }
+    if row.standing.lease?.owner == self.terms.owner {
+      self.outcome.revocations.append((row.number, .cancelRequested))
+    }
+    return false
+  }
+
+  /// Begins or ends a pause.
+  mutating func setPaused(_ isPaused: Bool) {
+    if (self.partition.pausedAt != nil) == isPaused { return }
+    self.partition.pausedAt = isPaused ? self.nowAt : nil
+    self.tell(.released)
+  }
+}
+
+// MARK: - Releasing
+
+extension OutboxTransaction {
+  /// Partition.
+  private static let refused: SQL = """
+    SELECT number FROM outbox
+    WHERE state = 'pending' AND wait_reason = 'authentication' AND partition = ? ORDER BY number
+    """
+
+  /// Partition.
+  private static let offline: SQL = """
+    SELECT number FROM outbox
+    WHERE state = 'pending' AND (wait_reason = 'offline' OR last_failure = 'connectivity')
+      AND partition = ? ORDER BY number
+    """
+
+  /// Lets rows go on that wait for credentials, or for the network.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func release(_ reason: MutationWaitReason) throws {
+    let sql: SQL
+    switch reason {
+    case .authentication:
+      self.partition.credentialsEpoch += 1
+      sql = Self.refused
+    case .offline: sql = Self.offline
+    default: return
+    }
+    let numbers = try self.connection.rows(sql, self.partition.id) { try $0.integer(at: 0) }
+    for number in numbers {
+      guard var row = try self.row(number) else { continue }
+      if row.standing.waitReason == nil && row.standing.wait == nil { continue }
+      try self.update(&row) { standing in
+        standing.waitReason = nil
+        standing.wait = nil
+      }
+    }
+    self.tell(.released)
+  }
+}

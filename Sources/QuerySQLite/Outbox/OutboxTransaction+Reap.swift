@@ -1,0 +1,88 @@
+import Foundation
+import Query
+
+// MARK: - Reaping
+
+extension OutboxTransaction {
+  /// After so many crashes of its process a row is not tried again.
+  private static let maximumCrashes = 5
+
+  /// A lease of the partition.
+  private struct Lease {
+    let owner: String
+    let bootID: String
+    let endMonotonic: Int64
+    let number: Int64
+
+    init(_ row: SQLiteStatement) throws {
+      self.owner = try row.optionalText(at: 0) ?? ""
+      self.bootID = try row.optionalText(at: 1) ?? ""
+      self.endMonotonic = try row.optionalInteger(at: 2) ?? 0
+      self.number = try row.integer(at: 3)
+    }
+  }
+
+  /// Takes rows back whose owner is gone, or has not said for a whole lease that it is there.
+  ///
+  /// - Returns: How long until the next lease of another process ends; nil where there is none.
+  /// - Throws: `StorageError`.
+  mutating func reap() throws -> Duration? {
+    let leases = try self.connection.rows(OwnerRow.leases, self.partition.id) { try Lease($0) }
+    var first: Int64?
+    var gone = [String: Bool]()
+    for lease in leases {
+      if lease.owner == self.terms.owner {
+        // One of a commit that has failed, as this process was told.
+        if !self.terms.ownLeases.contains(lease.number) { try self.reap(lease, isCrash: false) }
+        continue
+      }
+      let isGone = gone[lease.owner] ?? self.terms.reaper.isGone(lease.owner)
+      gone[lease.owner] = isGone
+      if isGone {
+        try self.reap(lease, isCrash: lease.bootID == self.now.bootID)
+        continue
+      }
+      let left = self.remaining(lease)
+      if left <= 0 {
+        try self.reap(lease, isCrash: false)
+      } else {
+        first = min(first ?? left, left)
+      }
+    }
+    return first.map { .microseconds($0) }
+  }
+
+  /// How many microseconds a lease lasts. One of another boot has clocks of its own: it lasts as long
+  /// as it is seen to be extended.
+  private func remaining(_ lease: Lease) -> Int64 {
+    let now = Int64(self.now.monotonic)
+    if lease.bootID == self.now.bootID { return lease.endMonotonic.clampedDifference(now) }
+    return self.terms.reaper.remaining(
+      of: lease.number, endMonotonic: lease.endMonotonic, now: now,
+      length: self.terms.leaseLength.microseconds)
+  }
+
+  /// Makes a row pending again whose attempt nobody runs any more.
+  private mutating func reap(_ lease: Lease, isCrash: Bool) throws {
+    guard var row = try self.row(lease.number), row.standing.state == .leased else { return }
+    row.standing.maybeApplied = true
+    if isCrash { row.standing.crashCount += 1 }
+    if row.standing.isCancelRequested { return try self.cancel(&row) }
+    if row.standing.crashCount >= Self.maximumCrashes { return try self.kill(&row, .crashLoop) }
+    try self.update(&row) { $0.makePending() }
+    self.tell(.reaped(row.id))
+  }
+
+  /// Gives back what this process runs, when it stops.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func giveBack(_ number: Int64, token: Int) throws {
+    guard var row = try self.row(number), row.standing.state == .leased,
+      row.standing.token == Int64(token), row.standing.lease?.owner == self.terms.owner
+    else { return }
+    row.standing.maybeApplied = true
+    if row.standing.isCancelRequested { return try self.cancel(&row) }
+    try self.update(&row) { $0.makePending() }
+    self.tell(.pending(row.id))
+  }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import Query
+
+/// What one write transaction does to the outbox of a partition. Begun and finished by
+/// ``OutboxWriter``; several callers' jobs may be in one.
+///
+/// It is a value, so that a job that fails is undone in memory by taking the one from before it.
+struct OutboxTransaction {
+  /// What holds for all transactions of a process.
+  struct Terms {
+    /// The name of this process's lock file; nil where it holds none, and may lease nothing.
+    var owner: String?
+    /// What this process holds, by its own memory.
+    var ownLeases: Set<Int64>
+    var leaseLength: Duration
+    var limits: MutationHistoryLimits
+    /// Tells which owners are gone.
+    var reaper: OutboxReaper
+    /// The latest wall time that was known to be right, microseconds since 1970.
+    var synchronisedAt: Int64?
+  }
+
+  let connection: SQLiteConnection
+  let terms: Terms
+  let now: OutboxTime
+
+  /// The row of the partition.
+  var partition: OutboxPartitionRow
+
+  /// The handlers that this process has last asked for.
+  var handlers: Set<MutationHandler>?
+
+  /// What is done when this is committed.
+  var outcome = Outcome()
+
+  private let before: OutboxPartitionRow
+
+  /// What is done in memory, and told, when a transaction is committed.
+  struct Outcome {
+    var events = [OutboxEvent]()
+    /// Leases that were made, by number.
+    var leases = [Int64: MutationLease]()
+    /// The numbers of rows that this process holds no more.
+    var endedLeases = Set<Int64>()
+    var revocations = [(number: Int64, revocation: MutationLease.Revocation)]()
+    /// Files that no row names any more.
+    var bodyFiles = [String]()
+    var hasEffects = false
+    var hasErased = false
+    /// Whether the outbox was changed, so that all others are to be told.
+    var isChanged = false
+    /// Whether a row is live no more, so that one that waits for it may wait in vain.
+    var mustCheckAwaiting = false
+  }
+
+  /// Begins to change a partition, in a write transaction; makes it where it is missing.
+  ///
+  /// - Throws: `StorageError`.
+  init(
+    partitionNamed name: String,
+    on connection: SQLiteConnection,
+    _ terms: Terms,
+    handlers: Set<MutationHandler>?,
+    _ now: OutboxTime
+  ) throws {
+    func find() throws -> OutboxPartitionRow? {
+      try connection.first(OutboxPartitionRow.read, name) { try OutboxPartitionRow($0) }
+    }
+    var row = try find()
+    if row == nil {
+      try connection.execute(OutboxPartitionRow.insert, name)
+      row = try find()
+    }
+    guard let row else {
+      throw StorageError(
+        operation: "read partition", code: .corrupt, message: "the row of the partition is missing",
+        fileName: connection.fileName)
+    }
+    (self.connection, self.terms, self.now) = (connection, terms, now)
+    (self.partition, self.before, self.handlers) = (row, row, handlers)
+  }
+
+  var view: OutboxView {
+    OutboxView(isPaused: self.partition.pausedAt != nil, handlers: self.handlers, now: self.now)
+  }
+
+  var nowAt: Int64 { self.now.wall.microsecondsSince1970 }
+
+  /// Writes the row of the partition where it has to be.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func finish() throws {
+    if self.outcome.mustCheckAwaiting { try self.endVainWaits() }
+    if self.outcome.isChanged { self.partition.revision += 1 }
+    if self.partition != self.before { try self.partition.save(on: self.connection) }
+  }
+
+  /// Takes note of a change that others are told of.
+  mutating func tell(_ event: OutboxEvent) {
+    self.outcome.isChanged = true
+    self.outcome.events.append(event)
+  }
+}
+
+// MARK: - Rows
+
+extension OutboxTransaction {
+  /// Reads a row.
+  ///
+  /// - Throws: `StorageError`.
+  func row(_ number: Int64) throws -> OutboxRow? {
+    try self.connection.first(OutboxRow.read, number) { try OutboxRow($0) }
+  }
+
+  /// Reads a row of this partition by its identifier.
+  ///
+  /// - Throws: `StorageError`.
+  func row(_ id: UUID) throws -> OutboxRow? {
+    let number = try self.connection.first(OutboxRow.findByID, self.partition.id, id) {
+      try $0.integer(at: 0)
+    }
+    return try number.flatMap { try self.row($0) }
+  }
+
+  /// Reads a row that must be there.
+  ///
+  /// - Throws: `OutboxError`: ended or unknown; `StorageError`.
+  func requireRow(_ id: UUID) throws -> OutboxRow {
+    if let row = try self.row(id) { return row }
+    throw try self.hasEnded(id) ? OutboxError.ended(id) : OutboxError.unknown(id)
+  }
+
+  func hasEnded(_ id: UUID) throws -> Bool {
+    try self.connection.first(HistoryRow.readOutcome, self.partition.id, id) { _ in true } ?? false
+  }
+
+  /// Changes where a row stands, and what that means to its lane.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func update(
+    _ row: inout OutboxRow,
+    _ change: (inout OutboxRow.Standing) -> Void
+  ) throws {
+    let old = row.standing.state
+    change(&row.standing)
+    let new = row.standing.state
+    if old != new {
+      self.count(old, -1)
+      self.count(new, 1)
+      if old == .leased { self.outcome.endedLeases.insert(row.number) }
+      if new == .dead { self.outcome.mustCheckAwaiting = true }
+    }
+    try row.saveStanding(on: self.connection)
+    try self.refreshHead(&row)
+  }
+
+  /// Removes a row whose end is recorded.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func remove(_ row: OutboxRow) throws {
+    self.count(row.standing.state, -1)
+    if row.standing.state == .leased { self.outcome.endedLeases.insert(row.number) }
+    if row.standing.state != .dead { self.outcome.mustCheckAwaiting = true }
+    if let bodyFile = row.bodyFile { self.outcome.bodyFiles.append(bodyFile) }
+    try self.connection.execute(DependencyRow.deleteByTarget, row.number)
+    // Its head, and its own edges, go with it.
+    try self.connection.execute(OutboxRow.delete, row.number)
+    if let lane = row.lane, row.isHead { try self.findHead(of: lane) }
+  }
+
+  /// Counts a row. A file whose counts were wrong makes none of them negative.
+  mutating func count(_ state: OutboxEntry.State, _ change: Int) {
+    switch state {
+    case .pending:
+      self.partition.counts.pending = max(self.partition.counts.pending + change, 0)
+    case .leased: self.partition.counts.leased = max(self.partition.counts.leased + change, 0)
+    case .dead: self.partition.counts.dead = max(self.partition.counts.dead + change, 0)
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import Query
+
+// MARK: - Committing
+
+extension OutboxWriter {
+  /// A job, and what became of it in a transaction.
+  private struct Attempted {
+    let job: OutboxJob
+    var failure: (any Error)?
+  }
+
+  /// Another job's failure has undone the transaction.
+  private struct Undone: Error {}
+
+  /// Commits jobs together, and tells who waits for them.
+  func run(_ jobs: [OutboxJob]) {
+    do {
+      try self.commit(jobs)
+    } catch {
+      if jobs.count > 1, self.connection != nil {
+        // One that is too large for the disk must not keep the others from it.
+        for job in jobs { self.run([job]) }
+      } else {
+        for job in jobs { job.completion(Self.refusal(error)) }
+      }
+    }
+  }
+
+  private static func refusal(_ error: any Error) -> any Error {
+    error is OutboxError ? error : Self.storageError(error)
+  }
+
+  /// Commits jobs, once more where there is something to be mended.
+  private func commit(_ jobs: [OutboxJob]) throws {
+    do {
+      try self.commitOnce(jobs)
+    } catch {
+      if error is Undone || Self.isRefusal(error) { throw error }
+      let failure = Self.storageError(error)
+      guard try self.mend(failure) else {
+        self.didFail(failure)
+        throw error
+      }
+      do {
+        try self.commitOnce(jobs)
+      } catch {
+        if !(error is Undone), !Self.isRefusal(error) { self.didFail(error) }
+        throw error
+      }
+    }
+  }
+
+  /// Whether a job was refused for what it asks for.
+  private static func isRefusal(_ error: any Error) -> Bool {
+    error is OutboxError || (error as? StorageError)?.code == .misuse
+  }
+
+  /// Makes room in the log, or replaces a damaged file.
+  ///
+  /// - Returns: Whether it is worth to try again.
+  private func mend(_ failure: StorageError) throws -> Bool {
+    guard let connection = self.connection else { return false }
+    if failure.isOutboxDamage {
+      self.didFindDamage(failure)
+      return self.connection != nil
+    }
+    guard failure.code == .full || failure.code == .inputOutput else { return false }
+    // The log keeps its room on the disk, and is written from its beginning after this.
+    self.checkpoint(connection)
+    return true
+  }
+
+  private func commitOnce(_ jobs: [OutboxJob]) throws {
+    let connection = try self.usableConnection()
+    if jobs.contains(where: \.needsOwner) { try self.ensureOwner() }
+    let now = self.now
+    var attempted = jobs.map { Attempted(job: $0) }
+    var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()
+    try connection.write {
+      for index in attempted.indices {
+        let partition = attempted[index].job.partition
+        let place =
+          try changes.firstIndex { $0.partition === partition }
+          ?? {
+            changes.append((partition, try self.begin(partition, connection, now)))
+            return changes.count - 1
+          }()
+        attempted[index].failure = try self.attempt(
+          attempted[index].job, &changes[place].changes, isAlone: jobs.count == 1)
+      }
+      for index in changes.indices { try changes[index].changes.finish() }
+      if changes.contains(where: \.changes.outcome.isChanged) {
+        try self.writeAsides(connection, now)
+      }
+    }
+    self.didCommit(connection, changes)
+    for attempt in attempted { attempt.job.completion(attempt.failure) }
+    self.didTell(changes)
+  }
+
+  /// Begins to change a partition.
+  ///
+  /// - Throws: `StorageError`.
+  func begin(
+    _ partition: OutboxPartition,
+    _ connection: SQLiteConnection,
+    _ now: OutboxTime
+  ) throws -> OutboxTransaction {
+    let terms = OutboxTransaction.Terms(
+      owner: self.owner?.name, ownLeases: Set(self.leases.keys),
+      leaseLength: self.configuration.leaseLength,
+      limits: self.configuration.mutationHistory, reaper: self.reaper,
+      synchronisedAt: self.synchronisedAt)
+    return try OutboxTransaction(
+      partitionNamed: partition.name, on: connection, terms, handlers: partition.handlers, now)
+  }
+
+  /// Runs a job so that its failure undoes nothing but itself.
+  private func attempt(
+    _ job: OutboxJob,
+    _ changes: inout OutboxTransaction,
+    isAlone: Bool
+  ) throws -> (any Error)? {
+    if isAlone {
+      try job.body(&changes)
+      return nil
+    }
+    let before = changes
+    try changes.connection.execute("SAVEPOINT job")
+    do {
+      try job.body(&changes)
+      try changes.connection.execute("RELEASE job")
+      return nil
+    } catch {
+      changes = before
+      do {
+        try changes.connection.execute("ROLLBACK TO job")
+        try changes.connection.execute("RELEASE job")
+      } catch {
+        throw Undone()
+      }
+      // What is wrong with the file or the disk is looked at for each alone.
+      if !Self.isRefusal(error) { throw Undone() }
+      return error
+    }
+  }
+
+  /// Writes what has to be written at some time, with something that has to be written now.
+  private func writeAsides(_ connection: SQLiteConnection, _ now: OutboxTime) throws {
+    if let owner = self.owner, !self.isOwnerRecorded {
+      try connection.execute(
+        OwnerRow.insert, owner.name, now.bootID, Int64(getpid()), now.wall.microsecondsSince1970)
+    }
+    for sequence in self.effectsDone {
+      try connection.execute(HistoryRow.clearEffects, sequence)
+    }
+    let wall = now.wall.microsecondsSince1970
+    let hour: Int64 = 3_600_000_000
+    if now.isSynchronised, wall > (self.synchronisedAt ?? .min).clampedSum(hour) {
+      try connection.execute(ClockRow.setSynchronised, wall)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Query
+
+// MARK: - Leases
+
+extension OutboxWriter {
+  /// Makes this process's lock file, before its first claim; another one where somebody has emptied
+  /// the folder.
+  ///
+  /// - Throws: `StorageError`.
+  func ensureOwner() throws {
+    if self.owner != nil { return }
+    self.owner = try OwnerFile(in: self.opener.folder)
+    self.isOwnerRecorded = false
+  }
+
+  /// Extends the leases, and looks whether they are still this process's and wanted.
+  func beat() {
+    self.heartbeatDue = .now + self.configuration.leaseLength / 3
+    do {
+      let connection = try self.usableConnection()
+      guard let owner = self.owner?.name else { return }
+      let end = Int64(self.now.monotonic)
+        .clampedSum(self.configuration.leaseLength.microseconds)
+      var lost = Set<Int64>()
+      var cancelled = [MutationLease]()
+      try connection.write {
+        for (number, held) in self.leases {
+          let isCancelled = try connection.first(
+            OwnerRow.readLease, number, owner, held.lease.token
+          ) { try $0.bool(at: 0) }
+          if let isCancelled {
+            try connection.execute(OwnerRow.extend, end, number)
+            if isCancelled { cancelled.append(held.lease) }
+          } else {
+            lost.insert(number)
+          }
+        }
+      }
+      self.didWork()
+      self.loseLeases { lost.contains(Int64($0.lease.entry.number)) }
+      for lease in cancelled { lease.revoke(.cancelRequested) }
+      self.didWrite(connection)
+    } catch {
+      self.didFail(error)
+      // Well before another process would take the rows.
+      self.heartbeatDue = .now + self.configuration.leaseLength / 12
+    }
+  }
+
+  /// Ends leases that are not this process's any more.
+  func loseLeases(_ isLost: (HeldLease) -> Bool) {
+    let lost = self.leases.filter { isLost($0.value) }
+    for number in lost.keys { self.leases[number] = nil }
+    if self.leases.isEmpty { self.heartbeatDue = nil }
+    for held in lost.values { held.lease.revoke(.lost) }
+  }
+
+  /// Makes rows pending again that this process runs, when it stops.
+  ///
+  /// - Throws: `StorageError`.
+  func giveBackLeases() throws {
+    if self.leases.isEmpty { return }
+    let connection = try self.usableConnection()
+    let now = self.now
+    let held = self.leases.sorted { $0.key < $1.key }
+    var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()
+    try connection.write {
+      for (number, held) in held {
+        let place =
+          try changes.firstIndex { $0.partition === held.partition }
+          ?? {
+            changes.append((held.partition, try self.begin(held.partition, connection, now)))
+            return changes.count - 1
+          }()
+        try changes[place].changes.giveBack(number, token: held.lease.token)
+      }
+      for index in changes.indices { try changes[index].changes.finish() }
+    }
+    self.loseLeases { _ in true }
+    self.didCommit(connection, changes)
+    self.didTell(changes)
+  }
+
+  /// Sequence: what is left of owners that are gone.
+  private static let leaseOfOwner: SQL = """
+    SELECT 1 FROM outbox WHERE state = 'leased' AND lease_owner = ? LIMIT 1
+    """
+
+  /// Removes the files of owners that are gone and have left nothing to be taken back.
+  func sweepOwners(_ connection: SQLiteConnection) throws {
+    for name in self.reaper.names where name != self.owner?.name && self.reaper.isGone(name) {
+      let hasLease = try connection.first(Self.leaseOfOwner, name) { _ in true } ?? false
+      if hasLease { continue }
+      self.reaper.remove(name)
+      try connection.write { try connection.execute(OwnerRow.delete, name) }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Query
+
+// MARK: - Opening
+
+extension OutboxWriter {
+  /// The connection, on the file that is at the path now.
+  ///
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  func usableConnection() throws -> SQLiteConnection {
+    if let connection = self.connection {
+      if try !connection.hasMoved, self.isLockInPlace { return connection }
+      self.letGoOfFile()
+    }
+    try self.open()
+    guard let connection = self.connection else { throw OutboxDatabase.closed }
+    return connection
+  }
+
+  /// Whether the lock is on the file at its path. Asked once a second.
+  private var isLockInPlace: Bool {
+    if let last = self.lockCheckedAt, .now - last < .seconds(1) { return true }
+    self.lockCheckedAt = .now
+    return self.fileLock.isCurrent
+  }
+
+  /// Opens the file, or a new one with what could be salvaged where it is damaged.
+  ///
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  func open() throws {
+    do {
+      try self.openFile()
+    } catch {
+      // The opener looks at the schema alone.
+      let failure = Self.storageError(error)
+      guard failure.isOutboxDamage, self.damaged == nil, let inode = self.inode else { throw error }
+      self.damaged = (inode, failure)
+      try self.openFile()
+    }
+  }
+
+  private func openFile() throws {
+    try self.opener.files.makeFolder(self.opener.folder)
+    try self.opener.files.refuseNetworkFileSystem(self.opener.folder)
+    try self.fileLock.lockShared(patience: self.opener.patience)
+    do {
+      try self.finishSettingAside()
+      try self.setAsideDamaged()
+      let connection = try self.openOrReplace()
+      self.connection = connection
+      try self.readClock(connection)
+      try self.finishErasing(connection)
+    } catch {
+      self.letGoOfFile()
+      if let failure = error as? OpeningFailure, case .newer = failure.kind { self.readNewer() }
+      throw error
+    }
+    self.didOpen()
+  }
+
+  private func didOpen() {
+    self.watch = ChangeWatch(kind: .mutations, folder: self.opener.folder)
+    guard let connection = self.connection else { return }
+    // Where there is no room for it now, there was none before either.
+    try? connection.extendWAL(to: Self.reservedLogBytes)
+    if let version = try? connection.dataVersion { self.lastDataVersion = version }
+    self.database.inode.withLock { $0 = self.inode }
+    self.database.readers.reopen()
+    for partition in self.database.partitions { self.prepare(partition) }
+    // Of no use but for order.
+    try? self.sweepOwners(connection)
+    try? self.bodies.sweep { name in
+      try connection.first(Self.findBody, name) { _ in true } ?? false
+    }
+    self.didWrite(connection)
+  }
+
+  /// File.
+  private static let findBody: SQL = """
+    SELECT 1 FROM outbox WHERE body_file IS NOT NULL AND body_file = ?
+    """
+
+  /// A file of a newer release can be read, where its tables have the columns that are known here.
+  private func readNewer() {
+    guard (try? self.fileLock.lockShared(patience: .zero)) != nil else { return }
+    self.database.inode.withLock { $0 = self.inode }
+    self.database.readers.reopen()
+  }
+
+  /// Brings the heads' times to this boot, and reads the latest time that was known to be right.
+  private func readClock(_ connection: SQLiteConnection) throws {
+    let now = self.now
+    let clock = try connection.first(ClockRow.read) { row in
+      (bootID: try row.optionalText(at: 0), synchronisedAt: try row.optionalInteger(at: 1))
+    }
+    self.synchronisedAt = clock?.synchronisedAt
+    if clock?.bootID == now.bootID { return }
+    try connection.write {
+      // Another process may have done it since.
+      let bootID = try connection.first(ClockRow.read) { try $0.optionalText(at: 0) }
+      if bootID == now.bootID { return }
+      try Self.convertWaits(to: now, connection)
+      try connection.execute(ClockRow.setBoot, now.bootID)
+    }
+  }
+
+  /// Rewrites the waits of lanes' heads for another boot. Others are converted when they are looked at.
+  private static func convertWaits(to now: OutboxTime, _ connection: SQLiteConnection) throws {
+    let numbers = try connection.rows(LaneHeadRow.allWaiting) { try $0.integer(at: 0) }
+    for number in numbers {
+      guard var row = try connection.first(OutboxRow.read, number, read: OutboxRow.init) else {
+        continue
+      }
+      row.standing.wait = row.standing.wait?.converted(to: now)
+      try row.saveStanding(on: connection)
+      try connection.execute(
+        LaneHeadRow.setDue, row.standing.wait?.dueBoottime(now) ?? 0, number)
+    }
+  }
+
+  /// Finishes what an `erase()` has left to do, where nobody is in the way.
+  private func finishErasing(_ connection: SQLiteConnection) throws {
+    do {
+      try self.finishErasing(connection, patience: .seconds(1))
+    } catch {
+      if Self.storageError(error).isOutboxDamage { throw error }
+    }
+  }
+
+  /// Lets nobody use the file any more.
+  func letGoOfFile() {
+    self.database.readers.suspend()
+    self.database.inode.withLock { $0 = nil }
+    try? self.connection?.close()
+    self.connection = nil
+    self.countedPages = 0
+    self.watch = nil
+    self.fileLock.unlock()
+    self.known = [:]
+    (self.effectsDone, self.effectsDue, self.effectsInFlight) = ([], nil, [])
+    self.isOwnerRecorded = false
+  }
+
+  /// What tells the file at the path from others that were there.
+  var inode: UInt64? { Self.inode(of: self.opener.path) }
+
+  static func inode(of path: String) -> UInt64? {
+    var status = stat()
+    return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Query
+
+// MARK: - Setting aside
+
+extension OpeningFailure {
+  /// Whether the outbox is of no use as it is. One of a newer release, or with other steps, is.
+  fileprivate var isDamage: Bool {
+    switch self.kind {
+    case .corrupt: true
+    case .newer, .altered, .refused: false
+    case .unavailable: self.error.isOutboxDamage
+    }
+  }
+}
+
+extension OutboxWriter {
+  /// Opens the file; where it is damaged, sets it aside and salvages what can be read into a new one.
+  func openOrReplace() throws -> SQLiteConnection {
+    do {
+      return try self.opener.openWriter()
+    } catch {
+      guard error.isDamage else { throw error }
+    }
+    try self.withExclusiveLock {
+      // Another process may have replaced it before the lock was ours.
+      do {
+        try self.opener.openWriter().close()
+      } catch let failure as OpeningFailure {
+        guard failure.isDamage else { throw failure }
+        try self.setAside(failure.error)
+      }
+    }
+    return try self.opener.openWriter()
+  }
+
+  /// Does what a process has left to do that was killed while it replaced the file.
+  func finishSettingAside() throws {
+    let files = SetAside(kind: .mutations, folder: self.opener.folder)
+    guard try files.isPending || self.salvage.isPending else { return }
+    try self.withExclusiveLock {
+      try files.finish(holding: self.fileLock)
+      try self.salvage.finish(with: self.opener)
+    }
+  }
+
+  /// Replaces the file that a read or a write has found to be damaged.
+  func setAsideDamaged() throws {
+    guard let damaged = self.damaged else { return }
+    if self.inode == damaged.inode {
+      try self.withExclusiveLock {
+        if self.inode == damaged.inode { try self.setAside(damaged.error) }
+      }
+    }
+    self.damaged = nil
+  }
+
+  private var salvage: OutboxSalvage { OutboxSalvage(folder: self.opener.folder, now: self.now) }
+
+  /// Runs a closure while no other process has the file open. No connection is open here, either.
+  private func withExclusiveLock(_ body: () throws -> Void) throws {
+    guard try self.fileLock.tryExclusive() else {
+      throw StorageError(
+        operation: "open", code: .busy,
+        message: "the file is damaged, and another process has it open; it is replaced after that",
+        fileName: DatabaseKind.mutations.fileName)
+    }
+    let result = Result { try body() }
+    try self.fileLock.downgrade()
+    try result.get()
+  }
+
+  private func setAside(_ error: StorageError) throws {
+    // From here on a process that is killed leaves a note of what is to be salvaged.
+    try self.salvage.begin()
+    let files = SetAside(kind: .mutations, folder: self.opener.folder)
+    guard let name = try files.run(.corrupt, holding: self.fileLock) else {
+      return self.salvage.end()
+    }
+    let report = try self.salvage.finish(with: self.opener)
+    let reason = StorageError(
+      operation: error.operation, code: error.extendedCode,
+      message: "\(error.message); \(report?.words ?? "nothing was salvaged")", sql: error.sql,
+      fileName: error.fileName)
+    for partition in self.database.partitions {
+      partition.hooks?.tell(.setAside(fileName: name, reason: reason))
+    }
+  }
+}

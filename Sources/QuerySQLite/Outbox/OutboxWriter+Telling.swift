@@ -1,0 +1,82 @@
+import Foundation
+import Query
+
+// MARK: - After it
+
+extension OutboxWriter {
+  /// Takes note of a commit, before anybody is told.
+  func didCommit(
+    _ connection: SQLiteConnection,
+    _ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]
+  ) {
+    var isChanged = false
+    for (partition, change) in changes {
+      isChanged = isChanged || change.outcome.isChanged
+      for (number, revocation) in change.outcome.revocations {
+        guard let lease = self.leases[number]?.lease else { continue }
+        self.revocations.append((lease, revocation))
+      }
+      for number in change.outcome.endedLeases { self.leases[number] = nil }
+      for (number, lease) in change.outcome.leases {
+        self.leases[number] = HeldLease(lease: lease, partition: partition)
+      }
+    }
+    if self.leases.isEmpty {
+      self.heartbeatDue = nil
+    } else if self.heartbeatDue == nil {
+      self.heartbeatDue = .now + self.configuration.leaseLength / 3
+    }
+    guard isChanged else { return }
+    self.staleFrames = 0
+    self.isOwnerRecorded = self.owner != nil
+    if !self.effectsDone.isEmpty {
+      (self.effectsDone, self.effectsDue) = ([], nil)
+    }
+    if let now = changes.first?.changes.now, now.isSynchronised {
+      let wall = now.wall.microsecondsSince1970
+      if wall > (self.synchronisedAt ?? .min).clampedSum(3_600_000_000) {
+        self.synchronisedAt = wall
+      }
+    }
+    self.mustKick = true
+    self.database.countCommit()
+    self.didWork()
+  }
+
+  /// Tells what was committed, and does what nobody waits for.
+  func didTell(_ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]) {
+    let revocations = self.revocations
+    self.revocations = []
+    for (lease, revocation) in revocations { lease.revoke(revocation) }
+    for (partition, change) in changes {
+      let outcome = change.outcome
+      let own: Int64 = outcome.isChanged ? 1 : 0
+      var events = self.noteRow(
+        change.partition, of: partition, ownChanges: own, isErasedHere: outcome.hasErased)
+      events += outcome.events
+      partition.send(events)
+      for file in outcome.bodyFiles { self.bodies.remove(file) }
+      if outcome.hasEffects { self.applyEffects(of: partition) }
+    }
+    if let connection = self.connection { self.didWrite(connection) }
+  }
+
+  /// Compares the row of a partition with what was known of it.
+  ///
+  /// - Returns: What another process has done since.
+  func noteRow(
+    _ row: OutboxPartitionRow,
+    of partition: OutboxPartition,
+    ownChanges: Int64,
+    isErasedHere: Bool = false
+  ) -> [OutboxEvent] {
+    let known = self.known[partition.name]
+    self.known[partition.name] = KnownPartition(revision: row.revision, epoch: row.epoch)
+    guard let known else { return [] }
+    if row.epoch != known.epoch, !isErasedHere {
+      self.loseLeases { $0.partition === partition && $0.lease.epoch < Int(row.epoch) }
+      return [.erased]
+    }
+    return row.revision - ownChanges == known.revision ? [] : [.changedByAnotherProcess]
+  }
+}

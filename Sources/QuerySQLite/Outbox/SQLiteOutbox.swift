@@ -1,0 +1,179 @@
+import Foundation
+import Query
+
+/// The outbox of a ``SQLiteQueryStorage``.
+final class SQLiteOutbox: MutationOutbox {
+  let database: OutboxDatabase
+  let partition: OutboxPartition
+  private let isClosed = Locked(false)
+
+  /// Makes the outbox of a partition. Nothing is opened that is not there.
+  ///
+  /// - Parameters:
+  ///   - folder: The absolute path of the folder.
+  ///   - name: The name of the account.
+  ///   - configuration: How the storage works.
+  ///   - hooks: What is told of the file, and marks the cache.
+  /// - Throws: `StorageError` for what a person must mend.
+  init(
+    folder: String,
+    partition name: String,
+    _ configuration: SQLiteQueryStorage.Configuration,
+    _ hooks: OutboxPartition.Hooks
+  ) throws {
+    (self.database, self.partition) = try OutboxDatabase.open(
+      folder: folder, partition: name, configuration)
+    self.partition.hooks = hooks
+    self.database.prepare(self.partition)
+  }
+
+  deinit { self.release(completion: nil) }
+
+  /// Ends the use of the file. A second call does nothing.
+  ///
+  /// - Parameter completion: Is told when what was handed over is written.
+  func release(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
+    let isFirst = self.isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return !isClosed
+    }
+    guard isFirst else {
+      completion?(.success(()))
+      return
+    }
+    self.database.release(self.partition, completion: completion)
+  }
+
+  /// Removes all that the partition has, and its bytes.
+  ///
+  /// - Throws: `StorageError`.
+  func erase() async throws {
+    try self.requireOpen()
+    try await self.database.erase(self.partition)
+  }
+
+  private func requireOpen() throws(StorageError) {
+    if self.isClosed.withLock({ $0 }) { throw OutboxDatabase.closed }
+  }
+
+  private func read<Value>(_ body: (OutboxTables) throws -> Value) throws -> Value? {
+    try self.requireOpen()
+    return try self.database.read(self.partition, body)
+  }
+
+  private func write<Value: Sendable>(
+    needsOwner: Bool = false,
+    _ body: @escaping @Sendable (inout OutboxTransaction) throws -> Value
+  ) async throws -> Value {
+    try self.requireOpen()
+    return try await self.database.write(in: self.partition, needsOwner: needsOwner, body)
+  }
+}
+
+// MARK: - Reading
+
+extension SQLiteOutbox {
+  /// So many rows are read in one read transaction: as long as one lasts, the log cannot be restarted.
+  private static let rowsPerRead = 4_096
+
+  func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry] {
+    var entries = [OutboxEntry]()
+    var next: Int64? = 0
+    while let number = next {
+      let chunk = try self.read {
+        try $0.entries(in: state, after: number, limit: Self.rowsPerRead)
+      }
+      entries += chunk?.entries ?? []
+      next = chunk?.last
+    }
+    return entries
+  }
+
+  func entry(_ id: UUID) throws -> OutboxEntry? {
+    let entry = try self.read { tables in try tables.row(id)?.entry(tables.view) }
+    return entry ?? nil
+  }
+
+  func attempts(of id: UUID) throws -> [OutboxAttempt] {
+    try self.read { try $0.attempts(of: id) } ?? []
+  }
+
+  func why(_ id: UUID) throws -> String {
+    guard let clause = try self.read({ try $0.clause(of: id) }) else {
+      throw OutboxError.unknown(id)
+    }
+    return "\(clause)"
+  }
+
+  var counts: OutboxCounts {
+    get throws { try self.read { $0.partition?.counts ?? OutboxCounts() } ?? OutboxCounts() }
+  }
+
+  func standing(of id: UUID) throws -> MutationStanding {
+    try self.read { try $0.standing(of: id) } ?? .unknown
+  }
+
+  func history(of name: String, instance: String) throws -> [RecordedMutation] {
+    try self.read { try $0.history(of: name, instance: instance) } ?? []
+  }
+
+  func value(ofAlias alias: String) throws -> String? {
+    let value = try self.read { try $0.value(ofAlias: alias) }
+    return value ?? nil
+  }
+
+  func subscribe(_ handler: @escaping @Sendable (OutboxEvent) -> Void) -> QuerySubscription {
+    if self.isClosed.withLock({ $0 }) { return .empty }
+    self.database.start()
+    return self.partition.subscribe(handler)
+  }
+}
+
+// MARK: - Writing
+
+extension SQLiteOutbox {
+  func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
+    try await self.write(needsOwner: claiming) {
+      try $0.enqueue(mutation, claiming: claiming)
+    }
+  }
+
+  func claim(_ request: ClaimRequest) async throws -> ClaimAnswer {
+    if case .lowest(let handlers) = request.target { self.partition.handlers = handlers }
+    return try await self.write(needsOwner: true) { try $0.claim(request) }
+  }
+
+  func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool {
+    var effects: String?
+    if case .succeeded(let success) = outcome {
+      effects = OutboxEffects.text(of: success.invalidates)
+    }
+    return try await self.write { [effects] in
+      try $0.settle(lease, outcome, effects: effects)
+    }
+  }
+
+  func retry(_ id: UUID, newKey: Bool) async throws -> Bool {
+    try await self.write { try $0.retry(id, arguments: nil, newKey: newKey) }
+  }
+
+  func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
+    try await self.write { try $0.retry(id, arguments: arguments, newKey: true) }
+  }
+
+  func discard(_ id: UUID) async throws { try await self.write { try $0.discard(id) } }
+
+  func cancel(_ id: UUID) async throws -> Bool { try await self.write { try $0.cancel(id) } }
+
+  func pause() async throws { try await self.write { $0.setPaused(true) } }
+
+  func resume() async throws { try await self.write { $0.setPaused(false) } }
+
+  func clearHistory(of name: String, instance: String) async throws {
+    try await self.write { try $0.clearHistory(of: name, instance: instance) }
+  }
+
+  func release(_ reason: MutationWaitReason) async throws {
+    try await self.write { try $0.release(reason) }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// Replay §10, on the rows themselves.
+@Suite struct OutboxBootTests {
+  private let clock = BootClock()
+
+  private func scratch(in folder: TemporaryFolder? = nil) throws -> OutboxScratch {
+    try OutboxScratch(in: folder) { $0.outboxClock = self.clock.clock }
+  }
+
+  private func next(_ scratch: OutboxScratch) async throws -> ClaimAnswer {
+    try await scratch.outbox.claim(ClaimRequest(.lowest(handledBy: [OutboxScratch.handler])))
+  }
+
+  @Test(arguments: [(40.0, 20), (-1e9, 60), (1e9, 0)])
+  func aWaitGoesOnAfterARestartOfTheSystem(_ wall: Double, _ left: Int) async throws {
+    let first = try self.scratch()
+    try await first.add()
+    let lease = try #require(try await first.claim().first)
+    _ = try await first.outbox.settle(
+      lease, OutboxScratch.failure(.wait(.backoff, .seconds(60))))
+    try await first.storage.close()
+    self.clock.edit { time in
+      time.bootID = "boot-b"
+      (time.boottime, time.monotonic) = (5_000_000, 5_000_000)
+      time.wall += wall
+    }
+    let second = try self.scratch(in: first.folder)
+    let answer = try await self.next(second)
+    #expect(answer.leases.count == (left == 0 ? 1 : 0))
+    if left > 0 {
+      #expect(answer.nextDue == .seconds(left))
+      self.clock.advance(seconds: left)
+      #expect(try await self.next(second).leases.count == 1)
+    }
+    try await second.storage.close()
+  }
+
+  @Test(arguments: [true, false])
+  func onlyAClockThatIsRightMakesAMutationTooOld(_ isSynchronised: Bool) async throws {
+    let first = try self.scratch()
+    var mutation = OutboxScratch.mutation()
+    mutation.maxAge = .seconds(3_600)
+    let id = try await first.outbox.enqueue(mutation, claiming: false).entry.id
+    try await first.storage.close()
+    self.clock.edit { time in
+      time.bootID = "boot-b"
+      (time.boottime, time.monotonic) = (5_000_000, 5_000_000)
+      time.wall += 86_400
+      time.isSynchronised = isSynchronised
+    }
+    let second = try self.scratch(in: first.folder)
+    let answer = try await self.next(second)
+    #expect(answer.expired == (isSynchronised ? 1 : 0))
+    #expect(answer.leases.count == (isSynchronised ? 0 : 1))
+    if isSynchronised {
+      #expect(try second.outbox.entry(id)?.deadReason == .expired)
+      try await second.outbox.retry(id)
+      #expect(try await self.next(second).leases.count == 1, "its age counts anew")
+    }
+    try await second.storage.close()
+  }
+
+  @Test func aClockThatWentBackBehindARightOneMakesNothingOld() async throws {
+    let first = try self.scratch()
+    var mutation = OutboxScratch.mutation()
+    mutation.maxAge = .seconds(3_600)
+    _ = try await first.outbox.enqueue(mutation, claiming: false)
+    self.clock.advance(seconds: 100)
+    #expect(try first.rows("SELECT synchronised_at FROM clock") == ["1700000000000000"])
+    try first.damage("UPDATE clock SET synchronised_at = 1800000000000000")
+    try await first.storage.close()
+    self.clock.edit { time in
+      time.bootID = "boot-b"
+      (time.boottime, time.monotonic) = (5_000_000, 5_000_000)
+      time.wall += 86_400
+    }
+    let second = try self.scratch(in: first.folder)
+    #expect(try await self.next(second).expired == 0)
+    try await second.storage.close()
+  }
+}

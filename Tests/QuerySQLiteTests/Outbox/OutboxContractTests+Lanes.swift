@@ -1,0 +1,113 @@
+import Foundation
+import Query
+import Testing
+
+// MARK: - Lanes
+
+extension OutboxContractTests {
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aLaneIsSentOneAfterAnother(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    var ids = [UUID]()
+    for _ in 0..<3 { ids.append(try await trial.add(lane: "lane")) }
+    for id in ids {
+      let answer = try await trial.claim()
+      #expect(answer.leases.map(\.entry.id) == [id])
+      #expect(try await trial.claimed() == [], "the others wait for it")
+      let lease = try #require(answer.leases.first)
+      #expect(try await trial.outbox.settle(lease, .success))
+    }
+    #expect(try trial.outbox.counts == OutboxCounts())
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func lanesAreSentAtTheSameTime(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "a")
+    try await trial.add(lane: "a")
+    let second = try await trial.add(lane: "b")
+    let third = try await trial.add()
+    let fourth = try await trial.add()
+    #expect(try await trial.claimed() == [first, second, third, fourth])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aWaitingOneHoldsItsLane(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane")
+    let second = try await trial.add(lane: "lane")
+    try await trial.run(first, .failure(.wait(.backoff, .seconds(10))))
+    #expect(try await trial.claimed() == [])
+    #expect(try trial.entry(second).waitReason == .predecessor)
+    trial.clock.advance(by: .seconds(10))
+    #expect(try await trial.claimed() == [first])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aLaneGoesOnBehindADeadOne(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane")
+    let second = try await trial.add(lane: "lane")
+    try await trial.run(first, .rejection)
+    #expect(try trial.entry(second).waitReason == nil)
+    #expect(try await trial.claimed() == [second])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aLaneThatHaltsWaitsBehindADeadOne(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane") { $0.onFailure = .halt }
+    let second = try await trial.add(lane: "lane")
+    let other = try await trial.add(lane: "other")
+    try await trial.run(first, .rejection)
+    #expect(try trial.entry(second).waitReason == .predecessor)
+    #expect(try trial.isNext(second) == false)
+    #expect(try await trial.claimed() == [other])
+    try await trial.outbox.discard(first)
+    #expect(try await trial.claimed() == [second])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aHaltedLaneGoesOnWithTheDeadOneOnceThatIsRetried(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane") { $0.onFailure = .halt }
+    let second = try await trial.add(lane: "lane")
+    try await trial.run(first, .rejection)
+    #expect(try await trial.outbox.retry(first) == false, "none behind it has run")
+    try await trial.run(first, .success)
+    #expect(try await trial.claimed() == [second])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aDeadOneThatHaltsStopsOnlyThoseBehindIt(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane")
+    let second = try await trial.add(lane: "lane") { $0.onFailure = .halt }
+    let third = try await trial.add(lane: "lane")
+    try await trial.run(first, .rejection)
+    try await trial.run(second, .rejection)
+    try await trial.outbox.retry(first)
+    #expect(try trial.entry(third).waitReason == .predecessor)
+    #expect(try await trial.claimed() == [first])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func whoeverIsRetriedTakesItsPlaceInTheLaneAgain(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane")
+    let second = try await trial.add(lane: "lane")
+    try await trial.run(first, .rejection)
+    try await trial.outbox.retry(first)
+    #expect(try trial.entry(second).waitReason == .predecessor)
+    #expect(try await trial.claimed() == [first])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func cancellingTheFirstLetsTheNextGo(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane")
+    let second = try await trial.add(lane: "lane")
+    try await trial.outbox.cancel(first)
+    #expect(try await trial.claimed() == [second])
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// What an outbox on disk has after a restart, and what it shares.
+@Suite struct OutboxPersistenceTests {
+  @Test func whatWasEnqueuedIsThereAfterARestartInItsOrder() async throws {
+    let first = try OutboxScratch()
+    let ids = [
+      try await first.add("a", lane: "l"), try await first.add("b", lane: "l"),
+      try await first.add("c"),
+    ]
+    try await first.storage.close()
+    let second = try OutboxScratch(in: first.folder)
+    let entries = try second.outbox.entries()
+    #expect(entries.map(\.id) == ids)
+    #expect(entries.map(\.waitReason) == [nil, .predecessor, nil])
+    #expect(try second.outbox.counts == OutboxCounts(pending: 3))
+    let leases = try await second.claim(10)
+    #expect(leases.map(\.entry.id) == [ids[0], ids[2]])
+    #expect(leases.allSatisfy { $0.isReplay && $0.entry.attempts == 1 })
+    try await second.storage.close()
+  }
+
+  @Test func whatRanWhenTheStorageWasClosedIsPendingAndMaybeApplied() async throws {
+    let first = try OutboxScratch()
+    let id = try await first.add()
+    let lease = try #require(try await first.claim().first)
+    try await first.storage.close()
+    #expect(lease.revocation == .lost)
+    let second = try OutboxScratch(in: first.folder)
+    let entry = try #require(try second.outbox.entry(id))
+    #expect(entry.state == .pending)
+    #expect(entry.maybeApplied)
+    #expect(entry.attempts == 1)
+    let owners = try FileManager.default.contentsOfDirectory(
+      atPath: "\(first.folder.path)/owners")
+    #expect(owners.isEmpty)
+    try await second.storage.close()
+  }
+
+  @Test func aProgramWithoutMutationsHasNoFile() async throws {
+    let scratch = try OutboxScratch()
+    #expect(try scratch.outbox.entries().isEmpty)
+    #expect(try scratch.outbox.counts == OutboxCounts())
+    #expect(try scratch.outbox.history(of: "note", instance: "[]").isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: scratch.path))
+    try await scratch.storage.close()
+    #expect(!FileManager.default.fileExists(atPath: scratch.path))
+  }
+
+  @Test func accountsHaveNothingInCommonButTheFile() async throws {
+    let first = try OutboxScratch(partition: "a")
+    let second = try OutboxScratch(in: first.folder, partition: "b")
+    let id = try await first.add()
+    let other = try await second.add()
+    #expect(first.outbox.database === second.outbox.database)
+    #expect(try first.outbox.entries().map(\.id) == [id])
+    #expect(try second.outbox.entries().map(\.id) == [other])
+    #expect(try await second.claim(10).map(\.entry.id) == [other])
+    try await first.storage.erase()
+    #expect(try first.outbox.entries().isEmpty)
+    #expect(try second.outbox.counts == OutboxCounts(leased: 1))
+    try await first.storage.close()
+    try await second.storage.close()
+  }
+
+  @Test func filesAreForTheUserAlone() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    _ = try await scratch.claim()
+    let names = ["mutations.sqlite", "mutations.sqlite-wal", "mutations.kick", "mutations.lock"]
+    let owners = try FileManager.default.contentsOfDirectory(
+      atPath: "\(scratch.folder.path)/owners")
+    #expect(owners.count == 1)
+    for name in names + owners.map({ "owners/\($0)" }) {
+      let path = "\(scratch.folder.path)/\(name)"
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+    }
+    try await scratch.storage.close()
+  }
+
+  @Test func nothingThatWasErasedIsInAnyFile() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add("a secret that nobody may find")
+    let lease = try #require(try await scratch.claim().first)
+    let done = try await scratch.outbox.enqueue(
+      OutboxScratch.mutation("a secret that was sent"), claiming: true)
+    _ = try await scratch.outbox.settle(try #require(done.lease), OutboxScratch.success)
+    try await scratch.storage.erase()
+    #expect(lease.revocation == .lost)
+    #expect(try await !scratch.outbox.settle(lease, OutboxScratch.success))
+    for name in ["mutations.sqlite", "mutations.sqlite-wal"] {
+      let bytes = try Data(contentsOf: URL(filePath: "\(scratch.folder.path)/\(name)"))
+      #expect(bytes.range(of: Data("a secret".utf8)) == nil, "\(name)")
+    }
+    let id = try await scratch.add()
+    #expect(try scratch.outbox.entry(id)?.number == 3)
+    try await scratch.storage.close()
+  }
+
+  @Test func theLogKeepsItsRoomOnTheDisk() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    try await scratch.storage.close()
+    let size = try FileManager.default.attributesOfItem(atPath: "\(scratch.path)-wal")[.size]
+    #expect(size as? Int ?? 0 >= 256 << 10)
+  }
+
+  @Test func concurrentMutationsShareCommits() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    let before = scratch.outbox.database.commits
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<100 {
+        group.addTask {
+          let enqueued = try await scratch.outbox.enqueue(
+            OutboxScratch.mutation("\(number)"), claiming: true)
+          let lease = try #require(enqueued.lease)
+          #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+        }
+      }
+      try await group.waitForAll()
+    }
+    let commits = scratch.outbox.database.commits - before
+    #expect(commits <= 12, "\(commits)")
+    try await scratch.storage.close()
+  }
+
+  @Test func aFailureOfOneJobIsNoOthers() async throws {
+    let scratch = try OutboxScratch()
+    let unknown = UUID()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<40 {
+        group.addTask {
+          if number % 2 == 0 {
+            await #expect(throws: OutboxError.unknownDependencies([unknown])) {
+              try await scratch.add("\(number)", after: [unknown])
+            }
+          } else {
+            try await scratch.add("\(number)")
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try scratch.outbox.counts == OutboxCounts(pending: 20))
+    #expect(try scratch.outbox.entries().count == 20)
+    try await scratch.storage.close()
+  }
+
+  @Test func aSuccessMakesTheCacheStaleThoughNoStoreLives() async throws {
+    let scratch = try OutboxScratch()
+    let query = NamedText(name: "old")
+    let client = QueryClient(storage: scratch.storage)
+    client.store(for: query.persisted()).currentValue = "old"
+    try await scratch.storage.flush()
+    let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
+    _ = try await scratch.outbox.settle(
+      try #require(enqueued.lease),
+      .succeeded(SuccessfulAttempt(result: nil, invalidates: [query.path])))
+    try await scratch.storage.close()
+    let second = try OutboxScratch(in: scratch.folder)
+    #expect(try second.rows("SELECT count(*) FROM history WHERE effects NOTNULL") == ["0"])
+    let store = QueryClient(storage: second.storage).store(for: query.persisted())
+    #expect(store.isStale)
+    try await second.storage.close()
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// Replay §4: what a claim asks is found by seeks, however many rows there are.
+@Suite struct OutboxPlansTests {
+  private let folder: TemporaryFolder
+  private let connection: SQLiteConnection
+
+  init() throws {
+    self.folder = try TemporaryFolder()
+    self.connection = try DatabaseOpener(.mutations, in: self.folder).openWriter()
+  }
+
+  @Test(arguments: [
+    (LaneHeadRow.nextGroup, "lane_heads_ready"), (LaneHeadRow.nextDue, "lane_heads_ready"),
+    (LaneHeadRow.firstWaiting, "lane_heads_waiting"), (LaneHeadRow.findDue, "lane_heads_due"),
+    (LaneHeadRow.find, "outbox_by_lane"), (LaneHeadRow.deleteOfLane, "lane_heads_by_lane"),
+    (OwnerRow.leases, "outbox_leased"), (OutboxRow.findByID, "outbox_by_id"),
+    (AliasRow.awaiting, "outbox_awaiting"), (AliasRow.allAwaiting, "outbox_awaiting"),
+    (DependencyRow.dependants, "dependencies_by_target"),
+    (HistoryRow.readByName, "history_by_name"), (HistoryRow.readByID, "history_by_id"),
+    (HistoryRow.readEffects, "history_effects"),
+  ])
+  func aStatementSeeks(_ sql: SQL, _ index: String) throws {
+    let plan = try self.plan(sql)
+    #expect(plan.contains("SEARCH"), "\(plan)")
+    #expect(plan.contains(index), "\(plan)")
+    #expect(!plan.contains("SCAN"), "\(plan)")
+    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+  }
+
+  @Test(arguments: [OutboxRow.read, OwnerRow.readLease, OwnerRow.extend])
+  func aRowIsFoundByItsNumber(_ sql: SQL) throws {
+    let plan = try self.plan(sql)
+    #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
+    #expect(!plan.contains("SCAN"), "\(plan)")
+  }
+
+  @Test func theNextGroupIsFoundByVersionAndHost() throws {
+    #expect(try self.plan(LaneHeadRow.nextGroup).contains("(version,host)>(?,?)"))
+  }
+
+  private func plan(_ sql: SQL) throws -> String {
+    try self.connection.rowsOfText("EXPLAIN QUERY PLAN \(sql.text)").joined(separator: "\n")
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// Replay §4: what a process ran that is gone is taken back, and nothing else is.
+@Suite struct OutboxReapingTests {
+  private let clock = BootClock()
+  private static let owner = "0E9B5E0C-7C1C-4C53-9D15-0A4B1F2D3E4F"
+
+  private func scratch() throws -> OutboxScratch {
+    try OutboxScratch { $0.outboxClock = self.clock.clock }
+  }
+
+  /// Gives all pending rows to another process, for a minute.
+  private func leaseToOther(_ scratch: OutboxScratch) throws {
+    try scratch.damage(
+      """
+      UPDATE outbox SET state = 'leased', lease_owner = '0E9B5E0C-7C1C-4C53-9D15-0A4B1F2D3E4F',
+        lease_token = lease_token + 1, attempts = attempts + 1, lease_boot_id = 'boot-a',
+        lease_end_monotonic = 1060000000 WHERE state = 'pending'
+      """)
+    try scratch.damage("UPDATE lane_heads SET state = 'leased'")
+    try scratch.damage(
+      "UPDATE partitions SET leased_count = pending_count, pending_count = 0")
+  }
+
+  /// The lock file of the other process, locked as long as what is returned lives.
+  private func lockFile(_ scratch: OutboxScratch, isLocked: Bool) throws -> FileHandle {
+    let folder = "\(scratch.folder.path)/owners"
+    try DatabaseFiles().makeFolder(folder)
+    let path = "\(folder)/\(Self.owner)"
+    try DatabaseFiles().makeFile(path)
+    let file = try #require(FileHandle(forUpdatingAtPath: path))
+    if isLocked { #expect(flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0) }
+    return file
+  }
+
+  @Test func anOwnerWhoseLockIsFreeHasDied() async throws {
+    let scratch = try self.scratch()
+    let id = try await scratch.add()
+    try self.leaseToOther(scratch)
+    let file = try self.lockFile(scratch, isLocked: false)
+    let lease = try #require(try await scratch.claim().first)
+    #expect(lease.entry.id == id)
+    #expect(lease.entry.maybeApplied)
+    #expect(lease.isReplay)
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["1"])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func theFifthCrashIsTheLast() async throws {
+    let scratch = try self.scratch()
+    let id = try await scratch.add()
+    let file = try self.lockFile(scratch, isLocked: false)
+    for crash in 1...5 {
+      try self.leaseToOther(scratch)
+      let answer = try await scratch.outbox.claim(ClaimRequest(.lowest(handledBy: [])))
+      #expect(answer.leases.isEmpty)
+      #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["\(crash)"])
+    }
+    let entry = try #require(try scratch.outbox.entry(id))
+    #expect(entry.deadReason == .crashLoop)
+    try await scratch.outbox.retry(id)
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["0"])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func anAttemptThatEndsForgetsTheCrashes() async throws {
+    let scratch = try self.scratch()
+    try await scratch.add()
+    try self.leaseToOther(scratch)
+    let file = try self.lockFile(scratch, isLocked: false)
+    let lease = try #require(try await scratch.claim().first)
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.failure(.now)))
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["0"])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test(arguments: [true, false])
+  func aLeaseEndsByTheTimeThatTheSystemWasAwake(_ hasFile: Bool) async throws {
+    let scratch = try self.scratch()
+    try await scratch.add()
+    try self.leaseToOther(scratch)
+    let file = hasFile ? try self.lockFile(scratch, isLocked: true) : nil
+    // A suspend of a day.
+    self.clock.edit { time in
+      time.boottime += 86_400_000_000
+      time.wall += 86_400
+      time.monotonic += 30_000_000
+    }
+    let answer = try await scratch.outbox.claim(
+      ClaimRequest(.lowest(handledBy: [OutboxScratch.handler])))
+    #expect(answer.leases.isEmpty)
+    #expect(answer.nextDue == .seconds(30))
+    self.clock.advance(seconds: 30)
+    let lease = try #require(try await scratch.claim().first)
+    #expect(lease.entry.maybeApplied)
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["0"])
+    try file?.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func aFreeLockOfAnotherBootIsNoCrash() async throws {
+    let scratch = try self.scratch()
+    try await scratch.add()
+    try self.leaseToOther(scratch)
+    let file = try self.lockFile(scratch, isLocked: false)
+    self.clock.edit { $0.bootID = "boot-b" }
+    #expect(try await scratch.claim().count == 1)
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["0"])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func anotherBootAloneIsNoReason() async throws {
+    let scratch = try self.scratch()
+    try await scratch.add()
+    try self.leaseToOther(scratch)
+    self.clock.edit { time in
+      time.bootID = "boot-b"
+      time.monotonic += 3_600_000_000
+    }
+    #expect(try await scratch.claim().isEmpty)
+    self.clock.advance(seconds: 59)
+    #expect(try await scratch.claim().isEmpty)
+    // It lives, on whatever machine.
+    try scratch.damage("UPDATE outbox SET lease_end_monotonic = lease_end_monotonic + 1")
+    self.clock.advance(seconds: 59)
+    #expect(try await scratch.claim().isEmpty)
+    self.clock.advance(seconds: 60)
+    #expect(try await scratch.claim().count == 1)
+    try await scratch.storage.close()
+  }
+
+  @Test func whatSomebodyCancelledIsNotSentAgain() async throws {
+    let scratch = try self.scratch()
+    let id = try await scratch.add()
+    try self.leaseToOther(scratch)
+    #expect(try await !scratch.outbox.cancel(id))
+    let file = try self.lockFile(scratch, isLocked: false)
+    #expect(try await scratch.claim().isEmpty)
+    let record = try scratch.outbox.history(of: "note", instance: "[]").first
+    #expect(record?.state == .ended(.cancelled))
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func theFilesOfOwnersThatLeftNothingAreRemoved() async throws {
+    let scratch = try self.scratch()
+    try await scratch.add()
+    try await scratch.storage.close()
+    try self.lockFile(scratch, isLocked: false).close()
+    let next = try OutboxScratch(in: scratch.folder)
+    try await next.add()
+    let owners = try FileManager.default.contentsOfDirectory(
+      atPath: "\(scratch.folder.path)/owners")
+    #expect(owners.isEmpty)
+    try await next.storage.close()
+  }
+
+  @Test func aKilledProcessIsKnownAtOnceAndALivingOneIsNot() async throws {
+    let folder = try TemporaryFolder()
+    let worker = try WorkerProcess("lease", folder.path)
+    var lines = worker.lines.makeAsyncIterator()
+    let line = try #require(await lines.next())
+    let scratch = try OutboxScratch(in: folder)
+    #expect(try await scratch.claim().isEmpty)
+    let entry = try #require(try scratch.outbox.entries().first)
+    #expect(line == "leased \(entry.id)")
+    #expect(entry.state == .leased)
+    #expect(try scratch.outbox.why(entry.id).contains("process \(worker.child.pid)"))
+    worker.killNow()
+    _ = await worker.waitForEnd()
+    let lease = try #require(try await scratch.claim().first)
+    #expect(lease.entry.id == entry.id)
+    #expect(lease.entry.maybeApplied)
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["1"])
+    try await scratch.storage.close()
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+@Suite struct MutationLeaseTests {
+  private let lease = MutationLease(
+    entry: OutboxEntry(
+      id: UUID(), number: 1, name: "a", instance: "i", idempotencyKey: "key",
+      createdAt: Date(), coder: "json", arguments: Data()),
+    isReplay: false, token: 1, epoch: 0)
+  private let heard = Recorder<MutationLease.Revocation>()
+
+  @Test func aRevocationIsTold() {
+    self.lease.whenRevoked { [heard] in heard.append($0) }
+    #expect(self.lease.revocation == nil)
+    self.lease.revoke(.cancelRequested)
+    #expect(self.lease.revocation == .cancelRequested)
+    #expect(self.heard.elements == [.cancelRequested])
+  }
+
+  @Test func aRevocationThatCameBeforeIsToldAtOnce() {
+    self.lease.revoke(.lost)
+    self.lease.whenRevoked { [heard] in heard.append($0) }
+    #expect(self.heard.elements == [.lost])
+  }
+
+  @Test func theSameRevocationIsToldOnce() {
+    self.lease.whenRevoked { [heard] in heard.append($0) }
+    self.lease.revoke(.cancelRequested)
+    self.lease.revoke(.cancelRequested)
+    #expect(self.heard.elements == [.cancelRequested])
+  }
+
+  @Test func aLeaseThatShouldEndMayStillBeLostAndStaysSo() {
+    self.lease.whenRevoked { [heard] in heard.append($0) }
+    self.lease.revoke(.cancelRequested)
+    self.lease.revoke(.lost)
+    self.lease.revoke(.cancelRequested)
+    #expect(self.lease.revocation == .lost)
+    #expect(self.heard.elements == [.cancelRequested, .lost])
+  }
+
+  @Test func whoeverIsToldMayAskAndLeave() {
+    let lease = self.lease
+    lease.whenRevoked { [heard] _ in
+      if let revocation = lease.revocation { heard.append(revocation) }
+      lease.whenRevoked(nil)
+    }
+    lease.revoke(.cancelRequested)
+    lease.revoke(.lost)
+    #expect(self.heard.elements == [.cancelRequested])
+  }
+}

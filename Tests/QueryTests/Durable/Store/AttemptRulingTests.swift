@@ -1,0 +1,182 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// What becomes of a mutation whose attempt failed, class by class.
+@Suite(.warningsAreIssues)
+struct AttemptRulingTests {
+  /// Mutates once, with attempts that throw an error.
+  private func mutate(
+    throwing error: any Error,
+    _ options: MutationPersistenceOptions<Note> = .init(),
+    on device: Device = Device()
+  ) async throws -> (error: (any Error)?, entry: OutboxEntry?) {
+    let save = SaveNote { _ in throw error }
+    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    let thrown = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    return (thrown, try device.outbox.entries().first)
+  }
+
+  @Test func connectivityIsNotChargedAndWaits() async throws {
+    let (error, entry) = try await self.mutate(throwing: URLError(.cannotConnectToHost))
+    let queued = try #require(error as? MutationQueuedError)
+    #expect(queued.waitReason == .backoff)
+    #expect((queued.underlyingError as? URLError)?.code == .cannotConnectToHost)
+    #expect(entry?.state == .pending)
+    #expect(entry?.failures == 0)
+    #expect(entry?.attempts == 1)
+    #expect(entry?.maybeApplied == false)
+  }
+
+  @Test func aLostAnswerMayHaveBeenApplied() async throws {
+    let (_, entry) = try await self.mutate(throwing: URLError(.networkConnectionLost))
+    #expect(entry?.failures == 0)
+    #expect(entry?.maybeApplied == true)
+  }
+
+  @Test func retryAfterIsAFloorOfTheWait() async throws {
+    let error = HTTPStatusError(statusCode: 503, retryAfter: .seconds(120))
+    let (thrown, entry) = try await self.mutate(throwing: error)
+    #expect((thrown as? MutationQueuedError)?.waitReason == .retryAfter)
+    #expect(entry?.waitReason == .retryAfter)
+    #expect(entry?.failures == 1)
+    let wait = try #require(entry?.nextAttemptAt)
+    #expect(wait.timeIntervalSince1970 == 1_234_567_890 + 120)
+  }
+
+  @Test func credentialsAreWaitedForWithoutACharge() async throws {
+    let (thrown, entry) = try await self.mutate(throwing: HTTPStatusError(statusCode: 401))
+    #expect((thrown as? MutationQueuedError)?.waitReason == .authentication)
+    #expect(entry?.waitReason == .authentication)
+    #expect(entry?.failures == 0)
+  }
+
+  @Test(arguments: [(400, MutationDeadReason.rejected), (409, .conflict), (501, .rejected)])
+  func aDeadRowIsThrownAsTheErrorItself(status: Int, reason: MutationDeadReason) async throws {
+    let (thrown, entry) = try await self.mutate(throwing: HTTPStatusError(statusCode: status))
+    #expect((thrown as? HTTPStatusError)?.statusCode == status)
+    #expect(entry?.state == .dead)
+    #expect(entry?.deadReason == reason)
+  }
+
+  @Test func onlyFailuresInWhichTheServerWasReachedExhaust() async throws {
+    let device = Device()
+    let errors: [any Error] = [
+      URLError(.cannotConnectToHost), HTTPStatusError(statusCode: 503),
+      URLError(.timedOut), HTTPStatusError(statusCode: 503),
+    ]
+    let calls = Counter()
+    let save = SaveNote { _ in throw errors[calls.increment() - 1] }
+    let store = device.launch().store(for: save.persisted(as: "save-note", .init(maxAttempts: 2)))
+    _ = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    for _ in 1...2 {
+      #expect(await failure { try await store.retryLatest() } is MutationQueuedError)
+    }
+    // Retrying by hand starts the count anew, so the row is looked at instead.
+    #expect(try device.outbox.entries().first?.failures == 1)
+  }
+
+  @Test func anUnknownErrorIsTriedFiveTimes() async throws {
+    let device = Device()
+    let runner = try #require(
+      try device.launch().durableRunner(
+        for: SaveNote { _ in throw TestError() }.persisted(as: "save-note")))
+    let store = device.launch().store(for: SaveNote().persisted(as: "save-note"))
+    let ticket = try await store.enqueue(with: Note(id: 1, text: "a"))
+    for number in 1...5 {
+      device.clock.advance(by: .seconds(600))
+      let claim = try await device.outbox.claim(
+        ClaimRequest(.lowest(handledBy: [runner.handler])))
+      let lease = try #require(claim.leases.first)
+      #expect(lease.entry.attempts == number)
+      #expect(lease.entry.maybeApplied == (number > 1))
+      _ = await runner.run(lease)
+    }
+    #expect(try device.outbox.entry(ticket.id)?.deadReason == .exhausted)
+  }
+
+  @Test func backoffDoublesUpToFiveMinutesAndJittersInTheUpperHalf() {
+    let full = MutationBackoff(random: { 1 })
+    let waits = [1, 2, 3, 9, 10, 60].map { full.delay(after: $0) }
+    #expect(waits == [1, 2, 4, 256, 300, 300].map { .seconds($0) })
+    #expect(MutationBackoff(random: { 0 }).delay(after: 3) == .seconds(2))
+  }
+
+  @Test func theMutationsOwnClosureClassifiesFirst() async throws {
+    let options = MutationPersistenceOptions<Note>(classify: { error, attempt in
+      attempt.number == 1 && error is TestError ? .permanent(reason: "no") : nil
+    })
+    let (thrown, entry) = try await self.mutate(throwing: TestError(), options)
+    #expect(thrown is TestError)
+    #expect(entry?.deadReason == .rejected)
+    let (other, _) = try await self.mutate(throwing: HTTPStatusError(statusCode: 401), options)
+    #expect((other as? MutationQueuedError)?.waitReason == .authentication)
+  }
+
+  @Test func aClassifierThatThrowsCountsAsTransient() async throws {
+    let options = MutationPersistenceOptions<Note>(classify: { _, _ in throw TestError("classifier")
+    })
+    let (thrown, entry) = try await self.mutate(
+      throwing: HTTPStatusError(statusCode: 400), options)
+    #expect((thrown as? MutationQueuedError)?.waitReason == .backoff)
+    #expect(entry?.state == .pending)
+    #expect(entry?.failures == 1)
+  }
+
+  @Test func aConflictIsRetriedWithOtherArgumentsAndANewKeyInItsPlace() async throws {
+    let device = Device()
+    let save = SaveNote { call in
+      if call.note.text == "mine" { throw HTTPStatusError(statusCode: 409) }
+      return call.note.text
+    }
+    let options = MutationPersistenceOptions<Note>(onConflict: { note, _, _ in
+      .retry(with: Note(id: note.id, text: "merged"))
+    })
+    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    #expect(try await store.mutate(with: Note(id: 1, text: "mine")) == "merged")
+    let attempts = save.calls.elements.map(\.attempt)
+    #expect(attempts.count == 2)
+    #expect(attempts[0]?.id == attempts[1]?.id)
+    #expect(attempts[0]?.idempotencyKey != attempts[1]?.idempotencyKey)
+    let id = try #require(attempts[0]?.id)
+    let recorded = try device.outbox.attempts(of: id)
+    #expect(recorded.first?.replacedKey == attempts[0]?.idempotencyKey)
+    #expect(recorded.first?.outcome == "conflict")
+    #expect(recorded.last?.outcome == "succeeded")
+  }
+
+  @Test func aConflictThatIsDroppedEndsTheMutation() async throws {
+    let device = Device()
+    let (thrown, entry) = try await self.mutate(
+      throwing: HTTPStatusError(statusCode: 412), .init(onConflict: { _, _, _ in .drop }),
+      on: device)
+    #expect((thrown as? MutationEndedError)?.reason == .superseded)
+    #expect(entry == nil)
+  }
+
+  @Test func aConflictThatIsGivenUpIsDead() async throws {
+    let (thrown, entry) = try await self.mutate(
+      throwing: HTTPStatusError(statusCode: 412), .init(onConflict: { _, _, _ in .giveUp }))
+    #expect((thrown as? HTTPStatusError)?.statusCode == 412)
+    #expect(entry?.deadReason == .conflict)
+  }
+
+  @Test func anErrorOfTheConflictsHandlerIsClassifiedInItsPlace() async throws {
+    let (thrown, entry) = try await self.mutate(
+      throwing: HTTPStatusError(statusCode: 409),
+      .init(onConflict: { _, _, _ in throw URLError(.notConnectedToInternet) }))
+    #expect((thrown as? MutationQueuedError)?.waitReason == .backoff)
+    #expect(entry?.state == .pending)
+  }
+
+  @Test func anAliasThatNobodyWillPublishMakesTheRowDead() async throws {
+    let save = SaveNote { call in try #require(call.attempt).resolve("9F2C") }
+    let device = Device()
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    let error = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    #expect(error is MutationAliasError)
+    #expect(try device.outbox.entries().first?.deadReason == .dependency)
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// What `mutate` waits for, and when it says that the mutation is queued.
+@Suite(.warningsAreIssues)
+struct DurableStoreFetchTests {
+  private let options = MutationPersistenceOptions<Note>(scope: .by { "note-\($0.id)" })
+
+  @Test func offlineNoAttemptIsMadeAndNoneIsCharged() async throws {
+    let device = Device()
+    device.network.send(status: .disconnected)
+    let save = SaveNote()
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    let error = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    let queued = try #require(error as? MutationQueuedError)
+    #expect(queued.waitReason == .offline)
+    #expect(save.calls.count == 0)
+    let entry = try #require(try device.outbox.entry(queued.id))
+    #expect(entry.attempts == 0)
+    #expect(entry.idempotencyKey == queued.idempotencyKey)
+    #expect(store.history.last?.isQueued == true)
+    #expect(store.history.last?.mutationID == queued.id)
+  }
+
+  @Test func attemptsWhileOfflineMakesThem() async throws {
+    let device = Device()
+    device.network.send(status: .disconnected)
+    let save = SaveNote().persisted(as: "save-note").attemptsWhileOffline()
+    let store = device.launch().store(for: save)
+    #expect(try await store.mutate(with: Note(id: 1, text: "a")) == "A")
+  }
+
+  @Test func aSecondOneOfALaneWaitsForTheFirstAndIsThenSent() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      if call.note.text == "a" { try await gate.pass() }
+      return call.note.text
+    }
+    let store = device.launch().store(for: save.persisted(as: "save-note", self.options))
+    async let first = store.mutate(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    async let second = store.mutate(with: Note(id: 1, text: "b"))
+    while try device.outbox.counts.pending == 0 { await Task.yield() }
+    #expect(save.calls.count == 1)
+    gate.open()
+    let results = try await [first, second]
+    #expect(results == ["a", "b"])
+    #expect(save.calls.elements.map(\.note.text) == ["a", "b"])
+  }
+
+  @Test func aSecondOneIsQueuedAsSoonAsTheFirstIsNotRunningAnyMore() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      try await gate.pass()
+      throw HTTPStatusError(statusCode: 503)
+    }
+    let store = device.launch().store(for: save.persisted(as: "save-note", self.options))
+    async let first = failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    await gate.arrival()
+    async let second = failure { try await store.mutate(with: Note(id: 1, text: "b")) }
+    while try device.outbox.counts.pending == 0 { await Task.yield() }
+    gate.open()
+    #expect((await first as? MutationQueuedError)?.waitReason == .backoff)
+    #expect((await second as? MutationQueuedError)?.waitReason == .predecessor)
+    #expect(save.calls.count == 1)
+  }
+
+  @Test func calledFromInsideAnAttemptOfTheSameLaneItIsQueuedAtOnce() async throws {
+    let device = Device()
+    let client = device.launch()
+    let inner = Recorder<any Error>()
+    let options = self.options
+    let save = SaveNote { call in
+      if call.note.text == "outer" {
+        let store = client.store(for: SaveNote(path: ["inner"]).persisted(as: "inner", options))
+        if let error = await failure({ try await store.mutate(with: Note(id: 1, text: "inner")) }) {
+          inner.append(error)
+        }
+      }
+      return call.note.text
+    }
+    let store = client.store(for: save.persisted(as: "save-note", options))
+    #expect(try await store.mutate(with: Note(id: 1, text: "outer")) == "outer")
+    #expect((inner.elements.first as? MutationQueuedError)?.waitReason == .predecessor)
+    #expect(try device.outbox.counts.pending == 1)
+  }
+
+  @Test func cancellingTheAttemptLeavesTheRowPendingDueAtOnceAndUncharged() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      try await gate.pass()
+      return call.note.text
+    }
+    let store = device.launch().store(for: save.persisted(as: "save-note", .init(maxAttempts: 1)))
+    let task = Task { try await store.mutate(with: Note(id: 1, text: "a")) }
+    await gate.arrival()
+    task.cancel()
+    #expect(await failure { try await task.value } != nil)
+    while try device.outbox.counts.leased > 0 { await Task.yield() }
+    let entry = try #require(try device.outbox.entries().first)
+    #expect(entry.state == .pending)
+    #expect(entry.waitReason == nil)
+    #expect(entry.failures == 0)
+    #expect(entry.maybeApplied)
+  }
+
+  @Test func resettingTheStoreCancelsTheAttemptAndKeepsTheRow() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      try await gate.pass()
+      return call.note.text
+    }
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    let task = Task { try await store.mutate(with: Note(id: 1, text: "a")) }
+    await gate.arrival()
+    store.reset()
+    #expect(await failure { try await task.value } != nil)
+    while try device.outbox.counts.leased > 0 { await Task.yield() }
+    #expect(try device.outbox.counts.pending == 1)
+  }
+
+  @Test func aTaskThatIsRunLaterIsCommittedWhenItRuns() async throws {
+    let device = Device()
+    let store = device.launch().store(for: SaveNote().persisted(as: "save-note"))
+    let task = store.mutateTask(with: Note(id: 1, text: "a"))
+    #expect(try device.outbox.counts == OutboxCounts())
+    #expect(try await task.runIfNeeded() == "A")
+    #expect(store.history.last?.mutationID != nil)
+  }
+
+  @Test func dependenciesAreKeptWithTheRow() async throws {
+    let device = Device()
+    device.network.send(status: .disconnected)
+    let store = device.launch().store(for: SaveNote().persisted(as: "save-note"))
+    let first = try await store.enqueue(with: Note(id: 1, text: "a"))
+    device.network.send(status: .connected)
+    let error = await failure {
+      try await store.mutate(with: Note(id: 2, text: "b"), dependsOn: [first.id])
+    }
+    #expect((error as? MutationQueuedError)?.waitReason == .dependency)
+    let unknown = UUID()
+    let refused = await failure {
+      try await store.mutate(with: Note(id: 3, text: "c"), dependsOn: [unknown])
+    }
+    #expect(refused as? OutboxError == .unknownDependencies([unknown]))
+  }
+
+  @Test func aPauseQueuesWhatIsMutated() async throws {
+    let device = Device()
+    try await device.outbox.pause()
+    let save = SaveNote()
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    let error = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    #expect((error as? MutationQueuedError)?.waitReason == .paused)
+    #expect(save.calls.count == 0)
+  }
+}
