@@ -15,6 +15,7 @@ let libraries: [Target] = [
   ),
   .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
   .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
+  .target(name: "QueryReplay", dependencies: ["Query"]),
 ]
 
 /// The C libraries, as modules.
@@ -72,6 +73,15 @@ let tests: [Target] = [
     name: "network-watcher",
     dependencies: ["Query", "SystemNetwork"],
     path: "Tests/NetworkWatcher"
+  ),
+  .executableTarget(
+    name: "replay-worker",
+    dependencies: ["Query", "QuerySQLite", "QueryReplay"],
+    path: "Tests/ReplayWorker"
+  ),
+  .testTarget(
+    name: "QueryReplayTests",
+    dependencies: ["QueryReplay", "Query", "QuerySQLite", "TestSupport", "replay-worker"]
   ),
   .testTarget(
     name: "SystemNetworkTests",

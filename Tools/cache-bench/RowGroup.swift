@@ -20,7 +20,7 @@ struct RowGroup: Sendable {
     return RowGroup(
       title: "Storage",
       rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ChangeRows.all(corpus)
-        + LogRows.all(corpus)
+        + LogRows.all(corpus) + DurableRows.all(pending: entries)
     )
   }
 }

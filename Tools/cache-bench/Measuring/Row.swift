@@ -32,6 +32,7 @@ struct Trial: Sendable {
 enum Unit: String, Codable {
   case nanoseconds = "ns"
   case bytes = "B"
+  case commits = "commits"
 }
 
 /// What a row has to reach.

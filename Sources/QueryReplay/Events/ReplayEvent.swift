@@ -1,0 +1,69 @@
+public import Foundation
+public import Query
+
+/// What a ``MutationReplayer`` does, and what it sees in its outbox.
+public enum ReplayEvent: Hashable, Sendable {
+  /// A mutation was committed.
+  case enqueued(UUID)
+  /// A mutation was leased by this process.
+  case claimed(UUID)
+  /// The replayer begins an attempt of the mutation, counted from 1.
+  case attemptStarted(UUID, number: Int)
+  /// An attempt of the replayer failed.
+  ///
+  /// - Parameters:
+  ///   - failure: The class of the failure.
+  ///   - next: What the mutation waits for now; nil where it is due at once.
+  case attemptFailed(UUID, MutationFailure, next: MutationWaitReason?)
+  /// The replayer has nothing to send at the moment, but something is pending.
+  case waiting(ReplayWait)
+  /// A mutation succeeded.
+  case succeeded(UUID)
+  /// A mutation is dead.
+  case dead(UUID, MutationDeadReason)
+  /// A mutation was cancelled.
+  case cancelled(UUID)
+  /// A mutation was superseded, by another one or by what the server has.
+  case superseded(UUID, by: UUID?)
+  /// An attempt of the replayer ended when its mutation was no longer this process's.
+  case leaseLost(UUID)
+  /// A mutation of a process that is gone is pending again.
+  case reaped(UUID)
+  /// Nothing is pending, and nothing runs.
+  case drained
+}
+
+/// What a ``MutationReplayer`` waits for.
+public enum ReplayWait: Hashable, Sendable {
+  /// The network.
+  case network
+  /// The time at which the next mutation is due, or anything that changes the outbox.
+  case outbox
+  /// The storage, which could not be read or written: it is asked again.
+  case storage(RestoredError)
+}
+
+extension ReplayEvent {
+  /// What an event of the outbox is to those who watch the replayer; nil: nothing.
+  init?(_ event: OutboxEvent) {
+    switch event {
+    case .enqueued(let id): self = .enqueued(id)
+    case .claimed(let id): self = .claimed(id)
+    case .reaped(let id): self = .reaped(id)
+    case .succeeded(let id): self = .succeeded(id)
+    case .dead(let id, let reason): self = .dead(id, reason)
+    case .cancelled(let id): self = .cancelled(id)
+    case .superseded(let id, let successor): self = .superseded(id, by: successor)
+    case .changedByAnotherProcess, .pending, .discarded, .released, .erased: return nil
+    }
+  }
+
+  /// What is to be said of the end of an attempt; nil where the outbox says it.
+  init?(_ report: AttemptReport, of id: UUID) {
+    switch report {
+    case .pending(let failure, let reason): self = .attemptFailed(id, failure, next: reason)
+    case .leaseLost: self = .leaseLost(id)
+    case .succeeded, .dead, .superseded, .cancelled: return nil
+    }
+  }
+}

@@ -1,0 +1,11 @@
+/// The 64-bit FNV-1a hash, fed piece by piece. It finds damage, and no more.
+struct FNV1a: Sendable {
+  private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  /// - Complexity: O(*n*) in the number of bytes.
+  mutating func feed(_ bytes: UnsafeRawBufferPointer) {
+    var value = self.value
+    for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    self.value = value
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// The secrets of an application, by the names that requests refer to them with.
+///
+/// ```swift
+/// let credentials = HTTPCredentials([
+///   "api": HTTPCredential(for: [URL(string: "https://api.example.org")!]) {
+///     ["Authorization": "Bearer \(try await keychain.token())"]
+///   }
+/// ])
+/// ```
+/// They are looked up when a request is sent, and never written to a file.
+public struct HTTPCredentials: Sendable {
+  private var credentials: [String: HTTPCredential]
+
+  /// Creates a collection.
+  ///
+  /// - Parameter credentials: The credentials by their names.
+  public init(_ credentials: [String: HTTPCredential] = [:]) { self.credentials = credentials }
+
+  /// The credential of a name; nil where there is none.
+  public subscript(name: String) -> HTTPCredential? {
+    get { self.credentials[name] }
+    set { self.credentials[name] = newValue }
+  }
+
+  /// The headers for a request.
+  ///
+  /// - Parameters:
+  ///   - name: The name that the request refers to; nil: it needs none.
+  ///   - origin: Where it goes to.
+  /// - Throws: ``HTTPCredentialError``; what the credential throws.
+  func headers(for name: String?, to origin: HTTPOrigin) async throws -> [String: String] {
+    guard let name else { return [:] }
+    guard let credential = self.credentials[name] else {
+      throw HTTPCredentialError.unknown(name: name)
+    }
+    guard credential.origins.contains(origin) else {
+      throw HTTPCredentialError.notFor(name: name, origin: origin)
+    }
+    return try await credential.headers()
+  }
+}

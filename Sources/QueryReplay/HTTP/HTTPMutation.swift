@@ -1,0 +1,160 @@
+import Foundation
+import FoundationNetworking
+public import Query
+
+/// A durable mutation that needs no code: a request of HTTP, which any replayer can send.
+///
+/// ```swift
+/// let http = HTTPMutation(credentials: credentials).durable(.init(scope: .named("notes")))
+/// try await client.store(for: http).enqueue(with: HTTPRequestDescription(url: notes, body: .data(json)))
+/// try replayer.register(http)
+/// ```
+/// Its name on disk is `http/1`, so that a tool can send what an application has left. Each request has
+/// the row's key as its `Idempotency-Key`. A status that the request does not accept is an
+/// ``HTTPStatusError``. Redirects of 307 and 308 are followed with method, body and key, one of 303 is
+/// read; on their way to another origin they lose the credentials, for good.
+public struct HTTPMutation: MutationRequest {
+  public typealias Arguments = HTTPRequestDescription
+  public typealias ReturnValue = HTTPResponseDescription
+
+  /// The name on disk.
+  public static let name = "http/1"
+
+  /// How many bytes of an answer that is not accepted are kept with its error.
+  static let errorBodyLimit = 4 << 10
+
+  private let credentials: HTTPCredentials
+  private let transport: HTTPTransport
+
+  /// Creates a mutation.
+  ///
+  /// - Parameters:
+  ///   - credentials: What requests refer to by name.
+  ///   - timeout: How long a server may be silent; 60 s by default.
+  public init(
+    credentials: HTTPCredentials = HTTPCredentials(), timeout: Duration = .seconds(60)
+  ) {
+    self.credentials = credentials
+    self.transport = HTTPTransport(timeout: timeout)
+  }
+
+  public var path: QueryPath { ["http"] }
+
+  /// Sends the request once.
+  ///
+  /// - Throws: ``HTTPStatusError``; ``HTTPCredentialError``; ``HTTPRequestError``; `URLError`; what a
+  ///   credential throws.
+  public func mutate(
+    with arguments: HTTPRequestDescription,
+    in context: QueryContext,
+    with continuation: QueryContinuation<HTTPResponseDescription>
+  ) async throws -> HTTPResponseDescription {
+    let file = try Self.file(of: arguments.body, context)
+    let key = context.mutationAttempt?.idempotencyKey
+    let answer = try await self.send(arguments, file, key)
+    guard arguments.accepts(answer.status) else {
+      throw HTTPStatusError(
+        statusCode: answer.status,
+        retryAfter: answer.headers["retry-after"].flatMap {
+          HTTPStatusError.retryAfter(header: $0, now: context.queryClock.now())
+        },
+        body: answer.body.prefix(Self.errorBodyLimit))
+    }
+    return HTTPResponseDescription(
+      status: answer.status,
+      headers: answer.headers.filter { HTTPResponseDescription.keptHeaders.contains($0.key) },
+      body: answer.body.prefix(arguments.responseLimit),
+      wasTruncated: answer.wasTruncated || answer.body.count > arguments.responseLimit)
+  }
+}
+
+// MARK: - Declaring
+
+extension HTTPMutation {
+  /// Makes it durable, under its name.
+  ///
+  /// - Parameter options: How it is kept and sent. `version` and `coder` should stay what they are, or
+  ///   other programs cannot send it. Without `host`, a request goes by the host and port of its URL.
+  public func durable(
+    _ options: MutationPersistenceOptions<HTTPRequestDescription> = MutationPersistenceOptions()
+  ) -> ModifiedQuery<Self, some QueryModifier<Self>> {
+    var options = options
+    let (classify, host) = (options.classify, options.host)
+    options.classify = { error, attempt in
+      try classify?(error, attempt) ?? Self.failure(of: error)
+    }
+    options.host = { host?($0) ?? HTTPOrigin($0.url)?.authority }
+    options.adoptBody = { try Self.adopt($0, in: $1) }
+    return self.persisted(reservedAs: Self.name, options)
+  }
+
+  /// What the errors of this module mean; nil: the library knows it.
+  static func failure(of error: any Error) -> MutationFailure? {
+    switch error {
+    case is HTTPCredentialError: .authentication
+    case let error as HTTPRequestError: .permanent(reason: "\(error)")
+    default: nil
+    }
+  }
+
+  private static func adopt(
+    _ request: HTTPRequestDescription, in folder: URL
+  ) throws -> (HTTPRequestDescription, bodyFile: String?) {
+    guard case .file(let source) = request.body else { return (request, nil) }
+    let copy = try BodyFiles(folder: folder).adopt(source)
+    return (try request.with(body: .copy(copy)), copy.name)
+  }
+}
+
+// MARK: - Sending
+
+extension HTTPMutation {
+  private static func file(of body: HTTPRequestBody, _ context: QueryContext) throws -> URL? {
+    switch body {
+    case .none, .data: return nil
+    case .file(let file): return file
+    case .copy(let copy):
+      guard let folder = context.queryStorage?.outbox.bodiesFolder else {
+        throw HTTPRequestError.noFolderForFiles
+      }
+      return try BodyFiles(folder: folder).check(copy)
+    }
+  }
+
+  private func send(
+    _ description: HTTPRequestDescription, _ file: URL?, _ key: String?
+  ) async throws -> HTTPAnswer {
+    let limit = max(description.responseLimit, Self.errorBodyLimit)
+    guard let origin = HTTPOrigin(description.url) else {
+      throw HTTPRequestError.badURL(description.url.absoluteString)
+    }
+    var secrets = try await self.credentials.headers(for: description.credential, to: origin)
+    var (method, url, sendsBody) = (description.method, description.url, true)
+    var count = 0
+    while true {
+      var request = URLRequest(url: url)
+      request.httpMethod = method
+      for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
+      // After the secrets, of which none may take the place of the key.
+      if sendsBody { Self.fill(&request, with: description, key) }
+      let answer = try await self.transport.send(
+        request, file: sendsBody ? file : nil, limit: limit)
+      guard !description.accepts(answer.status), count < HTTPRedirect.limit,
+        let redirect = HTTPRedirect(answer, to: method, url)
+      else { return answer }
+      if !redirect.keepsCredentials { secrets = [:] }
+      if !redirect.keepsBody { (method, sendsBody) = ("GET", false) }
+      (url, count) = (redirect.url, count + 1)
+    }
+  }
+
+  private static func fill(
+    _ request: inout URLRequest, with description: HTTPRequestDescription, _ key: String?
+  ) {
+    for (name, value) in description.headers {
+      request.setValue(value, forHTTPHeaderField: name)
+    }
+    if let key { request.setValue(key, forHTTPHeaderField: "Idempotency-Key") }
+    if case .data(let data) = description.body { request.httpBody = data }
+  }
+}

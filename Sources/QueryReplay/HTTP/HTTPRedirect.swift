@@ -1,0 +1,43 @@
+import Foundation
+
+/// What becomes of a request that the server sends elsewhere.
+///
+/// 307 and 308 send the same request again, with its body and its `Idempotency-Key`. 303 says that the
+/// request was carried out, and where to look: that is read without the body and the key. 301 and 302
+/// are followed for `GET` and `HEAD` alone: others would become a `GET` that the server answers with
+/// success, and the mutation would be lost. From https to http nothing is followed. What is not followed
+/// is an answer of its status.
+struct HTTPRedirect: Hashable, Sendable {
+  /// Where the request goes.
+  var url: URL
+  /// Whether the body and the key go with it.
+  var keepsBody: Bool
+  /// Whether the credentials go with it.
+  var keepsCredentials: Bool
+
+  /// How many redirects are followed.
+  static let limit = 10
+
+  /// - Parameters:
+  ///   - answer: What the server answered.
+  ///   - method: The method of the request.
+  ///   - url: Where it went to.
+  /// - Returns: Nil where the answer is none that is followed.
+  init?(_ answer: HTTPAnswer, to method: String, _ url: URL) {
+    guard let location = answer.headers["location"],
+      let target = URL(string: location, relativeTo: url)?.absoluteURL,
+      let origin = HTTPOrigin(url), let newOrigin = HTTPOrigin(target),
+      target.user() == nil, !(origin.scheme == "https" && newOrigin.scheme == "http")
+    else { return nil }
+    switch answer.status {
+    case 307, 308: self.keepsBody = true
+    case 301, 302:
+      guard method == "GET" || method == "HEAD" else { return nil }
+      self.keepsBody = true
+    case 303: self.keepsBody = false
+    default: return nil
+    }
+    self.url = target
+    self.keepsCredentials = origin == newOrigin
+  }
+}

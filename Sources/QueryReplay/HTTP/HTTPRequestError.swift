@@ -1,0 +1,48 @@
+import Query
+
+/// Why a request cannot be made durable, or not be sent any more.
+public enum HTTPRequestError: Error, Hashable, Sendable {
+  /// The method is none.
+  case badMethod(String)
+  /// The URL is not one of HTTP or HTTPS with a host.
+  case badURL(String)
+  /// The URL holds a name and a password, which would be written to the file.
+  case secretInURL
+  /// The header is not one of those that may be written to the file: see
+  /// ``HTTPRequestDescription/allowedHeaders``.
+  case headerNotAllowed(String)
+  /// The value of the header has a line break or another control character.
+  case badHeaderValue(String)
+  /// The storage has no folder for the files of requests.
+  case noFolderForFiles
+  /// The name of a file in that folder is none.
+  case badFileName(String)
+  /// It is not a file that can be read.
+  case notAFile(path: String)
+  /// The file of the request is missing, or not what it was.
+  case fileDamaged(name: String)
+}
+
+extension HTTPRequestError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .badMethod(let method): "\"\(method)\" is no HTTP method."
+    case .badURL(let url): "\(url) is no URL of HTTP or HTTPS with a host."
+    case .secretInURL: "A name or password in a URL would be written to the file."
+    case .headerNotAllowed(let name):
+      """
+      The header \(name) is not written to the file. Secrets come from HTTPCredentials when the \
+      request is sent.
+      """
+    case .badHeaderValue(let name): "The value of the header \(name) has control characters."
+    case .noFolderForFiles: "The storage has no folder for the files of requests."
+    case .badFileName(let name): "\"\(name)\" is no name of a file of a request."
+    case .notAFile(let path): "\(path) is no file that can be sent."
+    case .fileDamaged(let name): "The file \(name) is missing, or not what it was."
+    }
+  }
+}
+
+// Both are found before anything is sent.
+extension HTTPRequestError: UnsentError {}
+extension HTTPCredentialError: UnsentError {}

@@ -1,0 +1,145 @@
+import Foundation
+import FoundationNetworking
+import Query
+
+/// What a server answered, as far as it was taken.
+struct HTTPAnswer: Sendable {
+  var status: Int
+  /// The names are in lower case.
+  var headers: [String: String]
+  var body = Data()
+  var wasTruncated = false
+}
+
+/// Sends requests by a session of its own: without cookies, cache and credentials, and without following
+/// redirects, which it returns.
+final class HTTPTransport: Sendable {
+  private let session: URLSession
+  private let delegate = TransportDelegate()
+
+  /// - Parameter timeout: How long a server may be silent.
+  init(timeout: Duration) {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = timeout / .seconds(1)
+    configuration.httpShouldSetCookies = false
+    configuration.httpCookieStorage = nil
+    configuration.urlCache = nil
+    configuration.urlCredentialStorage = nil
+    self.session = URLSession(
+      configuration: configuration, delegate: self.delegate, delegateQueue: nil)
+  }
+
+  // The session keeps its delegate until then.
+  deinit { self.session.finishTasksAndInvalidate() }
+
+  /// Sends a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - file: What is sent as its body; nil: the request's own.
+  ///   - limit: How many bytes of the answer are taken.
+  /// - Throws: `URLError`; of `.cancelled` where the task is cancelled.
+  func send(_ request: URLRequest, file: URL?, limit: Int) async throws -> HTTPAnswer {
+    let task =
+      file.map { self.session.uploadTask(with: request, fromFile: $0) }
+      ?? self.session.dataTask(with: request)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        self.delegate.expect(task, limit: limit, continuation)
+        task.resume()
+        // The handler may have come before anybody waited for an answer.
+        if Task.isCancelled { self.delegate.giveUp(task) }
+      }
+    } onCancel: {
+      task.cancel()
+    }
+  }
+}
+
+/// Collects the answers of a session.
+// @unchecked: its superclass has no state, and its own is guarded.
+private final class TransportDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+  private struct Exchange {
+    var limit: Int
+    var answer: HTTPAnswer?
+    var continuation: CheckedContinuation<HTTPAnswer, any Error>
+  }
+
+  private let exchanges = Locked([Int: Exchange]())
+
+  func expect(
+    _ task: URLSessionTask, limit: Int, _ continuation: CheckedContinuation<HTTPAnswer, any Error>
+  ) {
+    self.exchanges.withLock {
+      $0[task.taskIdentifier] = Exchange(limit: limit, continuation: continuation)
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession,
+    task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest,
+    completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    self.begin(task, response)
+    completionHandler(nil)
+  }
+
+  func urlSession(
+    _ session: URLSession,
+    dataTask: URLSessionDataTask,
+    didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    if let response = response as? HTTPURLResponse { self.begin(dataTask, response) }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let isFull = self.exchanges.withLock { exchanges in
+      guard let exchange = exchanges[dataTask.taskIdentifier], let answer = exchange.answer
+      else { return false }
+      let room = exchange.limit - answer.body.count
+      exchanges[dataTask.taskIdentifier]?.answer?.body.append(data.prefix(room))
+      if data.count > room { exchanges[dataTask.taskIdentifier]?.answer?.wasTruncated = true }
+      return data.count > room
+    }
+    // The rest is not wanted, and the server has said what became of the request.
+    if isFull { self.end(dataTask, nil) }
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+  ) {
+    self.end(task, error)
+  }
+
+  func giveUp(_ task: URLSessionTask) {
+    self.end(task, URLError(.cancelled))
+    task.cancel()
+  }
+
+  private func begin(_ task: URLSessionTask, _ response: HTTPURLResponse) {
+    var headers = [String: String]()
+    for (name, value) in response.allHeaderFields {
+      guard let name = name as? String, let value = value as? String else { continue }
+      headers[name.lowercased()] = value
+    }
+    let answer = HTTPAnswer(status: response.statusCode, headers: headers)
+    self.exchanges.withLock { $0[task.taskIdentifier]?.answer = answer }
+  }
+
+  private func end(_ task: URLSessionTask, _ error: (any Error)?) {
+    let exchange = self.exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    guard let exchange else { return }
+    if let error {
+      exchange.continuation.resume(throwing: error)
+    } else if let answer = exchange.answer {
+      exchange.continuation.resume(returning: answer)
+      if answer.wasTruncated { task.cancel() }
+    } else {
+      exchange.continuation.resume(throwing: URLError(.badServerResponse))
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// How a ``MutationReplayer`` sends what is due.
+public struct ReplayConfiguration: Sendable {
+  /// How many mutations it sends at a time, over all of its runs. 4 by default.
+  public var maximumConcurrency: Int
+
+  /// How many of those may go to one host. 2 by default.
+  public var maximumPerHost: Int
+
+  /// How often it looks at the outbox where nothing wakes it, after a suspend for example. 30 s by
+  /// default.
+  public var pollInterval: Duration
+
+  /// The time over which a host's mutations are spread when the network is back and more wait than may
+  /// run at a time.
+  package var spread: Duration
+
+  /// For how long nothing goes to a host after an attempt that cancelled itself: its row is due at
+  /// once, and would run again and again.
+  package var pauseAfterCancellation: Duration
+
+  /// What waits, and tells the time.
+  package var clock: ReplayClock
+
+  /// Creates a configuration.
+  ///
+  /// - Parameters:
+  ///   - maximumConcurrency: How many mutations are sent at a time; less than 1 counts as 1.
+  ///   - maximumPerHost: How many of those may go to one host; less than 1 counts as 1.
+  ///   - pollInterval: How often it looks at the outbox where nothing wakes it; less than 1 s counts
+  ///     as 1 s.
+  public init(
+    maximumConcurrency: Int = 4,
+    maximumPerHost: Int = 2,
+    pollInterval: Duration = .seconds(30)
+  ) {
+    self.maximumConcurrency = maximumConcurrency
+    self.maximumPerHost = maximumPerHost
+    self.pollInterval = pollInterval
+    self.spread = .seconds(2)
+    self.pauseAfterCancellation = .seconds(1)
+    self.clock = .system
+  }
+
+  /// The configuration with numbers that work.
+  var inBounds: Self {
+    var configuration = self
+    configuration.maximumConcurrency = max(1, self.maximumConcurrency)
+    configuration.maximumPerHost = max(1, self.maximumPerHost)
+    configuration.pollInterval = max(.seconds(1), self.pollInterval)
+    return configuration
+  }
+}

@@ -1,0 +1,19 @@
+/// What became of the mutations in one ``MutationReplayer/replayOnce(deadline:)``.
+public struct ReplaySummary: Hashable, Sendable {
+  /// How many it has ended: those that succeeded, and those that what the server has superseded.
+  public var succeeded: Int
+  /// How many it has tried in vain, and left pending.
+  public var failed: Int
+  /// How many are pending that it has not tried.
+  public var waiting: Int
+  /// How many it has declared dead.
+  public var dead: Int
+
+  /// Creates a summary. See the properties for what each is.
+  public init(succeeded: Int = 0, failed: Int = 0, waiting: Int = 0, dead: Int = 0) {
+    self.succeeded = succeeded
+    self.failed = failed
+    self.waiting = waiting
+    self.dead = dead
+  }
+}

@@ -1,0 +1,48 @@
+import Query
+
+/// The mutations that a replayer can run, by name, instance and version.
+struct HandlerRegistry: Sendable {
+  private struct Place: Hashable {
+    var name: String
+    var instance: String
+  }
+
+  private struct TypeOfName {
+    var type: ObjectIdentifier
+    var name: String
+  }
+
+  private var types = [String: TypeOfName]()
+  // The highest version first.
+  private var runners = [Place: [any DurableRunner]]()
+
+  /// Which rows they can run.
+  private(set) var handlers = Set<MutationHandler>()
+
+  /// Adds a mutation, in the place of an earlier one of the same name, instance and version.
+  ///
+  /// - Throws: ``ReplayError/nameTaken(name:typeName:)``.
+  mutating func add(_ runner: any DurableRunner) throws {
+    let handler = runner.handler
+    let type = TypeOfName(
+      type: ObjectIdentifier(runner.requestType), name: String(reflecting: runner.requestType))
+    if let other = self.types[handler.name], other.type != type.type {
+      throw ReplayError.nameTaken(name: handler.name, typeName: other.name)
+    }
+    self.types[handler.name] = type
+    let place = Place(name: handler.name, instance: handler.instance)
+    var runners = self.runners[place, default: []]
+    runners.removeAll { $0.handler.version == handler.version }
+    runners.append(runner)
+    runners.sort { $0.handler.version > $1.handler.version }
+    self.runners[place] = runners
+    self.handlers = Set(self.runners.values.joined().map(\.handler))
+  }
+
+  /// What runs a row: the registration of its own version, or else the newest that takes it.
+  func runner(for entry: OutboxEntry) -> (any DurableRunner)? {
+    let runners = self.runners[Place(name: entry.name, instance: entry.instance)] ?? []
+    return runners.first { $0.handler.version == entry.version }
+      ?? runners.first { $0.handler.canRun(entry) }
+  }
+}

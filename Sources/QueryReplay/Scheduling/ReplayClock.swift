@@ -1,0 +1,28 @@
+/// What a replayer waits by, and tells the time by; a test supplies its own.
+package struct ReplayClock: Sendable {
+  /// The time that has passed since some moment, time of suspension included.
+  package var now: @Sendable () -> Duration
+
+  /// Waits until that time has passed.
+  ///
+  /// - Throws: `CancellationError` where the task is cancelled.
+  package var sleep: @Sendable (_ until: Duration) async throws -> Void
+
+  package init(
+    now: @escaping @Sendable () -> Duration,
+    sleep: @escaping @Sendable (_ until: Duration) async throws -> Void
+  ) {
+    self.now = now
+    self.sleep = sleep
+  }
+
+  /// The continuous clock: a task that sleeps by it hangs on a timer of `CLOCK_BOOTTIME`, which is due
+  /// at once after a suspend that outlasted it, so nothing else is needed to resume.
+  package static let system = {
+    let start = ContinuousClock.now
+    return ReplayClock(
+      now: { ContinuousClock.now - start },
+      sleep: { try await Task.sleep(until: start + $0, clock: .continuous) }
+    )
+  }()
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Query
+
+/// What all runs of one replayer share: its slots, and what is to be released.
+///
+/// The slots and flags are read and written under a lock; nothing is called under it.
+final class ReplayLedger: Sendable {
+  private struct Guarded {
+    var slots: ReplaySlots
+    var signals = [Int: WakeSignal]()
+    var next = 0
+    var wasOffline = false
+    var mustRelease: Set<MutationWaitReason> = [.authentication]
+    var turns = 0
+    var claims = 0
+  }
+
+  private let guarded: Locked<Guarded>
+  private let clock: ReplayClock
+
+  init(_ configuration: ReplayConfiguration) {
+    self.guarded = Locked(Guarded(slots: ReplaySlots(configuration)))
+    self.clock = configuration.clock
+  }
+
+  /// How often a run looked whether there is something to do.
+  var turns: Int { self.guarded.withLock { $0.turns } }
+
+  /// How often the outbox was asked for mutations.
+  var claims: Int { self.guarded.withLock { $0.claims } }
+
+  func countTurn() { self.guarded.withLock { $0.turns += 1 } }
+}
+
+// MARK: - Waking
+
+extension ReplayLedger {
+  /// Wakes a signal whenever there is room for more.
+  func subscribe(_ signal: WakeSignal) -> QuerySubscription {
+    let number = self.guarded.withLock { ledger in
+      ledger.next += 1
+      ledger.signals[ledger.next] = signal
+      return ledger.next
+    }
+    return QuerySubscription {
+      self.guarded.withLock { ledger in ledger.signals[number] = nil }
+    }
+  }
+
+  /// Wakes all runs.
+  func wakeAll() {
+    let signals = self.guarded.withLock { Array($0.signals.values) }
+    for signal in signals { signal.wake() }
+  }
+}
+
+// MARK: - Slots
+
+extension ReplayLedger {
+  var isIdle: Bool { self.guarded.withLock { $0.slots.isIdle } }
+
+  var nextSlot: Duration? {
+    let now = self.clock.now()
+    return self.guarded.withLock { $0.slots.nextSlot(after: now) }
+  }
+
+  /// Whether a host takes one after another for the time being.
+  var isSpreading: Bool {
+    let now = self.clock.now()
+    return self.guarded.withLock { $0.slots.isSpreading(at: now) }
+  }
+
+  func isRunning(_ id: UUID) -> Bool { self.guarded.withLock { $0.slots.isRunning(id) } }
+
+  func isProbe(_ id: UUID) -> Bool { self.guarded.withLock { $0.slots.isProbe(id) } }
+
+  /// See ``ReplaySlots/beginClaim(_:at:)``.
+  func beginClaim(_ handlers: Set<MutationHandler>) -> ClaimRequest? {
+    let now = self.clock.now()
+    return self.guarded.withLock { ledger in
+      let request = ledger.slots.beginClaim(handlers, at: now)
+      if request != nil { ledger.claims += 1 }
+      return request
+    }
+  }
+
+  /// See ``ReplaySlots/endClaim(_:at:)``.
+  func endClaim(_ entries: [OutboxEntry], wakingBut own: WakeSignal) {
+    let now = self.clock.now()
+    let others = self.guarded.withLock { ledger in
+      ledger.slots.endClaim(entries, at: now)
+      return ledger.signals.values.filter { $0 !== own }
+    }
+    for signal in others { signal.wake() }
+  }
+
+  /// See ``ReplaySlots/end(_:_:waiting:at:)``.
+  func end(_ id: UUID, _ answer: HostAnswer, waiting: Int) {
+    let now = self.clock.now()
+    self.guarded.withLock { $0.slots.end(id, answer, waiting: waiting, at: now) }
+    self.wakeAll()
+  }
+}
+
+// MARK: - Releasing
+
+extension ReplayLedger {
+  /// Notes that there is no network.
+  func noteOffline() { self.guarded.withLock { $0.wasOffline = true } }
+
+  /// Notes that there is a network. Where there was none before, hosts are probed, and what waits for
+  /// the network is to be released.
+  func noteOnline() {
+    self.guarded.withLock { ledger in
+      guard ledger.wasOffline else { return }
+      ledger.wasOffline = false
+      ledger.slots.beginProbing()
+      ledger.mustRelease.insert(.offline)
+    }
+  }
+
+  /// Takes what is to be released now, so that nobody else does. It is to be given back where that
+  /// failed.
+  func takeReleases() -> Set<MutationWaitReason> {
+    self.guarded.withLock { ledger in
+      let reasons = ledger.mustRelease
+      ledger.mustRelease = []
+      return reasons
+    }
+  }
+
+  func giveBack(_ reasons: Set<MutationWaitReason>) {
+    self.guarded.withLock { $0.mustRelease.formUnion(reasons) }
+  }
+}

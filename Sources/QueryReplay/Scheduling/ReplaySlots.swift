@@ -1,0 +1,140 @@
+import Foundation
+import Query
+
+/// How many mutations may be leased now, and for which hosts.
+///
+/// While the network is new, each host takes one, its probe, until one got an answer; then it takes as
+/// many as otherwise, spread over some time where many wait. Times are those of a ``ReplayClock``.
+struct ReplaySlots: Sendable {
+  private struct Delay {
+    /// Nothing is leased for the host before this.
+    var notBefore: Duration
+    /// How long after each lease the next one may follow.
+    var interval: Duration
+    /// When the delay is over.
+    var end: Duration
+  }
+
+  private let limits: ReplayConfiguration
+  private var running = [UUID: String]()
+  private var counts = [String: Int]()
+  private var delays = [String: Delay]()
+  /// The hosts that answered since the network is back; nil where no host needs a probe.
+  private var answered: Set<String>?
+  private var isClaiming = false
+
+  /// How many hosts are told apart. Where more have answered, the network is as good as it gets.
+  private static let maximumHosts = 1_024
+
+  init(_ limits: ReplayConfiguration) { self.limits = limits }
+
+  /// Whether nothing runs, and nobody leases anything.
+  var isIdle: Bool { self.running.isEmpty && !self.isClaiming }
+
+  func isRunning(_ id: UUID) -> Bool { self.running[id] != nil }
+}
+
+// MARK: - Claiming
+
+extension ReplaySlots {
+  /// Begins a claim. No other one begins before ``endClaim(_:at:)``, so that two runs together keep to
+  /// the limits.
+  ///
+  /// - Parameters:
+  ///   - handlers: What may be leased.
+  ///   - now: The time.
+  /// - Returns: What to ask for; nil where there is no room, or somebody else claims.
+  mutating func beginClaim(
+    _ handlers: Set<MutationHandler>, at now: Duration
+  ) -> ClaimRequest? {
+    let room = self.limits.maximumConcurrency - self.running.count
+    guard room > 0, !self.isClaiming, !handlers.isEmpty else { return nil }
+    self.delays = self.delays.filter { max($0.value.end, $0.value.notBefore) > now }
+    self.isClaiming = true
+    return ClaimRequest(.lowest(handledBy: handlers), limit: room, hostSlots: self.slots(at: now))
+  }
+
+  /// Ends a claim.
+  ///
+  /// - Parameters:
+  ///   - entries: What was leased.
+  ///   - now: The time.
+  mutating func endClaim(_ entries: [OutboxEntry], at now: Duration) {
+    self.isClaiming = false
+    for entry in entries {
+      let host = entry.effectiveHost
+      self.running[entry.id] = host
+      self.counts[host, default: 0] += 1
+      if let interval = self.delays[host]?.interval {
+        self.delays[host]?.notBefore = now + interval
+      }
+    }
+  }
+
+  /// When a host takes more, where it does not now; nil where there is none that waits for a time.
+  func nextSlot(after now: Duration) -> Duration? {
+    self.delays.values.map(\.notBefore).filter { $0 > now }.min()
+  }
+
+  /// Whether a host takes one after another for the time being.
+  func isSpreading(at now: Duration) -> Bool {
+    self.delays.values.contains { $0.interval > .zero && $0.end > now }
+  }
+
+  private func slots(at now: Duration) -> HostSlots {
+    let others = self.answered == nil ? self.limits.maximumPerHost : 1
+    var slots = HostSlots(others: others)
+    let hosts = Set(self.counts.keys).union(self.delays.keys).union(self.answered ?? [])
+    for host in hosts { slots[host] = self.room(for: host, at: now) }
+    return slots
+  }
+
+  private func room(for host: String, at now: Duration) -> Int {
+    let isProbed = self.answered?.contains(host) ?? true
+    let room = (isProbed ? self.limits.maximumPerHost : 1) - self.counts[host, default: 0]
+    guard let delay = self.delays[host] else { return max(0, room) }
+    return delay.notBefore > now ? 0 : max(0, min(room, 1))
+  }
+}
+
+// MARK: - Probing
+
+extension ReplaySlots {
+  /// Lets each host take one until it answers.
+  mutating func beginProbing() { self.answered = [] }
+
+  /// Whether an answer of the host of a running mutation would be the first since the network is back.
+  func isProbe(_ id: UUID) -> Bool {
+    guard let answered = self.answered, let host = self.running[id] else { return false }
+    return !answered.contains(host)
+  }
+
+  /// Notes the end of an attempt.
+  ///
+  /// - Parameters:
+  ///   - id: The mutation.
+  ///   - answer: What it says about its host.
+  ///   - waiting: How many mutations are pending, where it was a probe.
+  ///   - now: The time.
+  mutating func end(_ id: UUID, _ answer: HostAnswer, waiting: Int, at now: Duration) {
+    let isProbe = self.isProbe(id)
+    guard let host = self.running.removeValue(forKey: id) else { return }
+    let count = self.counts[host, default: 1] - 1
+    self.counts[host] = count > 0 ? count : nil
+    switch answer {
+    case .answered where isProbe: self.open(host, waiting: waiting, at: now)
+    case .gaveUp:
+      let end = now + self.limits.pauseAfterCancellation
+      self.delays[host] = Delay(notBefore: end, interval: .zero, end: end)
+    case .answered, .unreachable, .nothing: break
+    }
+  }
+
+  private mutating func open(_ host: String, waiting: Int, at now: Duration) {
+    self.answered?.insert(host)
+    if let answered = self.answered, answered.count > Self.maximumHosts { self.answered = nil }
+    guard waiting > self.limits.maximumConcurrency else { return }
+    self.delays[host] = Delay(
+      notBefore: now, interval: self.limits.spread / waiting, end: now + self.limits.spread)
+  }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryReplay
+
+/// A replayer of a real client: mutations, their stores and tickets.
+@Suite(.warningsAreIssues) struct ClientReplayTests {
+  /// Adds a number, as often as its server lets it.
+  private struct Add: MutationRequest, Hashable {
+    var instance = 0
+    var server: @Sendable (Int, MutationAttempt?) async throws -> Int = { number, _ in number }
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.instance == rhs.instance }
+    func hash(into hasher: inout Hasher) { hasher.combine(self.instance) }
+
+    var path: QueryPath { ["add", self.instance] }
+
+    func mutate(
+      with arguments: Int, in context: QueryContext, with continuation: QueryContinuation<Int>
+    ) async throws -> Int {
+      try await self.server(arguments, context.mutationAttempt)
+    }
+  }
+
+  private let storage = MemoryQueryStorage()
+  private let client: QueryClient
+
+  init() { self.client = QueryClient(storage: self.storage) }
+
+  @Test func queuedMutationsAreSentAndTheirTicketsTellTheResult() async throws {
+    let add = Add().persisted(as: "add", .init(scope: .named("a")))
+    let store = self.client.store(for: add)
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(add)
+    let tickets = [try await store.enqueue(with: 1), try await store.enqueue(with: 2)]
+    let run = Task { try await replayer.run() }
+    #expect(try await tickets[0].outcome() == 1)
+    #expect(try await tickets[1].outcome() == 2)
+    run.cancel()
+    await #expect(throws: CancellationError.self) { try await run.value }
+    #expect(store.history.compactMap { try? $0.currentResult?.get() } == [1, 2])
+  }
+
+  @Test func attemptIsToldThatItIsAReplay() async throws {
+    let attempts = Recorder<MutationAttempt>()
+    let add = Add { number, attempt in
+      attempts.append(try #require(attempt))
+      return number
+    }
+    .persisted(as: "add")
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(add)
+    let ticket = try await self.client.store(for: add).enqueue(with: 1)
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    let attempt = try #require(attempts.elements.first)
+    #expect(attempt.id == ticket.id)
+    #expect(attempt.idempotencyKey == ticket.idempotencyKey)
+    #expect(attempt.isReplay)
+    #expect(!attempt.maybeApplied)
+    #expect(attempt.number == 1)
+  }
+
+  @Test func mutationThatIsNotDurableIsRefused() throws {
+    let replayer = MutationReplayer(client: self.client)
+    #expect(throws: ReplayError.self) { try replayer.register(Add(instance: 9)) }
+    try replayer.register(Add().persisted(as: "add"))
+    try replayer.register(Add().persisted(as: "add"))
+    try replayer.register(Add(instance: 1).persisted(as: "add"))
+  }
+
+  @Test func rowOfAnotherInstanceWaits() async throws {
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(Add(instance: 4).persisted(as: "add"))
+    let store = self.client.store(for: Add(instance: 3).persisted(as: "add"))
+    try await store.enqueue(with: 1)
+    #expect(try await replayer.replayOnce() == ReplaySummary(waiting: 1))
+  }
+
+  @Test func cancelledRunLeavesItsMutationPendingAndDue() async throws {
+    let gate = Gate()
+    let add = Add { number, _ in
+      try await gate.pass()
+      return number
+    }
+    .persisted(as: "add")
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(add)
+    let ticket = try await self.client.store(for: add).enqueue(with: 1)
+    let run = Task { try await replayer.run() }
+    await gate.arrival()
+    run.cancel()
+    await #expect(throws: CancellationError.self) { try await run.value }
+    let entry = try #require(try self.storage.outbox.entry(ticket.id))
+    #expect(entry.state == .pending)
+    #expect(entry.waitReason == nil)
+    #expect(entry.failures == 0)
+    gate.open()
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+  }
+
+  @Test func networkOfTheClientCounts() async throws {
+    let network = MockNetworkObserver(initialStatus: .disconnected)
+    self.client.defaultContext.networkObserver = network
+    let add = Add().persisted(as: "add")
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(add)
+    try await self.client.store(for: add).enqueue(with: 1)
+    #expect(try await replayer.replayOnce() == ReplaySummary(waiting: 1))
+    network.send(status: .connected)
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+  }
+
+  @Test func networkOfTheReplayerCountsMoreAndTheClientSaysHowGoodItMustBe() async throws {
+    self.client.defaultContext.networkObserver = MockNetworkObserver(initialStatus: .disconnected)
+    let network = MockNetworkObserver(initialStatus: .requiresConnection)
+    let add = Add().persisted(as: "add")
+    let replayer = MutationReplayer(client: self.client, network: network)
+    try replayer.register(add)
+    try await self.client.store(for: add).enqueue(with: 1)
+    #expect(try await replayer.replayOnce() == ReplaySummary(waiting: 1))
+    self.client.defaultContext.satisfiedConnectionStatus = .requiresConnection
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+  }
+
+  @Test func failureIsShownInTheHistory() async throws {
+    let add = Add { _, _ in throw HTTPStatusError(statusCode: 404) }.persisted(as: "add")
+    let store = self.client.store(for: add)
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(add)
+    let ticket = try await store.enqueue(with: 1)
+    let events = replayer.events
+    #expect(try await replayer.replayOnce() == ReplaySummary(dead: 1))
+    await #expect(throws: MutationDeadError.self) { try await ticket.outcome() }
+    for await event in events where event == .dead(ticket.id, .rejected) { break }
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryReplay
+
+@Suite struct ReplayEventsTests {
+  /// The events up to and with one.
+  private func events(
+    of events: some AsyncSequence<ReplayEvent, Never>, upTo last: ReplayEvent
+  ) async -> [ReplayEvent] {
+    var all = [ReplayEvent]()
+    for await event in events {
+      all.append(event)
+      if event == last { break }
+    }
+    return all
+  }
+
+  @Test func eventsTellTheStoryOfARow() async throws {
+    let scratch = ReplayScratch()
+    _ = try scratch.runner { lease in
+      lease.entry.attempts > 1
+        ? .success : .failure(.transient(retryAfter: nil), .wait(.backoff, .seconds(5)))
+    }
+    let events = scratch.replayer.events
+    let id = try await scratch.enqueue()[0]
+    try await scratch.whileRunning {
+      await scratch.clock.sleeper(until: .seconds(5))
+      scratch.clock.advance(by: .seconds(5))
+      let story = await self.events(of: events, upTo: .drained)
+      #expect(
+        story == [
+          .enqueued(id), .claimed(id), .attemptStarted(id, number: 1),
+          .attemptFailed(id, .transient(retryAfter: nil), next: .backoff), .waiting(.outbox),
+          .claimed(id), .attemptStarted(id, number: 2), .succeeded(id), .drained,
+        ])
+    }
+  }
+
+  @Test func eachStreamGetsAllEvents() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    _ = try scratch.runner()
+    let (first, second) = (scratch.replayer.events, scratch.replayer.events)
+    try await scratch.whileRunning {
+      let network = ReplayEvent.waiting(.network)
+      #expect(await self.events(of: first, upTo: network) == [network])
+      #expect(await self.events(of: second, upTo: network) == [network])
+    }
+  }
+
+  @Test func onlyTheNewestEventsAreKept() async throws {
+    let hub = ReplayEventHub()
+    let events = hub.makeEvents(of: nil)
+    let ids = (0..<300).map { _ in UUID() }
+    for id in ids { hub.send(.enqueued(id)) }
+    hub.send(.drained)
+    let kept = await self.events(of: events, upTo: .drained)
+    #expect(kept == ids.suffix(255).map { .enqueued($0) } + [.drained])
+  }
+
+  @Test func streamEndsWithItsReplayer() async throws {
+    var scratch: ReplayScratch? = ReplayScratch()
+    let events = try #require(scratch).replayer.events
+    scratch = nil
+    for await _ in events {}
+  }
+
+  @Test func deadAndCancelledRowsAreTold() async throws {
+    let scratch = ReplayScratch()
+    _ = try scratch.runner { _ in .failure(.permanent(reason: "no"), .dead(.rejected)) }
+    let events = scratch.replayer.events
+    let ids = try await scratch.enqueue(2)
+    try await scratch.outbox.cancel(ids[1])
+    _ = try await scratch.replayer.replayOnce()
+    let story = await self.events(of: events, upTo: .dead(ids[0], .rejected))
+    #expect(story.contains(.cancelled(ids[1])))
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import QueryReplay
+
+@Suite struct HTTPRedirectTests {
+  private func redirect(
+    _ status: Int, _ method: String, from: String = "https://a.org/x", to location: String
+  ) throws -> HTTPRedirect? {
+    let answer = HTTPAnswer(status: status, headers: ["location": location])
+    return HTTPRedirect(answer, to: method, try #require(URL(string: from)))
+  }
+
+  @Test(arguments: [307, 308]) func sameRequestIsSentAgain(_ status: Int) throws {
+    let redirect = try #require(try self.redirect(status, "POST", to: "/y"))
+    #expect(redirect.url.absoluteString == "https://a.org/y")
+    #expect(redirect.keepsBody)
+    #expect(redirect.keepsCredentials)
+  }
+
+  @Test(arguments: [
+    "https://b.org/y", "https://a.org:444/y", "https://A.org.evil/y", "//b.org/x",
+  ])
+  func otherOriginGetsNoCredentials(_ location: String) throws {
+    let redirect = try #require(try self.redirect(307, "PUT", to: location))
+    #expect(!redirect.keepsCredentials)
+  }
+
+  @Test func sameOriginMayBeWrittenInOtherWays() throws {
+    let redirect = try #require(try self.redirect(308, "PUT", to: "HTTPS://A.ORG:443/y"))
+    #expect(redirect.keepsCredentials)
+  }
+
+  @Test func seeOtherIsReadWithoutTheBody() throws {
+    let redirect = try #require(try self.redirect(303, "POST", to: "/y"))
+    #expect(!redirect.keepsBody)
+  }
+
+  @Test(arguments: [301, 302]) func changeIsNotTurnedIntoARead(_ status: Int) throws {
+    #expect(try self.redirect(status, "POST", to: "/y") == nil)
+    #expect(try self.redirect(status, "GET", to: "/y") != nil)
+  }
+
+  @Test func nothingGoesFromHTTPSToHTTP() throws {
+    #expect(try self.redirect(307, "POST", to: "http://a.org/x") == nil)
+    #expect(try self.redirect(307, "POST", from: "http://a.org/x", to: "https://a.org/x") != nil)
+  }
+
+  @Test(arguments: [200, 300, 304, 305, 404]) func otherStatusesAreAnswers(_ status: Int) throws {
+    #expect(try self.redirect(status, "GET", to: "/y") == nil)
+  }
+
+  @Test(arguments: ["file:///etc/passwd", "ftp://b.org/", "https://u:p@a.org/", "mailto:x"])
+  func onlyPlainHTTPIsFollowed(_ location: String) throws {
+    #expect(try self.redirect(307, "GET", to: location) == nil)
+  }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryReplay
+
+/// Durable requests, from the outbox to a server and back.
+@Suite(.warningsAreIssues) struct HTTPReplayTests {
+  private let storage = MemoryQueryStorage()
+  private let client: QueryClient
+  private let replayer: MutationReplayer
+
+  init() {
+    self.client = QueryClient(storage: self.storage)
+    self.replayer = MutationReplayer(client: self.client)
+  }
+
+  private func entry(_ id: UUID) throws -> OutboxEntry {
+    try #require(try self.storage.outbox.entry(id))
+  }
+
+  @Test func lostAnswerIsAskedForAgainWithTheSameKey() async throws {
+    let server = try ScriptedServer { _, number in
+      number == 1 ? .raw("") : .status(200, body: "done")
+    }
+    let http = HTTPMutation().durable()
+    try self.replayer.register(http)
+    let ticket = try await self.client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url, body: .data(Data("x".utf8))))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(failed: 1))
+    #expect(try self.entry(ticket.id).maybeApplied)
+    #expect(try self.entry(ticket.id).failures == 0)
+    try await self.storage.outbox.retry(ticket.id)
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    #expect(try await ticket.outcome().body == Data("done".utf8))
+    let keys = await server.requests.wait(forCount: 2).map { $0.headers["idempotency-key"] }
+    #expect(keys == [ticket.idempotencyKey, ticket.idempotencyKey])
+  }
+
+  @Test func rowGoesByTheHostOfItsURLAndHoldsNoSecret() async throws {
+    let server = try ScriptedServer { _, _ in .status(500) }
+    let credential = HTTPCredential(for: [server.url]) { ["Authorization": "Bearer hushhush"] }
+    let http = HTTPMutation(credentials: HTTPCredentials(["api": credential])).durable()
+    try self.replayer.register(http)
+    let ticket = try await self.client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url, credential: "api"))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(failed: 1))
+    let received = try #require(await server.requests.wait(forCount: 1).first)
+    #expect(received.headers["authorization"] == "Bearer hushhush")
+    let entry = try self.entry(ticket.id)
+    #expect(entry.name == "http/1")
+    #expect(entry.host == "127.0.0.1:\(try #require(server.url.port))")
+    #expect(!String(decoding: entry.arguments, as: UTF8.self).contains("hushhush"))
+  }
+
+  @Test func serverSaysHowLongToWait() async throws {
+    let server = try ScriptedServer { _, _ in .status(429, headers: ["Retry-After": "3600"]) }
+    let http = HTTPMutation().durable()
+    try self.replayer.register(http)
+    let ticket = try await self.client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(failed: 1))
+    let entry = try self.entry(ticket.id)
+    #expect(entry.waitReason == .retryAfter)
+    #expect(entry.failures == 1)
+    #expect(try #require(entry.nextAttemptAt).timeIntervalSinceNow > 3_000)
+  }
+
+  @Test func missingCredentialWaitsForOne() async throws {
+    let server = try ScriptedServer { _, _ in .status(200) }
+    let http = HTTPMutation().durable()
+    try self.replayer.register(http)
+    let ticket = try await self.client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url, credential: "api"))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(failed: 1))
+    #expect(try self.entry(ticket.id).waitReason == .authentication)
+    #expect(server.requests.count == 0)
+
+    let client = QueryClient(storage: self.storage)
+    let credential = HTTPCredential(for: [server.url]) { ["Authorization": "Bearer x"] }
+    let credentials = HTTPCredentials(["api": credential])
+    let replayer = MutationReplayer(client: client)
+    try replayer.register(HTTPMutation(credentials: credentials).durable())
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+  }
+
+  @Test func refusedRequestIsDeadAndKept() async throws {
+    let server = try ScriptedServer { _, _ in .status(422, body: "no") }
+    let http = HTTPMutation().durable(.init(scope: .named("a")))
+    try self.replayer.register(http)
+    let ticket = try await self.client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(dead: 1))
+    let entry = try self.entry(ticket.id)
+    #expect(entry.deadReason == .rejected)
+    #expect(entry.lane == "a")
+    #expect(!entry.maybeApplied)
+  }
+
+  @Test func serverThatIsNotThereCostsNothing() async throws {
+    let server = try ScriptedServer { _, _ in .status(200) }
+    // Nobody listens at port 1.
+    let url = try #require(URL(string: "http://127.0.0.1:1/"))
+    let http = HTTPMutation().durable(.init(maxAttempts: 1))
+    try self.replayer.register(http)
+    let store = self.client.store(for: http)
+    let ticket = try await store.enqueue(with: try HTTPRequestDescription(url: url))
+    try await store.enqueue(with: try HTTPRequestDescription(url: server.url))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(succeeded: 1, failed: 1))
+    #expect(try self.entry(ticket.id).failures == 0)
+    #expect(try !self.entry(ticket.id).maybeApplied)
+  }
+
+  @Test func fileNeedsAStorageWithAFolder() async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("photo", Data("x".utf8))
+    let url = try #require(URL(string: "http://127.0.0.1:1/"))
+    let store = self.client.store(for: HTTPMutation().durable())
+    let request = try HTTPRequestDescription(url: url, body: .file(file))
+    await #expect(throws: HTTPRequestError.noFolderForFiles) {
+      try await store.enqueue(with: request)
+    }
+    #expect(try self.storage.outbox.counts == OutboxCounts())
+  }
+
+  @Test func fileIsSentAsItWasWhenItWasEnqueued() async throws {
+    let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
+    let file = try source.file("photo", Data("before".utf8))
+    let server = try ScriptedServer { _, _ in .status(200) }
+    let client = QueryClient(storage: FolderStorage(bodies.url))
+    let replayer = MutationReplayer(client: client)
+    let http = HTTPMutation().durable()
+    try replayer.register(http)
+    try await client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url, body: .file(file)))
+    try Data("after".utf8).write(to: file)
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    let received = try #require(await server.requests.wait(forCount: 1).first)
+    #expect(received.body == Array("before".utf8))
+  }
+
+  @Test func damagedFileIsNotSent() async throws {
+    let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
+    let server = try ScriptedServer { _, _ in .status(200) }
+    let storage = FolderStorage(bodies.url)
+    let client = QueryClient(storage: storage)
+    let replayer = MutationReplayer(client: client)
+    let http = HTTPMutation().durable()
+    try replayer.register(http)
+    let file = try source.file("photo", Data("before".utf8))
+    let ticket = try await client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url, body: .file(file)))
+    _ = try bodies.file(try #require(bodies.names.first), Data("befour".utf8))
+    #expect(try await replayer.replayOnce() == ReplaySummary(dead: 1))
+    #expect(try storage.outbox.entry(ticket.id)?.deadReason == .rejected)
+    #expect(server.requests.count == 0)
+  }
+}

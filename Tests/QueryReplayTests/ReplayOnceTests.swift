@@ -1,0 +1,135 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryReplay
+
+/// What `replayOnce` does and counts.
+@Suite struct ReplayOnceTests {
+  @Test func summaryTellsWhatBecameOfTheRows() async throws {
+    let scratch = ReplayScratch()
+    let ends: [String: ScriptedRunner.End] = [
+      "good": .success, "superseded": .failure(.conflict, .drop),
+      "busy": .failure(.transient(retryAfter: nil), .wait(.backoff, .seconds(5))),
+      "bad": .failure(.permanent(reason: "no"), .dead(.rejected)),
+    ]
+    for (name, end) in ends { _ = try scratch.runner(name) { _ in end } }
+    try await scratch.enqueue(3, name: "good")
+    try await scratch.enqueue(1, name: "superseded")
+    try await scratch.enqueue(3, name: "busy", lane: "a")
+    try await scratch.enqueue(2, name: "bad")
+    try await scratch.enqueue(1, name: "unknown")
+    let summary = try await scratch.replayer.replayOnce()
+    #expect(summary == ReplaySummary(succeeded: 4, failed: 1, waiting: 3, dead: 2))
+  }
+
+  @Test func whatWaitsForItsTimeGoesOnWaiting() async throws {
+    let scratch = ReplayScratch()
+    let runner = try scratch.runner { _ in
+      .failure(.transient(retryAfter: nil), .wait(.backoff, .seconds(5)))
+    }
+    try await scratch.enqueue()
+    _ = try await scratch.replayer.replayOnce()
+    scratch.clock.advance(by: .seconds(4))
+    #expect(try await scratch.replayer.replayOnce() == ReplaySummary(waiting: 1))
+    scratch.clock.advance(by: .seconds(1))
+    #expect(try await scratch.replayer.replayOnce() == ReplaySummary(failed: 1))
+    #expect(runner.calls.count == 2)
+  }
+
+  @Test func rowThatIsDueAgainAtOnceIsNotTriedForEver() async throws {
+    let scratch = ReplayScratch()
+    _ = try scratch.runner { _ in .failure(.transient(retryAfter: nil), .now) }
+    try await scratch.enqueue(2)
+    #expect(try await scratch.replayer.replayOnce() == ReplaySummary(failed: 2))
+  }
+
+  @Test func handlerThatCancelsItselfIsTriedAFewTimes() async throws {
+    let scratch = ReplayScratch()
+    let runner = try scratch.runner { _ in throw CancellationError() }
+    try await scratch.enqueue()
+    let once = Task { try await scratch.replayer.replayOnce() }
+    for second in 1...3 {
+      await scratch.clock.sleeper(until: .seconds(second))
+      scratch.clock.advance(by: .seconds(1))
+    }
+    #expect(try await once.value == ReplaySummary(failed: 1))
+    #expect(runner.calls.count == 4)
+  }
+
+  @Test func deadlineEndsTheAttemptsThatRun() async throws {
+    let scratch = ReplayScratch()
+    let gate = Gate()
+    _ = try scratch.runner { _ in
+      try await gate.pass()
+      return .success
+    }
+    try await scratch.enqueue(3)
+    let once = Task { try await scratch.replayer.replayOnce(deadline: .seconds(5)) }
+    await gate.arrival(2)
+    await scratch.clock.sleeper(until: .seconds(5))
+    scratch.clock.advance(by: .seconds(5))
+    #expect(try await once.value == ReplaySummary(failed: 2, waiting: 1))
+    #expect(try scratch.outbox.counts == OutboxCounts(pending: 3))
+  }
+
+  @Test func deadlineThatIsOverSendsNothing() async throws {
+    let scratch = ReplayScratch()
+    let runner = try scratch.runner()
+    try await scratch.enqueue(3)
+    #expect(try await scratch.replayer.replayOnce(deadline: .zero) == ReplaySummary(waiting: 3))
+    #expect(runner.calls.count == 0)
+  }
+
+  @Test func offlineNothingIsTried() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let runner = try scratch.runner()
+    try await scratch.enqueue(3)
+    #expect(try await scratch.replayer.replayOnce() == ReplaySummary(waiting: 3))
+    #expect(runner.calls.count == 0)
+    #expect(scratch.replayer.ledger.claims == 0)
+  }
+
+  @Test func cancellingItGivesItsLeasesBack() async throws {
+    let scratch = ReplayScratch()
+    let gate = Gate()
+    _ = try scratch.runner { _ in
+      try await gate.pass()
+      return .success
+    }
+    try await scratch.enqueue(2)
+    let once = Task { try await scratch.replayer.replayOnce() }
+    await gate.arrival(2)
+    once.cancel()
+    await #expect(throws: CancellationError.self) { try await once.value }
+    #expect(try scratch.outbox.counts == OutboxCounts(pending: 2))
+  }
+
+  @Test func rowsThatAreTooOldAreCountedAsDead() async throws {
+    let scratch = ReplayScratch()
+    _ = try scratch.runner()
+    let mutation = NewMutation(
+      name: "edit", instance: "", maxAge: .seconds(60), coder: "json", arguments: Data())
+    _ = try await scratch.outbox.enqueue(mutation, claiming: false)
+    scratch.clock.advance(by: .seconds(61))
+    #expect(try await scratch.replayer.replayOnce() == ReplaySummary(dead: 1))
+  }
+
+  @Test func besideARunItEndsWhenBothHaveNothingLeft() async throws {
+    let scratch = ReplayScratch()
+    let gate = Gate()
+    _ = try scratch.runner { _ in
+      try await gate.pass()
+      return .success
+    }
+    try await scratch.enqueue(3, lane: "a")
+    try await scratch.whileRunning {
+      await gate.arrival(1)
+      let once = Task { try await scratch.replayer.replayOnce() }
+      gate.open()
+      _ = try await once.value
+      #expect(try scratch.outbox.counts == OutboxCounts())
+    }
+  }
+}

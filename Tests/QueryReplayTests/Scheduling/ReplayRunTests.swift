@@ -1,0 +1,222 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryReplay
+
+/// When a run looks at the outbox, and what it does about the network.
+@Suite struct ReplayRunTests {
+  @Test func anHourWithoutANetworkCallsNobody() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let runner = try scratch.runner()
+    try await scratch.enqueue(5)
+    try await scratch.whileRunning {
+      for minute in 0..<60 {
+        await scratch.clock.sleeper(until: .seconds(minute * 60 + 30))
+        scratch.clock.advance(by: .seconds(60))
+      }
+      await scratch.clock.sleeper(until: .seconds(3_630))
+      #expect(runner.calls.count == 0)
+      #expect(scratch.replayer.ledger.claims == 0)
+      let entries = try scratch.outbox.entries()
+      #expect(entries.allSatisfy { $0.attempts == 0 })
+      scratch.network.send(status: .connected)
+      await scratch.counts { $0 == OutboxCounts() }
+    }
+  }
+
+  @Test func networkThatNeedsALoginIsNone() async throws {
+    let scratch = ReplayScratch(.requiresConnection)
+    let runner = try scratch.runner()
+    try await scratch.enqueue()
+    #expect(try await scratch.replayer.replayOnce() == ReplaySummary(waiting: 1))
+    #expect(runner.calls.count == 0)
+  }
+
+  @Test func laneHeadThatWaitsCostsAConstantNumberOfLooks() async throws {
+    let scratch = ReplayScratch()
+    let isReady = Locked(false)
+    let runner = try scratch.runner { _ in
+      isReady.withLock { $0 }
+        ? .success : .failure(.transient(retryAfter: nil), .wait(.backoff, .seconds(60)))
+    }
+    try await scratch.enqueue(101, lane: "a")
+    try await scratch.whileRunning {
+      await runner.calls.wait(forCount: 1)
+      await scratch.clock.sleeper(until: .seconds(30))
+      await scratch.counts { $0 == OutboxCounts(pending: 101) }
+      isReady.withLock { $0 = true }
+      scratch.clock.advance(by: .seconds(30))
+      await scratch.clock.sleeper(until: .seconds(60))
+      #expect(runner.calls.count == 1)
+      #expect(scratch.replayer.ledger.turns <= 6)
+      #expect(scratch.replayer.ledger.claims <= 6)
+      scratch.clock.advance(by: .seconds(30))
+      await scratch.counts { $0 == OutboxCounts() }
+    }
+    #expect(runner.calls.count == 102)
+  }
+
+  @Test func rowIsSentWhenItsTimeComesNotAtTheNextPoll() async throws {
+    let scratch = ReplayScratch()
+    let runner = try scratch.runner { lease in
+      lease.entry.attempts > 1
+        ? .success : .failure(.transient(retryAfter: nil), .wait(.backoff, .seconds(7)))
+    }
+    try await scratch.enqueue()
+    try await scratch.whileRunning {
+      await scratch.clock.sleeper(until: .seconds(7))
+      scratch.clock.advance(by: .seconds(7))
+      await runner.calls.wait(forCount: 2)
+    }
+  }
+
+  @Test func eachHostGetsOneProbeWhenTheNetworkIsBack() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let (gateA, gateB) = (Gate(), Gate())
+    let runner = try scratch.runner { lease in
+      try await (lease.entry.host == "a" ? gateA : gateB).pass()
+      return .success
+    }
+    for host in ["a", "b", "a", "b"] { try await scratch.enqueue(host: host) }
+    try await scratch.whileRunning {
+      await scratch.clock.sleeper(until: .seconds(30))
+      scratch.network.send(status: .connected)
+      await gateA.arrival()
+      await gateB.arrival()
+      #expect(runner.calls.count == 2)
+      gateA.open()
+      await gateA.arrival(2)
+      await scratch.counts { $0 == OutboxCounts(pending: 1, leased: 1) }
+      #expect(gateB.arrivals == 1)
+      gateB.open()
+      await scratch.counts { $0 == OutboxCounts() }
+    }
+    #expect(runner.load.withLock { $0.mostByHost } == ["a": 1, "b": 1])
+  }
+
+  @Test func probeThatFailsLeavesItsHostAtOne() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let gate = Gate()
+    let isUp = Locked(false)
+    let runner = try scratch.runner { _ in
+      try await gate.pass()
+      return isUp.withLock { $0 } ? .success : .failure(.connectivity, .wait(.backoff, .seconds(9)))
+    }
+    try await scratch.enqueue(4, host: "a")
+    try await scratch.whileRunning {
+      await scratch.clock.sleeper(until: .seconds(30))
+      scratch.network.send(status: .connected)
+      for probe in 1...3 {
+        await gate.arrival(probe)
+        gate.letOneThrough()
+      }
+      await gate.arrival(4)
+      #expect(runner.load.withLock { $0.most } == 1)
+      isUp.withLock { $0 = true }
+      gate.letOneThrough()
+      await scratch.counts { $0 == OutboxCounts(pending: 3) }
+      await scratch.clock.sleeper(until: .seconds(9))
+      scratch.clock.advance(by: .seconds(9))
+      await gate.arrival(6)
+      gate.open()
+      await scratch.counts { $0 == OutboxCounts() }
+    }
+    #expect(runner.load.withLock { $0.most } == 2)
+  }
+
+  @Test func returnOfTheNetworkEndsTheWaitForIt() async throws {
+    let scratch = ReplayScratch()
+    let runner = try scratch.runner { lease in
+      if lease.entry.attempts > 1 { return .success }
+      scratch.network.send(status: .disconnected)
+      return .failure(.connectivity, .wait(.offline, .seconds(300)))
+    }
+    try await scratch.enqueue()
+    try await scratch.whileRunning {
+      await runner.calls.wait(forCount: 1)
+      await scratch.counts { $0 == OutboxCounts(pending: 1) }
+      scratch.network.send(status: .connected)
+      await runner.calls.wait(forCount: 2)
+    }
+  }
+
+  @Test func manyAreSpreadOverTwoSecondsAfterTheProbe() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let runner = try scratch.runner()
+    try await scratch.enqueue(11, host: "a")
+    try await scratch.whileRunning {
+      await scratch.clock.sleeper(until: .seconds(30))
+      scratch.network.send(status: .connected)
+      for count in 2...11 {
+        await runner.calls.wait(forCount: count)
+        #expect(runner.calls.count == count)
+        if count == 11 { break }
+        await scratch.clock.sleeper(until: .milliseconds(200 * (count - 1)))
+        scratch.clock.advance(by: .milliseconds(200))
+      }
+    }
+  }
+
+  @Test func handlerThatCancelsItselfIsNotCalledAgainAtOnce() async throws {
+    let scratch = ReplayScratch()
+    let runner = try scratch.runner { _ in throw CancellationError() }
+    try await scratch.enqueue()
+    try await scratch.whileRunning {
+      for count in 1...3 {
+        await runner.calls.wait(forCount: count)
+        await scratch.clock.sleeper(until: .seconds(count))
+        #expect(runner.calls.count == count)
+        scratch.clock.advance(by: .seconds(1))
+      }
+    }
+  }
+
+  @Test func failingStorageIsAskedAgain() async throws {
+    let fault = Locked<StorageError?>(
+      StorageError(operation: "claim", code: .inputOutput, message: "scripted"))
+    let scratch = ReplayScratch(outbox: { FaultyOutbox($0, fault: fault) })
+    let runner = try scratch.runner()
+    let events = scratch.replayer.events
+    try await scratch.enqueue()
+    try await scratch.whileRunning {
+      await scratch.clock.sleeper(until: .milliseconds(100))
+      scratch.clock.advance(by: .milliseconds(100))
+      await scratch.clock.sleeper(until: .milliseconds(300))
+      #expect(runner.calls.count == 0)
+      fault.withLock { $0 = nil }
+      scratch.clock.advance(by: .milliseconds(200))
+      await runner.calls.wait(forCount: 1)
+    }
+    for await event in events {
+      guard case .waiting(.storage(let error)) = event else { continue }
+      #expect(error.text.contains("scripted"))
+      break
+    }
+  }
+
+  @Test func replayOnceTellsOfAFailingStorage() async throws {
+    let error = StorageError(operation: "claim", code: .inputOutput, message: "scripted")
+    let fault = Locked<StorageError?>(error)
+    let scratch = ReplayScratch(outbox: { FaultyOutbox($0, fault: fault) })
+    _ = try scratch.runner()
+    try await scratch.enqueue()
+    await #expect(throws: error) { try await scratch.replayer.replayOnce() }
+    #expect(scratch.replayer.ledger.isIdle)
+  }
+
+  @Test func cancelledDuringAClaimGivesBackWhatItGot() async throws {
+    let gate = Gate()
+    let scratch = ReplayScratch(outbox: { FaultyOutbox($0, gate: gate) })
+    let runner = try scratch.runner()
+    try await scratch.enqueue(2)
+    try await scratch.whileRunning {
+      await gate.arrival()
+      Task { gate.open() }
+    }
+    let counts = try scratch.outbox.counts
+    #expect(counts.leased == 0)
+    #expect(runner.calls.count + counts.pending >= 2)
+  }
+}

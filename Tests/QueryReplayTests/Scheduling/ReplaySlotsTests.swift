@@ -1,0 +1,108 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryReplay
+
+@Suite struct ReplaySlotsTests {
+  private var slots = ReplaySlots(ReplayConfiguration())
+  private let handlers: Set = [
+    MutationHandler(name: "edit", instance: "", version: 1, upgradesOlder: false)
+  ]
+
+  private func entry(_ host: String) -> OutboxEntry {
+    OutboxEntry(
+      id: UUID(), number: 1, name: "edit", instance: "", host: host, idempotencyKey: "",
+      createdAt: Date(timeIntervalSince1970: 0), coder: "json", arguments: Data())
+  }
+
+  private mutating func claim(at now: Duration = .zero) throws -> ClaimRequest {
+    let request = self.slots.beginClaim(self.handlers, at: now)
+    return try #require(request)
+  }
+
+  @Test mutating func hostTakesTwoAndAllTakeFour() throws {
+    let request = try self.claim()
+    #expect(request.limit == 4)
+    #expect(request.hostSlots["a"] == 2)
+    let first = [self.entry("a"), self.entry("a"), self.entry("b")]
+    self.slots.endClaim(first, at: .zero)
+    let next = try self.claim()
+    #expect(next.limit == 1)
+    #expect(["a", "b", "c"].map { next.hostSlots[$0] } == [Int]([0, 1, 2]))
+    self.slots.endClaim([self.entry("b")], at: .zero)
+    let none = self.slots.beginClaim(self.handlers, at: .zero)
+    #expect(none == nil)
+    self.slots.end(first[0].id, .answered, waiting: 0, at: .zero)
+    let slots1 = try self.claim().hostSlots
+    #expect(slots1["a"] == 1)
+  }
+
+  @Test mutating func oneClaimAtATimeAndNoneWithoutHandlers() throws {
+    let withoutHandlers = self.slots.beginClaim([], at: .zero)
+    #expect(withoutHandlers == nil)
+    _ = try self.claim()
+    #expect(!self.slots.isIdle)
+    let second = self.slots.beginClaim(self.handlers, at: .zero)
+    #expect(second == nil)
+    self.slots.endClaim([], at: .zero)
+    #expect(self.slots.isIdle)
+  }
+
+  @Test mutating func hostTakesItsProbeAloneUntilItAnswers() throws {
+    self.slots.beginProbing()
+    let slots2 = try self.claim().hostSlots
+    #expect(slots2.others == 1)
+    let probes = [self.entry("a"), self.entry("b")]
+    self.slots.endClaim(probes, at: .zero)
+    #expect(self.slots.isProbe(probes[0].id))
+    self.slots.end(probes[0].id, .answered, waiting: 4, at: .zero)
+    self.slots.end(probes[1].id, .unreachable, waiting: 0, at: .zero)
+    let next = try self.claim().hostSlots
+    #expect(["a", "b", "c"].map { next[$0] } == [Int]([2, 1, 1]))
+  }
+
+  @Test mutating func manyAreSpreadAfterTheProbe() throws {
+    self.slots.beginProbing()
+    _ = try self.claim()
+    let probe = self.entry("a")
+    self.slots.endClaim([probe], at: .zero)
+    self.slots.end(probe.id, .answered, waiting: 10, at: .zero)
+    // A tenth of two seconds each.
+    let slots3 = try self.claim().hostSlots
+    #expect(slots3["a"] == 1)
+    let first = self.entry("a")
+    self.slots.endClaim([first], at: .zero)
+    #expect(self.slots.nextSlot(after: .zero) == .milliseconds(200))
+    let slots4 = try self.claim().hostSlots
+    #expect(slots4["a"] == 0)
+    self.slots.endClaim([], at: .zero)
+    let slots5 = try self.claim(at: .milliseconds(200)).hostSlots
+    #expect(slots5["a"] == 1)
+    self.slots.endClaim([], at: .milliseconds(200))
+    self.slots.end(first.id, .answered, waiting: 0, at: .milliseconds(300))
+    let slots6 = try self.claim(at: .seconds(2)).hostSlots
+    #expect(slots6["a"] == 2)
+    #expect(self.slots.nextSlot(after: .seconds(2)) == nil)
+  }
+
+  @Test mutating func hostRestsAfterAnAttemptThatCancelledItself() throws {
+    _ = try self.claim()
+    let entry = self.entry("a")
+    self.slots.endClaim([entry], at: .zero)
+    self.slots.end(entry.id, .gaveUp, waiting: 0, at: .zero)
+    #expect(self.slots.nextSlot(after: .zero) == .seconds(1))
+    let slots7 = try self.claim().hostSlots
+    #expect(slots7["a"] == 0)
+    self.slots.endClaim([], at: .zero)
+    let slots8 = try self.claim(at: .seconds(1)).hostSlots
+    #expect(slots8["a"] == 2)
+  }
+
+  @Test mutating func endOfAnUnknownAttemptChangesNothing() throws {
+    self.slots.end(UUID(), .answered, waiting: 100, at: .zero)
+    let slots9 = try self.claim().limit
+    #expect(slots9 == 4)
+  }
+}

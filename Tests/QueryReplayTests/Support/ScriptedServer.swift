@@ -1,0 +1,144 @@
+import Foundation
+import Glibc
+import Query
+import TestSupport
+
+/// A request as a server received it.
+struct ReceivedRequest: Sendable {
+  var line: String
+  /// The names are in lower case.
+  var headers: [String: String]
+  var body: [UInt8]
+
+  var method: String { String(self.line.prefix { $0 != " " }) }
+}
+
+/// An HTTP server on the loopback interface that answers as the test says. Each connection has a thread
+/// of its own and serves one request. It runs until it is released.
+final class ScriptedServer: Sendable {
+  enum Answer: Sendable {
+    case status(Int, headers: [String: String] = [:], body: String = "")
+    /// These bytes, and the end of the connection.
+    case raw(String)
+    /// Nothing, until the test opens the gate or ends.
+    case silence
+  }
+
+  let url: URL
+  let requests = Recorder<ReceivedRequest>()
+
+  private let socket: Int32
+  private let connections = Locked([Int32]())
+
+  /// - Throws: `POSIXError` where no socket can be had.
+  init(_ script: @escaping @Sendable (ReceivedRequest, _ number: Int) -> Answer) throws {
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    guard socket >= 0 else { throw POSIXError(.ENOTSOCK) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(socket, address, length) == 0 && listen(socket, 64) == 0
+          && getsockname(socket, address, &length) == 0
+      }
+    }
+    guard isListening,
+      let url = URL(string: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/notes")
+    else {
+      close(socket)
+      throw POSIXError(.EADDRNOTAVAIL)
+    }
+    self.socket = socket
+    self.url = url
+    let (requests, connections) = (self.requests, self.connections)
+    Thread.detachNewThread { Self.accept(socket, requests, connections, script) }
+  }
+
+  deinit {
+    // Ends `accept`, and the reads of clients that wait in silence.
+    shutdown(self.socket, Int32(SHUT_RDWR))
+    for connection in self.connections.withLock({ $0 }) { close(connection) }
+  }
+
+  private static func accept(
+    _ socket: Int32, _ requests: Recorder<ReceivedRequest>, _ silent: Locked<[Int32]>,
+    _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
+  ) {
+    let count = Counter()
+    while true {
+      let connection = Glibc.accept(socket, nil, nil)
+      guard connection >= 0 else { break }
+      Thread.detachNewThread {
+        guard let request = Self.read(connection) else {
+          close(connection)
+          return
+        }
+        requests.append(request)
+        let answer = script(request, count.increment())
+        if case .silence = answer {
+          silent.withLock { $0.append(connection) }
+        } else {
+          Self.send(answer, to: connection)
+          close(connection)
+        }
+      }
+    }
+    close(socket)
+  }
+
+  private static func send(_ answer: Answer, to connection: Int32) {
+    let text: String
+    switch answer {
+    case .silence: return
+    case .raw(let raw): text = raw
+    case .status(let status, let headers, let body):
+      let lines = headers.map { "\($0): \($1)\r\n" }.joined()
+      text =
+        "HTTP/1.1 \(status) Status\r\n\(lines)Content-Length: \(body.utf8.count)\r\n"
+        + "Connection: close\r\n\r\n\(body)"
+    }
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static func read(_ connection: Int32) -> ReceivedRequest? {
+    var received = [UInt8]()
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    let end = Array("\r\n\r\n".utf8)
+    var head: Range<Int>?
+    while head == nil {
+      let count = recv(connection, &buffer, buffer.count, 0)
+      guard count > 0 else { return nil }
+      received += buffer.prefix(count)
+      head = received.firstRange(of: end)
+    }
+    guard let head else { return nil }
+    let lines = String(decoding: received[..<head.lowerBound], as: UTF8.self)
+      .components(separatedBy: "\r\n")
+    var headers = [String: String]()
+    for line in lines.dropFirst() {
+      guard let colon = line.firstIndex(of: ":") else { continue }
+      headers[line[..<colon].lowercased()] = line[line.index(after: colon)...]
+        .trimmingCharacters(in: .whitespaces)
+    }
+    var body = Array(received[head.upperBound...])
+    let length = headers["content-length"].flatMap { Int($0) } ?? 0
+    if headers["expect"]?.lowercased() == "100-continue", body.isEmpty {
+      Self.send(.raw("HTTP/1.1 100 Continue\r\n\r\n"), to: connection)
+    }
+    while body.count < length {
+      let count = recv(connection, &buffer, buffer.count, 0)
+      guard count > 0 else { break }
+      body += buffer.prefix(count)
+    }
+    return ReceivedRequest(line: lines.first ?? "", headers: headers, body: body)
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Query
+import QueryReplay
+import QuerySQLite
+
+/// A process that tests start, stop and kill: it fills an outbox or drains it, and says on standard
+/// output what it has come to, a line each.
+///
+/// ```
+/// replay-worker enqueue FOLDER URL WRITER COUNT LANES
+///   enqueues COUNT mutations in LANES lanes; after each "acked WRITER-LANE NUMBER KEY"
+/// replay-worker both FOLDER URL WRITER COUNT LANES
+///   the same, while it replays
+/// replay-worker replay FOLDER URL
+///   replays until nothing is left; then "drained"
+/// replay-worker mutate FOLDER URL WRITER
+///   mutates once; then "done", or what was thrown
+/// ```
+/// `LEASE_MILLISECONDS` in the environment is the length of a lease.
+@main
+struct ReplayWorker {
+  let client: QueryClient
+  let storage: SQLiteQueryStorage
+  let mutation: ModifiedQuery<SendNote, _PersistedMutationModifier<SendNote>>
+
+  static func main() async throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    guard arguments.count >= 3, let url = URL(string: arguments[2]) else { exit(64) }
+    let worker = try ReplayWorker(folder: arguments[1], server: url)
+    Self.say("ready")
+    switch arguments[0] {
+    case "enqueue": try await worker.enqueue(arguments)
+    case "replay": try await worker.replay()
+    case "both":
+      let replaying = Task { try await worker.replay(untilEmpty: false) }
+      try await worker.enqueue(arguments)
+      try await worker.waitUntilEmpty()
+      replaying.cancel()
+    case "mutate": await worker.mutate(arguments)
+    default: exit(64)
+    }
+    Self.say("drained")
+  }
+
+  private init(folder: String, server: URL) throws {
+    var configuration = SQLiteQueryStorage.Configuration()
+    // Checkpoints at every turn, so that they meet the commits of others.
+    configuration.checkpointFrames = 10
+    if let lease = ProcessInfo.processInfo.environment["LEASE_MILLISECONDS"].flatMap(Int.init) {
+      configuration.leaseLength = .milliseconds(lease)
+    }
+    self.storage = try SQLiteQueryStorage(
+      directory: URL(filePath: folder), configuration: configuration)
+    self.client = QueryClient(storage: self.storage)
+    self.mutation = SendNote(server: server).persisted(
+      as: "send-note", MutationPersistenceOptions(scope: .by { $0.lane }))
+  }
+
+  /// Writes a line at once, also into a pipe.
+  private static func say(_ line: String) {
+    FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+  }
+
+  private func enqueue(_ arguments: [String]) async throws {
+    let store = self.client.store(for: self.mutation)
+    let numbers = arguments[4...].compactMap { Int($0) }
+    for number in 0..<numbers[0] {
+      let lane = "\(arguments[3])-\(number % numbers[1])"
+      let ticket = try await store.enqueue(with: LaneNote(lane: lane, number: number))
+      Self.say("acked \(lane) \(number) \(ticket.idempotencyKey)")
+    }
+  }
+
+  private func replay(untilEmpty: Bool = true) async throws {
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(self.mutation)
+    let running = Task { try await replayer.run() }
+    if untilEmpty {
+      try await self.waitUntilEmpty()
+      running.cancel()
+    }
+    try? await running.value
+  }
+
+  private func waitUntilEmpty() async throws {
+    for await counts in self.storage.outbox.changes where counts.pending + counts.leased == 0 {
+      return
+    }
+  }
+
+  private func mutate(_ arguments: [String]) async {
+    do {
+      try await self.client.store(for: self.mutation)
+        .mutate(with: LaneNote(lane: arguments[3], number: 0))
+      Self.say("done")
+    } catch {
+      Self.say("\(error)")
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import FoundationNetworking
+import Query
+
+/// What the processes of the tests send.
+struct LaneNote: Codable, Sendable {
+  var lane: String
+  var number: Int
+}
+
+/// Sends a note to the server of a test, with all that the server's log is to show.
+struct SendNote: MutationRequest {
+  let server: URL
+
+  var path: QueryPath { ["send-note"] }
+
+  func mutate(
+    with note: LaneNote,
+    in context: QueryContext,
+    with continuation: QueryContinuation<Void>
+  ) async throws {
+    guard let attempt = context.mutationAttempt else { throw CancellationError() }
+    var request = URLRequest(url: self.server)
+    request.httpMethod = "POST"
+    request.setValue(attempt.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
+    request.setValue(note.lane, forHTTPHeaderField: "X-Lane")
+    request.setValue("\(note.number)", forHTTPHeaderField: "X-Number")
+    request.setValue("\(attempt.maybeApplied)", forHTTPHeaderField: "X-Maybe-Applied")
+    let (_, response) = try await URLSession.shared.data(for: request)
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    if status != 200 { throw HTTPStatusError(statusCode: status) }
+  }
+}

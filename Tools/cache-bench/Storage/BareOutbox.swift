@@ -1,0 +1,133 @@
+import CSQLite
+import Foundation
+import Query
+
+/// The outbox as a C program would use it: prepared statements on a file that a storage has made, in
+/// commits that are synced.
+// @unchecked: the rounds of a row run one after another.
+final class BareOutbox: @unchecked Sendable {
+  private let handle: OpaquePointer
+  private let statements: [Step: OpaquePointer]
+
+  private enum Step: String, CaseIterable {
+    case begin = "BEGIN IMMEDIATE"
+    case commit = "COMMIT"
+    case enqueue = """
+      INSERT INTO outbox (partition, id, idempotency_key, name, instance, version, on_failure,
+        coalesce, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised, state, attempts,
+        lease_owner, lease_token, lease_end_monotonic, lease_boot_id, coder, checksum, arguments)
+      VALUES (1, ?1, ?2, 'save-note', '["save-note"]', 1, 'continue', 'none', ?3, ?3, ?3, ?2, 1,
+        'leased', 1, ?2, 1, ?3, ?2, 'json', ?1, ?4)
+      """
+    case head = """
+      INSERT INTO lane_heads (number, partition, name, instance, version, host, state)
+      VALUES (?1, 1, 'save-note', '["save-note"]', 1, 'name:save-note', 'leased')
+      """
+    case attempt =
+      "INSERT INTO attempts (mutation, number, owner, started_at) VALUES (?1, 1, ?2, ?3)"
+    case countEnqueued = """
+      UPDATE partitions SET revision = revision + 1, leased_count = leased_count + 1 WHERE id = 1
+      """
+    case history = """
+      INSERT INTO history (partition, id, number, idempotency_key, name, instance, version, outcome,
+        attempts, maybe_applied, created_at, started_at, ended_at, byte_count, coder, checksum,
+        arguments, result)
+      VALUES (1, ?1, ?5, ?2, 'save-note', '["save-note"]', 1, 'succeeded', 1, 0, ?3, ?3, ?3, 100,
+        'json', ?1, ?4, ?4)
+      """
+    case endAttempt = "UPDATE attempts SET ended_at = ?3, class = 'succeeded' WHERE mutation = ?1"
+    case removeHead = "DELETE FROM lane_heads WHERE number = ?1"
+    case remove = "DELETE FROM outbox WHERE number = ?1"
+    case countEnded = """
+      UPDATE partitions SET revision = revision + 1, leased_count = leased_count - 1,
+        history_count = history_count + 1, history_bytes = history_bytes + 100 WHERE id = 1
+      """
+  }
+
+  /// Opens a file that a storage has made.
+  init(path: String) throws {
+    var handle: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+    guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK, let handle else {
+      throw CheckFailure(description: "no \(path)")
+    }
+    for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1"] {
+      sqlite3_exec(handle, "PRAGMA \(pragma)", nil, nil, nil)
+    }
+    var statements = [Step: OpaquePointer]()
+    for step in Step.allCases {
+      var statement: OpaquePointer?
+      sqlite3_prepare_v2(handle, step.rawValue, -1, &statement, nil)
+      guard let statement else {
+        throw CheckFailure(description: String(cString: sqlite3_errmsg(handle)))
+      }
+      statements[step] = statement
+    }
+    (self.handle, self.statements) = (handle, statements)
+  }
+
+  deinit {
+    for statement in self.statements.values { sqlite3_finalize(statement) }
+    sqlite3_close(self.handle)
+  }
+
+  /// What a mutation costs at the least: a commit that has it and who runs it, and one that has moved it
+  /// to the history.
+  func enqueueAndSettle(_ arguments: Data) throws {
+    let id = (0..<16).map { _ in UInt8.random(in: 0...255) }
+    try self.run(.begin)
+    try self.run(.enqueue, id, arguments: arguments)
+    let number = sqlite3_last_insert_rowid(self.handle)
+    try self.run(.head, number: number)
+    try self.run(.attempt, id)
+    try self.run(.countEnqueued)
+    try self.run(.commit)
+    try self.run(.begin)
+    try self.run(.history, id, number: number, arguments: arguments)
+    try self.run(.endAttempt, id)
+    try self.run(.removeHead, number: number)
+    try self.run(.remove, number: number)
+    try self.run(.countEnded)
+    try self.run(.commit)
+  }
+
+  /// A commit of one changed row.
+  func commitOnce() throws {
+    try self.run(.begin)
+    try self.run(.countEnqueued)
+    try self.run(.commit)
+  }
+
+  private func run(
+    _ step: Step,
+    _ id: [UInt8] = [],
+    number: Int64? = nil,
+    arguments: Data? = nil
+  ) throws {
+    guard let statement = self.statements[step] else { return }
+    let count = sqlite3_bind_parameter_count(statement)
+    if id.isEmpty, let number {
+      sqlite3_bind_int64(statement, 1, number)
+    } else if count > 0 {
+      _ = id.withUnsafeBytes { bytes in
+        bytes.baseAddress.map { csqlite_bind_bytes(statement, 1, $0, UInt64(bytes.count)) }
+      }
+      csqlite_bind_text(statement, 2, Self.text, UInt64(Self.text.utf8.count))
+      sqlite3_bind_int64(statement, 3, 1_800_000_000_000_000)
+    }
+    if let arguments {
+      _ = arguments.withUnsafeBytes { bytes in
+        bytes.baseAddress.map { csqlite_bind_bytes(statement, 4, $0, UInt64(bytes.count)) }
+      }
+      if let number { sqlite3_bind_int64(statement, 5, number) }
+    }
+    let result = sqlite3_step(statement)
+    sqlite3_reset(statement)
+    guard [SQLITE_ROW, SQLITE_DONE].contains(result) else {
+      throw CheckFailure(description: String(cString: sqlite3_errmsg(self.handle)))
+    }
+  }
+
+  /// As long as a key, and the name of an owner.
+  private static let text = "0b5f2b2c-54a1-4b7e-9f5c-0e0c0f6f1d11"
+}

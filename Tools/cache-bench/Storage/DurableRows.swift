@@ -1,0 +1,213 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// Mutations that are on disk before they are sent.
+enum DurableRows {
+  /// - Parameter pending: How many mutations wait where it is measured what a claim costs among them.
+  static func all(pending: Int) -> [Row] {
+    [Self.mutate, Self.atOnce] + Claims.allCases.map { Self.claim($0, pending) }
+  }
+
+  private static let mutate = Row(
+    name: "mutate-durable",
+    title: "durable mutate, two FULL commits",
+    goal: .timesFloor(1.2),
+    floor: "the same rows by C, two FULL commits",
+    unit: .nanoseconds
+  ) {
+    let desk = try await Desk("mutate")
+    return Trial(
+      figure: { try await Self.mutate(50, on: desk) },
+      floor: {
+        let arguments = try JSONEncoder().encode(Note(0, edition: 0))
+        let watch = Stopwatch()
+        for _ in 0..<50 { try desk.bare.enqueueAndSettle(arguments) }
+        return watch.nanoseconds(per: 50)
+      },
+      end: { try await desk.storage.close() }
+    )
+  }
+
+  private static let atOnce = Row(
+    name: "mutate-100-at-once",
+    title: "100 durable mutations at once, commits",
+    goal: .atMost(12),
+    floor: "a commit for all, and one for all results",
+    unit: .commits
+  ) {
+    let desk = try await Desk("at-once")
+    return Trial(
+      figure: { Double(try await Self.commitsOfHundred(on: desk)) },
+      floor: { 2 },
+      mostRounds: 21,
+      end: { try await desk.storage.close() }
+    )
+  }
+
+  /// What the mutations are that wait while one is claimed.
+  enum Claims: String, CaseIterable {
+    case ready
+    case waiting
+    case unknown
+
+    var title: String {
+      switch self {
+      case .ready: "50 lanes ready"
+      case .waiting: "all heads waiting"
+      case .unknown: "all but 100 of an unknown handler"
+      }
+    }
+  }
+
+  private static func claim(_ claims: Claims, _ pending: Int) -> Row {
+    Row(
+      name: "claim-\(claims.rawValue)",
+      title: "claim at \(pending) pending, \(claims.title)",
+      goal: .above(100_000),
+      floor: "a FULL commit of one row by C",
+      unit: .nanoseconds
+    ) {
+      let desk = try await Desk("claim-\(claims.rawValue)")
+      try await desk.fill(claims, pending)
+      let expected = claims == .waiting ? 0 : 1
+      return Trial(
+        figure: { try await Self.claim(20, on: desk, expecting: expected) },
+        floor: {
+          let watch = Stopwatch()
+          for _ in 0..<20 { try desk.bare.commitOnce() }
+          return watch.nanoseconds(per: 20)
+        },
+        end: { try await desk.storage.close() }
+      )
+    }
+  }
+}
+
+// MARK: - Rounds
+
+extension DurableRows {
+  @concurrent
+  private static func mutate(_ count: Int, on desk: Desk) async throws -> Double {
+    let store = QueryClient.withoutObservers(storage: desk.storage).store(for: SaveNote.durable)
+    let notes = (0..<count).map { Note($0, edition: 0) }
+    var sum = 0
+    let watch = Stopwatch()
+    for note in notes { sum += try await store.mutate(with: note) }
+    let time = watch.nanoseconds(per: count)
+    try expect(sum, count * (count - 1) / 2, "the sum of the results")
+    try expect(try desk.storage.outbox.counts, OutboxCounts(), "what is left in the outbox")
+    return time
+  }
+
+  @concurrent
+  private static func commitsOfHundred(on desk: Desk) async throws -> Int {
+    let store = QueryClient.withoutObservers(storage: desk.storage).store(for: SaveNote.durable)
+    let before = desk.storage.outboxCommits
+    let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<100 {
+        group.addTask { try await store.mutate(with: Note(number, edition: 0)) }
+      }
+      return try await group.reduce(0, +)
+    }
+    try expect(sum, 4_950, "the sum of the results")
+    return desk.storage.outboxCommits - before
+  }
+
+  @concurrent
+  private static func claim(
+    _ count: Int, on desk: Desk, expecting expected: Int
+  ) async throws -> Double {
+    var time = 0.0
+    for _ in 0..<count {
+      let watch = Stopwatch()
+      let answer = try await desk.storage.outbox.claim(desk.request)
+      time += watch.nanoseconds()
+      try expect(answer.leases.count, expected, "the mutations claimed")
+      for lease in answer.leases {
+        try expect(try await desk.storage.outbox.settle(lease, .givenBack), true, "a settled lease")
+      }
+    }
+    return time / Double(count)
+  }
+}
+
+extension AttemptOutcome {
+  /// That of an attempt that leaves the row as it was.
+  fileprivate static let givenBack = AttemptOutcome.failed(
+    FailedAttempt(
+      error: RestoredError(typeName: "", text: ""), outcome: "cancelled", isCharged: false,
+      maybeApplied: false, next: .now))
+}
+
+// MARK: - What they work on
+
+/// The outbox of one row, and one for C beside it.
+// @unchecked: the rounds of a row run one after another.
+private final class Desk: @unchecked Sendable {
+  let storage: SQLiteQueryStorage
+  let bare: BareOutbox
+  let request: ClaimRequest
+
+  init(_ name: String) async throws {
+    let folder = try Scratch.makeFolder("outbox-\(name)-bare")
+    let model = try SQLiteQueryStorage(directory: folder)
+    try await QueryClient.withoutObservers(storage: model).store(for: SaveNote.durable)
+      .mutate(with: Note(0, edition: 0))
+    try await model.close()
+    self.bare = try BareOutbox(path: folder.appendingPathComponent("mutations.sqlite").path)
+    self.storage = try SQLiteQueryStorage(directory: try Scratch.makeFolder("outbox-\(name)"))
+    self.request = ClaimRequest(
+      .lowest(handledBy: [
+        MutationHandler(
+          name: "save-note", instance: #"["save-note"]"#, version: 1, upgradesOlder: false)
+      ]))
+  }
+
+  /// Lets so many mutations wait.
+  func fill(_ claims: DurableRows.Claims, _ count: Int) async throws {
+    let arguments = try JSONEncoder().encode(Note(0, edition: 0))
+    let outbox = self.storage.outbox
+    for start in stride(from: 0, to: count, by: 1_000) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in start..<min(start + 1_000, count) {
+          group.addTask {
+            let isKnown = claims != .unknown || number >= count - 100
+            let mutation = NewMutation(
+              name: isKnown ? "save-note" : "other", instance: #"["save-note"]"#,
+              lane: claims == .unknown ? nil : "lane-\(number % 50)", coder: "json",
+              arguments: arguments)
+            _ = try await outbox.enqueue(mutation, claiming: false)
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    if claims == .waiting { try await self.makeAllWait() }
+    try expect(try outbox.counts.pending, count, "the mutations that wait")
+  }
+
+  private func makeAllWait() async throws {
+    let failed = FailedAttempt(
+      error: RestoredError(typeName: "", text: ""), outcome: "transient", isCharged: true,
+      maybeApplied: false, next: .wait(.backoff, .seconds(3_600)))
+    while let lease = try await self.storage.outbox.claim(self.request).leases.first {
+      _ = try await self.storage.outbox.settle(lease, .failed(failed))
+    }
+  }
+}
+
+/// A durable mutation that returns at once.
+private struct SaveNote: MutationRequest, Hashable {
+  var path: QueryPath { ["save-note"] }
+
+  static var durable: ModifiedQuery<SaveNote, _PersistedMutationModifier<SaveNote>> {
+    Self().persisted(as: "save-note")
+  }
+
+  func mutate(
+    with note: Note,
+    in context: QueryContext,
+    with continuation: QueryContinuation<Int>
+  ) async throws -> Int { note.number }
+}
