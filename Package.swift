@@ -79,9 +79,16 @@ let tests: [Target] = [
     dependencies: ["Query", "QuerySQLite", "QueryReplay"],
     path: "Tests/ReplayWorker"
   ),
+  .executableTarget(
+    name: "offline-notes",
+    dependencies: ["Query", "QuerySQLite", "QueryReplay", "SystemNetwork"],
+    path: "Tests/OfflineNotes"
+  ),
   .testTarget(
     name: "QueryReplayTests",
-    dependencies: ["QueryReplay", "Query", "QuerySQLite", "TestSupport", "replay-worker"]
+    dependencies: [
+      "QueryReplay", "Query", "QuerySQLite", "TestSupport", "replay-worker", "offline-notes",
+    ]
   ),
   .testTarget(
     name: "SystemNetworkTests",

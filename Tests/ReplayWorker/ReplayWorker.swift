@@ -15,6 +15,8 @@ import QuerySQLite
 ///   replays until nothing is left; then "drained"
 /// replay-worker mutate FOLDER URL WRITER
 ///   mutates once; then "done", or what was thrown
+/// replay-worker serve PORT
+///   takes every request; after each "received KEY MILLISECONDS"
 /// ```
 /// `LEASE_MILLISECONDS` in the environment is the length of a lease.
 @main
@@ -25,6 +27,9 @@ struct ReplayWorker {
 
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
+    if arguments.first == "serve", let port = arguments.last.flatMap(UInt16.init) {
+      try NoteServer(port: port).serve(Self.say)
+    }
     guard arguments.count >= 3, let url = URL(string: arguments[2]) else { exit(64) }
     let worker = try ReplayWorker(folder: arguments[1], server: url)
     Self.say("ready")
@@ -51,7 +56,10 @@ struct ReplayWorker {
     }
     self.storage = try SQLiteQueryStorage(
       directory: URL(filePath: folder), configuration: configuration)
-    self.client = QueryClient(storage: self.storage)
+    var context = QueryContext()
+    // A test has no second for each lost answer.
+    context.mutationBackoff = MutationBackoff(base: .milliseconds(20))
+    self.client = QueryClient(storage: self.storage, defaultContext: context)
     self.mutation = SendNote(server: server).persisted(
       as: "send-note", MutationPersistenceOptions(scope: .by { $0.lane }))
   }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// With links of the kernel's, in a network of their own.

@@ -3,19 +3,13 @@ import Query
 // MARK: - Erasing
 
 extension CacheChanges {
-  /// Partition.
-  private static let deleteEntries: SQL = "DELETE FROM entries WHERE partition = ?"
-
-  /// Partition.
-  private static let deleteQuarantine: SQL = "DELETE FROM quarantine WHERE partition = ?"
-
   /// Removes all rows of the partition, those in quarantine too, and raises its epoch. Their bytes
   /// are in the file until ``CacheTables/finishErasing(patience:)``.
   ///
   /// - Throws: `StorageError`.
   mutating func eraseRows() throws {
-    try self.connection.execute(Self.deleteEntries, self.partition)
-    try self.connection.execute(Self.deleteQuarantine, self.partition)
+    try self.connection.execute(EntryRow.deleteAll, self.partition)
+    try self.connection.execute(QuarantineRow.deleteAll, self.partition)
     try self.connection.execute(PartitionRow.beginErasing, self.partition)
     self.countErasing()
   }

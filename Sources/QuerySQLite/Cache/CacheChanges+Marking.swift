@@ -4,11 +4,6 @@ import Query
 // MARK: - Uses
 
 extension CacheChanges {
-  /// Number, partition, hash.
-  private static let updateUse: SQL = """
-    UPDATE entries SET last_use = ? WHERE partition = ? AND hash = ?
-    """
-
   /// Records that entries were used. What is not stored is passed over.
   ///
   /// - Parameter hashes: The hashes of their identities, the latest use last.
@@ -16,7 +11,7 @@ extension CacheChanges {
   mutating func recordUses(_ hashes: [XXH128]) throws {
     for hash in hashes {
       let number = self.totals.revision + 1
-      try self.connection.execute(Self.updateUse, number, self.partition, hash)
+      try self.connection.execute(EntryRow.updateUse, number, self.partition, hash)
       if try self.connection.changes > 0 { _ = self.nextHiddenNumber() }
     }
   }
@@ -25,17 +20,6 @@ extension CacheChanges {
 // MARK: - Invalidation
 
 extension CacheChanges {
-  /// Row, partition: what is not invalidated yet. Id, identity.
-  private static let readValid: SQL = """
-    SELECT id, identity FROM entries NOT INDEXED
-    WHERE id > ? AND partition = ? AND is_invalidated = 0 ORDER BY id
-    """
-
-  /// Revision, id.
-  private static let invalidate: SQL = """
-    UPDATE entries SET is_invalidated = 1, revision = ? WHERE id = ?
-    """
-
   /// Marks entries as invalidated whose path begins with another one, each with a new revision. What
   /// is invalidated already is not written again.
   ///
@@ -52,7 +36,7 @@ extension CacheChanges {
     upTo limit: Int = .max
   ) throws -> (marked: Int, next: Int64?) {
     let partition = self.partition
-    let ids = try self.connection.withStatement(Self.readValid) { row in
+    let ids = try self.connection.withStatement(EntryRow.readValid) { row in
       try row.bindAll(cursor, partition)
       var ids = [Int64]()
       while ids.count < limit, try row.step() {
@@ -60,7 +44,7 @@ extension CacheChanges {
       }
       return ids
     }
-    for id in ids { try self.connection.execute(Self.invalidate, self.nextRevision(), id) }
+    for id in ids { try self.connection.execute(EntryRow.invalidate, self.nextRevision(), id) }
     return (ids.count, ids.count < limit ? nil : ids.last)
   }
 }

@@ -2,12 +2,6 @@ import Foundation
 import Query
 
 extension CacheChanges {
-  /// Partition, hash, revision: whether the row is still the one that could not be read. Id,
-  /// byte_count.
-  private static let readSame: SQL = """
-    SELECT id, byte_count FROM entries WHERE partition = ? AND hash = ? AND revision = ?
-    """
-
   /// Moves an entry that could not be read to the quarantine, with its pages, unless it was written
   /// again since. The oldest rows of the quarantine go where there are too many.
   ///
@@ -26,7 +20,7 @@ extension CacheChanges {
   ) throws -> Bool {
     guard let (reason, message) = QuarantineRow.reason(of: miss) else { return false }
     let found = try self.connection.first(
-      Self.readSame, self.partition, XXH128(hashing: identity.text), revision
+      EntryRow.readSame, self.partition, XXH128(hashing: identity.text), revision
     ) { (id: try $0.integer(at: 0), bytes: Int(try $0.integer(at: 1))) }
     guard let (id, bytes) = found else { return false }
     let date = now.microsecondsSince1970

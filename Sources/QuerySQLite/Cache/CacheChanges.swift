@@ -36,9 +36,8 @@ struct CacheChanges {
     self.tables = tables
     self.epoch = row.epoch
     self.isErasing = row.isErasing
-    self.totals = Totals(
-      entries: Int(row.entryCount), bytes: Int(row.byteCount), revision: row.revision)
-    self.written = self.totals
+    self.totals = row.totals
+    self.written = row.totals
   }
 
   var connection: SQLiteConnection { self.tables.connection }
@@ -89,5 +88,32 @@ extension CacheChanges {
       self.hasHiddenNumber = false
     }
     return self.totals
+  }
+}
+
+// MARK: - Removing
+
+extension CacheChanges {
+  /// Removes an entry with its pages.
+  ///
+  /// - Parameter identity: What it is stored under.
+  /// - Returns: Whether it was there.
+  /// - Throws: `StorageError`.
+  mutating func remove(_ identity: QueryIdentity) throws -> Bool {
+    let hash = XXH128(hashing: identity.text)
+    let place = try self.connection.first(EntryRow.readPlace, self.partition, hash) { row in
+      try row.hasText(identity.text, at: 2)
+        ? (id: row.integer(at: 0), bytes: Int(row.amount(at: 1))) : nil
+    }
+    guard let (id, bytes) = place ?? nil else { return false }
+    try self.removeRow(id, bytes: bytes)
+    return true
+  }
+
+  /// Removes the row of an entry with its pages, and counts it.
+  mutating func removeRow(_ id: Int64, bytes: Int) throws {
+    try self.connection.execute(EntryRow.delete, id)
+    self.count(entries: -1, bytes: -bytes)
+    _ = self.nextHiddenNumber()
   }
 }

@@ -2,14 +2,14 @@ import Query
 
 /// What ``CacheTables/read(_:limit:)`` found.
 enum CacheReading: Equatable {
-  /// An entry, the number of its row and its revision.
-  case entry(StoredEntry, id: Int64, revision: Int64)
+  /// An entry, with its revision.
+  case entry(StoredEntry)
   /// Nothing.
   case absent
   /// Another identity with the same hash.
   case collision
   /// An entry whose bytes are not those that were written: ``CacheChanges/quarantine(_:revision:_:now:)``.
-  case wrongChecksum(id: Int64, revision: Int64)
+  case wrongChecksum(revision: Int64)
   /// An entry with more bytes than the limit; its value was not read.
   case large(byteCount: Int)
 }

@@ -2,12 +2,6 @@ import Foundation
 import Query
 
 extension CacheTables {
-  /// Row, partition: identities of the entries after that row. Id, byte_count, identity.
-  private static let readIdentities: SQL = """
-    SELECT id, byte_count, identity FROM entries NOT INDEXED
-    WHERE id > ? AND partition = ? ORDER BY id
-    """
-
   /// After so many rows, or bytes, a scan ends its read transaction and begins another one: as long
   /// as one lasts, the WAL cannot be restarted.
   private static let rowsPerRead = 4_096
@@ -19,14 +13,14 @@ extension CacheTables {
   /// - Parameters:
   ///   - prefix: The beginning of the paths.
   ///   - limit: How many bytes are handed out together at most.
-  ///   - body: Called with each entry and its revision, in no order that means anything.
+  ///   - body: Called with each entry, in no order that means anything.
   /// - Returns: Whether those were all; not where one more would have been above the limit.
   /// - Throws: `StorageError`, and what the closure throws.
   /// - Complexity: O(*n*) in the number of entries of the file.
   func scan(
     _ prefix: IdentityPrefix,
     upToBytes limit: Int,
-    _ body: (QueryIdentity, StoredEntry, Int64) throws -> Void
+    _ body: (QueryIdentity, StoredEntry) throws -> Void
   ) throws -> Bool {
     var cursor: Int64 = 0
     var left = limit
@@ -53,9 +47,9 @@ extension CacheTables {
     _ prefix: IdentityPrefix,
     after cursor: Int64,
     upToBytes limit: Int,
-    _ body: (QueryIdentity, StoredEntry, Int64) throws -> Void
+    _ body: (QueryIdentity, StoredEntry) throws -> Void
   ) throws -> Chunk {
-    try self.connection.withStatement(Self.readIdentities) { row in
+    try self.connection.withStatement(EntryRow.readIdentities) { row in
       try row.bindAll(cursor, self.partition)
       var chunk = Chunk()
       var rows = 0
@@ -67,8 +61,8 @@ extension CacheTables {
           if chunk.isOverLimit { return chunk }
           let identity = QueryIdentity(canonicalText: try row.text(at: 2))
           // What is damaged is found, and moved away, when its store is created.
-          if case .entry(let entry, _, let revision) = try self.read(identity) {
-            try body(identity, entry, revision)
+          if case .entry(let entry) = try self.read(identity) {
+            try body(identity, entry)
             chunk.bytes += bytes
           }
         }

@@ -38,7 +38,7 @@ struct CacheTables {
   /// - Throws: `StorageError`.
   init(partitionNamed name: String, on connection: SQLiteConnection) throws {
     func find() throws -> Int64? {
-      try connection.first(PartitionRow.readByName, name) { try PartitionRow($0).id }
+      try connection.first(PartitionRow.readID, name) { try $0.integer(at: 0) }
     }
     let found = try find()
     let id =

@@ -1,7 +1,8 @@
 import Foundation
 import Query
 
-/// What `cache.sqlite` holds of one query. Dates are microseconds since 1970.
+/// What `cache.sqlite` holds of one query: what an entry becomes, and is made of again. Dates are
+/// microseconds since 1970.
 struct EntryRow: Equatable {
   /// The row's number; 0 before it is inserted.
   var id: Int64 = 0
@@ -33,125 +34,246 @@ struct EntryRow: Equatable {
   var value: Data?
 }
 
-// MARK: - Reading
+// MARK: - From an entry
 
 extension EntryRow {
-  /// Partition, hash: the whole row.
-  static let read: SQL = """
-    SELECT id, partition, hash, revision, kind, coder, value_version, value_updated_at,
-      value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
-      expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
-      previous_page_id, value
-    FROM entries WHERE partition = ? AND hash = ?
-    """
-
-  /// Partition, hash: what a write compares with, as ``read``, but in the value's place whether
-  /// there is one in this row.
-  static let readStamp: SQL = """
-    SELECT id, partition, hash, revision, kind, coder, value_version, value_updated_at,
-      value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
-      expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
-      previous_page_id, value IS NOT NULL
-    FROM entries WHERE partition = ? AND hash = ?
-    """
-
-  /// Partition, revision: identities of what was written after it. Identity, revision.
-  static let readChanged: SQL = """
-    SELECT identity, revision FROM entries WHERE partition = ? AND revision > ? ORDER BY revision
-    """
-
-  /// Reads a row of ``read``.
-  init(_ row: SQLiteStatement) throws(StorageError) {
-    try self.init(withoutValue: row)
-    self.value = try row.optionalData(at: 22)
+  /// Makes the row of an entry, without number, revision and use.
+  ///
+  /// - Parameters:
+  ///   - entry: The entry.
+  ///   - identity: What it is stored under.
+  ///   - hash: The hash of the identity's text.
+  ///   - partition: The number of the partition.
+  ///   - pages: The checksums of its pages, where it has some.
+  init(
+    _ entry: StoredEntry,
+    identity: QueryIdentity,
+    hash: XXH128,
+    partition: Int64,
+    pages: [XXH128]
+  ) {
+    let history = entry.history
+    let errorBytes = history.error.map { $0.typeName.utf8.count + $0.text.utf8.count } ?? 0
+    self.init(
+      partition: partition,
+      hash: hash,
+      identity: identity.text,
+      revision: 0,
+      kind: entry.kind,
+      coder: entry.coder,
+      valueVersion: Int64(entry.version),
+      valueUpdatedAt: history.valueLastUpdatedAt?.microsecondsSince1970,
+      valueUpdateCount: Int64(history.valueUpdateCount),
+      errorUpdatedAt: history.errorLastUpdatedAt?.microsecondsSince1970,
+      errorUpdateCount: Int64(history.errorUpdateCount),
+      errorType: history.error?.typeName,
+      errorText: history.error?.text,
+      isInvalidated: history.isInvalidated,
+      isPinned: entry.isPinned,
+      expiresAt: entry.expiresAt?.microsecondsSince1970,
+      byteCount: Int64(identity.text.utf8.count + errorBytes + entry.contentSize)
+    )
+    self.setContent(entry.content, pages)
   }
 
-  /// Reads a row of ``readStamp``.
-  init(withoutValue row: SQLiteStatement) throws(StorageError) {
-    self.id = try row.integer(at: 0)
-    self.partition = try row.integer(at: 1)
-    self.hash = try row.hash(at: 2)
-    self.revision = try row.amount(at: 3)
-    self.kind = try row.text(at: 4)
-    self.coder = try row.text(at: 5)
-    self.valueVersion = try row.integer(at: 6)
-    self.valueUpdatedAt = try row.optionalInteger(at: 7)
-    self.valueUpdateCount = try row.amount(at: 8)
-    self.errorUpdatedAt = try row.optionalInteger(at: 9)
-    self.errorUpdateCount = try row.amount(at: 10)
-    self.isInvalidated = try row.bool(at: 11)
-    self.isPinned = try row.bool(at: 12)
-    self.expiresAt = try row.optionalInteger(at: 13)
-    self.lastUse = try row.optionalInteger(at: 14)
-    self.byteCount = try row.amount(at: 15)
-    self.checksum = row.isNull(at: 16) ? nil : try row.hash(at: 16)
-    self.identity = try row.text(at: 17)
-    self.errorType = try row.optionalText(at: 18)
-    self.errorText = try row.optionalText(at: 19)
-    self.nextPageID = try row.optionalData(at: 20)
-    self.previousPageID = try row.optionalData(at: 21)
+  private mutating func setContent(_ content: StoredEntry.Content, _ pages: [XXH128]) {
+    switch content {
+    case .none: break
+    case .value(let value):
+      self.value = value
+      self.checksum = XXH128(hashing: value)
+    case .pages(_, let next, let previous):
+      self.nextPageID = next
+      self.previousPageID = previous
+      self.checksum = XXH128(pages: pages, next: next, previous: previous)
+    }
   }
 }
 
-// MARK: - Writing
+// MARK: - Written
+
+extension CacheChanges {
+  /// Writes what is different in an entry from what is stored, by the checksums in the rows: another
+  /// process may have written, evicted or erased it meanwhile.
+  ///
+  /// - Parameters:
+  ///   - entry: The entry.
+  ///   - identity: What it is stored under.
+  /// - Throws: `StorageError`.
+  /// - Complexity: O(*n*) in the bytes of the value, which are hashed.
+  mutating func write(
+    _ entry: StoredEntry,
+    identity: QueryIdentity
+  ) throws -> CacheWriteOutcome {
+    let entry = entry.withLargeValueApart
+    let pages = Self.wantedPages(of: entry)
+    var row = EntryRow(
+      entry, identity: identity, hash: XXH128(hashing: identity.text), partition: self.partition,
+      pages: pages.map(\.checksum))
+    let stamp = try self.connection.first(EntryRow.readStamp, self.partition, row.hash) {
+      try EntryStamp($0, wanted: row)
+    }
+    guard let stamp else {
+      row.revision = self.nextRevision()
+      try row.insert(into: self.connection)
+      let id = try self.connection.lastInsertedID
+      try self.writePages(of: entry, wanted: pages, id: id, hadPages: false)
+      self.count(entries: 1, bytes: Int(row.byteCount))
+      return .inserted(revision: row.revision, bytes: Int(row.byteCount))
+    }
+    switch stamp.difference {
+    case .identity: return .collision
+    case .none: return .unchanged
+    case .state:
+      row.id = stamp.id
+      row.revision = self.nextRevision()
+      try row.updateState(in: self.connection)
+    case .value:
+      row.id = stamp.id
+      row.revision = self.nextRevision()
+      try row.update(in: self.connection)
+      try self.writePages(of: entry, wanted: pages, id: stamp.id, hadPages: stamp.hasPages)
+    }
+    let difference = Int(row.byteCount - stamp.byteCount)
+    self.count(entries: 0, bytes: difference)
+    return .updated(revision: row.revision, bytes: difference)
+  }
+}
 
 extension EntryRow {
-  /// All columns. `last_use` of a row that is there stays, so that a changed value costs no frame of
-  /// its index.
-  private static let upsert: SQL = """
-    INSERT INTO entries (partition, hash, revision, kind, coder, value_version, value_updated_at,
-      value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
-      expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
-      previous_page_id, value)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (partition, hash) DO UPDATE SET revision = excluded.revision,
-      kind = excluded.kind, coder = excluded.coder, value_version = excluded.value_version,
-      value_updated_at = excluded.value_updated_at,
-      value_update_count = excluded.value_update_count,
-      error_updated_at = excluded.error_updated_at,
-      error_update_count = excluded.error_update_count,
-      is_invalidated = excluded.is_invalidated, is_pinned = excluded.is_pinned,
-      expires_at = excluded.expires_at, byte_count = excluded.byte_count,
-      checksum = excluded.checksum, identity = excluded.identity,
-      error_type = excluded.error_type, error_text = excluded.error_text,
-      next_page_id = excluded.next_page_id, previous_page_id = excluded.previous_page_id,
-      value = excluded.value
-    """
-
-  /// All but the value, then id: where the value's bytes are those that are stored.
-  private static let updateState: SQL = """
-    UPDATE entries SET revision = ?, value_updated_at = ?, value_update_count = ?,
-      error_updated_at = ?, error_update_count = ?, is_invalidated = ?, is_pinned = ?,
-      expires_at = ?, byte_count = ?, error_type = ?, error_text = ?, next_page_id = ?,
-      previous_page_id = ? WHERE id = ?
-    """
-
-  /// Last use, partition, hash.
-  static let updateUse: SQL = "UPDATE entries SET last_use = ? WHERE partition = ? AND hash = ?"
-
-  /// Id. Its pages go with it.
-  static let delete: SQL = "DELETE FROM entries WHERE id = ?"
-
-  /// Writes the whole row, new or not. The partition's counts are written apart.
+  /// Inserts the row. The partition's counts are written apart.
   ///
   /// - Throws: `StorageError`.
-  func write(to connection: SQLiteConnection) throws(StorageError) {
+  func insert(into connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
-      Self.upsert, self.partition, self.hash, self.revision, self.kind, self.coder,
+      Self.insert, self.partition, self.hash, self.revision, self.kind, self.coder,
       self.valueVersion, self.valueUpdatedAt, self.valueUpdateCount, self.errorUpdatedAt,
       self.errorUpdateCount, self.isInvalidated, self.isPinned, self.expiresAt, self.lastUse,
       self.byteCount, self.checksum, self.identity, self.errorType, self.errorText,
       self.nextPageID, self.previousPageID, self.value)
   }
 
+  /// Writes all but identity and use into the row with this ``id``.
+  ///
+  /// - Throws: `StorageError`.
+  func update(in connection: SQLiteConnection) throws(StorageError) {
+    try connection.execute(
+      Self.update, self.revision, self.kind, self.coder, self.valueVersion, self.valueUpdatedAt,
+      self.valueUpdateCount, self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated,
+      self.isPinned, self.expiresAt, self.byteCount, self.checksum, self.errorType,
+      self.errorText, self.nextPageID, self.previousPageID, self.value, self.id)
+  }
+
   /// Writes what is beside the value into the row with this ``id``.
   ///
   /// - Throws: `StorageError`.
-  func writeState(to connection: SQLiteConnection) throws(StorageError) {
+  func updateState(in connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
       Self.updateState, self.revision, self.valueUpdatedAt, self.valueUpdateCount,
       self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated, self.isPinned,
       self.expiresAt, self.byteCount, self.errorType, self.errorText, self.nextPageID,
       self.previousPageID, self.id)
+  }
+}
+
+// MARK: - Read
+
+extension CacheTables {
+  /// What one row tells.
+  private enum Found {
+    case reading(CacheReading)
+    /// The value is in pages. The entry has none yet.
+    case pages(StoredEntry, EntryHeader)
+  }
+
+  /// Reads an entry. One statement for a plain query; where the value is in pages, two, which see
+  /// the same state: inside the transaction that is open, or one of its own.
+  ///
+  /// - Parameters:
+  ///   - identity: The identity.
+  ///   - limit: Entries with more bytes are ``CacheReading/large(byteCount:)``.
+  /// - Throws: `StorageError`.
+  /// - Complexity: O(*n*) in the bytes of the value.
+  func read(_ identity: QueryIdentity, limit: Int = .max) throws -> CacheReading {
+    let hash = XXH128(hashing: identity.text)
+    let found = try self.connection.first(EntryRow.read, limit, self.partition, hash) { row in
+      try Self.found(row, identity, limit)
+    }
+    switch found {
+    case nil: return .absent
+    case .reading(let reading): return reading
+    case .pages(let entry, let header):
+      if self.connection.transaction == .none {
+        // The pages may belong to another state by now.
+        return try self.connection.read { try self.read(identity, limit: limit) }
+      }
+      return try self.readPages(of: entry, header)
+    }
+  }
+
+  private static func found(
+    _ row: SQLiteStatement,
+    _ identity: QueryIdentity,
+    _ limit: Int
+  ) throws -> Found {
+    guard try row.hasText(identity.text, at: 2) else { return .reading(.collision) }
+    let byteCount = Int(try row.amount(at: 3))
+    if byteCount > limit { return .reading(.large(byteCount: byteCount)) }
+    let revision = try row.amount(at: 1)
+    let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
+    let value = try self.value(of: row)
+    switch (checksum, value) {
+    case (nil, nil):
+      return .reading(.entry(try self.entry(of: row, .none, revision)))
+    case (let checksum?, let (hash, data)?) where checksum == hash:
+      return .reading(.entry(try self.entry(of: row, .value(data), revision)))
+    case (let checksum?, nil):
+      let header = EntryHeader(
+        id: try row.integer(at: 0), checksum: checksum, next: try row.optionalData(at: 17),
+        previous: try row.optionalData(at: 18))
+      return .pages(try self.entry(of: row, .none, revision), header)
+    default: return .reading(.wrongChecksum(revision: revision))
+    }
+  }
+
+  /// The value and its hash, which is made where SQLite has the bytes.
+  private static func value(of row: SQLiteStatement) throws -> (hash: XXH128, data: Data)? {
+    if row.isNull(at: 19) { return nil }
+    return try row.withBytes(at: 19) { (XXH128(hashing: $0), Data($0)) }
+  }
+
+  private static func entry(
+    of row: SQLiteStatement,
+    _ content: StoredEntry.Content,
+    _ revision: Int64
+  ) throws -> StoredEntry {
+    var entry = StoredEntry(
+      kind: try row.text(at: 5),
+      coder: try row.text(at: 6),
+      version: Int(try row.integer(at: 7)),
+      content: content,
+      history: UpdateHistory(
+        valueUpdateCount: Int(try row.amount(at: 9)),
+        valueLastUpdatedAt: try row.optionalDate(at: 8),
+        error: try row.isNull(at: 15)
+          ? nil
+          : RestoredError(
+            typeName: row.text(at: 15), text: row.optionalText(at: 16) ?? ""),
+        errorUpdateCount: Int(try row.amount(at: 11)),
+        errorLastUpdatedAt: try row.optionalDate(at: 10),
+        isInvalidated: try row.bool(at: 12)
+      ),
+      isPinned: try row.bool(at: 13),
+      expiresAt: try row.optionalDate(at: 14)
+    )
+    entry.revision = revision
+    return entry
+  }
+}
+
+extension SQLiteStatement {
+  /// A date, or nil for a NULL.
+  fileprivate func optionalDate(at index: Int32) throws(StorageError) -> Date? {
+    self.isNull(at: index) ? nil : Date(microsecondsSince1970: try self.integer(at: index))
   }
 }

@@ -3,14 +3,6 @@ import Query
 
 /// The entries that have expired, the oldest first.
 struct ExpiredFirst {
-  /// Partition, now, expiry and id of the row before, limit.
-  private static let read: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
-    FROM entries INDEXED BY entries_by_expiry
-    WHERE partition = ? AND expires_at < ? AND (expires_at, id) > (?, ?)
-    ORDER BY expires_at, id LIMIT ?
-    """
-
   private var stream: EvictionCandidates
 
   /// Reads the entries after those that had their turn, so many at most.
@@ -18,7 +10,8 @@ struct ExpiredFirst {
   /// - Throws: `StorageError`.
   init(_ tables: CacheTables, now: Date, _ cursor: EvictionCursor, looks: Int) throws {
     let rows = try tables.connection.rows(
-      Self.read, tables.partition, now.microsecondsSince1970, cursor.expiresAt, cursor.expiredID,
+      EntryRow.readExpired, tables.partition, now.microsecondsSince1970, cursor.expiresAt,
+      cursor.expiredID,
       looks
     ) { try EvictionCandidate($0) }
     self.stream = EvictionCandidates(rows, limit: looks)

@@ -4,20 +4,6 @@ import Query
 /// last use. There is an index of each; of an entry that is in both, one shows a number that is not
 /// the greater one, and is passed over.
 struct OldestFirst {
-  /// Partition, revision of the row before, limit.
-  private static let readWritten: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
-    FROM entries INDEXED BY entries_by_revision
-    WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
-    """
-
-  /// Partition, last use of the row before, limit.
-  private static let readUsed: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
-    FROM entries INDEXED BY entries_by_use
-    WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
-    """
-
   private var written: EvictionCandidates
   private var used: EvictionCandidates
 
@@ -26,9 +12,9 @@ struct OldestFirst {
   /// - Throws: `StorageError`.
   init(_ tables: CacheTables, _ cursor: EvictionCursor, looks: Int) throws {
     let written = try tables.connection.rows(
-      Self.readWritten, tables.partition, cursor.revision, looks
+      EntryRow.readWritten, tables.partition, cursor.revision, looks
     ) { try EvictionCandidate($0) }
-    let used = try tables.connection.rows(Self.readUsed, tables.partition, cursor.use, looks) {
+    let used = try tables.connection.rows(EntryRow.readUsed, tables.partition, cursor.use, looks) {
       try EvictionCandidate($0)
     }
     self.written = EvictionCandidates(written, limit: looks)

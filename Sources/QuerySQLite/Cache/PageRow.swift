@@ -23,12 +23,6 @@ struct PageRow: Equatable {
 // MARK: - SQL
 
 extension PageRow {
-  /// Entry: its pages, in order.
-  static let readAll: SQL = """
-    SELECT id, entry, position, updated_at, checksum, page_id, value FROM pages
-    WHERE entry = ? ORDER BY position
-    """
-
   /// Entry: position, checksum and page id of its pages, in order: what a write compares with. No
   /// value is read.
   static let readStamps: SQL = """
@@ -52,16 +46,6 @@ extension PageRow {
 
   /// Entry.
   static let deleteAll: SQL = "DELETE FROM pages WHERE entry = ?"
-
-  init(_ row: SQLiteStatement) throws(StorageError) {
-    self.id = try row.integer(at: 0)
-    self.entry = try row.integer(at: 1)
-    self.position = try row.integer(at: 2)
-    self.updatedAt = try row.integer(at: 3)
-    self.checksum = try row.hash(at: 4)
-    self.pageID = try row.data(at: 5)
-    self.value = try row.data(at: 6)
-  }
 
   /// Writes the page, in the place of one at its position.
   ///

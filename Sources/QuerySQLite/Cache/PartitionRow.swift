@@ -12,6 +12,19 @@ struct PartitionRow: Equatable {
   var revision: Int64
   var entryCount: Int64
   var byteCount: Int64
+
+  /// What the partition has.
+  var totals: CacheChanges.Totals {
+    get {
+      CacheChanges.Totals(
+        entries: Int(self.entryCount), bytes: Int(self.byteCount), revision: self.revision)
+    }
+    set {
+      self.entryCount = Int64(newValue.entries)
+      self.byteCount = Int64(newValue.bytes)
+      self.revision = newValue.revision
+    }
+  }
 }
 
 // MARK: - SQL
@@ -20,13 +33,8 @@ extension PartitionRow {
   /// Name.
   static let insert: SQL = "INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING"
 
-  /// Name.
-  static let readByName: SQL = """
-    SELECT id, epoch, is_erasing, max(revision, coalesce(
-      (SELECT max(revision) FROM entries WHERE partition = partitions.id), 0)),
-      entry_count, byte_count
-    FROM partitions WHERE name = ?
-    """
+  /// Name. Id.
+  static let readID: SQL = "SELECT id FROM partitions WHERE name = ?"
 
   /// Id.
   static let read: SQL = """

@@ -53,4 +53,7 @@ extension QuarantineRow {
         WINDOW newest AS (ORDER BY quarantined_at DESC, id DESC)
       ) WHERE quarantined_at < ? OR number > ? OR bytes > ?)
     """
+
+  /// Partition.
+  static let deleteAll: SQL = "DELETE FROM quarantine WHERE partition = ?"
 }

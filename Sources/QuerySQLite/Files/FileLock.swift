@@ -38,11 +38,10 @@ final class FileLock {
   /// Whether the file at the path is the one that this lock is on. Not where someone emptied the
   /// folder: then others lock a new file, and do not see this lock.
   var isCurrent: Bool {
-    var ours = stat()
-    var theirs = stat()
-    guard self.descriptor >= 0, fstat(self.descriptor, &ours) == 0, stat(self.path, &theirs) == 0
-    else { return false }
-    return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino
+    guard self.descriptor >= 0, let ours = FileNumber(descriptor: self.descriptor) else {
+      return false
+    }
+    return ours == FileNumber(path: self.path)
   }
 }
 

@@ -187,16 +187,9 @@ extension SetAside {
   /// Where a database that was set aside is.
   func path(of name: Name) -> String { "\(self.folder)/\(name.fileName(of: self.kind))" }
 
-  /// What a file is whatever its name; nil where there is none.
+  /// What a file is whatever its name; nil where there is none. A link is what it is itself.
   private func fileNumber(of path: String) -> FileNumber? {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return nil }
-    return FileNumber(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
-  }
-
-  private struct FileNumber: Equatable {
-    let device: UInt64
-    let inode: UInt64
+    FileNumber(path: path, followsLinks: false)
   }
 
   /// The names of all that was set aside, each once.

@@ -145,6 +145,10 @@ extension OutboxDatabase {
   ///
   /// - Throws: `StorageError`.
   func erase(_ partition: OutboxPartition) async throws {
+    if !self.guarded.withLock({ $0.isStarted }), access(self.path, F_OK) != 0, errno == ENOENT {
+      let folder = (self.path as NSString).deletingLastPathComponent
+      return try SetAside(kind: .mutations, folder: folder).removeAll()
+    }
     self.start()
     let outcome = OutboxOutcome<Void>()
     let isTaken = self.perform { writer in

@@ -96,9 +96,7 @@ extension CachePartition {
     set {
       self.guarded.withLock { partition in
         partition.row = newValue
-        guard let newValue else { return }
-        partition.statistics.entries = Int(newValue.entryCount)
-        partition.statistics.bytes = Int(newValue.byteCount)
+        if let newValue { partition.count(newValue.totals) }
       }
     }
   }
@@ -106,11 +104,8 @@ extension CachePartition {
   /// Takes note of what a transaction of this process has come to.
   func didCommit(_ totals: CacheChanges.Totals) {
     self.guarded.withLock { partition in
-      partition.row?.revision = totals.revision
-      partition.row?.entryCount = Int64(totals.entries)
-      partition.row?.byteCount = Int64(totals.bytes)
-      partition.statistics.entries = totals.entries
-      partition.statistics.bytes = totals.bytes
+      partition.row?.totals = totals
+      partition.count(totals)
     }
   }
 
@@ -212,6 +207,11 @@ extension CachePartition {
 }
 
 extension CachePartition.Guarded {
+  fileprivate mutating func count(_ totals: CacheChanges.Totals) {
+    self.statistics.entries = totals.entries
+    self.statistics.bytes = totals.bytes
+  }
+
   fileprivate mutating func removePrefetched(_ identity: QueryIdentity) -> StoredEntry? {
     let entry = self.prefetched.removeValue(forKey: identity)
     self.prefetchedBytes -= entry?.contentSize ?? 0

@@ -4,11 +4,17 @@ import Query
 // MARK: - Committing
 
 extension CacheWriter {
-  /// A change, taken from its slot and coded.
-  private struct CodedChange {
+  /// A change, taken from its slot and coded. An object, so that a list of them is gone through without
+  /// counting references to all that is in them.
+  private final class CodedChange {
     let queued: QueuedSlot
     /// What to write; nil: to be removed.
     let entry: StoredEntry?
+
+    init(queued: QueuedSlot, entry: StoredEntry?) {
+      self.queued = queued
+      self.entry = entry
+    }
   }
 
   /// Writes all that waits.
@@ -18,18 +24,25 @@ extension CacheWriter {
     let wasDegraded = self.retry != nil
     do {
       try self.commitOnce()
-    } catch  where Self.storageError(error).isDamage && self.connection != nil {
+    } catch {
+      let failure = StorageError(any: error, operation: "write")
+      guard failure.isDamage, self.connection != nil else { throw failure }
       // The damaged file is replaced by now: what waits goes into the new one.
-      do {
-        try self.commitOnce()
-      } catch {
-        // Where the new one is no better, it is not replaced for ever.
-        if Self.storageError(error).isDamage { self.degrade(Self.storageError(error)) }
-        throw error
-      }
+      try self.commitIntoNewFile()
     }
     // There may have been nothing to write, which proves nothing.
     if wasDegraded { self.confirmRecovery() }
+  }
+
+  private func commitIntoNewFile() throws {
+    do {
+      try self.commitOnce()
+    } catch {
+      let failure = StorageError(any: error, operation: "write")
+      // Where the new one is no better, it is not replaced for ever.
+      if failure.isDamage { self.degrade(failure) }
+      throw failure
+    }
   }
 
   private func commitOnce() throws {
@@ -38,7 +51,7 @@ extension CacheWriter {
     } catch {
       self.didFail(error)
       self.trimBacklog()
-      throw Self.storageError(error)
+      throw StorageError(any: error, operation: "write")
     }
   }
 
@@ -50,20 +63,9 @@ extension CacheWriter {
       let queued = self.database.takeQueued(atMost: min(left, Self.maximumBatch))
       if queued.isEmpty { return }
       left -= queued.count
-      var start = 0
-      while start < queued.count {
-        let partition = queued[start].partition
-        var changes = [CodedChange]()
-        var bytes = 0
-        while start < queued.count, bytes < Self.maximumBatchBytes,
-          queued[start].partition === partition
-        {
-          if let change = self.take(queued[start]) {
-            changes.append(change)
-            bytes += change.entry?.contentSize ?? 0
-          }
-          start += 1
-        }
+      var rest = queued[...]
+      while let partition = rest.first?.partition {
+        let changes = self.takeBatch(of: partition, from: &rest)
         self.codeAhead()
         do {
           // After the changes were taken: one that came after an invalidation is not to be marked.
@@ -71,11 +73,31 @@ extension CacheWriter {
           try self.commit(changes, in: partition)
         } catch {
           let again = changes.map(\.queued).filter { $0.slot.putBack() }
-          self.database.requeue(again + queued[start...])
+          self.database.requeue(again + rest)
           throw error
         }
       }
     }
+  }
+
+  /// Takes and codes what is written in one transaction: changes of one partition, and not too much of
+  /// them.
+  ///
+  /// - Parameter queued: Where they are taken from, one at least.
+  private func takeBatch(
+    of partition: CachePartition,
+    from queued: inout ArraySlice<QueuedSlot>
+  ) -> [CodedChange] {
+    var changes = [CodedChange]()
+    changes.reserveCapacity(queued.count)
+    var bytes = 0
+    while bytes < Self.maximumBatchBytes, let next = queued.first, next.partition === partition {
+      queued.removeFirst()
+      guard let change = self.take(next) else { continue }
+      bytes += change.entry?.contentSize ?? 0
+      changes.append(change)
+    }
+    return changes
   }
 
   /// Codes what is written next while this thread writes, where that is much.
@@ -198,8 +220,7 @@ extension CacheWriter {
       where waiting.slot.isAlive == isAlive {
         bytes += waiting.slot.waitingBytes
         if bytes <= self.configuration.maximumBacklogBytes { continue }
-        _ = waiting.slot.takeChange()
-        waiting.slot.didWrite()
+        waiting.slot.dropChange()
         dropped.insert(index)
       }
     }
@@ -217,13 +238,13 @@ extension CacheWriter {
   func quarantine(
     _ identity: QueryIdentity,
     in partition: CachePartition,
-    _ inode: UInt64,
+    _ file: FileNumber,
     revision: Int64,
     _ miss: StorageMiss
   ) {
     do {
       let connection = try self.usableConnection()
-      guard self.database.inode.withLock({ $0 }) == inode else { return }
+      guard self.database.fileNumber.withLock({ $0 }) == file else { return }
       var isMoved = false
       try self.write(in: partition, connection) { tables in
         isMoved = try tables.quarantine(identity, revision: revision, miss, now: Date())

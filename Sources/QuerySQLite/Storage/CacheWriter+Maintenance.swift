@@ -10,7 +10,7 @@ extension CacheWriter {
   /// Removes what was not used for longest, where a partition has more than it may, until it has a
   /// tenth less than that.
   func evict(from partition: CachePartition) {
-    guard let row = partition.row, partition.limits.areExceeded(by: row) else { return }
+    guard let row = partition.row, partition.limits.areExceeded(by: row.totals) else { return }
     let living = Set(partition.slots.all.map { XXH128(hashing: $0.identity.text) })
     var cursor = EvictionCursor()
     do {
@@ -79,10 +79,6 @@ extension CacheLimits {
     CacheLimits(
       entries: self.entries - self.entries / 10, bytes: self.bytes - self.bytes / 10)
   }
-
-  fileprivate func areExceeded(by row: PartitionRow) -> Bool {
-    row.entryCount > self.entries || row.byteCount > self.bytes
-  }
 }
 
 // MARK: - The log
@@ -145,14 +141,14 @@ extension CacheWriter {
       // Our own readers are not to be in the way.
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }
-      try SetAside(kind: .cache, folder: self.opener.folder).removeAll()
+      try self.files.removeAll()
       try tables.finishErasing(patience: self.configuration.erasePatience)
       self.prepare([partition])
       self.mustKick = true
       self.didWork()
     } catch {
       self.didFail(error)
-      throw Self.storageError(error)
+      throw StorageError(any: error, operation: "erase")
     }
   }
 }
@@ -221,9 +217,8 @@ extension CacheWriter {
     partition.hub.send(.changedByAnotherProcess(identity))
     guard self.configuration.followsOtherProcesses,
       let slot = partition.slots.existingSlot(for: identity), slot.isAlive,
-      case .entry(var entry, _, let revision)? = try? tables.read(identity)
+      case .entry(let entry)? = try? tables.read(identity)
     else { return }
-    entry.revision = revision
     slot.takeOver(entry)
   }
 }

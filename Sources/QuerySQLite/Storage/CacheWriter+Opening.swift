@@ -35,9 +35,9 @@ extension CacheWriter {
       try self.openFile()
     } catch {
       // The opener looks at the schema alone. The first rows are read after that.
-      let failure = Self.storageError(error)
-      guard failure.isDamage, self.damaged == nil, let inode = self.inode else { throw error }
-      self.damaged = (inode, failure)
+      let failure = StorageError(any: error, operation: "open")
+      guard failure.isDamage, self.damaged == nil, let file = self.fileAtPath else { throw error }
+      self.damaged = (file, failure)
       try self.openFile()
     }
   }
@@ -60,7 +60,7 @@ extension CacheWriter {
     }
     self.watch = ChangeWatch(kind: .cache, folder: self.opener.folder)
     if let version = try? self.connection?.dataVersion { self.lastDataVersion = version }
-    self.database.inode.withLock { $0 = self.inode }
+    self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
   }
 
@@ -76,7 +76,7 @@ extension CacheWriter {
   /// Lets nobody use the file any more.
   func letGoOfFile() {
     self.database.readers.suspend()
-    self.database.inode.withLock { $0 = nil }
+    self.database.fileNumber.withLock { $0 = nil }
     self.closeConnection()
     self.watch = nil
     self.fileLock.unlock()
@@ -137,20 +137,19 @@ extension CacheWriter {
 
   /// Does what a process has left to do that was killed while it replaced the file.
   private func finishSettingAside() throws {
-    let files = SetAside(kind: .cache, folder: self.opener.folder)
-    guard try files.isPending else { return }
-    try self.withExclusiveLock { try files.finish(holding: self.fileLock) }
+    guard try self.files.isPending else { return }
+    try self.withExclusiveLock { try self.files.finish(holding: self.fileLock) }
   }
 
   /// Replaces the file that a read or a write has found to be damaged.
   private func setAsideDamaged() throws {
     guard let damaged = self.damaged else { return }
-    guard self.inode == damaged.inode else {
+    guard self.fileAtPath == damaged.file else {
       self.damaged = nil
       return
     }
     try self.withExclusiveLock {
-      if self.inode == damaged.inode { try self.setAside(.corrupt, damaged.error) }
+      if self.fileAtPath == damaged.file { try self.setAside(.corrupt, damaged.error) }
     }
     self.damaged = nil
   }
@@ -162,8 +161,7 @@ extension CacheWriter {
       case .altered: .newer(level: self.opener.migrations.count)
       default: .corrupt
       }
-    let files = SetAside(kind: .cache, folder: self.opener.folder)
-    guard let name = try files.run(reason, holding: self.fileLock) else { return }
+    guard let name = try self.files.run(reason, holding: self.fileLock) else { return }
     for partition in self.database.partitions {
       partition.tell(.setAside(fileName: name, reason: error))
     }
@@ -177,25 +175,22 @@ extension CacheWriter {
       fileName: DatabaseKind.cache.fileName))
 
   /// What tells the file at the path from others that were there.
-  private var inode: UInt64? {
-    var status = stat()
-    return stat(self.opener.path, &status) == 0 ? UInt64(status.st_ino) : nil
-  }
+  private var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
 
   /// Takes note that a reader has found a file damaged, and replaces it, unless that was done.
-  func didFindDamage(_ error: StorageError, in inode: UInt64) {
-    if self.database.inode.withLock({ $0 }) == inode { self.didFindDamage(error) }
+  func didFindDamage(_ error: StorageError, in file: FileNumber) {
+    if self.database.fileNumber.withLock({ $0 }) == file { self.didFindDamage(error) }
   }
 
   /// Takes note that the file is damaged, and replaces it.
   func didFindDamage(_ error: StorageError) {
-    guard self.connection != nil, let inode = self.inode else { return }
-    self.damaged = (inode, error)
+    guard self.connection != nil, let file = self.fileAtPath else { return }
+    self.damaged = (file, error)
     self.letGoOfFile()
     do {
       try self.open()
     } catch {
-      self.degrade(Self.storageError(error))
+      self.degrade(StorageError(any: error, operation: "open"))
     }
   }
 }
@@ -258,7 +253,7 @@ extension CacheWriter {
 
   /// Takes note of a failure: a damaged file is replaced, all else is tried again later.
   func didFail(_ error: any Error) {
-    let failure = Self.storageError(error)
+    let failure = StorageError(any: error, operation: "write")
     if failure.isDamage, self.connection != nil {
       self.didFindDamage(failure)
       // Where it was replaced, all is well, unless something else was not before; where it was not,

@@ -17,6 +17,9 @@ final class CacheWriter {
   let fileLock: FileLock
   let kick: ChangeKick
 
+  /// Codes changes while others are written.
+  let coding = DispatchQueue(label: "query-cache-coding")
+
   /// Whose thread this is. Set once, before anything else.
   unowned var database: CacheDatabase!
 
@@ -33,7 +36,7 @@ final class CacheWriter {
   var seenRevisions = [String: Int64]()
 
   /// The file that turned out to be damaged, which is to be set aside whatever opening says.
-  var damaged: (inode: UInt64, error: StorageError)?
+  var damaged: (file: FileNumber, error: StorageError)?
 
   /// When to try again to write, where it failed, and how long after that.
   var retry: (at: SuspendingClock.Instant, delay: Duration)?
@@ -51,13 +54,6 @@ final class CacheWriter {
   var pollDue = SuspendingClock.now
   var lastDataVersion: Int64 = 0
 
-  init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
-    self.opener = opener
-    self.configuration = configuration
-    self.fileLock = FileLock(kind: .cache, folder: opener.folder)
-    self.kick = ChangeKick(kind: .cache, folder: opener.folder)
-  }
-
   /// Whether something was committed that other processes were not told of yet.
   var mustKick = false
 
@@ -67,8 +63,15 @@ final class CacheWriter {
   /// When others are looked for next: their kicks, and this process's own, are not answered one by one.
   var lookDue = SuspendingClock.now
 
-  /// Codes changes while others are written.
-  let coding = DispatchQueue(label: "query-cache-coding")
+  init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
+    self.opener = opener
+    self.configuration = configuration
+    self.fileLock = FileLock(kind: .cache, folder: opener.folder)
+    self.kick = ChangeKick(kind: .cache, folder: opener.folder)
+  }
+
+  /// What gives a file another name that cannot be used.
+  var files: SetAside { SetAside(kind: .cache, folder: self.opener.folder) }
 
   /// What tells of others, where it is time to look.
   var watchDescriptor: Int32? {
@@ -89,7 +92,7 @@ extension CacheWriter {
     } catch let failure as OpeningFailure where failure.kind == .refused {
       throw failure.error
     } catch {
-      self.degrade(Self.storageError(error))
+      self.degrade(StorageError(any: error, operation: "open"))
     }
   }
 
@@ -156,9 +159,5 @@ extension CacheWriter {
   func closeConnection() {
     try? self.connection?.close()
     self.connection = nil
-  }
-
-  static func storageError(_ error: any Error) -> StorageError {
-    (error as? OpeningFailure)?.error ?? StorageError(any: error, operation: "write")
   }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import Query
 
 extension SQLiteConnection {
@@ -6,11 +5,10 @@ extension SQLiteConnection {
   /// was moved away.
   ///
   /// - Throws: `StorageError`.
-  var fileNumber: UInt64? {
+  var fileNumber: FileNumber? {
     get throws(StorageError) {
-      var status = stat()
-      guard stat(self.path, &status) == 0, try !self.hasMoved else { return nil }
-      return UInt64(status.st_ino)
+      guard let number = FileNumber(path: self.path), try !self.hasMoved else { return nil }
+      return number
     }
   }
 }

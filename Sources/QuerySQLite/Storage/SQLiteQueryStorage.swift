@@ -18,9 +18,9 @@ public final class SQLiteQueryStorage: QueryStorage {
   // Not private: tests take its readers away.
   let database: CacheDatabase
   let mutations: SQLiteOutbox
-  private let partition: CachePartition
-  private let configuration: Configuration
-  private let isClosed = Locked(false)
+  let partition: CachePartition
+  let configuration: Configuration
+  let isClosed = Locked(false)
 
   /// Opens the storage of an application, in the folders that XDG names: `$XDG_CACHE_HOME/<id>` for
   /// values and `$XDG_DATA_HOME/<id>` for unsent writes, by default `~/.cache/<id>` and
@@ -134,7 +134,7 @@ extension SQLiteQueryStorage {
     if let failure { throw failure }
   }
 
-  private func requireOpen(_ operation: String) throws(StorageError) {
+  func requireOpen(_ operation: String) throws(StorageError) {
     guard self.isClosed.withLock({ $0 }) else { return }
     throw StorageError(
       operation: operation, code: .misuse, message: "the storage is closed",
@@ -166,34 +166,10 @@ extension SQLiteQueryStorage {
   public var synchronousHydrationLimit: Int { self.configuration.synchronousHydrationLimit }
 }
 
-// MARK: - As stores use it
+// MARK: - As clients use it
 
 extension SQLiteQueryStorage {
   public var slots: StorageSlots { self.partition.slots }
-
-  public func read(_ slot: StorageSlot) -> StorageReading {
-    if self.isClosed.withLock({ $0 }) { return .miss(.failed(CacheDatabase.closed)) }
-    return self.database.read(
-      slot.identity, in: self.partition, limit: self.configuration.synchronousHydrationLimit)
-  }
-
-  public func readLater(_ slot: StorageSlot) async -> StorageReading {
-    await self.database.readLater(slot.identity, in: self.partition)
-  }
-
-  public func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?) {
-    self.database.didHydrate(slot.identity, in: self.partition, from: entry, miss)
-  }
-
-  public func write(_ slot: StorageSlot) {
-    if self.isClosed.withLock({ $0 }) {
-      // Another storage of the partition may be open, whose stores are told of later changes only
-      // where none waits.
-      slot.dropChange()
-      return
-    }
-    self.database.write(slot, in: self.partition)
-  }
 
   public func invalidate(matching path: QueryPath) {
     // Where the path has no identity, nothing that is stored is under it.

@@ -4,6 +4,8 @@ import Foundation
 final class ScratchFolder: Sendable {
   let url: URL
 
+  var path: String { self.url.path }
+
   init() throws {
     self.url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)

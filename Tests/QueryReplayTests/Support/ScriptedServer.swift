@@ -13,15 +13,17 @@ struct ReceivedRequest: Sendable {
   var method: String { String(self.line.prefix { $0 != " " }) }
 }
 
-/// An HTTP server on the loopback interface that answers as the test says. Each connection has a thread
-/// of its own and serves one request. It runs until it is released.
+/// An HTTP server on the loopback interface that answers as the test says. Each connection serves one
+/// request, on a thread of its own unless it is told to be serial. It runs until it is released.
 final class ScriptedServer: Sendable {
   enum Answer: Sendable {
     case status(Int, headers: [String: String] = [:], body: String = "")
     /// These bytes, and the end of the connection.
     case raw(String)
-    /// Nothing, until the test opens the gate or ends.
+    /// Nothing, until the test ends.
     case silence
+    /// This, when the test opens the gate.
+    indirect case afterGate(Gate, Answer)
   }
 
   let url: URL
@@ -30,8 +32,15 @@ final class ScriptedServer: Sendable {
   private let socket: Int32
   private let connections = Locked([Int32]())
 
+  /// - Parameters:
+  ///   - isSerial: Whether connections are served one after another, in the order in which they were
+  ///     made, so that the order of ``requests`` is that of the clients.
+  ///   - script: Answers a request, given how many there were with this one.
   /// - Throws: `POSIXError` where no socket can be had.
-  init(_ script: @escaping @Sendable (ReceivedRequest, _ number: Int) -> Answer) throws {
+  init(
+    isSerial: Bool = false,
+    _ script: @escaping @Sendable (ReceivedRequest, _ number: Int) -> Answer
+  ) throws {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     guard socket >= 0 else { throw POSIXError(.ENOTSOCK) }
     var address = sockaddr_in()
@@ -53,7 +62,7 @@ final class ScriptedServer: Sendable {
     self.socket = socket
     self.url = url
     let (requests, connections) = (self.requests, self.connections)
-    Thread.detachNewThread { Self.accept(socket, requests, connections, script) }
+    Thread.detachNewThread { Self.accept(socket, isSerial, requests, connections, script) }
   }
 
   deinit {
@@ -63,26 +72,31 @@ final class ScriptedServer: Sendable {
   }
 
   private static func accept(
-    _ socket: Int32, _ requests: Recorder<ReceivedRequest>, _ silent: Locked<[Int32]>,
-    _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
+    _ socket: Int32, _ isSerial: Bool, _ requests: Recorder<ReceivedRequest>,
+    _ silent: Locked<[Int32]>, _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
   ) {
     let count = Counter()
+    let serve = { @Sendable (connection: Int32) in
+      guard let request = Self.read(connection) else {
+        close(connection)
+        return
+      }
+      requests.append(request)
+      let answer = script(request, count.increment())
+      if case .silence = answer {
+        silent.withLock { $0.append(connection) }
+      } else {
+        Self.send(answer, to: connection)
+        close(connection)
+      }
+    }
     while true {
       let connection = Glibc.accept(socket, nil, nil)
       guard connection >= 0 else { break }
-      Thread.detachNewThread {
-        guard let request = Self.read(connection) else {
-          close(connection)
-          return
-        }
-        requests.append(request)
-        let answer = script(request, count.increment())
-        if case .silence = answer {
-          silent.withLock { $0.append(connection) }
-        } else {
-          Self.send(answer, to: connection)
-          close(connection)
-        }
+      if isSerial {
+        serve(connection)
+      } else {
+        Thread.detachNewThread { serve(connection) }
       }
     }
     close(socket)
@@ -92,6 +106,14 @@ final class ScriptedServer: Sendable {
     let text: String
     switch answer {
     case .silence: return
+    case .afterGate(let gate, let answer):
+      let isOpen = DispatchSemaphore(value: 0)
+      Task {
+        await gate.passIgnoringCancellation()
+        isOpen.signal()
+      }
+      isOpen.wait()
+      return Self.send(answer, to: connection)
     case .raw(let raw): text = raw
     case .status(let status, let headers, let body):
       let lines = headers.map { "\($0): \($1)\r\n" }.joined()

@@ -129,9 +129,7 @@ import Testing
       }
       // A write of the same changes nothing.
       let stored = try #require(
-        try self.cache.connection.first(EntryRow.readStamp, 1, Self.hash(number)) {
-          try EntryRow(withoutValue: $0)
-        })
+        try EntryRow.whole(Self.hash(number), on: self.cache.connection))
       let newest = try self.cache.tables.readPartition().revision
       guard max(stored.revision, stored.lastUse ?? 0) == newest else { continue }
       order.removeAll { $0 == number }

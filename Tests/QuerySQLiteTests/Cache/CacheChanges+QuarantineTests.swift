@@ -16,9 +16,8 @@ import Testing
     revision: Int64? = nil
   ) throws -> Bool {
     let row = try #require(
-      try self.cache.connection.first(
-        EntryRow.readStamp, 1, XXH128(hashing: QueryIdentity.sample(number).text)
-      ) { try EntryRow(withoutValue: $0) })
+      try EntryRow.whole(
+        XXH128(hashing: QueryIdentity.sample(number).text), on: self.cache.connection))
     return try self.cache.change {
       try $0.quarantine(
         .sample(number), revision: revision ?? row.revision, miss, now: self.now)

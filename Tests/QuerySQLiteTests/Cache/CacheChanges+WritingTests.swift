@@ -138,8 +138,9 @@ import Testing
       let limits = CacheLimits(entries: 20, bytes: 4_000)
       _ = try changes.evict(upTo: 2, limits: limits, now: Date(), from: &cursor) { _ in false }
     case 2:
-      guard case .entry(_, _, let revision) = try changes.tables.read(identity) else { return }
-      _ = try changes.quarantine(identity, revision: revision, .wrongChecksum, now: Date())
+      guard case .entry(let entry) = try changes.tables.read(identity) else { return }
+      _ = try changes.quarantine(
+        identity, revision: entry.revision, .wrongChecksum, now: Date())
     case 3: _ = try changes.invalidate(try IdentityPrefix(path: []))
     case 4: try changes.recordUses([XXH128(hashing: identity.text)])
     case 5, 6, 7:

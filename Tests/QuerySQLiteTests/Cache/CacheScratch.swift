@@ -42,9 +42,10 @@ struct CacheScratch {
     return try self.connection.writtenPages - before
   }
 
-  /// The entry that is read, without its row's number and revision.
+  /// The entry that is read, without its revision.
   func entry(_ identity: QueryIdentity) throws -> StoredEntry? {
-    guard case .entry(let entry, _, _) = try self.tables.read(identity) else { return nil }
+    guard case .entry(var entry) = try self.tables.read(identity) else { return nil }
+    entry.revision = 0
     return entry
   }
 
@@ -83,6 +84,13 @@ extension QueryIdentity {
 }
 
 extension StoredEntry {
+  /// The same entry, as the writing of this number.
+  func revised(_ revision: Int64) -> StoredEntry {
+    var entry = self
+    entry.revision = revision
+    return entry
+  }
+
   /// An entry with a value of bytes that are all the same.
   static func sample(_ byte: Int, count: Int = 1_024) -> StoredEntry {
     StoredEntry(

@@ -26,10 +26,10 @@ import Testing
     var entry = Self.full
     entry.content = content
     try self.cache.write(entry, .sample(1))
-    #expect(try self.cache.tables.read(.sample(1)) == .entry(entry, id: 1, revision: 1))
+    #expect(try self.cache.tables.read(.sample(1)) == .entry(entry.revised(1)))
     #expect(
       try self.cache.connection.read { try self.cache.tables.read(.sample(1)) }
-        == .entry(entry, id: 1, revision: 1))
+        == .entry(entry.revised(1)))
   }
 
   @Test func nothingIsAbsent() throws {
@@ -53,7 +53,7 @@ import Testing
   func aDamagedValueHasAWrongChecksum(_ damage: SQL) throws {
     try self.cache.write(.sample(1), .sample(1))
     try self.cache.connection.write { try self.cache.connection.execute(damage) }
-    #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(id: 1, revision: 1))
+    #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(revision: 1))
   }
 
   @Test(
@@ -66,7 +66,7 @@ import Testing
   func aDamagedOrMissingPageHasAWrongChecksum(_ damage: SQL) throws {
     try self.cache.write(.pages((1...3).map { .sample($0) }), .sample(1))
     try self.cache.connection.write { try self.cache.connection.execute(damage) }
-    #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(id: 1, revision: 1))
+    #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(revision: 1))
   }
 
   @Test(arguments: [
@@ -76,6 +76,6 @@ import Testing
     try self.cache.write(entry, .sample(1))
     #expect(try self.cache.tables.read(.sample(1), limit: 2_011) == .large(byteCount: 2_012))
     #expect(
-      try self.cache.tables.read(.sample(1), limit: 2_012) == .entry(entry, id: 1, revision: 1))
+      try self.cache.tables.read(.sample(1), limit: 2_012) == .entry(entry.revised(1)))
   }
 }

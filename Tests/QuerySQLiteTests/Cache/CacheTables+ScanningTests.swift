@@ -15,7 +15,7 @@ import Testing
   ) throws -> (found: [QueryIdentity: StoredEntry], isAll: Bool) {
     var found = [QueryIdentity: StoredEntry]()
     let isAll = try self.cache.tables.scan(try IdentityPrefix(path: path), upToBytes: limit) {
-      identity, entry, _ in
+      identity, entry in
       found[identity] = entry
     }
     return (found, isAll)
@@ -35,7 +35,8 @@ import Testing
     let (found, isAll) = try self.scan(["a"])
     #expect(
       found == [
-        try QueryIdentity(path: ["a"]): infinite, try QueryIdentity(path: ["a", 1]): .sample(1),
+        try QueryIdentity(path: ["a"]): infinite.revised(1),
+        try QueryIdentity(path: ["a", 1]): .sample(1).revised(2),
       ])
     #expect(isAll)
     #expect(try self.scan([]).found.count == 3)

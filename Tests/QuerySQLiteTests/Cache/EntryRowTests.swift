@@ -15,7 +15,7 @@ import Testing
   }
 
   private func read(_ row: EntryRow) throws -> EntryRow? {
-    try self.connection.first(EntryRow.read, row.partition, row.hash) { try EntryRow($0) }
+    try EntryRow.whole(partition: row.partition, row.hash, on: self.connection)
   }
 
   @Test func everyColumnComesBack() throws {
@@ -31,41 +31,35 @@ import Testing
     row.expiresAt = -1
     row.nextPageID = Data()
     row.previousPageID = Data([0])
-    try self.connection.write { try row.write(to: self.connection) }
+    try self.connection.write { try row.insert(into: self.connection) }
     row.id = 1
     #expect(try self.read(row) == row)
-    let stamp = try self.connection.first(EntryRow.readStamp, 1, row.hash) {
-      (try EntryRow(withoutValue: $0), try $0.bool(at: 22))
-    }
-    row.value = nil
-    #expect(stamp?.0 == row)
-    #expect(stamp?.1 == true)
   }
 
-  @Test func aSecondWriteKeepsTheRowAndItsUse() throws {
+  @Test func anUpdateKeepsTheRowAndItsUse() throws {
     let first = EntryRow.sample(1)
     var second = EntryRow.sample(1, revision: 2, value: nil)
     second.value = nil
     second.checksum = nil
     second.lastUse = 99
     try self.connection.write {
-      try first.write(to: self.connection)
-      try second.write(to: self.connection)
+      try first.insert(into: self.connection)
+      second.id = try self.connection.lastInsertedID
+      try second.update(in: self.connection)
     }
-    second.id = 1
     second.lastUse = 1
     #expect(try self.read(second) == second)
   }
 
   @Test func theStateIsWrittenBesideTheValue() throws {
     var row = EntryRow.sample(1)
-    try self.connection.write { try row.write(to: self.connection) }
+    try self.connection.write { try row.insert(into: self.connection) }
     row.id = 1
     row.revision = 2
     row.valueUpdatedAt = 5
     row.isInvalidated = true
     row.nextPageID = Data([1])
-    try self.connection.write { try row.writeState(to: self.connection) }
+    try self.connection.write { try row.updateState(in: self.connection) }
     #expect(try self.read(row) == row)
   }
 
@@ -77,11 +71,11 @@ import Testing
         pageID: Data([UInt8(position)]), value: Data())
     }
     try self.connection.write {
-      try entry.write(to: self.connection)
+      try entry.insert(into: self.connection)
       for page in pages { try page.write(to: self.connection) }
       try pages[0].write(to: self.connection)
     }
-    let found = try self.connection.rows(PageRow.readAll, 1) { try PageRow($0) }
+    let found = try PageRow.whole(of: 1, on: self.connection)
     #expect(found.map(\.position) == [0, 1, 2])
     try self.connection.write { try self.connection.execute(EntryRow.delete, 1) }
     #expect(try self.connection.pragma("SELECT count(*) FROM pages") == "0")
@@ -90,7 +84,7 @@ import Testing
   @Test func changesComeInTheirOrder() throws {
     try self.connection.write {
       for number in 1...3 {
-        try EntryRow.sample(number, revision: Int64(10 - number)).write(to: self.connection)
+        try EntryRow.sample(number, revision: Int64(10 - number)).insert(into: self.connection)
       }
     }
     let changed = try self.connection.rows(EntryRow.readChanged, 1, 7) { try $0.text(at: 0) }

@@ -13,7 +13,7 @@ import Testing
     self.connection = try DatabaseOpener(.cache, in: self.folder).openWriter()
     try self.connection.write {
       try self.connection.execute(PartitionRow.insert, "")
-      for number in 1...4 { try EntryRow.sample(number).write(to: self.connection) }
+      for number in 1...4 { try EntryRow.sample(number).insert(into: self.connection) }
       try PageRow(
         entry: 1, position: 3, updatedAt: 1, checksum: XXH128(hashing: ""), pageID: Data([1]),
         value: Data([2, 3])

@@ -20,7 +20,7 @@ struct FixtureMaker {
     try connection.write {
       try connection.execute(PartitionRow.insert, "a\0b")
       try connection.execute(PartitionRow.updateTotals, 1, 2, 2_048, 1)
-      try EntryRow.sample(1).write(to: connection)
+      try EntryRow.sample(1).insert(into: connection)
       var infinite = EntryRow.sample(2)
       infinite.kind = "infinite"
       infinite.value = nil
@@ -39,7 +39,7 @@ struct FixtureMaker {
       }
       infinite.checksum = XXH128(
         pages: pages.map(\.checksum), next: infinite.nextPageID, previous: nil)
-      try infinite.write(to: connection)
+      try infinite.insert(into: connection)
       for page in pages { try page.write(to: connection) }
     }
     try self.keep(opener, connection)

@@ -25,19 +25,18 @@ import Testing
     #expect(try connection.pragma("PRAGMA integrity_check") == "ok")
     #expect(
       try connection.pragma("PRAGMA user_version") == "\(DatabaseKind.cache.migrations.count)")
-    let partition = try connection.first(PartitionRow.readByName, "a\0b") { try PartitionRow($0) }
+    let partition = try PartitionRow.named("a\0b", on: connection)
     #expect(partition?.entryCount == 2)
     let sample = EntryRow.sample(1)
-    var entry = try #require(
-      try connection.first(EntryRow.read, 1, sample.hash) { try EntryRow($0) })
+    var entry = try #require(try EntryRow.whole(sample.hash, on: connection))
     entry.id = 0
     #expect(entry == sample)
-    let pages = try connection.rows(PageRow.readAll, 2) { try PageRow($0) }
+    let pages = try PageRow.whole(of: 2, on: connection)
     #expect(pages.map(\.pageID) == [Data("0".utf8), Data("1".utf8)])
     #expect(pages.map(\.checksum) == pages.map { XXH128(pageID: $0.pageID, value: $0.value) })
     let tables = CacheTables(partition: 1, on: connection)
     let identity = QueryIdentity(canonicalText: EntryRow.sample(2).identity)
-    guard case .entry(let infinite, _, _) = try tables.read(identity) else {
+    guard case .entry(let infinite) = try tables.read(identity) else {
       Issue.record("the entry with pages is not read")
       return
     }

@@ -44,12 +44,12 @@ import Testing
     let connection = try opener.openWriter()
     try connection.write { try connection.execute(PartitionRow.insert, "a") }
     let reader = try opener.openReader()
-    #expect(try reader.first(PartitionRow.readByName, "a") { try PartitionRow($0) }?.id == 1)
+    #expect(try PartitionRow.named("a", on: reader)?.id == 1)
     #expect(try reader.pragma("PRAGMA query_only") == "1")
     try reader.close()
     try connection.close()
     let again = try opener.openWriter()
-    #expect(try again.first(PartitionRow.readByName, "a") { try PartitionRow($0) }?.id == 1)
+    #expect(try PartitionRow.named("a", on: again)?.id == 1)
   }
 
   @Test func aReaderMakesNothing() throws {

@@ -1,6 +1,5 @@
 import Foundation
 import TestSupport
-import Testing
 
 /// A `network-watcher` inside a network namespace. It is killed with the last reference to it, and
 /// after five minutes, which no machine is too slow for: a test that waits then sees the end.
@@ -8,11 +7,7 @@ final class WatcherProcess: Sendable {
   private let child: ChildProcess
 
   init(in namespace: NetworkNamespace) throws {
-    let watcher = try ChildProcess.product("network-watcher")
-    // The system's NetworkManager knows nothing of the namespace.
-    let child = try ChildProcess(
-      try #require(ChildProcess.system("ip")), ["netns", "exec", namespace.name, watcher],
-      environment: ["GIO_USE_NETWORK_MONITOR": "netlink"], input: .pipe)
+    let child = try namespace.start(ChildProcess.product("network-watcher"), input: .pipe)
     self.child = child
     DispatchQueue.global().asyncAfter(deadline: .now() + 300) { [weak child] in child?.kill() }
   }

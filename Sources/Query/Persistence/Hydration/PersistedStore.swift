@@ -203,6 +203,45 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
   }
 }
 
+// MARK: - Showing what was stored
+
+extension QueryStore where State: PersistableQueryState {
+  /// Shows a stored value. The caller holds the lock.
+  fileprivate func restore(_ value: State.PersistedValue?, _ history: UpdateHistory) {
+    self.take(value, history)
+    self.emit(.stateChanged, in: self._context)
+  }
+
+  private func take(_ value: State.PersistedValue?, _ history: UpdateHistory) {
+    self._state.restore(value, history: history)
+    if history.valueUpdateCount > 0, let date = history.valueLastUpdatedAt {
+      self.valueOrigin = .storage(storedAt: date)
+    }
+  }
+
+  /// Shows a stored value under what happened while it was read: an error, an invalidation. The caller
+  /// holds the lock.
+  ///
+  /// - Returns: Whether anything did.
+  fileprivate func restoreUnderLaterChanges(
+    _ value: State.PersistedValue?,
+    _ history: UpdateHistory
+  ) -> Bool {
+    let (error, errorDate) = (self._state.error, self._state.errorLastUpdatedAt)
+    let (errorCount, isInvalidated) = (self._state.errorUpdateCount, self._state.isInvalidated)
+    self.take(value, history)
+    if let error, let errorDate {
+      var context = self._context
+      context.queryClock = .timeFreeze(errorDate)
+      // Each of them counts.
+      for _ in 0..<errorCount { self._state.update(with: .failure(error), using: context) }
+    }
+    if isInvalidated { self._state.invalidate() }
+    self.emit(.stateChanged, in: self._context)
+    return error != nil || isInvalidated
+  }
+}
+
 extension PersistenceOptions {
   /// When a value of a date is too old.
   fileprivate func expiry(of date: Date?) -> Date? {

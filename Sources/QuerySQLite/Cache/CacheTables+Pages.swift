@@ -1,0 +1,92 @@
+import Foundation
+import Query
+
+// The pages of one entry, of an infinite query or of a value that is too large for its row.
+
+/// What is read beside a ``StoredEntry`` whose value is in pages.
+struct EntryHeader {
+  let id: Int64
+  let checksum: XXH128
+  let next: Data?
+  let previous: Data?
+}
+
+// MARK: - Writing
+
+extension CacheChanges {
+  /// The pages that an entry shall have.
+  static func wantedPages(of entry: StoredEntry) -> [PagePlan.Wanted] {
+    guard case .pages(let pages, _, _) = entry.content else { return [] }
+    return pages.map { page in
+      PagePlan.Wanted(
+        checksum: XXH128(pageID: page.id, value: page.value), pageID: page.id)
+    }
+  }
+
+  /// Makes the pages of an entry what they shall be. Values that are stored are not read.
+  func writePages(
+    of entry: StoredEntry,
+    wanted: [PagePlan.Wanted],
+    id: Int64,
+    hadPages: Bool
+  ) throws {
+    guard case .pages(let pages, _, _) = entry.content else {
+      if hadPages { try self.connection.execute(PageRow.deleteAll, id) }
+      return
+    }
+    let stored = try self.connection.rows(PageRow.readStamps, id) { row in
+      PagePlan.Stored(
+        position: try row.integer(at: 0), checksum: try row.hash(at: 1),
+        pageID: try row.data(at: 2))
+    }
+    let plan = PagePlan(from: stored, to: wanted)
+    for position in plan.deletions {
+      try self.connection.execute(PageRow.delete, id, position)
+    }
+    let date = entry.history.valueLastUpdatedAt?.microsecondsSince1970 ?? 0
+    for write in plan.writes {
+      let page = pages[write.index]
+      try PageRow(
+        entry: id, position: write.position, updatedAt: date,
+        checksum: wanted[write.index].checksum, pageID: page.id, value: page.value
+      ).write(to: self.connection)
+    }
+  }
+}
+
+// MARK: - Reading
+
+extension CacheTables {
+  /// Reads the pages of an entry, and whether they are all there and sound.
+  func readPages(of entry: StoredEntry, _ header: EntryHeader) throws -> CacheReading {
+    var checksums = [XXH128]()
+    let pages = try self.connection.rows(PageRow.readContents, header.id) { row in
+      let page = try Self.page(row)
+      checksums.append(page.checksum)
+      return (content: page.content, isSound: page.checksum == (try row.hash(at: 0)))
+    }
+    let checksum = XXH128(pages: checksums, next: header.next, previous: header.previous)
+    guard checksum == header.checksum, pages.allSatisfy(\.isSound) else {
+      return .wrongChecksum(revision: entry.revision)
+    }
+    var entry = entry
+    entry.content = .pages(
+      pages.map(\.content), next: header.next, previous: header.previous)
+    return .entry(entry.withLargeValue)
+  }
+
+  private static func page(
+    _ row: SQLiteStatement
+  ) throws -> (content: StoredEntry.Page, checksum: XXH128) {
+    try row.withBytes(at: 1) { id in
+      Result {
+        try row.withBytes(at: 2) { value in
+          (
+            StoredEntry.Page(id: Data(id), value: Data(value)),
+            XXH128(pageID: id, value: value)
+          )
+        }
+      }
+    }.get()
+  }
+}

@@ -1,0 +1,119 @@
+// All statements on the table `entries`. A comment names what is bound, in its order, and then the
+// columns that are read.
+
+// MARK: - One entry
+
+extension EntryRow {
+  /// Limit, partition, hash: the one read of hydration. The value of a row above the limit is not
+  /// touched.
+  static let read: SQL = """
+    SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
+      value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
+      is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
+      CASE WHEN byte_count <= ? THEN value END
+    FROM entries WHERE partition = ? AND hash = ?
+    """
+
+  /// Partition, hash: what a write compares with, and whether the value is in this row. It names
+  /// the index, so that a file that lost it is known for a damaged one.
+  static let readStamp: SQL = """
+    SELECT id, byte_count, identity, value IS NOT NULL, checksum, kind, coder, value_version,
+      value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
+      is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id
+    FROM entries INDEXED BY entries_by_hash WHERE partition = ? AND hash = ?
+    """
+
+  /// Partition, hash: what a removal has to know. Id, byte_count, identity.
+  static let readPlace: SQL = """
+    SELECT id, byte_count, identity FROM entries WHERE partition = ? AND hash = ?
+    """
+
+  /// Partition, hash, revision: whether the row is still the one that could not be read. Id,
+  /// byte_count.
+  static let readSame: SQL = """
+    SELECT id, byte_count FROM entries WHERE partition = ? AND hash = ? AND revision = ?
+    """
+
+  /// All columns.
+  static let insert: SQL = """
+    INSERT INTO entries (partition, hash, revision, kind, coder, value_version, value_updated_at,
+      value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
+      expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
+      previous_page_id, value)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
+  /// All but the identity, then id. `last_use` stays, so that a changed value costs no frame of its
+  /// index.
+  static let update: SQL = """
+    UPDATE entries SET revision = ?, kind = ?, coder = ?, value_version = ?, value_updated_at = ?,
+      value_update_count = ?, error_updated_at = ?, error_update_count = ?, is_invalidated = ?,
+      is_pinned = ?, expires_at = ?, byte_count = ?, checksum = ?, error_type = ?, error_text = ?,
+      next_page_id = ?, previous_page_id = ?, value = ? WHERE id = ?
+    """
+
+  /// All but the value, then id: where the value's bytes are those that are stored.
+  static let updateState: SQL = """
+    UPDATE entries SET revision = ?, value_updated_at = ?, value_update_count = ?,
+      error_updated_at = ?, error_update_count = ?, is_invalidated = ?, is_pinned = ?,
+      expires_at = ?, byte_count = ?, error_type = ?, error_text = ?, next_page_id = ?,
+      previous_page_id = ? WHERE id = ?
+    """
+
+  /// Number, partition, hash.
+  static let updateUse: SQL = "UPDATE entries SET last_use = ? WHERE partition = ? AND hash = ?"
+
+  /// Revision, id.
+  static let invalidate: SQL = "UPDATE entries SET is_invalidated = 1, revision = ? WHERE id = ?"
+
+  /// Id. Its pages go with it.
+  static let delete: SQL = "DELETE FROM entries WHERE id = ?"
+}
+
+// MARK: - All entries of a partition
+
+extension EntryRow {
+  /// Partition, revision: what was written after it, in order. Identity, revision.
+  static let readChanged: SQL = """
+    SELECT identity, revision FROM entries WHERE partition = ? AND revision > ? ORDER BY revision
+    """
+
+  /// Id, partition: the entries after that row. Id, byte_count, identity.
+  static let readIdentities: SQL = """
+    SELECT id, byte_count, identity FROM entries NOT INDEXED
+    WHERE id > ? AND partition = ? ORDER BY id
+    """
+
+  /// Id, partition: the entries after that row which are not invalidated yet. Id, identity.
+  static let readValid: SQL = """
+    SELECT id, identity FROM entries NOT INDEXED
+    WHERE id > ? AND partition = ? AND is_invalidated = 0 ORDER BY id
+    """
+
+  /// Partition, now, expiry and id of the row before, limit: what has expired, the oldest first. An
+  /// ``EvictionCandidate``.
+  static let readExpired: SQL = """
+    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    FROM entries INDEXED BY entries_by_expiry
+    WHERE partition = ? AND expires_at < ? AND (expires_at, id) > (?, ?)
+    ORDER BY expires_at, id LIMIT ?
+    """
+
+  /// Partition, revision of the row before, limit: in the order of writing. An
+  /// ``EvictionCandidate``.
+  static let readWritten: SQL = """
+    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    FROM entries INDEXED BY entries_by_revision
+    WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
+    """
+
+  /// Partition, last use of the row before, limit: in the order of use. An ``EvictionCandidate``.
+  static let readUsed: SQL = """
+    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    FROM entries INDEXED BY entries_by_use
+    WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
+    """
+
+  /// Partition. Their pages go with them.
+  static let deleteAll: SQL = "DELETE FROM entries WHERE partition = ?"
+}

@@ -1,0 +1,143 @@
+import Foundation
+import Query
+
+// MARK: - One for each folder
+
+extension CacheDatabase {
+  /// What tells folders apart.
+  private enum Key: Hashable {
+    case folder(FileNumber)
+    /// Of a folder that cannot be made.
+    case missing(path: String)
+  }
+
+  private final class Open: Sendable {
+    let database: CacheDatabase
+    let holders = Locked(1)
+
+    init(_ database: CacheDatabase) { self.database = database }
+  }
+
+  // Held while a file is opened, so that two storages on one folder share it.
+  private static let opening = NSLock()
+  private static let open = Locked([Key: Open]())
+  /// Those whose last storage is gone, while their threads write what is left.
+  private static let ending = Locked([Key: CacheDatabase]())
+
+  /// The database of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
+  /// its use.
+  ///
+  /// - Throws: `StorageError` for what a person must mend.
+  static func open(
+    folder: String,
+    partition name: String,
+    _ configuration: SQLiteQueryStorage.Configuration
+  ) throws -> (CacheDatabase, CachePartition) {
+    // Made here, so that it has a device and an inode; where it cannot be, opening says so.
+    try? DatabaseFiles().makeFolder(folder)
+    let key = self.key(of: folder)
+    self.waitForEnd(of: key)
+    self.opening.lock()
+    defer { self.opening.unlock() }
+    let limits = CacheLimits(
+      entries: configuration.maximumEntries, bytes: configuration.maximumBytes)
+    if let open = self.open.withLock({ $0[key] }) {
+      let (partition, isNew) = open.database.partition(name, limits)
+      open.holders.withLock { $0 += 1 }
+      // A storage that comes later waits for nothing: until its partition is known, it reads later.
+      if isNew { open.database.run { $0.prepare([partition]) } }
+      return (open.database, partition)
+    }
+    let database = try CacheDatabase(folder: folder, configuration)
+    let (partition, _) = database.partition(name, limits)
+    try database.start()
+    self.open.withLock { $0[key] = Open(database) }
+    return (database, partition)
+  }
+
+  private func partition(
+    _ name: String,
+    _ limits: CacheLimits
+  ) -> (CachePartition, isNew: Bool) {
+    let new = CachePartition(name: name, limits: limits)
+    let (partition, isNew) = self.guarded.withLock { database in
+      if let partition = database.partitions[name] { return (partition, false) }
+      database.partitions[name] = new
+      return (new, true)
+    }
+    partition.hold()
+    return (partition, isNew)
+  }
+
+  /// Ends the use of a partition by one storage. With the last one the files are closed.
+  ///
+  /// - Parameters:
+  ///   - partition: The partition.
+  ///   - completion: Is told when what was handed over is written.
+  func release(
+    _ partition: CachePartition,
+    completion: (@Sendable (Result<Void, any Error>) -> Void)?
+  ) {
+    Self.opening.lock()
+    defer { Self.opening.unlock() }
+    let found = Self.open.withLock { open in open.first { $0.value.database === self } }
+    let isLast = found?.value.holders.withLock { holders in
+      holders -= 1
+      return holders == 0
+    }
+    let isUnused = partition.letGo()
+    if isLast == true, let found {
+      Self.open.withLock { $0[found.key] = nil }
+      Self.ending.withLock { $0[found.key] = self }
+      self.stop(completion: completion)
+      return
+    }
+    let isTaken = self.run { writer in
+      let result = Result { try writer.commitAll() }
+      // What still waits has to find its account in whatever file is opened next.
+      if isUnused, case .success = result { self.forget(partition) }
+      completion?(result)
+    }
+    if !isTaken { completion?(.success(())) }
+  }
+
+  /// Lets the one before on a folder end, so that what it has left to write is seen, and does not come
+  /// after what is newer. A second at most: that is how long opening may wait.
+  private static func waitForEnd(of key: Key) {
+    _ = self.ending.withLock { $0[key] }?.end.wait(timeout: .now() + 1)
+  }
+
+  /// Takes note that the thread has ended.
+  func didEnd() {
+    let old = Self.ending.withLock { ending in
+      let key = ending.first { $0.value === self }?.key
+      return key.flatMap { ending.removeValue(forKey: $0) }
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  private func forget(_ partition: CachePartition) {
+    Self.opening.lock()
+    defer { Self.opening.unlock() }
+    guard !partition.isHeld else { return }
+    self.guarded.withLock { $0.partitions[partition.name] = nil }
+  }
+
+  private static func key(of folder: String) -> Key {
+    FileNumber(path: folder).map { .folder($0) } ?? .missing(path: folder)
+  }
+}
+
+extension DatabaseOpener {
+  /// The opener of a cache by a configuration.
+  init(cacheIn folder: String, _ configuration: SQLiteQueryStorage.Configuration) {
+    self.init(kind: .cache, folder: folder)
+    self.durability = configuration.cacheDurability == .full ? .full : .normal
+    self.options.busyTimeout = configuration.busyTimeout
+    self.options.revealsValues = configuration.revealsBoundValues
+    self.options.vfs = configuration.vfs
+    if let fileSystemType = configuration.fileSystemType {
+      self.files.fileSystemType = fileSystemType
+    }
+  }
+}

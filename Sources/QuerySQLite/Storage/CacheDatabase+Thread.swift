@@ -1,0 +1,93 @@
+import Foundation
+import Query
+
+// MARK: - The writing thread
+
+extension CacheDatabase {
+  /// Opens the file, and starts the thread.
+  ///
+  /// - Throws: `StorageError` for what a person must mend.
+  func start() throws {
+    try self.writer.start(for: self)
+    self.end.enter()
+    // Until the thread has ended, also where the last storage is gone before.
+    let exitToken = ExitFlush.register { self.stopAtExit() }
+    let thread = Thread { [self] in
+      self.loop()
+      self.didEnd()
+      self.end.leave()
+      ExitFlush.unregister(exitToken)
+    }
+    thread.name = "query-cache"
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  private func loop() {
+    var workDue = SuspendingClock.now
+    while true {
+      let (jobs, isStopping) = self.guarded.withLock { database in
+        defer { database.jobs = [] }
+        return (database.jobs, database.isStopping)
+      }
+      for job in jobs { job(self.writer) }
+      if isStopping {
+        if jobs.isEmpty { break }
+        // The files are closed by now, and stay so.
+        continue
+      }
+      // Who has asked for something often asks again at once, and to be woken takes longer than to do it.
+      // What nobody waits for comes after that, but not too late.
+      if !jobs.isEmpty, .now < workDue, self.hasMore(within: .microseconds(50)) { continue }
+      workDue = .now + .milliseconds(10)
+      let due = self.writer.work(queuedSince: self.guarded.withLock { $0.firstQueuedAt })
+      let mustGoOn = self.guarded.withLock { !$0.jobs.isEmpty || $0.isStopping }
+      if mustGoOn { continue }
+      self.signal.wait(until: due, or: self.writer.watchDescriptor)
+    }
+    self.writer.stop()
+  }
+
+  /// Waits a moment for a job, without sleeping.
+  ///
+  /// - Returns: Whether there is one, or a change to be written.
+  private func hasMore(within duration: Duration) -> Bool {
+    self.guarded.withLock { $0.isSpinning = true }
+    let end = SuspendingClock.now + duration
+    while .now < end, self.guarded.withLock({ $0.jobs.isEmpty }) { sched_yield() }
+    // Under the lock: who comes from here on wakes this thread.
+    return self.guarded.withLock { database in
+      database.isSpinning = false
+      return !database.jobs.isEmpty || !database.queue.isEmpty || database.isStopping
+    }
+  }
+
+  /// Stops the thread when it has written what is left.
+  ///
+  /// - Parameter completion: Is told of what could not be written.
+  func stop(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
+    let isFirst = self.guarded.withLock { database in
+      if database.isStopping { return false }
+      database.jobs.append { writer in
+        let result = Result { try writer.finish() }
+        // What waits for the end may open the file again at once.
+        writer.stop()
+        completion?(result)
+      }
+      database.isStopping = true
+      return true
+    }
+    if !isFirst { completion?(.success(())) }
+    self.signal.wake()
+  }
+
+  /// Writes what is left when the program ends, on whichever thread it does.
+  func stopAtExit() {
+    if Thread.current.name == "query-cache" {
+      try? self.writer.finish()
+      return
+    }
+    self.stop(completion: nil)
+    self.end.wait()
+  }
+}

@@ -1,0 +1,196 @@
+import Foundation
+public import Query
+
+// What stores do with the storage: they hand changes over, and read what there is.
+
+// MARK: - To the disk
+
+extension SQLiteQueryStorage {
+  public func write(_ slot: StorageSlot) {
+    if self.isClosed.withLock({ $0 }) {
+      // Another storage of the partition may be open, whose stores are told of later changes only
+      // where none waits.
+      slot.dropChange()
+      return
+    }
+    self.database.write(slot, in: self.partition)
+  }
+}
+
+extension CacheDatabase {
+  /// Takes note of a change. Never waits.
+  func write(_ slot: StorageSlot, in partition: CachePartition) {
+    partition.forgetPrefetched(slot.identity)
+    let isDue = self.guarded.withLock { database in
+      database.queue.append(QueuedSlot(slot: slot, partition: partition))
+      if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
+      // The first one sets the time, the thousandth is as many as are written at a time.
+      return database.queue.count == 1 && !database.isSpinning
+        || database.queue.count == CacheWriter.maximumBatch
+        || database.degradation != nil && database.queue.count == database.backlogLimit
+    }
+    if isDue { self.signal.wake() }
+  }
+
+  /// Puts changes back that could not be written, before those that came since.
+  func requeue(_ slots: [QueuedSlot]) {
+    self.guarded.withLock { database in
+      database.queue.insert(contentsOf: slots, at: 0)
+      if !slots.isEmpty, database.firstQueuedAt == nil { database.firstQueuedAt = .now }
+    }
+  }
+
+  /// Takes the changes that are written next.
+  func takeQueued(atMost count: Int) -> [QueuedSlot] {
+    self.guarded.withLock { database in
+      let taken = Array(database.queue.prefix(count))
+      database.queue.removeFirst(taken.count)
+      // What is left came meanwhile.
+      database.firstQueuedAt = database.queue.isEmpty ? nil : .now
+      return taken
+    }
+  }
+}
+
+// MARK: - And back
+
+extension SQLiteQueryStorage {
+  public func read(_ slot: StorageSlot) -> StorageReading {
+    if self.isClosed.withLock({ $0 }) { return .miss(.failed(CacheDatabase.closed)) }
+    return self.database.read(
+      slot.identity, in: self.partition, limit: self.configuration.synchronousHydrationLimit)
+  }
+
+  public func readLater(_ slot: StorageSlot) async -> StorageReading {
+    await self.database.readLater(slot.identity, in: self.partition)
+  }
+
+  public func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?) {
+    self.database.didHydrate(slot.identity, in: self.partition, from: entry, miss)
+  }
+}
+
+extension CacheDatabase {
+  /// Reads an entry, if no waiting is needed for it.
+  ///
+  /// - Parameter limit: How many bytes an entry may have to be read at once.
+  func read(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    limit: Int
+  ) -> StorageReading {
+    let (id, prefetched) = partition.glance(at: identity)
+    if let prefetched { return .entry(prefetched) }
+    guard let id else { return .later }
+    let file = self.fileNumber.withLock { $0 }
+    do {
+      let reading = try self.readers.tryRead { connection in
+        // Waiting is for the late path.
+        connection.busyHandler.patience = .limited(.zero)
+        return try CacheTables(partition: id, on: connection).read(identity, limit: limit)
+      }
+      guard let reading else { return .later }
+      return self.reading(reading, of: identity, in: partition, file) ?? .later
+    } catch {
+      self.didFail(toRead: file, error)
+      return .later
+    }
+  }
+
+  /// Reads an entry, and waits where that is needed.
+  func readLater(
+    _ identity: QueryIdentity,
+    in partition: CachePartition
+  ) async -> StorageReading {
+    if partition.isErasing || partition.row == nil {
+      // The thread that erases, or opens, comes to this after that.
+      await withCheckedContinuation { continuation in
+        if !self.run({ _ in continuation.resume() }) { continuation.resume() }
+      }
+    }
+    guard let id = partition.row?.id else {
+      return .miss(.failed(self.degradation ?? Self.closed))
+    }
+    let file = self.fileNumber.withLock { $0 }
+    do {
+      let reading = try await self.readPatiently { connection in
+        try CacheTables(partition: id, on: connection).read(identity)
+      }
+      return self.reading(reading, of: identity, in: partition, file) ?? .miss(.absent)
+    } catch {
+      self.didFail(toRead: file, error)
+      let failure = StorageError(any: error, operation: "read")
+      // While there is no file, readers are told that all is closed.
+      return .miss(.failed(failure.code == .misuse ? self.degradation ?? failure : failure))
+    }
+  }
+
+  /// What an outcome means to a store; nil where it has to be asked for without a limit.
+  private func reading(
+    _ reading: CacheReading,
+    of identity: QueryIdentity,
+    in partition: CachePartition,
+    _ file: FileNumber?
+  ) -> StorageReading? {
+    switch reading {
+    case .entry(var entry):
+      if self.isInvalidated(identity, in: partition) { entry.history.isInvalidated = true }
+      return .entry(entry)
+    case .absent: return .miss(.absent)
+    case .collision: return .miss(.collision)
+    case .large: return nil
+    case .wrongChecksum(let revision):
+      self.quarantine(identity, in: partition, file, revision: revision, .wrongChecksum)
+      return .miss(.wrongChecksum)
+    }
+  }
+
+  /// Lets the writing thread look after a file that turned out to be damaged, or to be gone.
+  ///
+  /// - Parameters:
+  ///   - file: Which file was read. It may be replaced by now.
+  ///   - error: What was wrong with it.
+  private func didFail(toRead file: FileNumber?, _ error: any Error) {
+    let failure = StorageError(any: error, operation: "read")
+    if failure.isDamage {
+      guard let file else { return }
+      self.run { $0.didFindDamage(failure, in: file) }
+    } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
+      self.run { $0.reopenWhereMoved() }
+    }
+  }
+}
+
+// MARK: - What became of it
+
+extension CacheDatabase {
+  func didHydrate(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    from entry: StoredEntry?,
+    _ miss: StorageMiss?
+  ) {
+    guard let miss else {
+      partition.countHit(XXH128(hashing: identity.text))
+      return
+    }
+    partition.count { $0.misses += 1 }
+    partition.hub.send(.missed(identity, miss))
+    // A wrong checksum was seen by the reading itself.
+    if miss.isQuarantined, miss != .wrongChecksum, let entry {
+      let file = self.fileNumber.withLock { $0 }
+      self.quarantine(identity, in: partition, file, revision: entry.revision, miss)
+    }
+  }
+
+  private func quarantine(
+    _ identity: QueryIdentity,
+    in partition: CachePartition,
+    _ file: FileNumber?,
+    revision: Int64,
+    _ miss: StorageMiss
+  ) {
+    guard let file else { return }
+    self.run { $0.quarantine(identity, in: partition, file, revision: revision, miss) }
+  }
+}

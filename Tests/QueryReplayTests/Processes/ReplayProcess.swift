@@ -1,0 +1,58 @@
+import TestSupport
+
+/// A `replay-worker` that a test has started. It is killed with the last reference to it.
+final class ReplayProcess: Sendable {
+  let child: ChildProcess
+
+  /// - Parameters:
+  ///   - arguments: As the worker's own comment says.
+  ///   - leaseMilliseconds: The length of its leases; nil: that of the library.
+  init(_ arguments: [String], leaseMilliseconds: Int? = nil) throws {
+    var environment = [String: String]()
+    if let leaseMilliseconds { environment["LEASE_MILLISECONDS"] = "\(leaseMilliseconds)" }
+    self.child = try ChildProcess(
+      ChildProcess.product("replay-worker"), arguments, environment: environment)
+  }
+
+  /// Reads to the end what it has written, also where it is killed meanwhile.
+  func rest() async -> [String] {
+    var lines = [String]()
+    for await line in self.child.lines { lines.append(line) }
+    return lines
+  }
+}
+
+/// An enqueueing that a worker has told of: from then on the mutation may not be lost.
+struct Acknowledgement: Hashable, Sendable {
+  let lane: String
+  let number: Int
+  let key: String
+
+  /// - Parameter line: What a worker has written; nil where it is about something else.
+  init?(_ line: String) {
+    let words = line.split(separator: " ")
+    guard words.count == 4, words[0] == "acked", let number = Int(words[2]) else { return nil }
+    self.lane = String(words[1])
+    self.number = number
+    self.key = String(words[3])
+  }
+}
+
+/// A note as the server received it.
+struct ReceivedNote: Hashable, Sendable {
+  let lane: String
+  let number: Int
+  let key: String
+  let maybeApplied: Bool
+
+  init?(_ request: ReceivedRequest) {
+    guard let lane = request.headers["x-lane"],
+      let number = request.headers["x-number"].flatMap(Int.init),
+      let key = request.headers["idempotency-key"]
+    else { return nil }
+    self.lane = lane
+    self.number = number
+    self.key = key
+    self.maybeApplied = request.headers["x-maybe-applied"] == "true"
+  }
+}

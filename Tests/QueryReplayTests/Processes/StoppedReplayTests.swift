@@ -1,0 +1,99 @@
+import Foundation
+import Query
+import QuerySQLite
+import TestSupport
+import Testing
+
+/// Replay §4: what another process may take from one that does not move, and what it may not.
+@Suite struct StoppedReplayTests {
+  private static let handler = MutationHandler(
+    name: "send-note", instance: #"["send-note"]"#, version: 1, upgradesOlder: false)
+
+  @Test func aProcessStoppedPastItsLeaseSettlesNothingWhenItGoesOn() async throws {
+    let folder = try ScratchFolder()
+    let gate = Gate()
+    // The first sending is answered when the test says so, later ones at once.
+    let server = try ScriptedServer { _, number in
+      number == 1 ? .afterGate(gate, .status(200)) : .status(200)
+    }
+    let url = server.url.absoluteString
+    let first = try ReplayProcess(["mutate", folder.path, url, "a"], leaseMilliseconds: 500)
+    await server.requests.wait(forCount: 1)
+    first.child.send(SIGSTOP)
+    let second = try ReplayProcess(["replay", folder.path, url], leaseMilliseconds: 500)
+    #expect(await second.rest().last == "drained")
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    #expect(try storage.outbox.counts == OutboxCounts())
+    gate.open()
+    first.child.send(SIGCONT)
+    // It takes the outcome from who had the row since.
+    #expect(await first.rest().contains("done"))
+    let notes = DeliveryLog(server).received
+    #expect(Set(notes.map(\.key)).count == 1)
+    #expect(notes.map(\.maybeApplied) == [false, true])
+    #expect(try storage.outbox.counts == OutboxCounts())
+    let history = try storage.outbox.history(of: "send-note", instance: Self.handler.instance)
+    #expect(history.map(\.state) == [.ended(.succeeded)])
+    #expect(history.map(\.attempts) == [2])
+    try await storage.close()
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root may make a process namespace"))
+  func anotherProcessNamespaceDoesNotMakeALiveOwnerLookDead() async throws {
+    let unshare = try #require(ChildProcess.system("unshare"), "util-linux is there")
+    let folder = try ScratchFolder()
+    let gate = Gate()
+    let server = try ScriptedServer { _, _ in .afterGate(gate, .status(200)) }
+    let url = server.url.absoluteString
+    let worker = try ChildProcess.product("replay-worker")
+    let owner = try ChildProcess(
+      unshare, ["--pid", "--fork", "--kill-child", worker, "mutate", folder.path, url, "a"])
+    await server.requests.wait(forCount: 1)
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    // A claim takes back the rows of processes that are gone.
+    let claim = try await storage.outbox.claim(ClaimRequest(.lowest(handledBy: [Self.handler])))
+    #expect(claim.leases.isEmpty)
+    #expect(try storage.outbox.counts.leased == 1)
+    gate.open()
+    var lines = [String]()
+    for await line in owner.lines { lines.append(line) }
+    #expect(lines.contains("done"))
+    try await storage.close()
+  }
+
+  @Test func theRowOfAKilledProcessIsSentAtOnceUnderItsKeyAndSaysThatItMayHaveBeenApplied()
+    async throws
+  {
+    let folder = try ScratchFolder()
+    let server = try ScriptedServer { _, number in number <= 4 ? .silence : .status(200) }
+    let url = server.url.absoluteString
+    for number in 1...4 {
+      let victim = try ReplayProcess([number == 1 ? "mutate" : "replay", folder.path, url, "a"])
+      await server.requests.wait(forCount: number)
+      victim.child.kill()
+      _ = await victim.child.end()
+    }
+    let last = try ReplayProcess(["replay", folder.path, url])
+    #expect(await last.rest().last == "drained")
+    let notes = DeliveryLog(server).received
+    #expect(notes.map(\.maybeApplied) == [false, true, true, true, true])
+    #expect(Set(notes.map(\.key)).count == 1)
+  }
+
+  @Test func aMutationThatTakesItsProcessDownFiveTimesIsDead() async throws {
+    let folder = try ScratchFolder()
+    let server = try ScriptedServer { _, _ in .silence }
+    let url = server.url.absoluteString
+    for number in 1...5 {
+      let victim = try ReplayProcess([number == 1 ? "mutate" : "replay", folder.path, url, "a"])
+      await server.requests.wait(forCount: number)
+      victim.child.kill()
+      _ = await victim.child.end()
+    }
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    let claim = try await storage.outbox.claim(ClaimRequest(.lowest(handledBy: [Self.handler])))
+    #expect(claim.leases.isEmpty)
+    #expect(try storage.outbox.entries(in: .dead).map(\.deadReason) == [.crashLoop])
+    try await storage.close()
+  }
+}
