@@ -92,6 +92,8 @@ extension MutationReplayer {
   /// - Throws: `CancellationError` in the end, when the attempts that ran were cancelled and are
   ///   pending again; ``StorageError`` where the client has no storage.
   public func run() async throws {
+    self.client?.replayCoordinator.runBegan()
+    defer { self.client?.replayCoordinator.runEnded() }
     try await ReplayRun(self.parts(), until: .never).run()
   }
 

@@ -22,6 +22,7 @@ public final class QueryClient: @unchecked Sendable {
   @usableFromInline let defaultCache: DefaultStoreCache?
   @usableFromInline let defaultCreator: DefaultStoreCreator?
   @usableFromInline let storeCreator: any StoreCreator
+  package let replayCoordinator = ReplayCoordinator()
 
   /// Creates a client with a creator of one's own.
   ///

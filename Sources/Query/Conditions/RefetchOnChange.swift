@@ -55,7 +55,8 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
     }
     guard let change else { return }
     ended?.cancel()
-    if isSatisfied { self.refetch(after: change) }
+    guard isSatisfied, let store = self.controls.livingStore else { return }
+    store.afterReplay { self.refetch(after: change) }
   }
 
   private func refetch(after change: Int) {

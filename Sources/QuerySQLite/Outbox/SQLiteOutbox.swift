@@ -133,7 +133,14 @@ extension SQLiteOutbox {
 
 extension SQLiteOutbox {
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
-    try await self.write(needsOwner: claiming) {
+    let limit = self.database.configuration.maximumValueBytes
+    if mutation.arguments.count > limit {
+      throw StorageError(
+        operation: "enqueue", code: .tooBig,
+        message: "the arguments have \(mutation.arguments.count) bytes, more than \(limit)",
+        fileName: DatabaseKind.mutations.fileName)
+    }
+    return try await self.write(needsOwner: claiming) {
       try $0.enqueue(mutation, claiming: claiming)
     }
   }

@@ -12,7 +12,10 @@ import Testing
   private let replayer: MutationReplayer
 
   init() {
-    self.client = QueryClient(storage: self.storage)
+    var context = QueryContext()
+    // What failed stays pending for as long as any test takes.
+    context.mutationBackoff = MutationBackoff(base: .seconds(3_600), maximum: .seconds(3_600))
+    self.client = QueryClient(storage: self.storage, defaultContext: context)
     self.replayer = MutationReplayer(client: self.client)
   }
 

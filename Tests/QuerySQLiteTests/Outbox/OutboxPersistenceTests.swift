@@ -25,6 +25,48 @@ import Testing
     try await second.storage.close()
   }
 
+  @Test func restartedFiveTimesDuringABackoffAttemptsTimeAndKeyStay() async throws {
+    let clock = BootClock()
+    let first = try OutboxScratch { $0.outboxClock = clock.clock }
+    let id = try await first.add()
+    let failed = FailedAttempt(
+      error: RestoredError(typeName: "", text: "busy"), outcome: "transient", isCharged: true,
+      maybeApplied: true, next: .wait(.backoff, .seconds(100)))
+    #expect(
+      try await first.outbox.settle(try #require(try await first.claim().first), .failed(failed)))
+    let before = try #require(try first.outbox.entry(id))
+    let due = Date(timeIntervalSince1970: 1_700_000_100)
+    #expect(before.nextAttemptAt == due)
+    try await first.storage.close()
+    for restart in 1...5 {
+      clock.advance(seconds: 10)
+      let next = try OutboxScratch(in: first.folder) { $0.outboxClock = clock.clock }
+      let entry = try #require(try next.outbox.entry(id))
+      #expect(entry.attempts == 1)
+      #expect(entry.failures == 1)
+      #expect(entry.idempotencyKey == before.idempotencyKey)
+      #expect(entry.nextAttemptAt == due, "restart \(restart)")
+      #expect(entry.waitReason == .backoff)
+      #expect(try await next.claim().isEmpty)
+      try await next.storage.close()
+    }
+    clock.advance(seconds: 50)
+    let last = try OutboxScratch(in: first.folder) { $0.outboxClock = clock.clock }
+    #expect(try await last.claim().map(\.entry.id) == [id])
+    try await last.storage.close()
+  }
+
+  @Test func argumentsThatAreTooLargeAreRefusedAndNothingIsKept() async throws {
+    let scratch = try OutboxScratch { $0.maximumValueBytes = 1_000 }
+    await #expect(throws: StorageError.self) {
+      try await scratch.add(String(repeating: "x", count: 1_001))
+    }
+    #expect(try scratch.outbox.counts == OutboxCounts())
+    try await scratch.add(String(repeating: "x", count: 1_000))
+    #expect(try scratch.outbox.counts == OutboxCounts(pending: 1))
+    try await scratch.storage.close()
+  }
+
   @Test func whatRanWhenTheStorageWasClosedIsPendingAndMaybeApplied() async throws {
     let first = try OutboxScratch()
     let id = try await first.add()

@@ -36,6 +36,7 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
       try await durable.fetch(in: context, with: continuation)
     }
     guard case .success(let ground) = durable.ground else { return }
+    store.context.queryClient?.replayCoordinator.add(durable)
     durable.subscription = ground.outbox.subscribe { [weak durable] event in
       durable?.didChange(event)
     }

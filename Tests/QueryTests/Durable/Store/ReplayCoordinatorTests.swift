@@ -1,0 +1,68 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// Replay §5: a refetch on reconnect waits for the mutations that change what it fetches.
+@Suite(.warningsAreIssues)
+struct ReplayCoordinatorTests {
+  private struct NotesQuery: QueryRequest {
+    let path: QueryPath
+    let fetches: Counter
+
+    func fetch(
+      in context: QueryContext,
+      with continuation: QueryContinuation<Int>
+    ) async throws -> Int { self.fetches.increment() }
+  }
+
+  @Test func aRefetchWaitsForTheMutationsThatTouchItsQuery() async throws {
+    let device = Device()
+    let client = device.launch()
+    let options = MutationPersistenceOptions<Note>(invalidates: { [["notes", $0.id]] })
+    let save = SaveNote().persisted(as: "save-note", options)
+    let ticket = try await client.store(for: save).enqueue(with: Note(id: 1, text: "a"))
+    client.replayCoordinator.runBegan()
+    #expect(client.replayCoordinator.touching(["notes", 1, "page"]).map(\.ids) == [[ticket.id]])
+    #expect(client.replayCoordinator.touching(["notes", 2]).isEmpty)
+    #expect(client.replayCoordinator.touching(["notes"]).isEmpty)
+
+    let isOnline = ManualCondition(false)
+    let fetches = Counter()
+    let query = NotesQuery(path: ["notes", 1], fetches: fetches)
+      .refetchOnChange(of: isOnline).enableAutomaticFetching(onlyWhen: .always(true))
+    let store = QueryStore.detached(
+      query: query, initialValue: nil, initialContext: client.defaultContext)
+    let ended = Recorder<Int?>()
+    let subscription = store.subscribe(
+      with: QueryEventHandler(onStateChanged: { state, _ in ended.append(state.currentValue) }))
+    await ended.wait { $0.contains(1) }
+    isOnline.send(true)
+    // One that does not wait is scheduled before this returns.
+    #expect(!store.isLoading)
+    try await device.outbox.cancel(ticket.id)
+    await ended.wait { $0.contains(2) }
+    #expect(fetches.value == 2)
+    subscription.cancel()
+  }
+
+  @Test func whereNobodySendsNothingIsWaitedFor() async throws {
+    let device = Device()
+    let client = device.launch()
+    let options = MutationPersistenceOptions<Note>(invalidates: { _ in [[]] })
+    let store = client.store(for: SaveNote().persisted(as: "save-note", options))
+    try await store.enqueue(with: Note(id: 1, text: "a"))
+    #expect(client.replayCoordinator.touching(["notes"]).isEmpty)
+    client.replayCoordinator.runBegan()
+    #expect(client.replayCoordinator.touching(["notes"]).count == 1)
+    client.replayCoordinator.runEnded()
+    #expect(client.replayCoordinator.touching(["notes"]).isEmpty)
+  }
+
+  @Test func aMutationThatIsNotLiveAnyMoreIsNotWaitedFor() async throws {
+    let device = Device()
+    let mutations = TouchingMutations(outbox: device.outbox, ids: [UUID()])
+    await mutations.wait(atMost: .seconds(3_600))
+  }
+}
