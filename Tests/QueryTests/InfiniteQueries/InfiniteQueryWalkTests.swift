@@ -6,7 +6,7 @@ import Testing
 /// with yields and failures, manual updates, cancellations and resets. After each step the state
 /// and all events so far are compared.
 @Suite(.warningsAreIssues) struct InfiniteQueryWalkTests {
-  @Test(.timeLimit(.minutes(2)), arguments: SeededGenerator.seeds(6))
+  @Test(.timeLimit(.minutes(10)), arguments: SeededGenerator.seeds(6))
   func aWalkIsAsTheModelSays(seed: UInt64) async throws {
     var walk = Walk(seed: seed)
     for step in 0..<250 {
