@@ -8,8 +8,6 @@ final class Descriptor: Sendable {
 
   /// - Throws: `POSIXError`.
   init(duplicating number: Int32) throws {
-    // A write to a pipe that nobody reads is an error and not the end of the tests.
-    _ = Self.ignoresBrokenPipes
     self.number = fcntl(number, F_DUPFD_CLOEXEC, 3)
     if self.number < 0 { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
   }
@@ -25,8 +23,6 @@ final class Descriptor: Sendable {
   }
 
   deinit { close(self.number) }
-
-  private static let ignoresBrokenPipes: Bool = signal(SIGPIPE, SIG_IGN) != nil
 
   /// Both ends of a new pipe.
   ///
@@ -48,11 +44,13 @@ extension Descriptor {
   func write(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(self.number, $0.baseAddress, $0.count) }
+      let (count, code) = withoutBrokenPipe {
+        rest.withUnsafeBytes { Foundation.write(self.number, $0.baseAddress, $0.count) }
+      }
       if count >= 0 {
         rest = rest.dropFirst(count)
-      } else if errno != EINTR {
-        throw POSIXError(.init(rawValue: errno) ?? .EIO)
+      } else if code != EINTR {
+        throw POSIXError(.init(rawValue: code) ?? .EIO)
       }
     }
   }
@@ -67,4 +65,25 @@ extension Descriptor {
       count = max(result, 0)
     }
   }
+}
+
+/// Writes, so that a pipe that nobody reads is an error and not the end of the tests. The signal is not
+/// ignored for good: tests whose output nobody reads any more are to end.
+///
+/// - Parameter body: Writes, and returns what `write` did.
+/// - Returns: What the body returned, and `errno` after it.
+private func withoutBrokenPipe(_ body: () -> Int) -> (count: Int, code: Int32) {
+  var (signals, before) = (sigset_t(), sigset_t())
+  sigemptyset(&signals)
+  sigaddset(&signals, SIGPIPE)
+  pthread_sigmask(SIG_BLOCK, &signals, &before)
+  let count = body()
+  let code = count < 0 ? errno : 0
+  if code == EPIPE {
+    // Sent to this thread; taken, before it may come again.
+    var none = timespec()
+    sigtimedwait(&signals, nil, &none)
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nil)
+  return (count, code)
 }

@@ -4,23 +4,20 @@ import Query
 // MARK: - One for each folder
 
 extension OutboxDatabase {
-  private struct Key: Hashable {
-    let device: UInt
-    let inode: UInt
-    /// Of a folder that is not there.
-    let path: String?
-  }
-
   private final class Open: Sendable {
     let database: OutboxDatabase
     let holders = Locked(1)
+    private let folder: HeldFolder
 
-    init(_ database: OutboxDatabase) { self.database = database }
+    init(_ database: OutboxDatabase, _ folder: HeldFolder) {
+      self.database = database
+      self.folder = folder
+    }
   }
 
   // Held while a database is made or released, so that two storages on one folder share it.
   private static let registering = NSLock()
-  private static let open = Locked([Key: Open]())
+  private static let open = Locked([HeldFolder.Key: Open]())
 
   /// The outbox of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
   /// its use.
@@ -35,14 +32,14 @@ extension OutboxDatabase {
     try? DatabaseFiles().makeFolder(folder)
     self.registering.lock()
     defer { self.registering.unlock() }
-    let key = self.key(of: folder)
-    if let open = self.open.withLock({ $0[key] }) {
+    let held = HeldFolder(folder)
+    if let open = self.open.withLock({ $0[held.key] }) {
       open.holders.withLock { $0 += 1 }
       return (open.database, open.database.partition(name))
     }
     let database = try OutboxDatabase(folder: folder, configuration)
     let partition = database.partition(name)
-    self.open.withLock { $0[key] = Open(database) }
+    self.open.withLock { $0[held.key] = Open(database, held) }
     return (database, partition)
   }
 
@@ -90,12 +87,6 @@ extension OutboxDatabase {
     }
     Self.open.withLock { $0[found.key] = nil }
     self.stop(completion: completion)
-  }
-
-  private static func key(of folder: String) -> Key {
-    var status = stat()
-    guard stat(folder, &status) == 0 else { return Key(device: 0, inode: 0, path: folder) }
-    return Key(device: UInt(status.st_dev), inode: UInt(status.st_ino), path: nil)
   }
 }
 

@@ -4,25 +4,22 @@ import Query
 // MARK: - One for each folder
 
 extension CacheDatabase {
-  /// What tells folders apart.
-  private enum Key: Hashable {
-    case folder(FileNumber)
-    /// Of a folder that cannot be made.
-    case missing(path: String)
-  }
-
   private final class Open: Sendable {
     let database: CacheDatabase
     let holders = Locked(1)
+    private let folder: HeldFolder
 
-    init(_ database: CacheDatabase) { self.database = database }
+    init(_ database: CacheDatabase, _ folder: HeldFolder) {
+      self.database = database
+      self.folder = folder
+    }
   }
 
   // Held while a file is opened, so that two storages on one folder share it.
   private static let opening = NSLock()
-  private static let open = Locked([Key: Open]())
+  private static let open = Locked([HeldFolder.Key: Open]())
   /// Those whose last storage is gone, while their threads write what is left.
-  private static let ending = Locked([Key: CacheDatabase]())
+  private static let ending = Locked([HeldFolder.Key: Open]())
 
   /// The database of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
   /// its use.
@@ -35,7 +32,8 @@ extension CacheDatabase {
   ) throws -> (CacheDatabase, CachePartition) {
     // Made here, so that it has a device and an inode; where it cannot be, opening says so.
     try? DatabaseFiles().makeFolder(folder)
-    let key = self.key(of: folder)
+    let held = HeldFolder(folder)
+    let key = held.key
     self.waitForEnd(of: key)
     self.opening.lock()
     defer { self.opening.unlock() }
@@ -51,7 +49,7 @@ extension CacheDatabase {
     let database = try CacheDatabase(folder: folder, configuration)
     let (partition, _) = database.partition(name, limits)
     try database.start()
-    self.open.withLock { $0[key] = Open(database) }
+    self.open.withLock { $0[key] = Open(database, held) }
     return (database, partition)
   }
 
@@ -88,7 +86,7 @@ extension CacheDatabase {
     let isUnused = partition.letGo()
     if isLast == true, let found {
       Self.open.withLock { $0[found.key] = nil }
-      Self.ending.withLock { $0[found.key] = self }
+      Self.ending.withLock { $0[found.key] = found.value }
       self.stop(completion: completion)
       return
     }
@@ -103,14 +101,14 @@ extension CacheDatabase {
 
   /// Lets the one before on a folder end, so that what it has left to write is seen, and does not come
   /// after what is newer. A second at most: that is how long opening may wait.
-  private static func waitForEnd(of key: Key) {
-    _ = self.ending.withLock { $0[key] }?.end.wait(timeout: .now() + 1)
+  private static func waitForEnd(of key: HeldFolder.Key) {
+    _ = self.ending.withLock { $0[key] }?.database.end.wait(timeout: .now() + 1)
   }
 
   /// Takes note that the thread has ended.
   func didEnd() {
     let old = Self.ending.withLock { ending in
-      let key = ending.first { $0.value === self }?.key
+      let key = ending.first { $0.value.database === self }?.key
       return key.flatMap { ending.removeValue(forKey: $0) }
     }
     withExtendedLifetime(old) {}
@@ -121,10 +119,6 @@ extension CacheDatabase {
     defer { Self.opening.unlock() }
     guard !partition.isHeld else { return }
     self.guarded.withLock { $0.partitions[partition.name] = nil }
-  }
-
-  private static func key(of folder: String) -> Key {
-    FileNumber(path: folder).map { .folder($0) } ?? .missing(path: folder)
   }
 }
 

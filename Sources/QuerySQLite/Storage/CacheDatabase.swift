@@ -42,6 +42,8 @@ final class CacheDatabase: @unchecked Sendable {
     var firstQueuedAt: SuspendingClock.Instant?
     /// What is to be marked as invalidated before any change that is queued is written.
     var invalidations = [Invalidation]()
+    /// How many of these were written so far.
+    var doneInvalidations = 0
     var jobs = [Job]()
     var isStopping = false
     /// Whether the writing thread looks for jobs all the time, so that it need not be woken.
@@ -126,8 +128,15 @@ extension CacheDatabase {
 
   /// Forgets an invalidation that was written.
   func remove(_ invalidation: Invalidation) {
-    self.guarded.withLock { $0.invalidations.removeAll { $0 === invalidation } }
+    self.guarded.withLock { database in
+      database.invalidations.removeAll { $0 === invalidation }
+      database.doneInvalidations += 1
+    }
   }
+
+  /// How many invalidations were written so far. Where that has changed while an entry was read, what
+  /// was read may be from before one that is not listed any more: it is read again.
+  var doneInvalidations: Int { self.guarded.withLock { $0.doneInvalidations } }
 
   /// Forgets those of a partition that is erased.
   func removeInvalidations(of partition: CachePartition) {

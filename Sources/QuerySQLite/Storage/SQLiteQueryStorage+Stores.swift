@@ -83,6 +83,7 @@ extension CacheDatabase {
     if let prefetched { return .entry(prefetched) }
     guard let id else { return .later }
     let file = self.fileNumber.withLock { $0 }
+    let invalidations = self.doneInvalidations
     do {
       let reading = try self.readers.tryRead { connection in
         // Waiting is for the late path.
@@ -90,7 +91,9 @@ extension CacheDatabase {
         return try CacheTables(partition: id, on: connection).read(identity, limit: limit)
       }
       guard let reading else { return .later }
-      return self.reading(reading, of: identity, in: partition, file) ?? .later
+      let result = self.reading(reading, of: identity, in: partition, file) ?? .later
+      if self.doneInvalidations == invalidations { return result }
+      return self.read(identity, in: partition, limit: limit)
     } catch {
       self.didFail(toRead: file, error)
       return .later
@@ -112,11 +115,14 @@ extension CacheDatabase {
       return .miss(.failed(self.degradation ?? Self.closed))
     }
     let file = self.fileNumber.withLock { $0 }
+    let invalidations = self.doneInvalidations
     do {
       let reading = try await self.readPatiently { connection in
         try CacheTables(partition: id, on: connection).read(identity)
       }
-      return self.reading(reading, of: identity, in: partition, file) ?? .miss(.absent)
+      let result = self.reading(reading, of: identity, in: partition, file) ?? .miss(.absent)
+      if self.doneInvalidations == invalidations { return result }
+      return await self.readLater(identity, in: partition)
     } catch {
       self.didFail(toRead: file, error)
       let failure = StorageError(any: error, operation: "read")

@@ -100,7 +100,7 @@ import Testing
     trial.set("old", "old")
     #expect(await trial.flush() == nil)
     if isFolderRemoved {
-      try FileManager.default.removeItem(atPath: folder)
+      Self.remove(folder)
     } else {
       for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
         try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
@@ -116,8 +116,39 @@ import Testing
     let connection = try DatabaseOpener(kind: .cache, folder: folder).openWriter()
     #expect(try connection.pragma("PRAGMA integrity_check") == "ok")
     let rows = try connection.rowsOfText("SELECT partition, identity, revision FROM entries")
-    #expect(rows.count == 1)
+    #expect(rows.count == 1, "\(rows)")
     try connection.close()
+  }
+
+  /// The file system gives the number of a folder that was removed to one that is made later.
+  @Test func aFolderThatIsMadeAfterOneWasRemovedHasFilesOfItsOwn() async throws {
+    let parent = try TemporaryFolder()
+    let removed = "\(parent.path)/removed"
+    let first = try StorageTrial(in: removed)
+    first.set("first", "text")
+    #expect(await first.flush() == nil)
+    Self.remove(removed)
+    // Makes the folder again, and lets go of the files of the old one.
+    first.set("first", "again")
+    #expect(await first.flush() == nil)
+    for number in 0..<20 {
+      let folder = "\(parent.path)/\(number)"
+      let trial = try StorageTrial(in: folder)
+      trial.set("own", "text")
+      #expect(await trial.flush() == nil)
+      await trial.close()
+      #expect(try await StorageTrial.texts(["first", "own"], in: folder) == ["own": "text"])
+      #expect(FileManager.default.fileExists(atPath: "\(folder)/cache.sqlite"))
+    }
+    await first.close()
+    #expect(try await StorageTrial.texts(["first", "own"], in: removed) == ["first": "again"])
+  }
+
+  /// Removes a folder of an open storage, which may still be writing beside its files as it is emptied.
+  private static func remove(_ folder: String) {
+    while FileManager.default.fileExists(atPath: folder) {
+      try? FileManager.default.removeItem(atPath: folder)
+    }
   }
 
   /// A new file gives other accounts the numbers that these had in the old one.
