@@ -10,7 +10,7 @@ extension MutationState {
     var entry = entry
     entry.durable = DurableMark(
       id: admission.id, idempotencyKey: admission.idempotencyKey, isLive: true)
-    guard let index = self.index(of: admission.id) else {
+    guard admission.isOld, let index = self.index(of: admission.id) else {
       self._history.append(entry)
       return
     }

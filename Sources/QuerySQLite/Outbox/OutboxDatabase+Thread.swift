@@ -39,7 +39,9 @@ extension OutboxDatabase {
       for task in tasks { task(self.writer) }
       let jobs = self.takeJobs(&gathering)
       if !jobs.isEmpty {
+        let start = SuspendingClock.now
         self.writer.run(jobs)
+        self.didCommit(in: start.duration(to: .now))
         gathering.didCommit(jobs.count)
       }
       let isIdle = jobs.isEmpty && tasks.isEmpty

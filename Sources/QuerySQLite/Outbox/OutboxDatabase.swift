@@ -38,6 +38,8 @@ final class OutboxDatabase: @unchecked Sendable {
     /// Whether the writing thread looks for jobs all the time, so that it need not be woken.
     var isSpinning = false
     var degradation: StorageError?
+    /// A mean of what commits have taken, the last ones first.
+    var commitTime = Duration.zero
     var commits = 0
     var bytesWritten = 0
   }
@@ -111,7 +113,19 @@ extension OutboxDatabase {
     guard let waiting = self.add(job) else { throw Self.closed }
     defer { self.guarded.withLock { $0.waiting -= 1 } }
     // Where others wait too, they want the thread, so that their jobs are in the same commit.
-    return try await outcome.value(patience: waiting == 1 ? .microseconds(60) : .zero)
+    return try await outcome.value(patience: waiting == 1 ? self.patience : .zero)
+  }
+
+  /// How long one who waits alone does so without suspending its task: as long as commits have taken
+  /// lately, where that is not much longer than to wake it.
+  private var patience: Duration {
+    let commitTime = self.guarded.withLock { $0.commitTime }
+    return commitTime > .microseconds(400) ? .zero : max(commitTime * 2, .microseconds(60))
+  }
+
+  /// Takes note of how long a commit has taken.
+  func didCommit(in time: Duration) {
+    self.guarded.withLock { $0.commitTime = $0.commitTime * 0.75 + time * 0.25 }
   }
 
   /// - Returns: How many wait; nil where this is closed.

@@ -4,12 +4,14 @@ import Query
 // MARK: - Writing
 
 extension OutboxRow {
-  /// What is fixed when it is enqueued, or restored, and its number, or NULL for the next one.
+  /// What is fixed when it is enqueued, or restored, its number, or NULL for the next one, and who runs
+  /// it.
   private static let insert: SQL = """
     INSERT INTO outbox (number, partition, id, idempotency_key, name, instance, version, lane, host,
       on_failure, max_attempts, max_age, coalesce, created_at, age_at, age_boottime, age_boot_id,
-      age_is_synchronised, coder, body_file, checksum, arguments, state, wait_reason)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      age_is_synchronised, coder, body_file, checksum, arguments, state, wait_reason, attempts,
+      lease_owner, lease_end_monotonic, lease_boot_id, lease_token, credentials_epoch)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// The columns of ``Standing``, then the number.
@@ -46,7 +48,9 @@ extension OutboxRow {
       self.onFailure.rawValue, self.maxAttempts, self.maxAge, coalesce.rawValue, self.createdAt,
       self.age.startAt, self.age.startBoottime, self.age.bootID, self.age.isSynchronised,
       self.coder, self.bodyFile, self.checksum, self.arguments, self.standing.state.rawValue,
-      self.standing.waitReason?.rawValue)
+      self.standing.waitReason?.rawValue, self.standing.attempts, self.standing.lease?.owner,
+      self.standing.lease?.endMonotonic, self.standing.lease?.bootID, self.standing.token,
+      self.standing.credentialsEpoch)
     if self.number == 0 { self.number = try connection.lastInsertedID }
   }
 

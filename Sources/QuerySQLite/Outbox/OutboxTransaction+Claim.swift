@@ -103,17 +103,35 @@ extension OutboxTransaction {
       try self.kill(&row, .expired)
       return nil
     }
-    let end = Int64(self.now.monotonic).clampedSum(self.terms.leaseLength.microseconds)
-    let (bootID, credentialsEpoch) = (self.now.bootID, self.partition.credentialsEpoch)
-    try self.update(&row) { standing in
-      standing.state = .leased
-      standing.waitReason = nil
-      standing.wait = nil
-      standing.attempts += 1
-      standing.token += 1
-      standing.credentialsEpoch = credentialsEpoch
-      standing.lease = OutboxRow.Lease(owner: owner, endMonotonic: end, bootID: bootID)
-    }
+    let leased = self.leased(row.standing, by: owner)
+    try self.update(&row) { $0 = leased }
+    return try self.beginAttempt(of: row, by: owner, isReplay: isReplay)
+  }
+
+  /// Where a row stands that this process runs.
+  func leased(_ standing: OutboxRow.Standing, by owner: String) -> OutboxRow.Standing {
+    var standing = standing
+    standing.state = .leased
+    standing.waitReason = nil
+    standing.wait = nil
+    standing.attempts += 1
+    standing.token += 1
+    standing.credentialsEpoch = self.partition.credentialsEpoch
+    standing.lease = OutboxRow.Lease(
+      owner: owner,
+      endMonotonic: Int64(self.now.monotonic).clampedSum(self.terms.leaseLength.microseconds),
+      bootID: self.now.bootID)
+    return standing
+  }
+
+  /// Records the attempt of a row that was leased, and makes its lease.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func beginAttempt(
+    of row: OutboxRow,
+    by owner: String,
+    isReplay: Bool
+  ) throws -> MutationLease {
     try self.connection.execute(
       AttemptRow.insert, row.id, row.standing.attempts, owner, self.nowAt)
     if row.standing.attempts > AttemptRow.maximum {

@@ -16,8 +16,13 @@ extension OutboxTransaction {
     let targets = try self.targets(of: new.dependencies)
     let old = try self.replaceable(new, targets)
     var row = OutboxRow(new, partition: self.partition.id, now: self.now)
+    // Most may run at once, and are never written as pending.
+    let owner = claiming ? self.terms.owner : nil
+    if let owner, old == nil, targets.isEmpty, try self.mayRunAtOnce(new) {
+      row.standing = self.leased(row.standing, by: owner)
+    }
     try row.insert(new.coalesce, on: self.connection)
-    self.count(.pending, 1)
+    self.count(row.standing.state, 1)
     for target in targets {
       try self.connection.execute(DependencyRow.insert, row.number, target)
     }
@@ -26,10 +31,22 @@ extension OutboxTransaction {
     if let old { try self.supersede(old, by: &row) }
     try self.refreshHead(&row)
     var lease: MutationLease?
-    if claiming, new.waitReason == nil, self.mayRun(row) {
+    if let owner, row.standing.state == .leased {
+      lease = try self.beginAttempt(of: row, by: owner, isReplay: false)
+    } else if claiming, new.waitReason == nil, self.mayRun(row) {
       lease = try self.lease(&row, isReplay: false)
     }
     return EnqueuedMutation(entry: row.entry(self.view), lease: lease, superseded: old?.id)
+  }
+
+  /// Whether nothing is in the way of a new mutation without dependencies.
+  private func mayRunAtOnce(_ new: NewMutation) throws -> Bool {
+    guard new.waitReason == nil, self.partition.pausedAt == nil else { return false }
+    guard let lane = new.lane else { return true }
+    let head = try self.connection.first(LaneHeadRow.readOfLane, self.partition.id, lane) { _ in
+      true
+    }
+    return head == nil
   }
 
   /// Whether a row may run now.

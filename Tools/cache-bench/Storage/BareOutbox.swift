@@ -55,6 +55,10 @@ final class BareOutbox: @unchecked Sendable {
     case endAttempt = "UPDATE attempts SET ended_at = ?3, class = 'succeeded' WHERE mutation = ?1"
     case removeHead = "DELETE FROM lane_heads WHERE number = ?1"
     case remove = "DELETE FROM outbox WHERE number = ?1"
+    case pruneAttempts = """
+      DELETE FROM attempts WHERE mutation = (SELECT id FROM history WHERE sequence = ?1 - 50)
+      """
+    case prune = "DELETE FROM history WHERE sequence = ?1 - 50"
     case countEnded = """
       UPDATE partitions SET revision = revision + 1, leased_count = leased_count - 1,
         history_count = history_count + 1, history_bytes = history_bytes + 100 WHERE id = 1
@@ -89,7 +93,7 @@ final class BareOutbox: @unchecked Sendable {
   }
 
   /// What a mutation costs at the least: a commit that has it and who runs it, and one that has moved it
-  /// to the history.
+  /// to the history, which keeps the newest 50.
   func enqueueAndSettle(_ arguments: Data) throws {
     let id = (0..<16).map { _ in UInt8.random(in: 0...255) }
     try self.run(.begin)
@@ -101,6 +105,10 @@ final class BareOutbox: @unchecked Sendable {
     try self.run(.commit)
     try self.run(.begin)
     try self.run(.history, id, number: number, arguments: arguments)
+    // As bounded as the history of the storage.
+    let sequence = sqlite3_last_insert_rowid(self.handle)
+    try self.run(.pruneAttempts, number: sequence)
+    try self.run(.prune, number: sequence)
     try self.run(.endAttempt, id)
     try self.run(.removeHead, number: number)
     try self.run(.remove, number: number)

@@ -17,6 +17,8 @@ final class AttemptAdmission: Sendable {
   let lane: String?
   /// Whether a replayer makes the attempt, which does not wait where it cannot be made.
   let isReplayers: Bool
+  /// Whether the history may have an entry for the mutation.
+  let isOld: Bool
 
   private let outbox: any MutationOutbox
   private let guarded: Locked<Guarded>
@@ -25,12 +27,14 @@ final class AttemptAdmission: Sendable {
     _ entry: OutboxEntry,
     lease: MutationLease?,
     outbox: any MutationOutbox,
-    isReplayers: Bool = false
+    isReplayers: Bool = false,
+    isOld: Bool = true
   ) {
     self.id = entry.id
     self.idempotencyKey = entry.idempotencyKey
     self.lane = entry.lane
     self.isReplayers = isReplayers
+    self.isOld = isOld
     self.outbox = outbox
     self.guarded = Locked(Guarded(lease: lease))
   }

@@ -15,7 +15,8 @@ extension DurableStore {
     with continuation: Continuation,
     _ ground: Ground
   ) async -> Attempt {
-    self.track(lease.entry.id)
+    // What becomes of it meanwhile is this attempt's own doing.
+    self.untrack(lease.entry.id)
     let aliases = AttemptAliases(ground.outbox)
     var context = context
     context.attemptAdmission = nil
@@ -28,6 +29,7 @@ extension DurableStore {
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
     let result = await self.run(lease, in: context, with: continuation)
     if lease.revocation == .lost {
+      self.track(lease.entry.id)
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
@@ -121,6 +123,7 @@ extension DurableStore {
     _ ground: Ground
   ) async -> Attempt {
     guard await self.write(.succeeded(success), of: lease, ground.outbox) else {
+      self.track(lease.entry.id)
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
@@ -144,7 +147,9 @@ extension DurableStore {
     _ ground: Ground
   ) async -> Attempt {
     var ruling = await self.ruling(on: error, lease, arguments, in: context)
-    guard await self.write(ruling.outcome, of: lease, ground.outbox) else {
+    let isSettled = await self.write(ruling.outcome, of: lease, ground.outbox)
+    guard isSettled else {
+      self.track(lease.entry.id)
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
@@ -155,7 +160,10 @@ extension DurableStore {
       ruling.report = .dead(entry.deadReason ?? .dependency)
       ruling.error = error
     }
-    // A row of which nothing will be known here any more.
+    switch ruling.report {
+    case .pending, .dead: self.track(lease.entry.id)
+    case .succeeded, .superseded, .cancelled, .leaseLost: break
+    }
     if case .pending = ruling.report {} else { self.close(lease.entry.id) }
     admission.report(ruling.report)
     return Attempt(
@@ -180,6 +188,7 @@ extension DurableStore {
       error: reason, outcome: "undecodable", isCharged: false, maybeApplied: false,
       next: .dead(.undecodable))
     let isSettled = await self.write(.failed(failed), of: lease, outbox)
+    self.track(entry.id)
     if isSettled { self.close(entry.id) }
     let report: AttemptReport = isSettled ? .dead(.undecodable) : .leaseLost
     admission.report(report)

@@ -24,7 +24,8 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
   /// What the store of the mutation itself asks for.
   let chain: Request
   private(set) weak var store: Store?
-  /// The mutations of the history that have not ended, as far as is known here.
+  /// The mutations of the history that have not ended and do not run here: what becomes of them is
+  /// somebody else's doing.
   private let tracked = Locked(Set<UUID>())
   private var subscription = QuerySubscription.empty
 
@@ -93,7 +94,8 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
     }
     let enqueued = try await self.enqueue(
       arguments, in: context, claiming: !self.isHeldBack(context))
-    return AttemptAdmission(enqueued.entry, lease: enqueued.lease, outbox: ground.outbox)
+    return AttemptAdmission(
+      enqueued.entry, lease: enqueued.lease, outbox: ground.outbox, isOld: false)
   }
 
   /// The latest mutation again, where it is still in the outbox.
@@ -145,7 +147,7 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
       arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
       bodyFile: bodyFile, waitReason: self.isHeldBack(context) ? .offline : nil)
     let enqueued = try await ground.outbox.enqueue(mutation, claiming: claiming)
-    self.track(enqueued.entry.id)
+    if enqueued.lease == nil { self.track(enqueued.entry.id) }
     return enqueued
   }
 
