@@ -5,6 +5,9 @@ public enum Sanitizer {
   /// Whether the address sanitizer does. It keeps freed memory for a while.
   public static let isAddress = dlsym(nil, "__asan_init") != nil
 
+  /// Whether any does. All takes many times as long then.
+  public static let isOn = Sanitizer.isAddress || dlsym(nil, "__tsan_init") != nil
+
   /// Why a test of memory is skipped then.
   public static let addressReason = "the address sanitizer keeps freed memory"
 

@@ -28,7 +28,7 @@ public func runOnThreads(
       thread.stackSize = 8 << 20
       thread.start()
     }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 120) { race.end(isDone: false) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 900) { race.end(isDone: false) }
   }
   if !isDone { Issue.record("the threads hang", sourceLocation: sourceLocation) }
 }

@@ -6,7 +6,8 @@ import Testing
 /// lane's order, and send twice only under one key.
 @Suite struct KilledReplayTests {
   /// How often a process is killed, 500 times in the full run.
-  private static let rounds = ProcessInfo.processInfo.environment["FULL"] == nil ? 20 : 500
+  private static let rounds =
+    ProcessInfo.processInfo.environment["FULL"] != nil ? 500 : Sanitizer.isOn ? 4 : 20
 
   @Test func whatWasAcknowledgedIsSentInOrderAfterAKillAtAnyMoment() async throws {
     let seed = UInt64(0xDEAD)

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 
 /// A `network-watcher` inside a network namespace. It is killed with the last reference to it, and
-/// after five minutes, which no machine is too slow for: a test that waits then sees the end.
+/// after half an hour, which no machine is too slow for: a test that waits then sees the end.
 final class WatcherProcess: Sendable {
   private let child: ChildProcess
 
   init(in namespace: NetworkNamespace) throws {
     let child = try namespace.start(ChildProcess.product("network-watcher"), input: .pipe)
     self.child = child
-    DispatchQueue.global().asyncAfter(deadline: .now() + 300) { [weak child] in child?.kill() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 1_800) { [weak child] in child?.kill() }
   }
 
   /// Tells it what to do.
