@@ -7,7 +7,7 @@ import Query
 final class ReplayLedger: Sendable {
   private struct Guarded {
     var slots: ReplaySlots
-    var signals = [Int: WakeSignal]()
+    var signals = [Int: AsyncSignal]()
     var next = 0
     var wasOffline = false
     var mustRelease: Set<MutationWaitReason> = [.authentication]
@@ -36,7 +36,7 @@ final class ReplayLedger: Sendable {
 
 extension ReplayLedger {
   /// Wakes a signal whenever there is room for more.
-  func subscribe(_ signal: WakeSignal) -> QuerySubscription {
+  func subscribe(_ signal: AsyncSignal) -> QuerySubscription {
     let number = self.guarded.withLock { ledger in
       ledger.next += 1
       ledger.signals[ledger.next] = signal
@@ -85,7 +85,7 @@ extension ReplayLedger {
   }
 
   /// See ``ReplaySlots/endClaim(_:at:)``.
-  func endClaim(_ entries: [OutboxEntry], wakingBut own: WakeSignal) {
+  func endClaim(_ entries: [OutboxEntry], wakingBut own: AsyncSignal) {
     let now = self.clock.now()
     let others = self.guarded.withLock { ledger in
       ledger.slots.endClaim(entries, at: now)

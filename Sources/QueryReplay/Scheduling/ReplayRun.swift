@@ -32,7 +32,7 @@ final class ReplayRun: Sendable {
 
   private let parts: ReplayParts
   private let ending: Ending
-  private let signal = WakeSignal()
+  private let signal = AsyncSignal()
   private let guarded = Locked(Guarded())
 
   init(_ parts: ReplayParts, until ending: Ending) {

@@ -8,6 +8,11 @@ enum AttemptRow {
 
   /// Mutation, number, owner, date.
   static let insert: SQL = """
+    INSERT INTO attempts (mutation, number, owner, started_at) VALUES (?, ?, ?, ?)
+    """
+
+  /// The same, in the place of one of that number.
+  static let write: SQL = """
     INSERT OR REPLACE INTO attempts (mutation, number, owner, started_at) VALUES (?, ?, ?, ?)
     """
 

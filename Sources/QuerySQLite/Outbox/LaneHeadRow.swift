@@ -45,6 +45,13 @@ extension LaneHeadRow {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
+  /// The same, in nobody's place.
+  static let insert: SQL = """
+    INSERT INTO lane_heads
+      (number, partition, lane, name, instance, version, host, state, due_boottime)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
   /// Number.
   static let delete: SQL = "DELETE FROM lane_heads WHERE number = ?"
 

@@ -23,7 +23,7 @@ extension OutboxDatabase {
       if let value = try self.tryRead(partition, body) { return value }
       if self.guarded.withLock({ $0.isStopping }) { throw Self.closed }
       // No file is open: all are told why.
-      if self.inode.withLock({ $0 }) == nil, let degradation { throw degradation }
+      if self.fileNumber.withLock({ $0 }) == nil, let degradation { throw degradation }
       guard SuspendingClock.now < end else { throw Self.busy }
       BusyHandler.sleep(round: round)
       round += 1

@@ -4,20 +4,9 @@ import Query
 // MARK: - One for each folder
 
 extension OutboxDatabase {
-  private final class Open: Sendable {
-    let database: OutboxDatabase
-    let holders = Locked(1)
-    private let folder: HeldFolder
-
-    init(_ database: OutboxDatabase, _ folder: HeldFolder) {
-      self.database = database
-      self.folder = folder
-    }
-  }
-
   // Held while a database is made or released, so that two storages on one folder share it.
   private static let registering = NSLock()
-  private static let open = Locked([HeldFolder.Key: Open]())
+  private static let open = Locked([HeldFolder.Key: OpenDatabase<OutboxDatabase>]())
 
   /// The outbox of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
   /// its use.
@@ -39,7 +28,7 @@ extension OutboxDatabase {
     }
     let database = try OutboxDatabase(folder: folder, configuration)
     let partition = database.partition(name)
-    self.open.withLock { $0[held.key] = Open(database, held) }
+    self.open.withLock { $0[held.key] = OpenDatabase(database, held) }
     return (database, partition)
   }
 
@@ -98,6 +87,8 @@ extension DatabaseOpener {
     self.options.busyTimeout = configuration.busyTimeout
     self.options.revealsValues = configuration.revealsBoundValues
     self.options.statementCapacity = 128
+    // The transactions remove what refers to a row with the row.
+    self.options.keepsReferences = false
     self.options.vfs = configuration.vfs
     if let fileSystemType = configuration.fileSystemType {
       self.files.fileSystemType = fileSystemType

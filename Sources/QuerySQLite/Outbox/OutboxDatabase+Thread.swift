@@ -39,9 +39,7 @@ extension OutboxDatabase {
       for task in tasks { task(self.writer) }
       let jobs = self.takeJobs(&gathering)
       if !jobs.isEmpty {
-        let start = SuspendingClock.now
         self.writer.run(jobs)
-        self.didCommit(in: start.duration(to: .now))
         gathering.didCommit(jobs.count)
       }
       let isIdle = jobs.isEmpty && tasks.isEmpty
@@ -96,9 +94,8 @@ extension OutboxDatabase {
   /// Waits a moment for a job, without sleeping.
   private func hasMore(within duration: Duration) -> Bool {
     self.guarded.withLock { $0.isSpinning = true }
-    let end = SuspendingClock.now + duration
-    while .now < end, self.guarded.withLock({ $0.jobs.isEmpty && $0.tasks.isEmpty }) {
-      sched_yield()
+    _ = BusyWait.wait(for: duration) {
+      self.guarded.withLock { !$0.jobs.isEmpty || !$0.tasks.isEmpty }
     }
     return self.guarded.withLock { database in
       database.isSpinning = false

@@ -16,7 +16,7 @@ final class OutboxDatabase: @unchecked Sendable {
   let readers: ReaderPool
 
   /// Which file the writer has open; nil while none is.
-  let inode = Locked<UInt64?>(nil)
+  let fileNumber = Locked<FileNumber?>(nil)
 
   /// Where the file is.
   let path: String
@@ -48,9 +48,9 @@ final class OutboxDatabase: @unchecked Sendable {
     self.configuration = configuration
     let opener = DatabaseOpener(outboxIn: folder, configuration)
     self.path = opener.path
-    self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) { [inode] in
+    self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) { [fileNumber] in
       let connection = try opener.openReader(acceptsNewer: true)
-      let isSame = inode.withLock { $0 } == OutboxWriter.inode(of: opener.path)
+      let isSame = fileNumber.withLock { $0 } == FileNumber(path: opener.path)
       if try isSame && !connection.hasMoved { return connection }
       try? connection.close()
       throw StorageError(

@@ -41,11 +41,12 @@ final class OutboxOutcome<Value: Sendable>: Sendable {
   ///   takes longer than a commit on a disk that is memory. None where others want the thread.
   /// - Throws: What the job has thrown.
   func value(patience: Duration) async throws -> Value {
-    let end = SuspendingClock.now + patience
-    while .now < end {
-      if let result = self.result { return try result.get() }
-      sched_yield()
+    var result: Result<Value, any Error>?
+    _ = BusyWait.wait(for: patience) {
+      result = self.result
+      return result != nil
     }
+    if let result { return try result.get() }
     return try await withCheckedThrowingContinuation { waiter in
       let result = self.state.withLock { state -> Result<Value, any Error>? in
         if case .ended(let result) = state { return result }

@@ -14,20 +14,19 @@ final class OutboxPartition: Sendable {
     var invalidate: @Sendable ([IdentityPrefix], @escaping @Sendable (Bool) -> Void) -> Void
   }
 
-  typealias Handler = @Sendable (OutboxEvent) -> Void
-
   /// The name of the account.
   let name: String
 
   private struct Guarded {
     var handlers: Set<MutationHandler>?
     var hooks: Hooks?
-    var subscribers = [Int: Handler]()
-    var lastSubscriber = 0
     var holders = 0
   }
 
   private let guarded = Locked(Guarded())
+
+  /// Who hears of each event.
+  let subscribers = RecipientList<OutboxEvent>()
 
   init(name: String) { self.name = name }
 
@@ -57,28 +56,9 @@ final class OutboxPartition: Sendable {
     }
   }
 
-  /// Calls a handler with each event from now on.
-  func subscribe(_ handler: @escaping Handler) -> QuerySubscription {
-    let number = self.guarded.withLock { partition in
-      partition.lastSubscriber += 1
-      partition.subscribers[partition.lastSubscriber] = handler
-      return partition.lastSubscriber
-    }
-    return QuerySubscription { [weak self] in
-      // Released after the lock: a handler holds a user's values.
-      let removed = self?.guarded.withLock { $0.subscribers.removeValue(forKey: number) }
-      withExtendedLifetime(removed) {}
-    }
-  }
-
   /// Tells all who have subscribed. Called by one thread alone, so that all hear the same order.
   func send(_ events: [OutboxEvent]) {
-    if events.isEmpty { return }
-    let subscribers = self.guarded.withLock { partition in
-      partition.subscribers.sorted { $0.key < $1.key }.map(\.value)
-    }
-    for event in events {
-      for subscriber in subscribers { subscriber(event) }
-    }
+    self.subscribers.post(events)
+    self.subscribers.deliver()
   }
 }

@@ -40,7 +40,7 @@ struct OutboxSalvage {
       self.end()
       return nil
     }
-    if access(opener.path, F_OK) == 0, try self.isKeptWhole(files.path(of: name), opener.path) {
+    if access(opener.path, F_OK) == 0, self.isKeptWhole(files.path(of: name), opener.path) {
       self.end()
       return nil
     }
@@ -62,10 +62,9 @@ struct OutboxSalvage {
   }
 
   /// Whether two names are of one file: then it was not set aside.
-  private func isKeptWhole(_ first: String, _ second: String) throws -> Bool {
-    var (one, other) = (stat(), stat())
-    guard stat(first, &one) == 0, stat(second, &other) == 0 else { return false }
-    return one.st_ino == other.st_ino && one.st_dev == other.st_dev
+  private func isKeptWhole(_ first: String, _ second: String) -> Bool {
+    guard let number = FileNumber(path: first) else { return false }
+    return number == FileNumber(path: second)
   }
 
   /// Opens the damaged file, without a word of its own being written to it.

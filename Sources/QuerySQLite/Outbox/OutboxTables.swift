@@ -120,13 +120,16 @@ extension OutboxTables {
 
   /// What there is of a name and instance, in the order of enqueueing.
   ///
+  /// - Parameter limit: How many of those that have ended, the last ones; 0: all.
   /// - Throws: `StorageError`.
-  func history(of name: String, instance: String) throws -> [RecordedMutation] {
+  func history(
+    of name: String, instance: String, limit: Int
+  ) throws -> [RecordedMutation] {
     guard let partition else { return [] }
     let ended = try self.connection.rows(
       HistoryRow.readByName, partition.id, name, instance
     ) { try HistoryRow.record($0) }
-    var records = ended.compactMap { $0 }
+    var records = ended.suffix(limit > 0 ? limit : ended.count).compactMap { $0 }
     let numbers = try self.connection.rows(
       Self.numbersOfMutation, partition.id, name, instance
     ) { try $0.integer(at: 0) }

@@ -132,8 +132,9 @@ extension OutboxTransaction {
     by owner: String,
     isReplay: Bool
   ) throws -> MutationLease {
-    try self.connection.execute(
-      AttemptRow.insert, row.id, row.standing.attempts, owner, self.nowAt)
+    try self.connection.insert(isNew: true, AttemptRow.insert, AttemptRow.write) { sql in
+      try self.connection.execute(sql, row.id, row.standing.attempts, owner, self.nowAt)
+    }
     if row.standing.attempts > AttemptRow.maximum {
       try self.connection.execute(
         AttemptRow.prune, row.id, row.standing.attempts - AttemptRow.maximum + 1)
@@ -141,7 +142,7 @@ extension OutboxTransaction {
     let lease = MutationLease(
       entry: row.entry(self.view), isReplay: isReplay, token: Int(row.standing.token),
       epoch: Int(self.partition.epoch))
-    self.outcome.leases[row.number] = lease
+    self.outcome.leases[row.number] = LeasedRow(lease: lease, row: row, startedAt: self.nowAt)
     self.outcome.endedLeases.remove(row.number)
     self.tell(.claimed(row.id))
     return lease

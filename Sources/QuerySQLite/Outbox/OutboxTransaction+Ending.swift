@@ -9,11 +9,7 @@ extension OutboxTransaction {
   /// - Throws: `StorageError`.
   mutating func end(_ row: OutboxRow, as ended: HistoryRow) throws {
     var ended = ended
-    if row.standing.attempts > 0 {
-      ended.startedAt = try self.connection.first(
-        AttemptRow.readStart, row.id, row.standing.attempts
-      ) { try $0.integer(at: 0) }
-    }
+    ended.startedAt = try self.startOfLastAttempt(of: row)
     let dependants = try self.connection.rows(DependencyRow.dependants, row.number) {
       try $0.integer(at: 0)
     }
@@ -21,10 +17,20 @@ extension OutboxTransaction {
     self.partition.historyCount += 1
     self.partition.historyBytes += Int64(ended.byteCount)
     if ended.effects != nil { self.outcome.hasEffects = true }
-    try self.remove(row)
+    try self.remove(row, isNeeded: !dependants.isEmpty)
     self.tell(ended.event)
     for dependant in dependants { try self.release(dependant, from: ended.outcome) }
     try self.pruneHistory(of: ended.name, instance: ended.instance)
+  }
+
+  private func startOfLastAttempt(of row: OutboxRow) throws -> Int64? {
+    if row.standing.attempts == 0 { return nil }
+    if let held = self.terms.leases[row.number], held.lease.token == row.standing.token {
+      return held.leased.startedAt
+    }
+    return try self.connection.first(AttemptRow.readStart, row.id, row.standing.attempts) {
+      try $0.integer(at: 0)
+    }
   }
 
   /// Lets a row go on whose dependency has ended, or makes it dead.

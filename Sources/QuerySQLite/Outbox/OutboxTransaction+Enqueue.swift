@@ -8,7 +8,7 @@ extension OutboxTransaction {
   ///
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func enqueue(_ new: NewMutation, claiming: Bool) throws -> EnqueuedMutation {
-    if try self.row(new.id) != nil || self.hasEnded(new.id) {
+    if try self.connection.first(Self.isKnown, new.id, read: { try $0.bool(at: 0) }) == true {
       throw StorageError(
         operation: "enqueue", code: .misuse, message: "there is a mutation \(new.id) already",
         fileName: self.connection.fileName)
@@ -29,7 +29,7 @@ extension OutboxTransaction {
     row.hasDependencies = !targets.isEmpty
     self.tell(.enqueued(row.id))
     if let old { try self.supersede(old, by: &row) }
-    try self.refreshHead(&row)
+    try self.refreshHead(&row, isNew: true)
     var lease: MutationLease?
     if let owner, row.standing.state == .leased {
       lease = try self.beginAttempt(of: row, by: owner, isReplay: false)
@@ -38,6 +38,12 @@ extension OutboxTransaction {
     }
     return EnqueuedMutation(entry: row.entry(self.view), lease: lease, superseded: old?.id)
   }
+
+  /// Id: whether there is, or was, a mutation with it.
+  private static let isKnown: SQL = """
+    SELECT EXISTS (SELECT 1 FROM outbox WHERE id = ?1)
+      OR EXISTS (SELECT 1 FROM history WHERE id = ?1)
+    """
 
   /// Whether nothing is in the way of a new mutation without dependencies.
   private func mayRunAtOnce(_ new: NewMutation) throws -> Bool {

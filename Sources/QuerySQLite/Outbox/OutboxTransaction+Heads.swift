@@ -7,11 +7,11 @@ extension OutboxTransaction {
   /// Brings the heads up to date with a row that was inserted or changed.
   ///
   /// - Throws: `StorageError`.
-  mutating func refreshHead(_ row: inout OutboxRow) throws {
+  mutating func refreshHead(_ row: inout OutboxRow, isNew: Bool = false) throws {
     guard let lane = row.lane else {
       row.isHead = row.standing.state != .dead
       if row.isHead {
-        try self.writeHead(row)
+        try self.writeHead(row, isNew: isNew)
       } else {
         try self.connection.execute(LaneHeadRow.delete, row.number)
       }
@@ -19,7 +19,7 @@ extension OutboxTransaction {
     }
     let head = try self.headNumber(of: lane)
     if head == row.number {
-      try self.writeHead(row)
+      try self.writeHead(row, isNew: isNew)
       row.isHead = true
     } else {
       // It was the head until now, or another one is, as before.
@@ -45,10 +45,32 @@ extension OutboxTransaction {
     }
   }
 
-  private func writeHead(_ row: OutboxRow) throws {
+  private func writeHead(_ row: OutboxRow, isNew: Bool = false) throws {
     let head = LaneHeadRow(row, self.now)
-    try self.connection.execute(
-      LaneHeadRow.write, row.number, row.partition, row.lane, row.name, row.instance, row.version,
-      row.effectiveHost, head.state.rawValue, head.dueBoottime)
+    func write(_ sql: SQL) throws {
+      try self.connection.execute(
+        sql, row.number, row.partition, row.lane, row.name, row.instance, row.version,
+        row.effectiveHost, head.state.rawValue, head.dueBoottime)
+    }
+    try self.connection.insert(isNew: isNew, LaneHeadRow.insert, LaneHeadRow.write, by: write)
+  }
+}
+
+extension SQLiteConnection {
+  /// Inserts a row.
+  ///
+  /// - Parameters:
+  ///   - isNew: Whether it should take the place of none. A statement that may replace others keeps
+  ///     copies of the pages that it changes.
+  ///   - insert: What inserts it, and fails where it is in the way of another.
+  ///   - replace: What replaces others that are in its way.
+  /// - Throws: What the closure throws.
+  func insert(
+    isNew: Bool, _ insert: SQL, _ replace: SQL, by write: (SQL) throws -> Void
+  ) throws {
+    if isNew {
+      do { return try write(insert) } catch StorageError.Code.constraint {}
+    }
+    try write(replace)
   }
 }

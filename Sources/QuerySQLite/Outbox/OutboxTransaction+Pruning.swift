@@ -17,10 +17,20 @@ extension OutboxTransaction {
     }
   }
 
+  /// So many of a mutation may stand beyond the limit until they are removed together. Nobody is shown
+  /// them.
+  private static let pruningBatch = 16
+
   /// Partition, name, instance, how many stay.
   private static let beyondCount: SQL = """
     SELECT sequence, id, byte_count FROM history
     WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT -1 OFFSET ?
+    """
+
+  /// Partition, name, instance, how many may stand: whether there are more.
+  private static let hasBeyondCount: SQL = """
+    SELECT 1 FROM history WHERE partition = ? AND name = ? AND instance = ?
+    ORDER BY sequence DESC LIMIT 1 OFFSET ?
     """
 
   /// Partition: the oldest first.
@@ -47,12 +57,19 @@ extension OutboxTransaction {
   mutating func pruneHistory(of name: String, instance: String) throws {
     let limits = self.terms.limits
     if limits.perMutation > 0 {
-      let doomed = try self.connection.rows(
-        Self.beyondCount, self.partition.id, name, instance, limits.perMutation
-      ) { try Doomed($0) }
-      try self.delete(doomed)
+      // Several at a time: their rows stand together, and those that end now stand elsewhere.
+      let tolerated = limits.perMutation + min(limits.perMutation / 4, Self.pruningBatch)
+      let isBeyond = try self.connection.first(
+        Self.hasBeyondCount, self.partition.id, name, instance, tolerated
+      ) { _ in true }
+      if isBeyond == true {
+        let doomed = try self.connection.rows(
+          Self.beyondCount, self.partition.id, name, instance, limits.perMutation
+        ) { try Doomed($0) }
+        try self.delete(doomed)
+      }
     }
-    try self.pruneOldHistory()
+    if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge { try self.pruneOldHistory() }
     // The last to end stays however large it is: who waits for it must hear of it.
     while self.partition.historyCount > 1, self.isHistoryTooLarge {
       guard let first = try self.connection.first(Self.oldest, self.partition.id, read: Doomed.init)
@@ -68,6 +85,7 @@ extension OutboxTransaction {
   ///
   /// - Throws: `StorageError`.
   private mutating func pruneOldHistory() throws {
+    self.outcome.hasPrunedByAge = true
     let days = self.terms.limits.days
     if days <= 0 || self.partition.historyCount == 0 { return }
     let first = self.nowAt.clampedDifference(Int64(days) * 86_400_000_000)

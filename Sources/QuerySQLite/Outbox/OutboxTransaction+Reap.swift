@@ -33,7 +33,7 @@ extension OutboxTransaction {
     for lease in leases {
       if lease.owner == self.terms.owner {
         // One of a commit that has failed, as this process was told.
-        if !self.terms.ownLeases.contains(lease.number) { try self.reap(lease, isCrash: false) }
+        if self.terms.leases[lease.number] == nil { try self.reap(lease, isCrash: false) }
         continue
       }
       let isGone = gone[lease.owner] ?? self.terms.reaper.isGone(lease.owner)

@@ -14,10 +14,7 @@ extension OutboxTransaction {
     _ outcome: AttemptOutcome,
     effects: String?
   ) throws -> Bool {
-    guard lease.epoch == Int(self.partition.epoch),
-      var row = try self.row(Int64(lease.entry.number)), row.id == lease.entry.id,
-      row.standing.state == .leased, row.standing.token == Int64(lease.token),
-      let owner = self.terms.owner, row.standing.lease?.owner == owner
+    guard lease.epoch == Int(self.partition.epoch), var row = try self.leasedRow(lease)
     else { return false }
     switch outcome {
     case .succeeded(let success): try self.succeed(row, success, effects)
@@ -27,6 +24,26 @@ extension OutboxTransaction {
     case .failed(let failure): try self.fail(&row, failure)
     }
     return true
+  }
+
+  /// The row of a lease, where that is still this one.
+  private func leasedRow(_ lease: MutationLease) throws -> OutboxRow? {
+    guard let owner = self.terms.owner else { return nil }
+    let number = Int64(lease.entry.number)
+    if let held = self.terms.leases[number], held.lease === lease {
+      // Nothing else of it changes while it is leased.
+      let isCancelRequested = try self.connection.first(
+        OwnerRow.readLease, number, owner, lease.token
+      ) { try $0.bool(at: 0) }
+      guard let isCancelRequested else { return nil }
+      var row = held.leased.row
+      row.standing.isCancelRequested = isCancelRequested
+      return row
+    }
+    guard let row = try self.row(number), row.id == lease.entry.id, row.standing.state == .leased,
+      row.standing.token == Int64(lease.token), row.standing.lease?.owner == owner
+    else { return nil }
+    return row
   }
 
   private mutating func succeed(

@@ -10,14 +10,24 @@ struct OutboxTransaction {
   struct Terms {
     /// The name of this process's lock file; nil where it holds none, and may lease nothing.
     var owner: String?
-    /// What this process holds, by its own memory.
-    var ownLeases: Set<Int64>
+    /// What this process holds, by its own memory and by number.
+    var leases: [Int64: OutboxWriter.HeldLease]
     var leaseLength: Duration
     var limits: MutationHistoryLimits
     /// Tells which owners are gone.
     var reaper: OutboxReaper
     /// The latest wall time that was known to be right, microseconds since 1970.
     var synchronisedAt: Int64?
+    /// Whether the history's age is looked at. That is done seldom.
+    var isHistoryAgeDue: Bool
+  }
+
+  /// A row that was leased, as it is as long as the lease is kept.
+  struct LeasedRow {
+    let lease: MutationLease
+    let row: OutboxRow
+    /// When the attempt began.
+    let startedAt: Int64
   }
 
   let connection: SQLiteConnection
@@ -39,7 +49,7 @@ struct OutboxTransaction {
   struct Outcome {
     var events = [OutboxEvent]()
     /// Leases that were made, by number.
-    var leases = [Int64: MutationLease]()
+    var leases = [Int64: LeasedRow]()
     /// The numbers of rows that this process holds no more.
     var endedLeases = Set<Int64>()
     var revocations = [(number: Int64, revocation: MutationLease.Revocation)]()
@@ -51,6 +61,8 @@ struct OutboxTransaction {
     var isChanged = false
     /// Whether a row is live no more, so that one that waits for it may wait in vain.
     var mustCheckAwaiting = false
+    /// Whether the history's age was looked at.
+    var hasPrunedByAge = false
   }
 
   /// Begins to change a partition, in a write transaction; makes it where it is missing.
@@ -156,14 +168,19 @@ extension OutboxTransaction {
 
   /// Removes a row whose end is recorded.
   ///
+  /// - Parameter isNeeded: Whether others depend on it.
   /// - Throws: `StorageError`.
-  mutating func remove(_ row: OutboxRow) throws {
+  mutating func remove(_ row: OutboxRow, isNeeded: Bool) throws {
     self.count(row.standing.state, -1)
     if row.standing.state == .leased { self.outcome.endedLeases.insert(row.number) }
     if row.standing.state != .dead { self.outcome.mustCheckAwaiting = true }
     if let bodyFile = row.bodyFile { self.outcome.bodyFiles.append(bodyFile) }
-    try self.connection.execute(DependencyRow.deleteByTarget, row.number)
-    // Its head, and its own edges, go with it.
+    // The connection does not look after the references.
+    if isNeeded { try self.connection.execute(DependencyRow.deleteByTarget, row.number) }
+    if row.hasDependencies {
+      try self.connection.execute(DependencyRow.deleteByDependant, row.number)
+    }
+    if row.isHead { try self.connection.execute(LaneHeadRow.delete, row.number) }
     try self.connection.execute(OutboxRow.delete, row.number)
     if let lane = row.lane, row.isHead { try self.findHead(of: lane) }
   }

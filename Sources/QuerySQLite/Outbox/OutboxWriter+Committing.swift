@@ -72,6 +72,7 @@ extension OutboxWriter {
   }
 
   private func commitOnce(_ jobs: [OutboxJob]) throws {
+    let start = SuspendingClock.now
     let connection = try self.usableConnection()
     if jobs.contains(where: \.needsOwner) { try self.ensureOwner() }
     let now = self.now
@@ -95,6 +96,7 @@ extension OutboxWriter {
       }
     }
     self.didCommit(connection, changes)
+    self.database.didCommit(in: start.duration(to: .now))
     for attempt in attempted { attempt.job.completion(attempt.failure) }
     self.didTell(changes)
   }
@@ -108,12 +110,20 @@ extension OutboxWriter {
     _ now: OutboxTime
   ) throws -> OutboxTransaction {
     let terms = OutboxTransaction.Terms(
-      owner: self.owner?.name, ownLeases: Set(self.leases.keys),
+      owner: self.owner?.name, leases: self.leases,
       leaseLength: self.configuration.leaseLength,
       limits: self.configuration.mutationHistory, reaper: self.reaper,
-      synchronisedAt: self.synchronisedAt)
+      synchronisedAt: self.synchronisedAt,
+      isHistoryAgeDue: self.isHistoryAgeDue(of: partition, now))
     return try OutboxTransaction(
       partitionNamed: partition.name, on: connection, terms, handlers: partition.handlers, now)
+  }
+
+  /// Whether the history's age is to be looked at: it counts in days.
+  private func isHistoryAgeDue(of partition: OutboxPartition, _ now: OutboxTime) -> Bool {
+    guard let seen = self.historyAgeSeenAt[partition.name] else { return true }
+    let minute: UInt64 = 60_000_000
+    return now.wall.microsecondsSince1970.clampedDifference(seen).magnitude >= minute
   }
 
   /// Runs a job so that its failure undoes nothing but itself.

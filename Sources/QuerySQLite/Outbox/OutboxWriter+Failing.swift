@@ -60,8 +60,8 @@ extension OutboxWriter {
 
   /// Takes note that the file is damaged, and replaces it.
   func didFindDamage(_ error: StorageError) {
-    guard self.connection != nil, let inode = self.inode else { return }
-    self.damaged = (inode, error)
+    guard self.connection != nil, let file = self.fileAtPath else { return }
+    self.damaged = (file, error)
     self.letGoOfFile()
     do {
       try self.open()

@@ -13,12 +13,23 @@ extension OutboxWriter {
       self.database.count(bytesWritten: (pages - self.countedPages) * CacheWriter.frameBytes)
       self.countedPages = pages
     }
-    // Where there is none now, there is what was reserved before.
-    try? connection.reserveRoom(for: Self.reservedLogBytes)
+    self.reserveRoom(connection)
     if let due = self.blockedCheckpointDue, .now < due { return }
     if connection.walFrames > self.configuration.checkpointFrames { self.checkpoint(connection) }
     if self.blockedCheckpointDue != nil { return }
     self.checkpointDue = connection.walFrames > 0 ? .now + .seconds(1) : nil
+  }
+
+  /// Makes the file long enough for what the log may be given, and for what follows until this is done
+  /// again.
+  private func reserveRoom(_ connection: SQLiteConnection) {
+    let pause = 32
+    if let reserved = self.reservedAtPages, self.countedPages - reserved < pause { return }
+    // Where there is none now, there is what was reserved before.
+    guard (try? connection.reserveRoom(for: Self.reservedLogBytes + pause << 12)) != nil else {
+      return
+    }
+    self.reservedAtPages = self.countedPages
   }
 
   /// Copies the log into the file, so that the next commit writes it from its beginning. Never

@@ -33,8 +33,10 @@ extension OutboxWriter {
     } catch {
       // The opener looks at the schema alone.
       let failure = Self.storageError(error)
-      guard failure.isOutboxDamage, self.damaged == nil, let inode = self.inode else { throw error }
-      self.damaged = (inode, failure)
+      guard failure.isOutboxDamage, self.damaged == nil, let file = self.fileAtPath else {
+        throw error
+      }
+      self.damaged = (file, failure)
       try self.openFile()
     }
   }
@@ -64,7 +66,7 @@ extension OutboxWriter {
     // Where there is no room for it now, there was none before either.
     try? connection.extendWAL(to: Self.reservedLogBytes)
     if let version = try? connection.dataVersion { self.lastDataVersion = version }
-    self.database.inode.withLock { $0 = self.inode }
+    self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
     for partition in self.database.partitions { self.prepare(partition) }
     // Of no use but for order.
@@ -83,7 +85,7 @@ extension OutboxWriter {
   /// A file of a newer release can be read, where its tables have the columns that are known here.
   private func readNewer() {
     guard (try? self.fileLock.lockShared(patience: .zero)) != nil else { return }
-    self.database.inode.withLock { $0 = self.inode }
+    self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
   }
 
@@ -130,10 +132,11 @@ extension OutboxWriter {
   /// Lets nobody use the file any more.
   func letGoOfFile() {
     self.database.readers.suspend()
-    self.database.inode.withLock { $0 = nil }
+    self.database.fileNumber.withLock { $0 = nil }
     try? self.connection?.close()
     self.connection = nil
     self.countedPages = 0
+    self.reservedAtPages = nil
     self.watch = nil
     self.fileLock.unlock()
     self.known = [:]
@@ -142,10 +145,5 @@ extension OutboxWriter {
   }
 
   /// What tells the file at the path from others that were there.
-  var inode: UInt64? { Self.inode(of: self.opener.path) }
-
-  static func inode(of path: String) -> UInt64? {
-    var status = stat()
-    return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
-  }
+  var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
 }

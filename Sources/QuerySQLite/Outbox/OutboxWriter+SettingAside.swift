@@ -47,9 +47,9 @@ extension OutboxWriter {
   /// Replaces the file that a read or a write has found to be damaged.
   func setAsideDamaged() throws {
     guard let damaged = self.damaged else { return }
-    if self.inode == damaged.inode {
+    if self.fileAtPath == damaged.file {
       try self.withExclusiveLock {
-        if self.inode == damaged.inode { try self.setAside(damaged.error) }
+        if self.fileAtPath == damaged.file { try self.setAside(damaged.error) }
       }
     }
     self.damaged = nil

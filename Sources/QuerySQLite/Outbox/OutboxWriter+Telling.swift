@@ -17,8 +17,11 @@ extension OutboxWriter {
         self.revocations.append((lease, revocation))
       }
       for number in change.outcome.endedLeases { self.leases[number] = nil }
-      for (number, lease) in change.outcome.leases {
-        self.leases[number] = HeldLease(lease: lease, partition: partition)
+      for (number, leased) in change.outcome.leases {
+        self.leases[number] = HeldLease(leased: leased, partition: partition)
+      }
+      if change.outcome.hasPrunedByAge {
+        self.historyAgeSeenAt[partition.name] = change.nowAt
       }
     }
     if self.leases.isEmpty {

@@ -25,6 +25,9 @@ final class OutboxWriter {
   /// How many pages of the connection's are counted.
   var countedPages = 0
 
+  /// How many were counted when room for others was reserved last.
+  var reservedAtPages: Int?
+
   /// What tells of other processes; nil where the system has none to give.
   var watch: ChangeWatch?
 
@@ -49,11 +52,14 @@ final class OutboxWriter {
   var effectsDone = [Int64]()
   var effectsDue: SuspendingClock.Instant?
 
+  /// When the age of a partition's history was looked at last, microseconds since 1970.
+  var historyAgeSeenAt = [String: Int64]()
+
   /// The latest wall time that was known to be right, as it is on disk.
   var synchronisedAt: Int64?
 
   /// The file that turned out to be damaged.
-  var damaged: (inode: UInt64, error: StorageError)?
+  var damaged: (file: FileNumber, error: StorageError)?
 
   /// When to try again what failed, and how long after that.
   var retry: (at: SuspendingClock.Instant, delay: Duration)?
@@ -75,8 +81,10 @@ final class OutboxWriter {
 
   /// A lease of this process.
   struct HeldLease {
-    let lease: MutationLease
+    let leased: OutboxTransaction.LeasedRow
     let partition: OutboxPartition
+
+    var lease: MutationLease { self.leased.lease }
   }
 
   /// What this process has last seen of a partition's row.

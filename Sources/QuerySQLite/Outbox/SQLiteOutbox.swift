@@ -114,7 +114,8 @@ extension SQLiteOutbox {
   }
 
   func history(of name: String, instance: String) throws -> [RecordedMutation] {
-    try self.read { try $0.history(of: name, instance: instance) } ?? []
+    let limit = self.database.configuration.mutationHistory.perMutation
+    return try self.read { try $0.history(of: name, instance: instance, limit: limit) } ?? []
   }
 
   func value(ofAlias alias: String) throws -> String? {
@@ -125,7 +126,7 @@ extension SQLiteOutbox {
   func subscribe(_ handler: @escaping @Sendable (OutboxEvent) -> Void) -> QuerySubscription {
     if self.isClosed.withLock({ $0 }) { return .empty }
     self.database.start()
-    return self.partition.subscribe(handler)
+    return self.partition.subscribers.subscribe(handler)
   }
 }
 

@@ -24,6 +24,9 @@ extension SQLiteConnection {
     /// is safe; a connection that reads leaves it to others.
     var checkpointsOnClose = true
 
+    /// Whether SQLite keeps the references between tables. To delete a row is several times slower then.
+    var keepsReferences = true
+
     /// Whether errors show bound values, in `StorageError.expandedSQL`.
     var revealsValues = false
 

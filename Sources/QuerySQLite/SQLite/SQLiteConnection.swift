@@ -70,7 +70,7 @@ final class SQLiteConnection {
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_DQS_DML, 0)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
-    _ = csqlite_configure(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+    _ = csqlite_configure(handle, SQLITE_DBCONFIG_ENABLE_FKEY, self.options.keepsReferences ? 1 : 0)
     if !self.options.checkpointsOnClose {
       _ = csqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     }

@@ -16,6 +16,9 @@ final class SQLiteStatement {
   /// Whether a call failed: it is not used again.
   fileprivate(set) var hasFailed = false
 
+  /// Which of the cache's uses was its last.
+  var lastUse = 0
+
   /// Whether the cache keeps it.
   var isCached = false
 

@@ -3,12 +3,10 @@
 /// A statement that is in use is not given out a second time: who asks for it meanwhile gets nil,
 /// and prepares one that is finalised after its use.
 final class StatementCache {
-  private typealias Entry = (statement: SQLiteStatement, lastUse: Int)
-
   /// How many are kept.
   let capacity: Int
 
-  private var entries = [UInt: Entry]()
+  private var entries = [UInt: SQLiteStatement]()
   private var uses = 0
 
   init(capacity: Int) { self.capacity = max(capacity, 1) }
@@ -18,10 +16,10 @@ final class StatementCache {
 
   /// The statement of a text, where it is kept and not in use.
   func statement(for sql: SQL) -> SQLiteStatement? {
-    guard let entry = self.entries[sql.address], !entry.statement.isInUse else { return nil }
+    guard let statement = self.entries[sql.address], !statement.isInUse else { return nil }
     self.uses += 1
-    self.entries[sql.address]?.lastUse = self.uses
-    return entry.statement
+    statement.lastUse = self.uses
+    return statement
   }
 
   /// Keeps a statement, and finalises the one that was not used for the longest time where there
@@ -32,12 +30,13 @@ final class StatementCache {
   func insert(_ statement: SQLiteStatement, for sql: SQL) -> Bool {
     if self.entries[sql.address] != nil { return false }
     if self.entries.count >= self.capacity {
-      let idle = self.entries.filter { !$0.value.statement.isInUse }
+      let idle = self.entries.filter { !$0.value.isInUse }
       guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return false }
-      self.entries.removeValue(forKey: oldest.key)?.statement.finalise()
+      self.entries.removeValue(forKey: oldest.key)?.finalise()
     }
     self.uses += 1
-    self.entries[sql.address] = (statement, self.uses)
+    statement.lastUse = self.uses
+    self.entries[sql.address] = statement
     return true
   }
 
@@ -46,7 +45,7 @@ final class StatementCache {
 
   /// Finalises all that are not in use, and forgets the others.
   func removeAll() {
-    for (statement, _) in self.entries.values where !statement.isInUse { statement.finalise() }
+    for statement in self.entries.values where !statement.isInUse { statement.finalise() }
     self.entries = [:]
   }
 }

@@ -4,22 +4,11 @@ import Query
 // MARK: - One for each folder
 
 extension CacheDatabase {
-  private final class Open: Sendable {
-    let database: CacheDatabase
-    let holders = Locked(1)
-    private let folder: HeldFolder
-
-    init(_ database: CacheDatabase, _ folder: HeldFolder) {
-      self.database = database
-      self.folder = folder
-    }
-  }
-
   // Held while a file is opened, so that two storages on one folder share it.
   private static let opening = NSLock()
-  private static let open = Locked([HeldFolder.Key: Open]())
+  private static let open = Locked([HeldFolder.Key: OpenDatabase<CacheDatabase>]())
   /// Those whose last storage is gone, while their threads write what is left.
-  private static let ending = Locked([HeldFolder.Key: Open]())
+  private static let ending = Locked([HeldFolder.Key: OpenDatabase<CacheDatabase>]())
 
   /// The database of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
   /// its use.
@@ -49,7 +38,7 @@ extension CacheDatabase {
     let database = try CacheDatabase(folder: folder, configuration)
     let (partition, _) = database.partition(name, limits)
     try database.start()
-    self.open.withLock { $0[key] = Open(database, held) }
+    self.open.withLock { $0[key] = OpenDatabase(database, held) }
     return (database, partition)
   }
 

@@ -125,6 +125,9 @@ extension OutboxContractTests {
     try await trial.run(try await trial.add(), .success)
     #expect(try trial.outbox.value(ofAlias: "9F2C") == "1337")
     try await trial.run(reader, .success)
+    // Ages are looked at once a minute.
+    trial.clock.advance(by: .seconds(60))
+    try await trial.run(try await trial.add(), .success)
     #expect(try trial.outbox.value(ofAlias: "9F2C") == nil)
   }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import Query
-import QuerySQLite
 import TestSupport
 import Testing
+
+@testable import QuerySQLite
 
 extension StorageUnderTest {
   /// Those whose outboxes the contract suite runs against.
@@ -58,6 +59,20 @@ final class OutboxTrial: Sendable {
   }
 
   var outbox: any MutationOutbox { self.storage.outbox }
+
+  // The storage itself removes what refers to a row, so every trial ends with a look at that.
+  deinit {
+    let path = self.folder.path + "/mutations.sqlite"
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    do {
+      let connection = try SQLiteConnection(path: path)
+      let dangling = try connection.pragma("PRAGMA foreign_key_check")
+      #expect(dangling == nil, "a row refers to one that is not there")
+      try connection.close()
+    } catch {
+      Issue.record(error)
+    }
+  }
 }
 
 extension StorageUnderTest {

@@ -72,7 +72,7 @@ final class BareOutbox: @unchecked Sendable {
     guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK, let handle else {
       throw CheckFailure(description: "no \(path)")
     }
-    for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1"] {
+    for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = 0"] {
       sqlite3_exec(handle, "PRAGMA \(pragma)", nil, nil, nil)
     }
     var statements = [Step: OpaquePointer]()

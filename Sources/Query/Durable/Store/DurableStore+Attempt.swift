@@ -63,30 +63,19 @@ extension DurableStore {
     in context: QueryContext,
     with continuation: Continuation
   ) async -> Result<MutationValue<Value>, any Error> {
-    let (revocations, revoked) = AsyncStream.makeStream(of: Void.self)
-    lease.whenRevoked { _ in revoked.yield() }
-    defer { lease.whenRevoked(nil) }
     let lanes = AttemptScope.lanes.union(lease.entry.lane.map { [$0] } ?? [])
     let chain = self.chain
-    return await AttemptScope.$lanes.withValue(lanes) {
-      await withTaskGroup(of: Result<MutationValue<Value>, any Error>?.self) { group in
-        group.addTask {
-          do {
-            return .success(try await chain(context, continuation))
-          } catch {
-            return .failure(error)
-          }
-        }
-        group.addTask {
-          for await _ in revocations { break }
-          return nil
-        }
-        var result = await group.next() ?? nil
-        group.cancelAll()
-        // Revoked: what is under way is asked to end.
-        if result == nil { result = await group.next() ?? nil }
-        return result ?? .failure(CancellationError())
-      }
+    // A task of its own can be cancelled from outside; it ends before this returns. It begins on this
+    // thread: another one would have to be woken for it.
+    let call = AttemptScope.$lanes.withValue(lanes) {
+      Task.immediate { try await chain(context, continuation) }
+    }
+    lease.whenRevoked { _ in call.cancel() }
+    defer { lease.whenRevoked(nil) }
+    return await withTaskCancellationHandler {
+      await call.result
+    } onCancel: {
+      call.cancel()
     }
   }
 

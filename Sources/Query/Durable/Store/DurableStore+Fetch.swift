@@ -42,11 +42,9 @@ extension DurableStore {
     while true {
       switch try ground.outbox.standing(of: id) {
       case .ended(let record):
-        guard let successor = record.successor else { return try self.outcome(of: record) }
+        guard let successor = record.successor else { return try self.result(of: record) }
         id = successor
-      case .dead(let entry):
-        throw MutationDeadError(
-          id: id, reason: entry.deadReason ?? .rejected, lastError: entry.lastError)
+      case .dead(let entry): throw MutationDeadError(entry)
       case .unknown: throw MutationEndedError(id: id, reason: .unknown)
       case .pending(let entry, let isNext):
         if admission.isReplayers || !isNext || self.cannotWait(entry, context) {
@@ -71,16 +69,12 @@ extension DurableStore {
     self.isHeldBack(context) || self.isInside(entry.lane)
   }
 
-  private func isInside(_ lane: String?) -> Bool {
-    lane.map { AttemptScope.lanes.contains($0) } ?? false
+  private func result(of record: RecordedMutation) throws -> MutationValue<Value> {
+    MutationValue(returnValue: try self.value(of: record.ofSuccess()))
   }
 
-  private func outcome(of record: RecordedMutation) throws -> MutationValue<Value> {
-    switch record.state {
-    case .ended(.succeeded): MutationValue(returnValue: try self.value(of: record))
-    case .ended(let outcome): throw MutationEndedError(id: record.id, outcome)
-    case .outbox: throw MutationEndedError(id: record.id, reason: .unknown)
-    }
+  private func isInside(_ lane: String?) -> Bool {
+    lane.map { AttemptScope.lanes.contains($0) } ?? false
   }
 }
 
@@ -89,6 +83,19 @@ extension MutationQueuedError {
     self.init(
       id: entry.id, idempotencyKey: entry.idempotencyKey, waitReason: entry.waitReason,
       underlyingError: entry.lastError)
+  }
+}
+
+extension RecordedMutation {
+  /// This record, of a mutation that succeeded.
+  ///
+  /// - Throws: `MutationEndedError` where it ended otherwise.
+  func ofSuccess() throws(MutationEndedError) -> RecordedMutation {
+    switch self.state {
+    case .ended(.succeeded): return self
+    case .ended(let outcome): throw MutationEndedError(id: self.id, outcome)
+    case .outbox: throw MutationEndedError(id: self.id, reason: .unknown)
+    }
   }
 }
 

@@ -66,13 +66,7 @@ extension DurableStore {
     switch standing {
     case .pending(let entry, _), .leased(let entry):
       (.failure(MutationQueuedError(entry)), true, false)
-    case .dead(let entry):
-      (
-        .failure(
-          MutationDeadError(
-            id: id, reason: entry.deadReason ?? .rejected, lastError: entry.lastError)),
-        false, false
-      )
+    case .dead(let entry): (.failure(MutationDeadError(entry)), false, false)
     case .ended(let record): (self.result(of: record), false, true)
     case .unknown: (.failure(MutationEndedError(id: id, reason: .unknown)), false, true)
     }

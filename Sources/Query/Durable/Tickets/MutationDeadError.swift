@@ -16,6 +16,11 @@ public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConverti
     self.lastError = lastError
   }
 
+  init(_ entry: OutboxEntry) {
+    self.init(
+      id: entry.id, reason: entry.deadReason ?? .rejected, lastError: entry.lastError)
+  }
+
   /// Why it is dead.
   public var description: String {
     let cause = self.lastError.map { " The last attempt failed: \($0)" } ?? ""

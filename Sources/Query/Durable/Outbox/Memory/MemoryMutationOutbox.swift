@@ -17,7 +17,7 @@ final class MemoryMutationOutbox: MutationOutbox {
   }
 
   private let guarded: Locked<Guarded>
-  private let hub = OutboxEventHub()
+  private let hub = RecipientList<OutboxEvent>()
   private let clock: OutboxClock
 
   /// Creates an empty outbox.

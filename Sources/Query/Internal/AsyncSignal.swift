@@ -1,8 +1,6 @@
-import Query
-
-/// What a run waits at until there may be something to do. Signals that come while it does something
+/// What one task waits at until there may be something to do. Signals that come while it does something
 /// are one.
-final class WakeSignal: Sendable {
+package final class AsyncSignal: Sendable {
   private struct Guarded {
     var isDue = false
     var waiter: CheckedContinuation<Void, Never>?
@@ -10,8 +8,11 @@ final class WakeSignal: Sendable {
 
   private let guarded = Locked(Guarded())
 
+  /// Creates a signal that was not given.
+  package init() {}
+
   /// Ends the wait, or else the next one at once.
-  func wake() {
+  package func wake() {
     let waiter = self.guarded.withLock { signal in
       let waiter = signal.waiter
       signal.waiter = nil
@@ -21,18 +22,8 @@ final class WakeSignal: Sendable {
     waiter?.resume()
   }
 
-  /// Waits for a signal, for the time, or until the task is cancelled, whichever is first.
-  ///
-  /// - Parameters:
-  ///   - time: The time by the clock.
-  ///   - clock: The clock.
-  func wait(until time: Duration, by clock: ReplayClock) async {
-    let timer = Task {
-      // One that was cancelled wakes nobody.
-      guard (try? await clock.sleep(time)) != nil else { return }
-      self.wake()
-    }
-    defer { timer.cancel() }
+  /// Waits for a signal, or until the task is cancelled.
+  package func wait() async {
     await withTaskCancellationHandler {
       await self.next()
     } onCancel: {

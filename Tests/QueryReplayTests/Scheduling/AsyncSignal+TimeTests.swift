@@ -4,9 +4,9 @@ import Testing
 
 @testable import QueryReplay
 
-@Suite struct WakeSignalTests {
+@Suite struct AsyncSignalTimeTests {
   private let clock = ManualClock()
-  private let signal = WakeSignal()
+  private let signal = AsyncSignal()
 
   @Test func signalsBeforeTheWaitAreOne() async {
     self.signal.wake()

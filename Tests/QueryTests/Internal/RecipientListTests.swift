@@ -4,8 +4,8 @@ import Testing
 
 @testable import Query
 
-@Suite struct OutboxEventHubTests {
-  private let hub = OutboxEventHub()
+@Suite struct RecipientListTests {
+  private let hub = RecipientList<OutboxEvent>()
   private let heard = Recorder<OutboxEvent>()
   private let ids = (0..<100).map { _ in UUID() }
 

@@ -1,0 +1,118 @@
+/// Those who want to hear of values, each of whom gets them one at a time and in the order in which they
+/// were posted.
+///
+/// Posting calls nobody, so that it may be done under the lock that orders the values; delivering is
+/// done off every lock:
+/// ```swift
+/// let result = self.guarded.withLock { outbox in
+///   defer { self.events.post(outbox.takeEvents()) }
+///   return outbox.change()
+/// }
+/// self.events.deliver()
+/// ```
+/// What is posted while a recipient is called, by another thread or by itself, it gets after that call,
+/// from the thread that calls it.
+package final class RecipientList<Value: Sendable>: Sendable {
+  package typealias Handler = @Sendable (Value) -> Void
+
+  /// A handler and the values that wait for it.
+  fileprivate final class Recipient: Sendable {
+    /// Guarded by the mutex. A handler that has left takes no more.
+    private struct Pending {
+      var values = [Value]()
+      var isDelivering = false
+      var isCancelled = false
+
+      /// What is to be delivered now; empty where there is nothing.
+      mutating func take() -> [Value] {
+        self.isDelivering = !self.isCancelled && !self.values.isEmpty
+        if !self.isDelivering { return [] }
+        defer { self.values = [] }
+        return self.values
+      }
+    }
+
+    private let handler: Handler
+    private let pending = Locked(Pending())
+
+    init(_ handler: @escaping Handler) { self.handler = handler }
+
+    func post(_ values: [Value]) { self.pending.withLock { $0.values += values } }
+
+    /// Calls the handler with what waits, unless another thread is about to.
+    func deliver() {
+      var values = self.pending.withLock { $0.isDelivering ? [] : $0.take() }
+      while !values.isEmpty {
+        for value in values {
+          if self.pending.withLock({ $0.isCancelled }) { break }
+          self.handler(value)
+        }
+        values = self.pending.withLock { $0.take() }
+      }
+    }
+
+    func cancel() { self.pending.withLock { $0.isCancelled = true } }
+  }
+
+  /// What has come of ``add(_:startingWith:)``.
+  package struct Addition: Sendable {
+    fileprivate let recipient: Recipient
+
+    fileprivate init(_ recipient: Recipient) { self.recipient = recipient }
+
+    /// Calls the handler with what waits for it. To be called off every lock.
+    package func deliver() { self.recipient.deliver() }
+  }
+
+  // In the order in which they came.
+  private let recipients = Locked([Recipient]())
+
+  /// Creates a list that nobody is on.
+  package init() {}
+
+  /// How many are on it.
+  package var count: Int { self.recipients.withLock { $0.count } }
+
+  /// Takes values to be delivered. Calls nobody.
+  package func post(_ values: [Value]) {
+    if values.isEmpty { return }
+    self.recipients.withLock { recipients in
+      for recipient in recipients { recipient.post(values) }
+    }
+  }
+
+  /// Calls the handlers with what was posted, the oldest first. To be called off every lock.
+  package func deliver() {
+    for recipient in self.recipients.withLock({ $0 }) { recipient.deliver() }
+  }
+
+  /// Adds a handler for what is posted from now on. Calls nobody.
+  ///
+  /// - Parameters:
+  ///   - handler: Takes the values.
+  ///   - values: What it gets first.
+  package func add(
+    _ handler: @escaping Handler,
+    startingWith values: [Value] = []
+  ) -> Addition {
+    let recipient = Recipient(handler)
+    recipient.post(values)
+    self.recipients.withLock { $0.append(recipient) }
+    return Addition(recipient)
+  }
+
+  /// What takes a handler off the list.
+  package func subscription(of addition: Addition) -> QuerySubscription {
+    let recipient = addition.recipient
+    // The handler, which holds a user's values, is released with this, off the lock.
+    return QuerySubscription { [weak self] in
+      recipient.cancel()
+      self?.recipients.withLock { recipients in recipients.removeAll { $0 === recipient } }
+    }
+  }
+
+  /// Calls a handler with what is posted from now on.
+  package func subscribe(_ handler: @escaping Handler) -> QuerySubscription {
+    self.subscription(of: self.add(handler))
+  }
+}

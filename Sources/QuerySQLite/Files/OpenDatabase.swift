@@ -1,0 +1,14 @@
+import Query
+
+/// A database that storages of this process share, and its folder, which is held as long.
+final class OpenDatabase<Database: Sendable>: Sendable {
+  let database: Database
+  /// How many storages use it.
+  let holders = Locked(1)
+  private let folder: HeldFolder
+
+  init(_ database: Database, _ folder: HeldFolder) {
+    self.database = database
+    self.folder = folder
+  }
+}
