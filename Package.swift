@@ -16,6 +16,10 @@ let libraries: [Target] = [
   .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
   .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
   .target(name: "QueryReplay", dependencies: ["Query"]),
+  .target(
+    name: "QueryReplayCommand",
+    dependencies: ["Query", "QueryReplay", "QuerySQLite", "SystemNetwork", "ToolSupport"]
+  ),
 ]
 
 /// The C libraries, as modules.
@@ -37,8 +41,19 @@ let systemLibraries: [Target] = [
   ),
 ]
 
-/// The command-line tools; the package manager makes an executable product of each.
+/// The command-line tools, and what they share; the package manager makes an executable product of each.
 let tools: [Target] = [
+  .target(name: "ToolSupport", path: "Tools/Support"),
+  .executableTarget(
+    name: "cache-inspect",
+    dependencies: ["Query", "QuerySQLite", "ToolSupport"],
+    path: "Tools/cache-inspect"
+  ),
+  .executableTarget(
+    name: "mutation-replay",
+    dependencies: ["QueryReplayCommand"],
+    path: "Tools/mutation-replay"
+  ),
   .executableTarget(
     name: "cache-bench",
     dependencies: ["Query", "QuerySQLite", "CSQLite"],
@@ -88,6 +103,20 @@ let tests: [Target] = [
     name: "QueryReplayTests",
     dependencies: [
       "QueryReplay", "Query", "QuerySQLite", "TestSupport", "replay-worker", "offline-notes",
+    ]
+  ),
+  .testTarget(name: "ToolSupportTests", dependencies: ["ToolSupport", "TestSupport"]),
+  .testTarget(
+    name: "CacheInspectTests",
+    dependencies: [
+      "cache-inspect", "Query", "QuerySQLite", "ToolSupport", "TestSupport", "storage-worker",
+    ]
+  ),
+  .testTarget(
+    name: "QueryReplayCommandTests",
+    dependencies: [
+      "QueryReplayCommand", "mutation-replay", "Query", "QueryReplay", "QuerySQLite", "ToolSupport",
+      "TestSupport",
     ]
   ),
   .testTarget(

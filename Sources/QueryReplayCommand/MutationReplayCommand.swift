@@ -1,0 +1,5 @@
+import Query
+import QueryReplay
+import QuerySQLite
+import SystemNetwork
+import ToolSupport

@@ -1,0 +1,19 @@
+/// How a tool ends: the codes that scripts go by (those of `sysexits.h`, where it has one).
+package enum ExitCode: Int32, Error, CaseIterable, Sendable {
+  /// All is well.
+  case success = 0
+  /// The command line cannot be understood.
+  case usage = 64
+  /// The store has bad data.
+  case badData = 65
+  /// There is no such store.
+  case noStore = 66
+  /// The network is down, or there is no handler for any row.
+  case unavailable = 69
+  /// Reading or writing failed, or is not permitted.
+  case inputOutput = 74
+  /// Work remains that this program could do later.
+  case workRemains = 75
+  /// Interrupted before it was done.
+  case interrupted = 130
+}

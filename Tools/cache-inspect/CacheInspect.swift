@@ -1,0 +1,6 @@
+import ToolSupport
+
+@main
+struct CacheInspect {
+  static func main() {}
+}

@@ -1,0 +1,6 @@
+import QueryReplayCommand
+
+@main
+struct MutationReplay {
+  static func main() async {}
+}
