@@ -26,6 +26,7 @@ extension OutboxDatabase {
       open.holders.withLock { $0 += 1 }
       return (open.database, open.database.partition(name))
     }
+    try DatabaseOpener(outboxIn: folder, configuration).refuseWhatIsNotOurs()
     let database = try OutboxDatabase(folder: folder, configuration)
     let partition = database.partition(name)
     self.open.withLock { $0[held.key] = OpenDatabase(database, held) }

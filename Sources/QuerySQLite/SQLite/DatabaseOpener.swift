@@ -144,6 +144,20 @@ extension DatabaseOpener {
 // MARK: - Whose file it is
 
 extension DatabaseOpener {
+  /// Looks whether the folder and the file, where there is one, are such that a person must mend it: on a
+  /// network file system, or another program's. Makes nothing. What else may be wrong is found when the
+  /// file is opened.
+  ///
+  /// - Throws: `StorageError`.
+  func refuseWhatIsNotOurs() throws(StorageError) {
+    do {
+      try self.files.refuseNetworkFileSystem(self.folder)
+      try self.refuseForeignFile(until: .now + self.patience)
+    } catch let failure as OpeningFailure where failure.kind == .refused {
+      throw failure.error
+    } catch {}
+  }
+
   /// Looks at a file through a connection that cannot write: to another program's, neither a
   /// recovery nor a checkpoint is done.
   private func refuseForeignFile(until end: SuspendingClock.Instant) throws {

@@ -6,10 +6,12 @@ import Testing
 
 /// Persistence §2: what a person must mend is refused, and left as it is.
 @Suite struct ForeignFileTests {
-  @Test(arguments: ["PRAGMA application_id = 7", "CREATE TABLE others (id INTEGER)"])
-  func anotherProgramsDatabaseIsRefusedAndStaysAsItWas(_ sql: String) throws {
+  @Test(
+    arguments: ["PRAGMA application_id = 7", "CREATE TABLE others (id INTEGER)"],
+    ["cache", "mutations"])
+  func anotherProgramsDatabaseIsRefusedAndStaysAsItWas(_ sql: String, _ kind: String) throws {
     let folder = try TemporaryFolder()
-    let url = URL(filePath: "\(folder.path)/cache.sqlite")
+    let url = URL(filePath: "\(folder.path)/\(kind).sqlite")
     try Data().write(to: url)
     let connection = try SQLiteConnection(path: url.path)
     _ = try connection.rowsOfText(sql)
@@ -17,10 +19,11 @@ import Testing
     let bytes = try Data(contentsOf: url)
     #expect(!bytes.isEmpty)
     let error = storageError { _ = try SQLiteQueryStorage(directory: URL(filePath: folder.path)) }
-    #expect(error?.message.contains("no cache database of this library") == true)
+    #expect(error?.message.contains("no \(kind) database of this library") == true)
     #expect(try Data(contentsOf: url) == bytes)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-    #expect(Set(names).isSubset(of: ["cache.sqlite", "cache.lock"]))
+    let ours = names.filter { $0.hasPrefix(kind) }
+    #expect(Set(ours).isSubset(of: ["\(kind).sqlite", "\(kind).lock"]))
   }
 
   /// Also the one that comes second finds it so, and a file that is mended works.
@@ -48,6 +51,21 @@ import Testing
     }
     #expect(error?.message.contains("network file system (\(name))") == true)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test func aNetworkFileSystemIsRefusedForTheOutboxAlone() throws {
+    let (home, data) = (try TemporaryFolder(), try TemporaryFolder())
+    let locations = try StorageLocations(
+      applicationID: "notes",
+      environment: ["XDG_CACHE_HOME": home.path, "XDG_DATA_HOME": data.path])
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.fileSystemType = { $0.hasPrefix(data.path) ? 0x6969 : nil }
+    let error = storageError {
+      _ = try SQLiteOutbox(
+        folder: locations.folder(of: .mutations), partition: "default", configuration,
+        OutboxPartition.Hooks(tell: { _ in }, invalidate: { _, done in done(true) }))
+    }
+    #expect(error?.message.contains("network file system (NFS)") == true)
   }
 
   @Test func aFileSystemThatCannotBeAskedForIsNotRefused() async throws {

@@ -1,0 +1,121 @@
+/// Rows under headings: fitted to the terminal, whole and plain elsewhere.
+///
+/// ```swift
+/// var table = Table([Column("ID"), Column("SIZE", .right), Column("IDENTITY", isFlexible: true)])
+/// table.add([.init(hash), .init(size), .init(identity)])
+/// try table.print(to: output, terminal)
+/// ```
+/// What it is given is escaped. It keeps its rows, since the widths follow from all of them.
+package struct Table {
+  /// A column.
+  package struct Column: Hashable, Sendable {
+    /// The heading.
+    package var title: String
+    /// Where the cells stand.
+    package var alignment: Alignment
+    /// Whether its cells are cut off where the terminal is too narrow.
+    package var isFlexible: Bool
+
+    /// Creates a column.
+    package init(_ title: String, _ alignment: Alignment = .left, isFlexible: Bool = false) {
+      self.title = title
+      self.alignment = alignment
+      self.isFlexible = isFlexible
+    }
+  }
+
+  /// Where the cells of a column stand.
+  package enum Alignment: Hashable, Sendable {
+    /// Words.
+    case left
+    /// Numbers.
+    case right
+  }
+
+  /// A cell.
+  package struct Cell: Hashable, Sendable {
+    /// The text, which may be anything.
+    package var text: String
+    /// How it looks.
+    package var style: TextStyle
+
+    /// Creates a cell.
+    package init(_ text: String, _ style: TextStyle = .plain) {
+      self.text = text
+      self.style = style
+    }
+  }
+
+  private static let gap = 2
+  private static let minimumFlexibleWidth = 8
+
+  private let columns: [Column]
+  private var rows = [[Cell]]()
+
+  /// Creates an empty table.
+  package init(_ columns: [Column]) { self.columns = columns }
+
+  /// Adds a row.
+  ///
+  /// - Parameter cells: One for each column; those that are missing are empty.
+  package mutating func add(_ cells: [Cell]) {
+    precondition(cells.count <= self.columns.count, "a row has more cells than there are columns")
+    self.rows.append(cells.map { Cell(SafeText.escape($0.text), $0.style) })
+  }
+
+  /// Prints the headings and all rows.
+  ///
+  /// - Throws: As ``Output/line(_:)``.
+  package func print(to output: Output, _ terminal: Terminal) throws {
+    for line in self.lines(terminal) { try output.line(line) }
+  }
+
+  /// What is printed. No line ends with blanks.
+  package func lines(_ terminal: Terminal) -> [String] {
+    let widths = self.widths(terminal.width)
+    let titles = self.columns.map { Cell($0.title, .strong) }
+    return ([titles] + self.rows).map { self.line($0, widths, terminal) }
+  }
+}
+
+// MARK: - Fitting
+
+extension Table {
+  private func widths(_ available: Int?) -> [Int] {
+    var widths = self.columns.map { DisplayWidth.of($0.title) }
+    for row in self.rows {
+      for (index, cell) in row.enumerated() {
+        widths[index] = max(widths[index], DisplayWidth.of(cell.text))
+      }
+    }
+    guard let available else { return widths }
+    let total = widths.reduce(0, +) + Self.gap * (widths.count - 1)
+    var excess = total - available
+    // The last one is the least important.
+    for index in widths.indices.reversed() where self.columns[index].isFlexible && excess > 0 {
+      let smallest = max(Self.minimumFlexibleWidth, DisplayWidth.of(self.columns[index].title))
+      let cut = min(excess, max(0, widths[index] - smallest))
+      widths[index] -= cut
+      excess -= cut
+    }
+    return widths
+  }
+
+  private func line(_ cells: [Cell], _ widths: [Int], _ terminal: Terminal) -> String {
+    var line = ""
+    var blanks = 0
+    for (index, cell) in cells.enumerated() {
+      let text = DisplayWidth.truncate(cell.text, to: max(1, widths[index]))
+      let padding = widths[index] - DisplayWidth.of(text)
+      let before = self.columns[index].alignment == .right ? padding : 0
+      if !text.isEmpty {
+        line += String(repeating: " ", count: blanks + before)
+        line += terminal.styled(text, cell.style)
+        blanks = padding - before + Self.gap
+      } else {
+        blanks += padding + Self.gap
+      }
+    }
+    return line
+  }
+}

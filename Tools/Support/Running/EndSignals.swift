@@ -1,0 +1,31 @@
+import Dispatch
+import Foundation
+
+/// Waits for Ctrl-C and SIGTERM, which end the process no more from then on.
+///
+/// ```swift
+/// let signals = EndSignals()
+/// for await _ in signals.stream { break }
+/// ```
+package final class EndSignals: Sendable {
+  /// The numbers of the signals that came: of each, at least one since it was looked at last.
+  package let stream: AsyncStream<Int32>
+  // Sources are objects of libdispatch, which may be used by any thread; their protocol does not say so.
+  private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+
+  /// Begins to wait.
+  package init() {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Int32.self, bufferingPolicy: .bufferingOldest(2))
+    self.stream = stream
+    let queue = DispatchQueue(label: "end-signals")
+    self.sources = [SIGINT, SIGTERM].map { number in
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { continuation.yield(number) }
+      source.resume()
+      return source
+    }
+  }
+
+  deinit { for source in self.sources { source.cancel() } }
+}
