@@ -50,6 +50,12 @@ let tools: [Target] = [
     path: "Tools/cache-inspect"
   ),
   .executableTarget(
+    name: "field-notes",
+    dependencies: ["Query", "QuerySQLite", "QueryReplay", "SystemNetwork"],
+    path: "Tools/field-notes",
+    exclude: ["server"]
+  ),
+  .executableTarget(
     name: "mutation-replay",
     dependencies: ["QueryReplayCommand"],
     path: "Tools/mutation-replay"

@@ -1,0 +1,81 @@
+import Foundation
+
+extension ReportData {
+  /// All entries of one kind.
+  struct Kind: Encodable, Sendable {
+    /// `query`, `infinite`, or that of an own paradigm.
+    var name: String
+    /// How many there are.
+    var count: Int
+    /// What they take, in bytes.
+    var bytes: Int
+  }
+
+  /// One entry of the cache.
+  struct Entry: Encodable, Sendable {
+    /// The canonical text of the query's path.
+    var identity: String
+    /// The first hexadecimal digits of the identity's hash.
+    var hash: String
+    /// The partition that it is in.
+    var partition: String
+    /// `query`, `infinite`, or that of an own paradigm.
+    var kind: String
+    /// What it takes with its pages, in bytes.
+    var bytes: Int
+    /// When its value came; nil: it never had one.
+    var storedAt: ReportDate?
+    /// What `cache-inspect list` says of it: `fresh`, `stale`, `invalidated`, `error`.
+    var freshness: String
+    /// How often it was used, by what the store counts; nil: not known.
+    var uses: Int?
+  }
+
+  /// A live or dead mutation.
+  struct OutboxRow: Encodable, Sendable {
+    /// Its place in the order of enqueueing.
+    var number: Int
+    /// The mutation's identifier.
+    var id: String
+    /// The name that it was persisted as.
+    var name: String
+    /// The partition that it is in.
+    var partition: String
+    /// The lane; nil: one of its own.
+    var lane: String?
+    /// `pending`, `leased` or `dead`.
+    var state: String
+    /// What it waits for, or why it is dead; nil: nothing.
+    var reason: String?
+    /// How many attempts were begun.
+    var attempts: Int
+    /// When it was enqueued.
+    var createdAt: ReportDate
+    /// When it may run again; nil: at once, or, where it is dead, never.
+    var nextAttemptAt: ReportDate?
+    /// What the last attempt failed with, type and text; nil: none failed.
+    var lastError: String?
+  }
+
+  /// A mutation that ended.
+  struct HistoryRow: Encodable, Sendable {
+    /// Its number in the outbox.
+    var number: Int
+    /// The mutation's identifier.
+    var id: String
+    /// The name that it was persisted as.
+    var name: String
+    /// The partition that it was in.
+    var partition: String
+    /// `succeeded`, `cancelled`, `superseded` or `discarded`.
+    var outcome: String
+    /// How many attempts were begun.
+    var attempts: Int
+    /// When it ended.
+    var endedAt: ReportDate
+    /// From the beginning of the last attempt to the end, in seconds; nil: there was no attempt.
+    var seconds: Double?
+    /// What it failed with, type and text; nil: nothing.
+    var error: String?
+  }
+}

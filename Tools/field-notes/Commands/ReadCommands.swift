@@ -1,0 +1,59 @@
+import Foundation
+import Query
+
+/// What is to be shown of a query, and where it comes from.
+struct Reading<Value: Sendable>: Sendable {
+  let value: Value
+  /// How old the value is, where it is one that was seen before; nil: the server has just sent it.
+  let age: TimeInterval?
+  /// Why the server was of no use, where it was not.
+  let problem: String?
+}
+
+extension Notebook {
+  func folders() async -> Reading<[Folder]?> {
+    let store = self.client.store(for: FoldersQuery().persisted())
+    return await self.read(store) { _ = try await store.fetch() }
+  }
+
+  func note(_ id: String) async -> Reading<Note?> {
+    let store = self.client.store(for: NoteQuery(id: id).persisted())
+    return await self.read(store) { _ = try await store.fetch() }
+  }
+
+  /// - Parameter pages: How many pages; nil: all.
+  func notes(in folder: String, pages: Int?) async -> Reading<[NotePage]> {
+    let store = self.client.store(for: FolderNotesQuery(folder: folder).persisted())
+    let reading = await self.read(store) {
+      // Those that were seen before, then the ones after them.
+      if !store.currentValue.isEmpty { try await store.fetchAllPages() }
+      while store.currentValue.count < pages ?? .max, store.hasNextPage {
+        try await store.fetchNextPage()
+      }
+    }
+    let shown = reading.value.prefix(pages ?? .max).map(\.value)
+    return Reading(value: Array(shown), age: reading.age, problem: reading.problem)
+  }
+
+  /// Fetches, and takes what the store then has: where the server was not reached, that is what an
+  /// earlier launch has seen.
+  private func read<State: QueryStateProtocol>(
+    _ store: QueryStore<State>,
+    _ fetch: () async throws -> Void
+  ) async -> Reading<State.StateValue> {
+    var problem: String?
+    do { try await fetch() } catch { problem = Self.words(for: error) }
+    var age: TimeInterval?
+    if case .storage(let date) = store.origin { age = -date.timeIntervalSinceNow }
+    return Reading(value: store.currentValue, age: age, problem: problem)
+  }
+
+  /// What a person needs to know of an error.
+  static func words(for error: any Error) -> String {
+    switch error {
+    case let error as HTTPStatusError: "the server answered with \(error.statusCode)"
+    case is URLError: "the server was not reached"
+    default: "\(error)"
+    }
+  }
+}

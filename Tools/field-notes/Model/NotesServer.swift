@@ -1,0 +1,71 @@
+import Foundation
+import FoundationNetworking
+import Query
+
+/// The four routes of a server of notes.
+///
+/// Queries and mutations find it in their context, so that a test can put another one there.
+struct NotesServer: Sendable {
+  let url: URL
+
+  /// Asks for something.
+  ///
+  /// - Parameter path: Its parts, which may hold any character.
+  /// - Throws: `URLError` where the server was not reached, `HTTPStatusError` where it refused.
+  func get<Value: Decodable>(_ path: [String], after cursor: String? = nil) async throws -> Value {
+    var url = self.url(path)
+    if let cursor { url.append(queryItems: [URLQueryItem(name: "after", value: cursor)]) }
+    return try await self.send(URLRequest(url: url))
+  }
+
+  /// Asks the server to change something.
+  ///
+  /// - Parameter attempt: Whose key goes with it: by that the server tells a write that is sent again,
+  ///   because its answer was lost, from a new one.
+  func write<Value: Decodable>(
+    _ method: String,
+    _ path: [String],
+    _ content: some Encodable,
+    for attempt: MutationAttempt?
+  ) async throws -> Value {
+    var request = URLRequest(url: self.url(path))
+    request.httpMethod = method
+    request.httpBody = try JSONEncoder().encode(content)
+    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    request.setValue(attempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
+    return try await self.send(request)
+  }
+
+  private func send<Value: Decodable>(_ request: URLRequest) async throws -> Value {
+    var request = request
+    // Somebody waits. What is not sent now is sent later.
+    request.timeoutInterval = 5
+    let (data, response) = try await URLSession.shared.data(for: request)
+    guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+    guard (200..<300).contains(response.statusCode) else {
+      let header = response.value(forHTTPHeaderField: "Retry-After")
+      throw HTTPStatusError(
+        statusCode: response.statusCode,
+        retryAfter: header.flatMap { HTTPStatusError.retryAfter(header: $0, now: Date()) })
+    }
+    return try JSONDecoder().decode(Value.self, from: data)
+  }
+
+  private func url(_ path: [String]) -> URL {
+    path.reduce(self.url) { $0.appending(component: $1) }
+  }
+}
+
+extension QueryContext {
+  /// The server that requests talk to.
+  var notesServer: NotesServer {
+    get { self[NotesServerKey.self] }
+    set { self[NotesServerKey.self] = newValue }
+  }
+
+  private enum NotesServerKey: Key {
+    static var defaultValue: NotesServer {
+      NotesServer(url: URL(filePath: "/").appending(path: "no-server"))
+    }
+  }
+}

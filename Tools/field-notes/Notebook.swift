@@ -1,0 +1,69 @@
+import Foundation
+import Query
+import QueryReplay
+import QuerySQLite
+import SystemNetwork
+
+/// All that the commands share: the stores, what is on disk, and what sends the writes.
+struct Notebook {
+  let storage: SQLiteQueryStorage
+  let client: QueryClient
+
+  /// Opens the notes that this user has seen, and what was not sent yet.
+  ///
+  /// - Parameters:
+  ///   - server: The server's address.
+  ///   - folder: Where to keep them; nil: where the user's programs keep such things.
+  init(server: URL, folder: URL?) throws {
+    if let folder {
+      self.storage = try SQLiteQueryStorage(directory: folder)
+    } else {
+      self.storage = try SQLiteQueryStorage(applicationID: "org.example.field-notes")
+    }
+    var context = QueryContext()
+    context.queryStorage = self.storage
+    context.notesServer = NotesServer(url: server)
+    self.client = QueryClient(
+      defaultContext: context,
+      // Reads are not repeated: the person at the terminal does that. Writes are, by the outbox.
+      storeCreator: .default(
+        retryLimit: 0,
+        // A server on this very machine is there with no network, too.
+        networkObserver: Self.isLocal(server) ? nil : SystemNetworkObserver.shared))
+  }
+
+  private static func isLocal(_ server: URL) -> Bool {
+    ["localhost", "127.0.0.1", "::1", "[::1]"].contains(server.host() ?? "")
+  }
+
+  /// What sends the writes that wait, of this launch and of earlier ones.
+  func replayer() throws -> MutationReplayer {
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(CreateNote.durable)
+    try replayer.register(EditNote.durable)
+    try replayer.register(DeleteNote.durable)
+    return replayer
+  }
+
+  /// The writes that no server has acknowledged, the oldest first.
+  func unsent() throws -> [OutboxEntry] { try self.storage.outbox.entries() }
+
+  /// How a note is called in a new write.
+  ///
+  /// While writes that name a note by its alias wait, others of that note have to be behind them, in
+  /// the same lane, though the server has named it by now.
+  func reference(_ name: String) throws -> NoteReference {
+    let outbox = self.storage.outbox
+    if NoteReference(name).isAlias {
+      let isWaited = try self.unsent().contains { $0.lane == NoteReference(name).lane }
+      guard !isWaited, let id = try outbox.value(ofAlias: name) else { return NoteReference(name) }
+      return NoteReference(id)
+    }
+    for entry in try self.unsent() {
+      guard let lane = entry.lane, lane.hasPrefix("note-new-") else { continue }
+      let alias = NoteReference(String(lane.dropFirst("note-".count)))
+      if try outbox.value(ofAlias: alias.name) == name { return alias }
+    }
+    return NoteReference(name)
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import Query
+
+/// How a write names its note: as the server does, or, for one that the server does not know yet, by an
+/// alias of this program's.
+struct NoteReference: Codable, Hashable, Sendable {
+  /// What an alias begins with.
+  private static let aliasPrefix = "new-"
+
+  let name: String
+
+  init(_ name: String) { self.name = name }
+
+  /// A name for a note that is made now, also with no network.
+  static func alias() -> NoteReference {
+    NoteReference(self.aliasPrefix + UUID().uuidString.lowercased())
+  }
+
+  var isAlias: Bool { self.name.hasPrefix(Self.aliasPrefix) }
+
+  /// The writes of one note are sent one after another, those of others do not wait for them.
+  var lane: String { "note-\(self.name)" }
+
+  /// What the server calls the note.
+  ///
+  /// - Throws: `MutationAliasError` where the note was not created yet. The library lets a write that
+  ///   rethrows it wait for that.
+  func resolved(by attempt: MutationAttempt?) throws -> String {
+    guard self.isAlias, let attempt else { return self.name }
+    return try attempt.resolve(self.name)
+  }
+}

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+"""The server of field-notes: notes in folders, over HTTP, with nothing but Python's standard library.
+
+It does what a server has to do for clients that send a write at least once: the Idempotency-Key of a
+write is stored with what it did, in one transaction, and a key that is known is answered as it was
+answered before. It can be told to be slow, to fail, or to lose its answers.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+
+EXAMPLE = """\
+routes:
+  GET /folders                           [{"name", "count"}]
+  GET /folders/NAME/notes?after=CURSOR   {"notes": [NOTE], "next": CURSOR or null}, by title
+  POST /notes                            {"folder", "title", "text"} -> NOTE
+  GET, PUT, DELETE /notes/ID             NOTE = {"id", "folder", "title", "text", "edition"}
+
+example: field_notes_server.py --port 8080 --data notes.db --log requests.log --lose-every 5
+"""
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS notes (
+  id TEXT PRIMARY KEY, folder TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+  edition INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS notes_by_title ON notes (folder, title, id);
+CREATE TABLE IF NOT EXISTS keys (key TEXT PRIMARY KEY, status INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS numbers (last INTEGER NOT NULL);
+"""
+
+# Lists of the ISO, as Debian's package iso-codes has them: the file, its key, the folder, and which
+# values of an entry are the note's identifier.
+ISO_LISTS = [
+    ("iso_3166-1.json", "3166-1", "Countries", "alpha_2"),
+    ("iso_639-3.json", "639-3", "Languages", "alpha_3"),
+]
+
+SMALL_LISTS = {
+    "Trees": ["Alder", "Ash", "Beech", "Birch", "Elm", "Hazel", "Larch", "Lime", "Maple", "Oak",
+              "Pine", "Poplar", "Rowan", "Spruce", "Willow", "Yew"],
+    "Birds": ["Blackbird", "Bullfinch", "Crow", "Dunnock", "Goldcrest", "Jay", "Kestrel", "Magpie",
+              "Nuthatch", "Robin", "Siskin", "Starling", "Swift", "Wren"],
+    "Stones": ["Basalt", "Chalk", "Flint", "Gneiss", "Granite", "Marble", "Sandstone", "Slate"],
+}
+
+PAGE = 50
+
+
+class Notes:
+    """The notes, and the keys of the writes that made them what they are."""
+
+    def __init__(self, path, iso_folder):
+        self.lock = threading.Lock()
+        # Used by one thread at a time, under the lock.
+        self.database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self.database.executescript("PRAGMA journal_mode = WAL;" + SCHEMA)
+        if self.database.execute("SELECT count(*) FROM numbers").fetchone()[0] == 0:
+            self.fill(iso_folder)
+
+    def fill(self, iso_folder):
+        """Fills an empty database: with lists of the ISO where they are there, else with a few words."""
+        rows = list(self.iso_rows(iso_folder)) or [
+            (f"{folder.lower()}-{title.lower()}", folder, title, "")
+            for folder, titles in SMALL_LISTS.items() for title in titles]
+        self.database.execute("BEGIN")
+        self.database.executemany("INSERT INTO notes VALUES (?, ?, ?, ?, 1)", rows)
+        self.database.execute("INSERT INTO numbers VALUES (0)")
+        self.database.execute("COMMIT")
+
+    @staticmethod
+    def iso_rows(folder):
+        for name, key, title, code in ISO_LISTS:
+            try:
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    entries = json.load(file)[key]
+            except OSError:
+                continue
+            for entry in entries:
+                text = ", ".join(f"{k} {v}" for k, v in sorted(entry.items()) if k not in ("name", "flag"))
+                yield (f"{title.lower()}-{entry[code].lower()}", title, entry["name"], text)
+
+    @staticmethod
+    def note(row):
+        return dict(zip(("id", "folder", "title", "text", "edition"), row))
+
+    def folders(self):
+        with self.lock:
+            rows = self.database.execute(
+                "SELECT folder, count(*) FROM notes GROUP BY folder ORDER BY folder").fetchall()
+        return [{"name": name, "count": count} for name, count in rows]
+
+    def page(self, folder, after):
+        start = after.partition("\x1f")[::2]
+        with self.lock:
+            rows = self.database.execute(
+                "SELECT * FROM notes WHERE folder = ? AND (title, id) > (?, ?) ORDER BY title, id LIMIT ?",
+                (folder, *start, PAGE + 1)).fetchall()
+        notes = [self.note(row) for row in rows]
+        # A place in the order, and no note: that may be deleted before the next page is asked for.
+        last = notes[PAGE - 1] if len(notes) > PAGE else None
+        return {"notes": notes[:PAGE], "next": f"{last['title']}\x1f{last['id']}" if last else None}
+
+    def find(self, identifier):
+        with self.lock:
+            row = self.database.execute("SELECT * FROM notes WHERE id = ?", (identifier,)).fetchone()
+        return self.note(row) if row else None
+
+    def write(self, key, change):
+        """Carries a write out, unless its key is known: returns the answer, and whether it is an old one."""
+        with self.lock:
+            if key:
+                known = self.database.execute(
+                    "SELECT status, body FROM keys WHERE key = ?", (key,)).fetchone()
+                if known:
+                    return known[0], json.loads(known[1]), True
+            self.database.execute("BEGIN IMMEDIATE")
+            try:
+                status, body = change(self.database)
+                # What was refused changed nothing, and may be asked for again.
+                if key and status < 400:
+                    self.database.execute(
+                        "INSERT INTO keys VALUES (?, ?, ?)", (key, status, json.dumps(body)))
+                self.database.execute("COMMIT")
+            except BaseException:
+                self.database.execute("ROLLBACK")
+                raise
+            return status, body, False
+
+    def create(self, key, content):
+        def change(database):
+            database.execute("UPDATE numbers SET last = last + 1")
+            number = database.execute("SELECT last FROM numbers").fetchone()[0]
+            row = (f"note-{number}", content["folder"], content["title"], content["text"], 1)
+            database.execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?)", row)
+            return 201, self.note(row)
+        return self.write(key, change)
+
+    def edit(self, key, identifier, text):
+        def change(database):
+            database.execute(
+                "UPDATE notes SET text = ?, edition = edition + 1 WHERE id = ?", (text, identifier))
+            row = database.execute("SELECT * FROM notes WHERE id = ?", (identifier,)).fetchone()
+            return (200, self.note(row)) if row else (404, {"error": "there is no such note"})
+        return self.write(key, change)
+
+    def delete(self, key, identifier):
+        def change(database):
+            database.execute("DELETE FROM notes WHERE id = ?", (identifier,))
+            return 200, {"deleted": identifier}
+        return self.write(key, change)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "field-notes"
+    # What the request wants a note to say, for the log.
+    text = None
+
+    def do_GET(self):
+        self.text = None
+        url = urlsplit(self.path)
+        words = [unquote(word) for word in url.path.strip("/").split("/")]
+        notes = self.server.notes
+        if words == ["folders"]:
+            return self.answer(200, notes.folders())
+        if len(words) == 3 and words[0] == "folders" and words[2] == "notes":
+            return self.answer(200, notes.page(words[1], parse_qs(url.query).get("after", [""])[0]))
+        if len(words) == 2 and words[0] == "notes":
+            note = notes.find(words[1])
+            return self.answer(200, note) if note else self.refuse(404, "there is no such note")
+        return self.refuse(404, "there is no such route")
+
+    def do_POST(self):
+        content = self.content("folder", "title", "text")
+        if urlsplit(self.path).path != "/notes":
+            return self.refuse(404, "there is no such route")
+        if content is not None:
+            self.write(lambda key: self.server.notes.create(key, content))
+        return None
+
+    def do_PUT(self):
+        content = self.content("text")
+        identifier = self.identifier()
+        if identifier and content is not None:
+            self.write(lambda key: self.server.notes.edit(key, identifier, content["text"]))
+
+    def do_DELETE(self):
+        self.text = None
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        identifier = self.identifier()
+        if identifier:
+            self.write(lambda key: self.server.notes.delete(key, identifier))
+
+    def identifier(self):
+        words = [unquote(word) for word in urlsplit(self.path).path.strip("/").split("/")]
+        if len(words) == 2 and words[0] == "notes":
+            return words[1]
+        self.refuse(404, "there is no such route")
+        return None
+
+    def content(self, *names):
+        """The body, with a text for each name; None where it is refused."""
+        try:
+            length = int(self.headers.get("Content-Length") or 0)
+            content = json.loads(self.rfile.read(length)) if 0 < length <= 1 << 20 else None
+            if isinstance(content, dict) and all(isinstance(content.get(name), str) for name in names):
+                self.text = content["text"]
+                return content
+        except ValueError:
+            pass
+        self.refuse(400, f"the body has to be a JSON object with the texts {', '.join(names)}")
+        return None
+
+    def write(self, change):
+        options, number = self.server.options, self.server.next_write()
+        time.sleep(options.delay)
+        if options.status and number % options.status_every == 0:
+            return self.refuse(options.status, "told to fail", did="refused")
+        key = self.headers.get("Idempotency-Key")
+        status, body, is_known = change(key)
+        did = "known" if is_known else "done" if status < 400 else "refused"
+        if options.lose_every and number % options.lose_every == 0:
+            # It is carried out, and nobody hears of it.
+            self.server.log(self, status, did, "lost")
+            self.close_connection = True
+            return None
+        return self.answer(status, body, did)
+
+    def refuse(self, status, reason, did="refused"):
+        self.answer(status, {"error": reason}, did)
+
+    def answer(self, status, body, did="read"):
+        if did == "read":
+            time.sleep(self.server.options.delay)
+        data = json.dumps(body).encode()
+        # Before it is sent: who has an answer finds it in the log.
+        self.server.log(self, status, did, "sent")
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments):
+        """Says nothing: the log has it."""
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, options):
+        super().__init__((options.address, options.port), Handler)
+        self.options = options
+        self.notes = Notes(options.data, options.iso_codes)
+        self.lock = threading.Lock()
+        self.writes = 0
+        self.file = open(options.log, "a", encoding="utf-8") if options.log else None
+
+    def next_write(self):
+        with self.lock:
+            self.writes += 1
+            return self.writes
+
+    def log(self, request, status, did, answer):
+        if not self.file:
+            return
+        line = json.dumps({
+            "time": time.time(), "method": request.command, "path": request.path, "status": status,
+            "key": request.headers.get("Idempotency-Key"), "text": request.text, "did": did,
+            "answer": answer})
+        with self.lock:
+            self.file.write(line + "\n")
+            self.file.flush()
+
+    def handle_error(self, request, client_address):
+        """A client that has gone is no error of the server's."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
+
+
+def at_least(lowest, kind):
+    def parse(text):
+        value = kind(text)
+        if value < lowest:
+            raise argparse.ArgumentTypeError(f"{text} is below {lowest}")
+        return value
+    return parse
+
+
+def options():
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n\n")[0], epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--address", default="127.0.0.1", help="where to listen (127.0.0.1)")
+    add("--port", type=at_least(0, int), default=0, help="0, the default: a free one, which is printed")
+    add("--data", default=":memory:", metavar="FILE", help="where the notes are kept (memory)")
+    add("--log", metavar="FILE", help="a line of JSON a request is added to it")
+    add("--delay", type=at_least(0, float), default=0, metavar="SECONDS", help="before each answer")
+    add("--status", type=at_least(400, int), metavar="CODE", help="refuse writes with this status")
+    add("--status-every", type=at_least(1, int), default=1, metavar="N", help="only each N-th of them")
+    add("--lose-every", type=at_least(1, int), metavar="N",
+        help="carry each N-th write out and close the connection without an answer")
+    add("--iso-codes", default="/usr/share/iso-codes/json", metavar="DIR",
+        help="lists to begin with, as Debian's package iso-codes has them")
+    return parser.parse_args()
+
+
+def main():
+    server = Server(options())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # What was committed is on disk; nothing else is to be saved.
+        signal.signal(number, lambda *_: os._exit(0))
+    host, port = server.server_address[:2]
+    print(f"http://{host}:{port}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
