@@ -116,7 +116,8 @@ let tests: [Target] = [
     name: "CacheInspectTests",
     dependencies: [
       "cache-inspect", "Query", "QuerySQLite", "ToolSupport", "TestSupport", "storage-worker",
-    ]
+    ],
+    exclude: ["Golden"]
   ),
   .testTarget(
     name: "QueryReplayCommandTests",

@@ -75,6 +75,9 @@ extension MutationReplayer {
     try self.register(runner)
   }
 
+  /// Which mutations of the outbox it can send.
+  package var handlers: Set<MutationHandler> { self.registry.withLock { $0.handlers } }
+
   func register(_ runner: any DurableRunner) throws {
     try self.registry.withLock { try $0.add(runner) }
     self.ledger.wakeAll()
@@ -84,13 +87,13 @@ extension MutationReplayer {
 // MARK: - Running
 
 extension MutationReplayer {
-  /// Sends what is due, and whatever becomes due, until the task is cancelled. A storage that fails is
-  /// asked again.
+  /// Sends what is due, and whatever becomes due, until the task is cancelled, or as many attempts were
+  /// made as the configuration allows. A storage that fails is asked again.
   ///
   /// Several runs of one replayer share its limits.
   ///
-  /// - Throws: `CancellationError` in the end, when the attempts that ran were cancelled and are
-  ///   pending again; ``StorageError`` where the client has no storage.
+  /// - Throws: `CancellationError` where it is cancelled, when the attempts that ran were and are
+  ///   pending again; `StorageError` where the client has no storage.
   public func run() async throws {
     self.client?.replayCoordinator.runBegan()
     defer { self.client?.replayCoordinator.runEnded() }
@@ -103,7 +106,7 @@ extension MutationReplayer {
   /// - Parameter deadline: After this time nothing more is begun, and attempts that run are cancelled:
   ///   their mutations are pending then, and count as failed.
   /// - Returns: What became of the mutations.
-  /// - Throws: `CancellationError`, as ``run()``; ``StorageError``.
+  /// - Throws: `CancellationError`, as ``run()``; `StorageError`.
   public func replayOnce(deadline: Duration? = nil) async throws -> ReplaySummary {
     let end = deadline.map { self.configuration.clock.now() + $0 }
     let run = ReplayRun(try self.parts(), until: .whenNothingIsDue(by: end))
@@ -113,7 +116,7 @@ extension MutationReplayer {
 
   /// Lets all lanes go on, in every process, that wait for other credentials.
   ///
-  /// - Throws: ``StorageError``.
+  /// - Throws: `StorageError`.
   public func credentialsChanged() async throws {
     try await self.parts().outbox.release(.authentication)
   }

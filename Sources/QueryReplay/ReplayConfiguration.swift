@@ -10,6 +10,13 @@ public struct ReplayConfiguration: Sendable {
   /// default.
   public var pollInterval: Duration
 
+  /// Only mutations of this lane are sent; nil, the default: of any lane, and of none.
+  public var lane: String?
+
+  /// How many attempts it makes at most, over all of its runs, each of which ends when they are used
+  /// up. Nil, the default: as many as it takes.
+  public var maximumAttempts: Int?
+
   /// The time over which a host's mutations are spread when the network is back and more wait than may
   /// run at a time.
   package var spread: Duration
@@ -28,14 +35,21 @@ public struct ReplayConfiguration: Sendable {
   ///   - maximumPerHost: How many of those may go to one host; less than 1 counts as 1.
   ///   - pollInterval: How often it looks at the outbox where nothing wakes it; less than 1 s counts
   ///     as 1 s.
+  ///   - lane: The lane whose mutations are sent alone; nil: all mutations are.
+  ///   - maximumAttempts: How many attempts it makes at most, over all of its runs; less than 0 counts
+  ///     as 0, nil: as many as it takes.
   public init(
     maximumConcurrency: Int = 4,
     maximumPerHost: Int = 2,
-    pollInterval: Duration = .seconds(30)
+    pollInterval: Duration = .seconds(30),
+    lane: String? = nil,
+    maximumAttempts: Int? = nil
   ) {
     self.maximumConcurrency = maximumConcurrency
     self.maximumPerHost = maximumPerHost
     self.pollInterval = pollInterval
+    self.lane = lane
+    self.maximumAttempts = maximumAttempts
     self.spread = .seconds(2)
     self.pauseAfterCancellation = .seconds(1)
     self.clock = .system
@@ -47,6 +61,7 @@ public struct ReplayConfiguration: Sendable {
     configuration.maximumConcurrency = max(1, self.maximumConcurrency)
     configuration.maximumPerHost = max(1, self.maximumPerHost)
     configuration.pollInterval = max(.seconds(1), self.pollInterval)
+    configuration.maximumAttempts = self.maximumAttempts.map { max(0, $0) }
     return configuration
   }
 }

@@ -1,5 +1,39 @@
-import Query
-import QueryReplay
-import QuerySQLite
-import SystemNetwork
+import Foundation
+public import QueryReplay
 import ToolSupport
+
+/// The commands of `mutation-replay`, for an application's own tool: it sends what the application
+/// could not send, without its windows.
+///
+/// ```swift
+/// @main struct NotesReplay {
+///   static func main() async {
+///     await MutationReplayCommand.main(applicationID: "org.example.notes") { replayer in
+///       try replayer.register(CreateNote().persisted(as: "create-note"))
+///     }
+///   }
+/// }
+/// ```
+/// Its mutations must be declared as in the application: a row is sent by the same name, path and
+/// version alone. The others stay where they are.
+public enum MutationReplayCommand {
+  /// Runs the command that the command line of the process says, and ends the process.
+  ///
+  /// - Parameters:
+  ///   - applicationID: The application whose store is meant where the command line names none;
+  ///     nil: the command line must.
+  ///   - registering: Registers what can be sent.
+  public static func main(
+    applicationID: String? = nil,
+    registering: (MutationReplayer) throws -> Void
+  ) async -> Never {
+    let name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
+    let tool = ReplayTool(name: name ?? "mutation-replay", applicationID: applicationID)
+    exit(await tool.run { replayer, _ in try registering(replayer) }.rawValue)
+  }
+
+  /// The stock tool, which sends requests of `HTTPMutation` with credentials from a file.
+  package static func stockMain() async -> Never {
+    exit(await ReplayTool.stock.run(registering: ReplayTool.registerHTTP).rawValue)
+  }
+}

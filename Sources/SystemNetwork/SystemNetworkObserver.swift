@@ -9,9 +9,9 @@ public import Query
 /// SystemNetworkObserver.install()
 /// let client = QueryClient()
 /// ```
-/// With full connectivity the status is ``NetworkConnectionStatus/connected``; behind a portal, or
-/// with limited connectivity, ``NetworkConnectionStatus/requiresConnection``; without a default
-/// route ``NetworkConnectionStatus/disconnected``. It is a hint to try sooner, never a verdict.
+/// With full connectivity the status is `connected`; behind a portal, or
+/// with limited connectivity, `requiresConnection`; without a default
+/// route `disconnected`. It is a hint to try sooner, never a verdict.
 ///
 /// All observers of a process share one monitor and its thread. They run while there is a
 /// subscription, and from a look at ``currentStatus`` until the observer is gone where nobody was
@@ -34,7 +34,7 @@ public final class SystemNetworkObserver: NetworkObserver {
 
   init(monitor: SharedMonitor) { self.monitor = monitor }
 
-  /// Makes the shared observer the ``QueryClient/defaultNetworkObserver``, which clients take that
+  /// Makes the shared observer the `QueryClient.defaultNetworkObserver`, which clients take that
   /// are created from now on with the default creator.
   public static func install() { QueryClient.defaultNetworkObserver = Self.shared }
 

@@ -24,6 +24,27 @@ import Testing
     #expect(summary == ReplaySummary(succeeded: 4, failed: 1, waiting: 3, dead: 2))
   }
 
+  @Test func anAttemptThatEndsWhileTheOutboxIsAskedDoesNotEndTheReplay() async throws {
+    let (claims, attempts) = (Gate(), Gate())
+    let scratch = ReplayScratch(.connected) { FaultyOutbox($0, gate: claims) }
+    _ = try scratch.runner { _ in
+      try await attempts.pass()
+      return .success
+    }
+    let first = try await scratch.enqueue(2, lane: "a")[0]
+    let once = Task { try await scratch.replayer.replayOnce() }
+    await claims.arrival(1)
+    claims.letOneThrough()
+    await attempts.arrival(1)
+    // Lets it ask again: its lane is taken, so the answer is that nothing may run.
+    try await scratch.enqueue(1, lane: "a")
+    await claims.arrival(2)
+    attempts.open()
+    while scratch.replayer.ledger.isRunning(first) { await Task.yield() }
+    claims.open()
+    #expect(try await once.value == ReplaySummary(succeeded: 3))
+  }
+
   @Test func whatWaitsForItsTimeGoesOnWaiting() async throws {
     let scratch = ReplayScratch()
     let runner = try scratch.runner { _ in

@@ -46,7 +46,8 @@ struct FieldNotes {
     case ("create", 3), ("create", 4):
       let text = words.count == 4 ? words[3] : ""
       return self.say(try await self.notebook.create(words[2], in: words[1], text: text), "created")
-    case ("edit", 3): return self.say(try await self.notebook.edit(words[1], text: words[2]), "edited")
+    case ("edit", 3):
+      return self.say(try await self.notebook.edit(words[1], text: words[2]), "edited")
     case ("delete", 2): return self.say(try await self.notebook.delete(words[1]), "deleted")
     case ("unsent", 1): return try self.showUnsent()
     case ("sync", 1): return try await self.sync()

@@ -14,12 +14,19 @@ public protocol QueryLogger: Sendable {
 
 /// How important a log message is, the least important first.
 public enum QueryLogLevel: String, Hashable, Sendable, CaseIterable {
+  /// Each step, for who looks for a fault in the library.
   case trace
+  /// What a program does, for who develops it.
   case debug
+  /// What is worth to know, and asks for nothing.
   case info
+  /// What is not usual, and is no fault.
   case notice
+  /// What is probably a mistake of the program.
   case warning
+  /// Something failed that should not have.
   case error
+  /// The program cannot do what it is for.
   case critical
 }
 

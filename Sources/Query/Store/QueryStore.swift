@@ -1,6 +1,6 @@
 /// The runtime of one request: it fetches, holds the state, and tells subscribers of changes.
 ///
-/// A ``QueryClient`` makes and keeps stores; ``detached(query:initialValue:initialContext:)`` makes
+/// A ``QueryClient`` makes and keeps stores; `detached(query:)` makes
 /// one that no client knows, and that has no defaults.
 /// ```swift
 /// let store = client.store(for: PlayerQuery(id: 200))

@@ -11,7 +11,7 @@ public import Query
 /// ```
 /// Its name on disk is `http/1`, so that a tool can send what an application has left. Each request has
 /// the row's key as its `Idempotency-Key`. A status that the request does not accept is an
-/// ``HTTPStatusError``. Redirects of 307 and 308 are followed with method, body and key, one of 303 is
+/// `HTTPStatusError`. Redirects of 307 and 308 are followed with method, body and key, one of 303 is
 /// read; on their way to another origin they lose the credentials, for good.
 public struct HTTPMutation: MutationRequest {
   public typealias Arguments = HTTPRequestDescription
@@ -42,7 +42,7 @@ public struct HTTPMutation: MutationRequest {
 
   /// Sends the request once.
   ///
-  /// - Throws: ``HTTPStatusError``; ``HTTPCredentialError``; ``HTTPRequestError``; `URLError`; what a
+  /// - Throws: `HTTPStatusError`; ``HTTPCredentialError``; ``HTTPRequestError``; `URLError`; what a
   ///   credential throws.
   public func mutate(
     with arguments: HTTPRequestDescription,

@@ -74,6 +74,9 @@ extension ReplayLedger {
 
   func isProbe(_ id: UUID) -> Bool { self.guarded.withLock { $0.slots.isProbe(id) } }
 
+  /// Whether no attempt may be made any more.
+  var isUsedUp: Bool { self.guarded.withLock { $0.slots.isUsedUp } }
+
   /// See ``ReplaySlots/beginClaim(_:at:)``.
   func beginClaim(_ handlers: Set<MutationHandler>) -> ClaimRequest? {
     let now = self.clock.now()

@@ -43,7 +43,7 @@ final class ReplayRun: Sendable {
   /// Runs.
   ///
   /// - Throws: `CancellationError`, after the attempts were cancelled and settled; where the run ends
-  ///   by itself, ``StorageError`` too.
+  ///   by itself, `StorageError` too.
   func run() async throws {
     let subscriptions = self.subscribe()
     defer { subscriptions.cancel() }
@@ -61,7 +61,7 @@ final class ReplayRun: Sendable {
 
   /// What it has done.
   ///
-  /// - Throws: ``StorageError``.
+  /// - Throws: `StorageError`.
   func summary() throws -> ReplaySummary {
     let pending = try self.parts.outbox.counts.pending
     return self.guarded.withLock { $0.tally.summary(pending: pending) }
@@ -175,10 +175,13 @@ extension ReplayRun {
   private func claim(_ group: inout DiscardingTaskGroup, _ poll: Duration) async throws -> Step {
     let ledger = self.parts.ledger
     let handlers = self.parts.registry().handlers
-    let isDone = self.isOnce && self.guarded.withLock { $0.tally.isRepeating }
-    if handlers.isEmpty || isDone {
-      return self.isOnce && self.isIdle ? .end : .wait(until: poll)
+    let isRepeating = self.guarded.withLock { $0.tally.isRepeating }
+    let (isDone, isUsedUp) = (self.isOnce && isRepeating, ledger.isUsedUp)
+    if handlers.isEmpty || isDone || isUsedUp {
+      return (self.isOnce || isUsedUp) && self.isIdle ? .end : .wait(until: poll)
     }
+    // An attempt that ends while the outbox is asked may make way for more than the answer tells.
+    let wasIdle = ledger.isIdle
     guard let request = ledger.beginClaim(handlers) else {
       return .wait(until: min(poll, ledger.nextSlot ?? poll))
     }
@@ -192,7 +195,7 @@ extension ReplayRun {
     // Before an attempt can end.
     ledger.endClaim(answer.leases.map(\.entry), wakingBut: self.signal)
     self.start(answer, in: &group)
-    return try self.step(after: answer, poll)
+    return try self.step(after: answer, wasIdle: wasIdle, poll)
   }
 
   /// Starts what was leased, also where the run was cancelled meanwhile: then it is given back.
@@ -209,11 +212,14 @@ extension ReplayRun {
     }
   }
 
-  private func step(after answer: ClaimAnswer, _ poll: Duration) throws -> Step {
+  private func step(
+    after answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration
+  ) throws -> Step {
     let ledger = self.parts.ledger
     let now = self.clock.now()
     let nextSlot = ledger.nextSlot
-    if answer.leases.isEmpty, ledger.isIdle, nextSlot == nil || self.hasRestedEnough() {
+    let isIdle = wasIdle && ledger.isIdle
+    if answer.leases.isEmpty, isIdle, nextSlot == nil || self.hasRestedEnough() {
       if self.isOnce { return .end }
       let counts = try self.parts.outbox.counts
       let isDrained = counts.pending == 0 && counts.leased == 0

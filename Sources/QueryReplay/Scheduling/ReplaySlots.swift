@@ -22,6 +22,8 @@ struct ReplaySlots: Sendable {
   /// The hosts that answered since the network is back; nil where no host needs a probe.
   private var answered: Set<String>?
   private var isClaiming = false
+  /// How many were leased until now.
+  private var begun = 0
 
   /// How many hosts are told apart. Where more have answered, the network is as good as it gets.
   private static let maximumHosts = 1_024
@@ -32,6 +34,12 @@ struct ReplaySlots: Sendable {
   var isIdle: Bool { self.running.isEmpty && !self.isClaiming }
 
   func isRunning(_ id: UUID) -> Bool { self.running[id] != nil }
+
+  /// How many attempts are left of those that may be made.
+  private var attemptsLeft: Int { (self.limits.maximumAttempts ?? .max) - self.begun }
+
+  /// Whether no attempt may be made any more.
+  var isUsedUp: Bool { self.attemptsLeft <= 0 }
 }
 
 // MARK: - Claiming
@@ -47,11 +55,13 @@ extension ReplaySlots {
   mutating func beginClaim(
     _ handlers: Set<MutationHandler>, at now: Duration
   ) -> ClaimRequest? {
-    let room = self.limits.maximumConcurrency - self.running.count
+    let room = min(self.limits.maximumConcurrency - self.running.count, self.attemptsLeft)
     guard room > 0, !self.isClaiming, !handlers.isEmpty else { return nil }
     self.delays = self.delays.filter { max($0.value.end, $0.value.notBefore) > now }
     self.isClaiming = true
-    return ClaimRequest(.lowest(handledBy: handlers), limit: room, hostSlots: self.slots(at: now))
+    return ClaimRequest(
+      .lowest(handledBy: handlers), limit: room, hostSlots: self.slots(at: now),
+      lane: self.limits.lane)
   }
 
   /// Ends a claim.
@@ -61,6 +71,7 @@ extension ReplaySlots {
   ///   - now: The time.
   mutating func endClaim(_ entries: [OutboxEntry], at now: Duration) {
     self.isClaiming = false
+    self.begun += entries.count
     for entry in entries {
       let host = entry.effectiveHost
       self.running[entry.id] = host

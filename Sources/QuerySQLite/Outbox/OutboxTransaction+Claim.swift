@@ -20,8 +20,12 @@ extension OutboxTransaction {
       switch request.target {
       case .mutation(let id): if request.limit > 0 { try self.claim(id, &answer) }
       case .lowest(let handlers):
-        try self.claimLowest(handlers, request, &answer)
-        answer.nextDue = try self.nextDue(handlers)
+        if let lane = request.lane {
+          try self.claim(lane: lane, handlers, request, &answer)
+        } else {
+          try self.claimLowest(handlers, request, &answer)
+          answer.nextDue = try self.nextDue(handlers)
+        }
       }
       if !isAllDue { answer.nextDue = .zero }
     }
@@ -81,6 +85,49 @@ extension OutboxTransaction {
       if answer.expired >= Self.batch { return }
       // Its lane may have another head now, of any group.
       groups = try self.groups(of: handlers)
+    }
+  }
+
+  /// Leases the head of a lane: no other row of it may run.
+  private mutating func claim(
+    lane: String,
+    _ handlers: Set<MutationHandler>,
+    _ request: ClaimRequest,
+    _ answer: inout ClaimAnswer
+  ) throws {
+    var repaired: Int64?
+    while answer.expired < Self.batch, let number = try self.firstNumber(inLane: lane) {
+      guard var row = try self.row(number), row.isHead else {
+        // The head says otherwise, in a damaged file: it is made anew, once.
+        if repaired == number { return }
+        repaired = number
+        try self.repairHead(number)
+        continue
+      }
+      let entry = row.entry(self.view)
+      guard handlers.contains(where: { $0.canRun(entry) }) else { return }
+      guard self.mayRun(row) else {
+        answer.nextDue = self.untilDue(row)
+        return
+      }
+      guard request.limit > 0, request.hostSlots[row.effectiveHost] > 0 else { return }
+      if let lease = try self.lease(&row, isReplay: true) {
+        answer.leases.append(lease)
+        return
+      }
+      if row.standing.deadReason == .expired { answer.expired += 1 }
+    }
+  }
+
+  /// How long until the head of a lane may run, where it waits for nothing but a time.
+  private func untilDue(_ row: OutboxRow) -> Duration? {
+    guard LaneHeadRow(row, self.now).state == .ready else { return nil }
+    return row.remaining(self.now).map { .microseconds($0) }
+  }
+
+  private func firstNumber(inLane lane: String) throws -> Int64? {
+    try self.connection.first(LaneHeadRow.readOfLane, self.partition.id, lane) {
+      try $0.integer(at: 0)
     }
   }
 

@@ -23,7 +23,7 @@ extension OutboxWriter {
   /// Makes the file long enough for what the log may be given, and for what follows until this is done
   /// again.
   private func reserveRoom(_ connection: SQLiteConnection) {
-    let pause = 32
+    let pause = 128
     if let reserved = self.reservedAtPages, self.countedPages - reserved < pause { return }
     // Where there is none now, there is what was reserved before.
     guard (try? connection.reserveRoom(for: Self.reservedLogBytes + pause << 12)) != nil else {

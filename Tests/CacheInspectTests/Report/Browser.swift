@@ -21,8 +21,8 @@ final class Browser {
   private var calls = 0
   private var loads = 0
 
-  /// The protocol is spoken on the descriptors 3 and 4, messages end with NUL. The shell makes 3 and 4
-  /// of the child's own streams, and lines of the messages, in which there is no line feed.
+  /// The protocol is spoken on the descriptors 3 and 4, messages end with NUL. The shell makes 3
+  /// and 4 of the child's own streams, and lines of the messages, in which there is no line feed.
   private static let shell = """
     {
       browser=$1

@@ -3,8 +3,8 @@ import Testing
 
 @testable import cache_inspect
 
-/// The report works in a browser: without the network, by the keyboard, on small and large screens, in
-/// light and dark, and nothing of the store runs in it.
+/// The report works in a browser: without the network, by the keyboard, on small and large screens,
+/// in light and dark, and nothing of the store runs in it.
 @Suite(
   .serialized, .enabled(if: Browser.path != nil, "no Chromium here; Tools/setup --browser gets it"))
 struct ReportBrowserTests {
@@ -136,6 +136,17 @@ struct ReportBrowserTests {
     #expect(back == own)
   }
 
+  @Test(arguments: [1_280, 390]) func aLongTextAnywhereFitsTheScreen(width: Int) async throws {
+    let browser = try await Browser(#require(Browser.path))
+    try await browser.setScreen(width: width, isDark: false)
+    try await browser.show(ReportPage.html(ReportSample.named(String(repeating: "x", count: 300))))
+    let pageWidth: Int = try await browser.value("document.documentElement.scrollWidth")
+    #expect(pageWidth == width)
+    let file = Self.pictures(browser).appending(path: "long-\(width).png")
+    try await browser.writeScreenshot(to: file)
+    try await Self.expectQuiet(browser)
+  }
+
   @Test(arguments: [1_280, 390], [false, true])
   func thePageFitsTheScreenAndCanBeRead(width: Int, isDark: Bool) async throws {
     for (name, data) in [("full", ReportSample.full), ("empty", ReportSample.empty)] {
@@ -163,6 +174,7 @@ struct ReportBrowserTests {
 // MARK: - Helpers
 
 extension ReportBrowserTests {
+  /// A browser that has loaded the page of `data`.
   private static func browser(showing data: ReportData) async throws -> Browser {
     let browser = try await Browser(#require(Browser.path))
     try await browser.show(ReportPage.html(data))
@@ -172,7 +184,8 @@ extension ReportBrowserTests {
   /// The texts of a column of the entries, as they are shown.
   private static func entries(in browser: Browser, column: Int) async throws -> [String] {
     try await browser.value(
-      "[...document.querySelectorAll('#entries tbody tr')].map((r) => r.cells[\(column)].textContent)"
+      "[...document.querySelectorAll('#entries tr td:nth-child(\(column + 1))')]"
+        + ".map((cell) => cell.textContent)"
     )
   }
 
@@ -188,13 +201,15 @@ extension ReportBrowserTests {
     #expect(browser.complaints == [], sourceLocation: sourceLocation)
   }
 
-  /// Where pictures go: a folder that somebody named who wants to look at them, or the browser's own.
+  /// Where pictures go: a folder that somebody named who wants to look at them, or the browser's
+  /// own.
   private static func pictures(_ browser: Browser) -> URL {
     ProcessInfo.processInfo.environment["REPORT_SCREENSHOTS"].map { URL(filePath: $0) }
       ?? browser.folder
   }
 
-  /// JavaScript: the texts whose contrast with what is behind them is below 4.5 to 1, as WCAG 2 reckons.
+  /// JavaScript: the texts whose contrast with what is behind them is below 4.5 to 1, as WCAG 2
+  /// reckons.
   private static let faintTexts = #"""
     (() => {
       const parse = (text) => text.match(/[\d.]+/g).map(Number);

@@ -28,8 +28,8 @@ import Testing
 
   @Test(arguments: ReportSample.hostile)
   func aHostileTextNowhereChangesTheMarkup(text: String) throws {
-    let calm = Self.tags(in: try ReportPage.html(Self.data(with: "x")))
-    let tags = Self.tags(in: try ReportPage.html(Self.data(with: text)))
+    let calm = Self.tags(in: try ReportPage.html(ReportSample.named("x")))
+    let tags = Self.tags(in: try ReportPage.html(ReportSample.named(text)))
     #expect(tags == calm)
   }
 
@@ -46,7 +46,7 @@ import Testing
 
   @Test func anEntryOfNoBytesHasABarOfNoLength() throws {
     var data = ReportSample.empty
-    data.biggest = [Self.entry("only")]
+    data.biggest = [ReportSample.entry(named: "only")]
     data.entries = data.biggest
     data.kinds = [.init(name: "query", count: 1, bytes: 0)]
     let html = try ReportPage.html(data)
@@ -72,7 +72,7 @@ import Testing
 
   @Test func hugeTextsDoNotMakeAHugePage() throws {
     let text = String(repeating: "x", count: 1_000_000)
-    let count = try ReportPage.html(Self.data(with: text)).utf8.count
+    let count = try ReportPage.html(ReportSample.named(text)).utf8.count
     #expect(count < 500_000)
   }
 
@@ -88,40 +88,6 @@ import Testing
 // MARK: - Helpers
 
 extension ReportPageTests {
-  /// Data in which every text is `text`.
-  private static func data(with text: String) -> ReportData {
-    var data = ReportSample.full
-    data.folder = text
-    data.applicationID = text
-    data.partitions = [
-      .init(name: text, entries: 1, bytes: 1), .init(name: text, entries: 1, bytes: 1),
-    ]
-    data.files = [
-      .init(name: text, bytes: 1, walBytes: 1, freePages: 1, pageSize: 1, schemaLevel: 1)
-    ]
-    data.limits = [.init(name: text, value: text)]
-    data.kinds = [.init(name: text, count: 1, bytes: 1)]
-    data.entries = [self.entry(text)]
-    data.biggest = data.entries
-    data.outbox = [
-      .init(
-        number: 1, id: text, name: text, partition: text, lane: text, state: text, reason: text,
-        attempts: 1, createdAt: data.madeAt, nextAttemptAt: data.madeAt, lastError: text)
-    ]
-    data.history = [
-      .init(
-        number: 1, id: text, name: text, partition: text, outcome: text, attempts: 1,
-        endedAt: data.madeAt, seconds: 1, error: text)
-    ]
-    return data
-  }
-
-  private static func entry(_ text: String) -> ReportData.Entry {
-    .init(
-      identity: text, hash: text, partition: text, kind: text, bytes: 0,
-      storedAt: ReportSample.date(0), freshness: text, uses: 1)
-  }
-
   /// The tags of a page in their order, but for those that mark an escape.
   private static func tags(in html: String) -> [String] {
     let escapes = #/<span class="escape">[^<>&"']*</span>/#

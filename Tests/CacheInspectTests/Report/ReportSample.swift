@@ -39,6 +39,7 @@ enum ReportSample {
     return data
   }
 
+  /// What follows from the rows, and what no row tells.
   private static func fillSums(of data: inout ReportData) {
     let bytes = data.entries.reduce(0) { $0 + $1.bytes }
     data.partitions = [
@@ -78,11 +79,12 @@ enum ReportSample {
       .sorted { $0.bytes > $1.bytes }
   }
 
+  /// The first have the hostile identities, one has no bytes, some have no value.
   private static func entry(_ number: Int) -> ReportData.Entry {
     let identity =
       number < self.hostile.count
       ? self.hostile[number]
-      : "[\"notes\",{\"folder\":\"f\(number % 37)\"},\(number),{\"App.Filter<Swift.String>\":\"all\"}]"
+      : #"["notes",{"folder":"f\#(number % 37)"},\#(number),{"App.Filter<Swift.String>":"all"}]"#
     return ReportData.Entry(
       identity: identity, hash: String(format: "%012x", number &* 2_654_435_761 & 0xffff_ffff_ffff),
       partition: number % 5 == 4 ? "alice@example.org" : "",
@@ -93,6 +95,7 @@ enum ReportSample {
       uses: number % 3 == 0 ? nil : number % 50)
   }
 
+  /// One is leased, each sixth dead, the others wait for another attempt.
   private static func outboxRow(_ number: Int) -> ReportData.OutboxRow {
     let isDead = number % 6 == 1
     let isLeased = number == 0
@@ -109,6 +112,7 @@ enum ReportSample {
         ? nil : "HTTPStatusError: 422, <b>\(number)</b>\nthe server said no to every field of it")
   }
 
+  /// Most succeeded, the more of them the nearer to now.
   private static func historyRow(_ number: Int) -> ReportData.HistoryRow {
     ReportData.HistoryRow(
       number: 999 - number, id: UUID(from: number + 500).uuidString,
@@ -117,6 +121,45 @@ enum ReportSample {
       attempts: 1 + number % 3, endedAt: self.date(-Double(number * (number % 30) * 9)),
       seconds: number % 17 == 0 ? nil : Double(number % 40) * 0.137,
       error: number % 11 == 3 ? "CancellationError" : nil)
+  }
+}
+
+// MARK: - One text everywhere
+
+extension ReportSample {
+  /// Data in which every text is `text`.
+  static func named(_ text: String) -> ReportData {
+    var data = self.full
+    data.folder = text
+    data.applicationID = text
+    data.partitions = [
+      .init(name: text, entries: 1, bytes: 1), .init(name: text, entries: 1, bytes: 1),
+    ]
+    data.files = [
+      .init(name: text, bytes: 1, walBytes: 1, freePages: 1, pageSize: 1, schemaLevel: 1)
+    ]
+    data.limits = [.init(name: text, value: text)]
+    data.kinds = [.init(name: text, count: 1, bytes: 1)]
+    data.entries = [self.entry(named: text)]
+    data.biggest = data.entries
+    data.outbox = [
+      .init(
+        number: 1, id: text, name: text, partition: text, lane: text, state: text, reason: text,
+        attempts: 1, createdAt: data.madeAt, nextAttemptAt: data.madeAt, lastError: text)
+    ]
+    data.history = [
+      .init(
+        number: 1, id: text, name: text, partition: text, outcome: text, attempts: 1,
+        endedAt: data.madeAt, seconds: 1, error: text)
+    ]
+    return data
+  }
+
+  /// An entry of no bytes, every text of which is `text`.
+  static func entry(named text: String) -> ReportData.Entry {
+    .init(
+      identity: text, hash: text, partition: text, kind: text, bytes: 0,
+      storedAt: self.date(0), freshness: text, uses: 1)
   }
 }
 

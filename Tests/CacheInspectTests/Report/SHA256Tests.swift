@@ -29,6 +29,7 @@ import Testing
     #expect(Self.hex(String(repeating: "x", count: count)) == digest)
   }
 
+  /// The digest in hexadecimal digits.
   private static func hex(_ text: String) -> String {
     SHA256.digest(of: text).map { byte in
       let digits = String(byte, radix: 16)

@@ -94,7 +94,10 @@ import Testing
     let storage = try SQLiteQueryStorage(
       directory: URL(filePath: folder.path), configuration: configuration)
     let client = QueryClient(storage: storage)
-    let store = client.store(for: TextQuery(writer: "other", number: 1).persisted())
+    // Whoever looks at a store that has nothing lets it fetch; what it fetched would be the newest.
+    let query = TextQuery(writer: "other", number: 1)
+      .enableAutomaticFetching(onlyWhen: .always(false))
+    let store = client.store(for: query.persisted())
     let states = store.states
     let worker = try WorkerProcess("write", folder.path, "other", "1", "3", "10", "1")
     #expect(await states.contains { $0.state.currentValue?.text.hasPrefix("other/1/3") == true })

@@ -9,7 +9,7 @@ package enum CommonOption {
     "the application whose store is meant, as org.example.notes, instead of --store")
   /// The account.
   package static let partition = ToolOption(
-    "partition", "p", .text, "NAME", "only this partition, by default the one without a name")
+    "partition", "p", .text, "NAME", "only this partition")
   /// JSON instead of text.
   package static let json = ToolOption(
     "json", nil, .flag, "", "print JSON, one object a line; times are in UTC, sizes in bytes")

@@ -3,7 +3,7 @@
 /// ```swift
 /// let show = ToolCommand(
 ///   "show", "one entry with all that is known of it",
-///   arguments: [ToolArgument("ENTRY", "the beginning of a hash, or an identity")],
+///   arguments: [ToolArgument("ENTRY", .text, "the beginning of a hash, or an identity")],
 ///   examples: ["cache-inspect show --application org.example.notes 3f2a"])
 /// ```
 package struct ToolCommand: Hashable, Sendable {
@@ -24,8 +24,8 @@ package struct ToolCommand: Hashable, Sendable {
   /// Command lines that can be typed as they stand.
   package var examples: [String]
 
-  /// Creates a command. See the properties for what each is; one with commands of its own is runnable
-  /// only where that is said.
+  /// Creates a command. See the properties for what each is; one with commands of its own is
+  /// runnable only where that is said.
   package init(
     _ name: String,
     _ summary: String,

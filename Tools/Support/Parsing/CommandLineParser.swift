@@ -36,10 +36,10 @@ package struct CommandLineParser {
     while let word = self.rest.popFirst() {
       if word == "--" {
         while let word = self.rest.popFirst() { try self.add(argument: word) }
-      } else if word.hasPrefix("--") {
-        try self.read(long: word.dropFirst(2))
-      } else if word.hasPrefix("-"), word.count > 1 {
-        try self.read(bundle: word.dropFirst())
+      } else if word.utf8.starts(with: "--".utf8) {
+        try self.read(long: word.unicodeScalars.dropFirst(2))
+      } else if word.utf8.starts(with: "-".utf8), word.utf8.count > 1 {
+        try self.read(bundle: Substring(word.unicodeScalars.dropFirst()))
       } else {
         try self.add(argument: word)
       }
@@ -63,9 +63,13 @@ package struct CommandLineParser {
 extension CommandLineParser {
   private var options: [ToolOption] { self.tool.options(of: self.command) }
 
-  private mutating func read(long word: Substring) throws(UsageError) {
+  /// Of scalars, since a mark that combines with a hyphen or an equals sign does not make it
+  /// another.
+  private mutating func read(
+    long word: Substring.UnicodeScalarView
+  ) throws(UsageError) {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = String(parts.first ?? "")
+    let name = String(parts[0])
     guard let option = self.options.first(where: { $0.name == name }) else {
       throw self.unknown(option: name)
     }

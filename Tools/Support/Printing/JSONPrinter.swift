@@ -2,8 +2,8 @@ import Foundation
 
 /// Prints values as JSON, one object a line, with keys in the order of the alphabet.
 ///
-/// Dates are texts to the microsecond in UTC, data is Base64. Control characters, and marks that change
-/// the direction of writing, are `\u` escapes of JSON.
+/// Dates are texts to the microsecond in UTC, data is Base64. Control characters, and marks that
+/// change the direction of writing, are `\u` escapes of JSON.
 package struct JSONPrinter {
   private let encoder: JSONEncoder
 

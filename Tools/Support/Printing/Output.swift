@@ -2,8 +2,8 @@ import Foundation
 
 /// What a tool prints, on the standard output, written a block at a time. It is of one task.
 ///
-/// A reader that has gone is no failure of the tool: ``ClosedPipe`` ends it quietly, after its caller
-/// has put away what it holds.
+/// A reader that has gone is no failure of the tool: ``ClosedPipe`` ends it quietly, after its
+/// caller has put away what it holds.
 package final class Output {
   private static let blockSize = 16 << 10
 
@@ -11,7 +11,10 @@ package final class Output {
   private var buffer = [UInt8]()
 
   /// Whoever reads the output has gone.
-  package struct ClosedPipe: Error {}
+  package struct ClosedPipe: Error {
+    /// Creates the error.
+    package init() {}
+  }
 
   /// Creates an output.
   ///

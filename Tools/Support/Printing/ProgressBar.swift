@@ -19,8 +19,8 @@ package struct ProgressBar: Hashable, Sendable {
 
   private static let maximumLength = 40
 
-  /// One line that replaces the one before it: begins with a carriage return, and clears what is left
-  /// of the old one.
+  /// One line that replaces the one before it: begins with a carriage return, and clears what is
+  /// left of the old one.
   package func line(_ terminal: Terminal) -> String { "\r\(self.text(terminal))\u{1b}[K" }
 
   /// The bar, never as wide as the terminal, which would begin a new line.

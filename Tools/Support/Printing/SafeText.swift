@@ -1,8 +1,8 @@
-/// Makes text of a store safe for a terminal: what would move the cursor, hide, or turn text around is
-/// shown as what it is.
+/// Makes text of a store safe for a terminal: what would move the cursor, hide, or turn text around
+/// is shown as what it is.
 package enum SafeText {
-  /// A text with control characters (C0, DEL, C1), line separators, marks that change the direction of
-  /// writing, and tags as visible escapes, as `\n`, `\x1b`, `\u{202e}`.
+  /// A text with control characters (C0, DEL, C1), line separators, marks that change the direction
+  /// of writing, and tags as visible escapes, as `\n`, `\x1b`, `\u{202e}`.
   package static func escape(_ text: String) -> String {
     // Most texts have none.
     guard text.unicodeScalars.contains(where: Self.isUnsafe) else { return text }

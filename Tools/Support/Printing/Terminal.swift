@@ -23,8 +23,8 @@ package struct Terminal: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - descriptor: The descriptor.
-  ///   - environment: The process's variables: `NO_COLOR` that is not empty and `TERM=dumb` turn colour
-  ///     off, `COLUMNS` counts where the terminal does not tell its size.
+  ///   - environment: The process's variables: `NO_COLOR` that is not empty and `TERM=dumb` turn
+  ///     colour off, `COLUMNS` counts where the terminal does not tell its size.
   package init(
     of descriptor: Int32 = STDOUT_FILENO,
     environment: [String: String] = ProcessInfo.processInfo.environment

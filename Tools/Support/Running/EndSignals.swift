@@ -10,7 +10,8 @@ import Foundation
 package final class EndSignals: Sendable {
   /// The numbers of the signals that came: of each, at least one since it was looked at last.
   package let stream: AsyncStream<Int32>
-  // Sources are objects of libdispatch, which may be used by any thread; their protocol does not say so.
+  // Sources are objects of libdispatch, which may be used by any thread; their protocol does not
+  // say so.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
   /// Begins to wait.

@@ -18,6 +18,7 @@ extension ReportData {
     return data
   }
 
+  /// An entry with its texts cut.
   private static func shortened(_ entry: Entry) -> Entry {
     cut(entry, [\.identity, \.hash, \.partition, \.kind, \.freshness])
   }

@@ -2,8 +2,8 @@ import Foundation
 
 /// What the report shows of a store, with no part that depends on how the page looks.
 ///
-/// Whoever reads the store fills it; ``ReportPage`` shows it, and puts it whole into the page as JSON.
-/// Texts may hold anything: they are made harmless and visible where they are shown.
+/// Whoever reads the store fills it; ``ReportPage`` shows it, and puts it whole into the page as
+/// JSON. Texts may hold anything: they are made harmless and visible where they are shown.
 struct ReportData: Encodable, Sendable {
   /// How many rows of a table are worth having in one page; a store may hold many more.
   static let maximumRows = 5_000

@@ -9,12 +9,14 @@ struct ReportDate: Encodable, Sendable, Hashable {
   /// The zone of the text; not a part of what is encoded.
   private let zone: TimeZone
 
+  /// What is encoded.
   private enum CodingKeys: CodingKey { case seconds, text }
 
   /// What four digits of a year can say in every zone. A store's clock may have been anywhere.
   private static let range = -62_135_510_400.0...253_402_128_000.0
 
-  /// A moment. One that is no number, or outside the years 1 to 9999, counts as the nearest that is.
+  /// A moment. One that is no number, or outside the years 1 to 9999, counts as the nearest that
+  /// is.
   ///
   /// - Parameters:
   ///   - date: The moment.

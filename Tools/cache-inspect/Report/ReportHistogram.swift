@@ -22,6 +22,7 @@ struct ReportHistogram: Sendable {
   /// The upper ends of all ranges but the last, which has none; an end is outside its range.
   private let ends: [Double]
 
+  /// No entry counted. `ranges` are in ascending order; `last` is the label of what is above them.
   private init(_ ranges: [(label: String, end: Double)], last: String) {
     self.buckets = (ranges.map(\.label) + [last]).map { Bucket(label: $0, count: 0, bytes: 0) }
     self.ends = ranges.map(\.end)

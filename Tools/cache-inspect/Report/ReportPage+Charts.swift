@@ -68,7 +68,14 @@ extension ReportPage {
     let detail: String
   }
 
-  /// A chart that is a table, so that nothing in it is only to be seen: label, bar with value, detail.
+  /// A heading that is read aloud and not seen: beside bars it would say what they show by
+  /// themselves.
+  private static func heading(_ text: String) -> String {
+    "<th scope=\"col\"><span class=\"unseen\">\(text)</span></th>"
+  }
+
+  /// A chart that is a table, so that nothing in it is only to be seen: label, bar with value,
+  /// detail.
   ///
   /// - Parameter largest: What a full bar stands for; that of the longest where it is not given.
   private static func chart(
@@ -91,8 +98,8 @@ extension ReportPage {
     }
     return """
       <div class="card"><table class="chart"><caption>\(caption)</caption>
-      <thead class="unseen"><tr><th scope="col">\(columns[0])</th><td></td>
-      <th scope="col">\(columns[1])</th><th scope="col">\(columns[2])</th></tr></thead>
+      <thead><tr>\(self.heading(columns[0]))<td></td>\(self.heading(columns[1]))\
+      \(self.heading(columns[2]))</tr></thead>
       <tbody>
       \(rows.joined(separator: "\n"))
       </tbody></table></div>

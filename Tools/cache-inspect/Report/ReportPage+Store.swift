@@ -28,6 +28,7 @@ extension ReportPage {
       """
   }
 
+  /// One choice of the colours; the system's is chosen at first.
   private static func themeChoice(_ name: String) -> String {
     """
     <label><input type="radio" name="theme" value="\(name)"\(name == "auto" ? " checked" : "")>\
@@ -35,6 +36,7 @@ extension ReportPage {
     """
   }
 
+  /// A term and what it is.
   private static func term(_ name: String, _ html: String) -> String {
     "<div><dt>\(name)</dt><dd>\(html)</dd></div>"
   }
@@ -75,6 +77,7 @@ extension ReportPage {
       """
   }
 
+  /// A sum. Where `alarm` is more than 0, it has the colour of `style`.
   private static func tile(
     _ name: String, _ value: String, _ alarm: Int = 0, _ style: String = ""
   ) -> String {

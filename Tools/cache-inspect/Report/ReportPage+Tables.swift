@@ -43,9 +43,9 @@ extension ReportPage {
       id: "dead", caption: "Dead rows", noun: "dead rows", source: "outbox", state: "dead",
       columns: [
         Column("Number", "number", .ordinal), Column("Name", "name", .text),
-        Column("Lane", "lane", .text), Column("Reason", "reason", .text),
+        Column("Reason", "reason", .text), Column("Last error", "lastError", .long),
         Column("Attempts", "attempts", .number), Column("Created", "createdAt", .date),
-        Column("Last error", "lastError", .long),
+        Column("Lane", "lane", .text),
       ] + self.partitionColumn + [Column("Identifier", "id", .id)])
   }
 
@@ -55,8 +55,8 @@ extension ReportPage {
       columns: [
         Column("Number", "number", .ordinal), Column("Name", "name", .text),
         Column("State", "state", .chip), Column("Reason", "reason", .text),
-        Column("Lane", "lane", .text), Column("Attempts", "attempts", .number),
-        Column("Created", "createdAt", .date), Column("Next attempt", "nextAttemptAt", .date),
+        Column("Attempts", "attempts", .number), Column("Next attempt", "nextAttemptAt", .date),
+        Column("Created", "createdAt", .date), Column("Lane", "lane", .text),
         Column("Last error", "lastError", .long),
       ] + self.partitionColumn + [Column("Identifier", "id", .id)],
       more: self.data.moreOutbox)
@@ -78,6 +78,7 @@ extension ReportPage {
     return Self.section("history", "History", self.data.history.isEmpty, empty) { table.html }
   }
 
+  /// A section with its heading; where there is nothing to show, a sentence says so.
   private static func section(
     _ id: String, _ title: String, _ isEmpty: Bool, _ empty: String, _ content: () -> String
   ) -> String {

@@ -18,6 +18,7 @@ struct ReportPage {
     try Self(data: data.shortened()).html()
   }
 
+  /// The parts in their order.
   private func html() throws -> String {
     """
     <!DOCTYPE html>
@@ -67,10 +68,12 @@ struct ReportPage {
     "base-uri 'none'", "form-action 'none'",
   ].joined(separator: "; ")
 
+  /// How a policy names an inline text.
   private static func source(_ text: String) -> String {
     "sha256-" + Data(SHA256.digest(of: text)).base64EncodedString()
   }
 
+  /// The data for the script.
   private func json() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -2,7 +2,8 @@
 enum ReportScript {
   /// JavaScript. Its digest is in the page's content policy, so nothing is put into it.
   ///
-  /// Texts of the store reach the page as the content of text nodes alone; no markup is made of them.
+  /// Texts of the store reach the page as the content of text nodes alone; no markup is made of
+  /// them.
   static let text = #"""
 
     "use strict";
@@ -67,7 +68,8 @@ enum ReportScript {
         leased: "busy", dead: "bad", error: "bad",
       };
       const day = (value) => value.text.slice(0, 19).replace("T", " ");
-      // What each form sorts by and shows, and the class of its cells. Numbers begin with the largest.
+      // What each form sorts by and shows, and the class of its cells. Numbers are first sorted with the
+      // largest in front.
       const forms = {
         text: { key: (value) => value, text: (value) => value, style: "text", isForeign: true },
         long: { key: (value) => value, text: (value) => value, style: "long", isForeign: true },
@@ -216,11 +218,21 @@ enum ReportScript {
         else document.documentElement.dataset.theme = name;
       };
       // A page from a file may have no storage; the choice then lasts as long as the page.
-      const remember = (name) => { try { localStorage.setItem(storageKey, name); } catch {} };
-      const remembered = () => { try { return localStorage.getItem(storageKey); } catch { return null; } };
+      const remember = (name) => {
+        try { localStorage.setItem(storageKey, name); } catch {}
+      };
+      const remembered = () => {
+        try { return localStorage.getItem(storageKey); } catch { return null; }
+      };
       for (const choice of choices) {
-        choice.addEventListener("change", () => { setTheme(choice.value); remember(choice.value); });
-        if (choice.value === remembered()) { choice.checked = true; setTheme(choice.value); }
+        choice.addEventListener("change", () => {
+          setTheme(choice.value);
+          remember(choice.value);
+        });
+        if (choice.value === remembered()) {
+          choice.checked = true;
+          setTheme(choice.value);
+        }
       }
     })();
 

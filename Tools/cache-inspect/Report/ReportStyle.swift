@@ -43,7 +43,9 @@ enum ReportStyle {
       position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
       white-space: nowrap;
     }
-    .skip { position: absolute; left: 20px; top: -60px; background: var(--card); padding: 8px 12px; }
+    .skip {
+      position: absolute; left: 20px; top: -60px; background: var(--card); padding: 8px 12px;
+    }
     .skip:focus { top: 8px; z-index: 1; }
     .note, .detail, .empty { color: var(--soft); }
     .note, .empty { margin: 0 0 10px; }
@@ -51,6 +53,7 @@ enum ReportStyle {
     .escape {
       font-family: var(--mono); font-size: 0.85em; color: var(--warn);
       border: 1px solid currentColor; border-radius: 3px; padding: 0 2px;
+      white-space: nowrap;
     }
 
     /* The head of the page. */
@@ -73,10 +76,12 @@ enum ReportStyle {
 
     /* Totals. */
     .tiles {
-      display: grid; grid-template-columns: repeat(auto-fit, minmax(128px, 1fr)); gap: 12px; margin: 0;
+      display: grid; grid-template-columns: repeat(auto-fit, minmax(128px, 1fr)); gap: 12px;
+      margin: 0;
     }
     .tile, .card {
-      background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px;
+      background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+      padding: 14px 16px;
     }
     .tile dd { font-size: 20px; font-weight: 600; line-height: 1.4; white-space: nowrap;
       font-variant-numeric: tabular-nums; }
@@ -84,35 +89,52 @@ enum ReportStyle {
     .tile.bad dd { color: var(--bad); }
 
     /* Charts: tables whose bars are drawings. */
-    .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr)); gap: 12px; }
-    .grid.broad { grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); }
+    .grid {
+      display: grid; grid-template-columns: repeat(auto-fit, minmax(min(340px, 100%), 1fr));
+      gap: 12px;
+    }
+    @media (min-width: 1100px) { .grid.broad { grid-template-columns: 5fr 4fr 3fr; } }
     .grid > * { min-width: 0; }
     .card > h3 + .empty { margin: 0; }
     table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
     th { font-weight: 500; text-align: start; }
     .chart th, .chart td { padding: 4px 0; vertical-align: middle; }
     .chart th { padding-inline-end: 12px; white-space: nowrap; }
+    /* A kind may have any name. */
+    .chart th bdi {
+      display: inline-block; width: max-content; max-width: 150px; white-space: normal;
+      overflow-wrap: anywhere;
+    }
     .chart .bar { width: 60%; }
     .chart svg, .line svg { display: block; overflow: visible; }
-    .chart .value, .chart .detail { text-align: end; white-space: nowrap; padding-inline-start: 12px; }
+    .chart .value, .chart .detail {
+      text-align: end; white-space: nowrap; padding-inline-start: 12px;
+    }
     .chart .detail { font-size: 13px; }
     .track { fill: var(--track); }
     .fill { fill: var(--accent); }
-    .wide table { table-layout: fixed; }
+    .chart thead th, .chart thead td { padding: 0; }
     .wide .chart th {
-      white-space: normal; overflow-wrap: anywhere; width: 46%; font-family: var(--mono);
+      white-space: normal; overflow-wrap: anywhere; width: 44%; font-family: var(--mono);
       font-size: 13px;
     }
-    .wide .chart .bar { width: auto; }
-    .wide .chart .value { width: 90px; }
-    .wide .chart .detail { width: 90px; overflow-wrap: anywhere; white-space: normal; }
+    .wide .chart th bdi { width: auto; max-width: none; }
+    .wide .chart .bar { width: 40%; }
+    .wide .chart .detail { white-space: normal; overflow-wrap: anywhere; min-width: 74px; }
     details { margin-top: 12px; }
     summary { cursor: pointer; padding: 6px 0; color: var(--accent); }
 
     /* The timeline. */
-    .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 0 0 12px; padding: 0; list-style: none; }
-    .legend li { display: flex; align-items: center; gap: 6px; font-size: 13px; color: var(--soft); }
-    .legend li::before { content: ""; width: 11px; height: 11px; border-radius: 3px; background: var(--swatch); }
+    .legend {
+      display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 0 0 12px; padding: 0;
+      list-style: none;
+    }
+    .legend li {
+      display: flex; align-items: center; gap: 6px; font-size: 13px; color: var(--soft);
+    }
+    .legend li::before {
+      content: ""; width: 11px; height: 11px; border-radius: 3px; background: var(--swatch);
+    }
     .legend .good { --swatch: var(--good); }
     .legend .other { --swatch: var(--other); }
     .legend .pending { --swatch: var(--wait); }
@@ -122,12 +144,14 @@ enum ReportStyle {
     .legend .now::before { width: 2px; }
     .lines { margin: 0; padding: 0; list-style: none; }
     .line, .axis {
-      display: grid; grid-template-columns: 200px 1fr 220px; gap: 0 14px; align-items: center; margin: 0;
+      display: grid; grid-template-columns: 200px 1fr 220px; gap: 0 14px; align-items: center;
+      margin: 0;
       padding: 3px 0;
     }
     .line .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
     .line .detail { font-size: 13px; overflow-wrap: anywhere; }
-    .axis { grid-template-columns: auto auto; justify-content: space-between; margin: 0 234px 0 214px;
+    .axis { grid-template-columns: auto auto; justify-content: space-between;
+    margin: 0 234px 0 214px;
       font-size: 13px; color: var(--soft); }
     rect.good { fill: var(--good); }
     rect.other { fill: var(--other); }
@@ -139,7 +163,9 @@ enum ReportStyle {
     circle.next { fill: var(--card); stroke: var(--soft); stroke-width: 1.5; }
 
     /* Tables to search. */
-    .tools { display: flex; flex-wrap: wrap; gap: 8px 20px; align-items: center; margin-bottom: 12px; }
+    .tools {
+      display: flex; flex-wrap: wrap; gap: 8px 20px; align-items: center; margin-bottom: 12px;
+    }
     .tools label { display: flex; flex-wrap: wrap; gap: 4px 10px; align-items: center; }
     .tools p { margin: 0; color: var(--soft); }
     input[type="search"] {
@@ -148,22 +174,24 @@ enum ReportStyle {
     }
     .scroll { overflow-x: auto; }
     .rows th, .rows td, .plain th, .plain td {
-      padding: 6px 14px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top;
+      padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top;
     }
     .rows thead th { white-space: nowrap; padding-bottom: 8px; }
     .rows tbody tr:last-child > *, .plain tbody tr:last-child > * { border-bottom: 0; }
     .plain thead th, .wide thead th { color: var(--soft); font-size: 13px; }
     .plain td, .plain tbody th { overflow-wrap: anywhere; min-width: 60px; }
-    .plain tbody th { min-width: 130px; }
+    .plain tbody th { min-width: 150px; }
     .rows .right, .plain td:not(:first-child) { white-space: nowrap; }
     .rows .right { text-align: end; }
     .rows .tight { white-space: nowrap; }
     .rows .code, .rows .id { font-family: var(--mono); font-size: 13px; }
     .rows .id { white-space: nowrap; }
     /* As wide as the text, up to a bound: a column would else be as narrow as its longest word. */
-    .rows bdi { display: inline-block; width: max-content; max-width: 220px; overflow-wrap: anywhere; }
+    .rows bdi {
+      display: inline-block; width: max-content; max-width: 220px; overflow-wrap: anywhere;
+    }
     .rows .long bdi { max-width: 340px; }
-    .rows .code bdi { max-width: 380px; }
+    .rows .code bdi { max-width: 310px; }
     .rows .id bdi { max-width: none; }
     .rows .none { color: var(--soft); }
     .rows th button {
@@ -173,7 +201,9 @@ enum ReportStyle {
     .rows th button::after { content: "↕"; color: var(--soft); padding-inline-start: 5px; }
     .rows th[aria-sort="ascending"] button::after { content: "↑"; color: var(--accent); }
     .rows th[aria-sort="descending"] button::after { content: "↓"; color: var(--accent); }
-    .chip { border: 1px solid currentColor; border-radius: 20px; padding: 1px 8px; font-size: 13px; }
+    .chip {
+      border: 1px solid currentColor; border-radius: 20px; padding: 1px 8px; font-size: 13px;
+    }
     .chip.good { color: var(--good); }
     .chip.warn { color: var(--warn); }
     .chip.bad { color: var(--bad); }
@@ -188,18 +218,22 @@ enum ReportStyle {
       .tile, .card { padding: 12px; }
       .tiles { grid-template-columns: repeat(2, 1fr); }
       .chart .bar { width: 40%; }
-      .line { grid-template-columns: 1fr auto; padding: 6px 0; }
+      .line { grid-template-columns: fit-content(55%) 1fr; padding: 6px 0; }
       .line svg { grid-row: 2; grid-column: 1 / -1; }
-      .line .detail { text-align: end; }
+      .line { gap: 0 8px; }
+      .line .detail { text-align: end; font-size: 12px; }
       .axis { margin: 0; }
       .axis span:last-child { text-align: end; }
       .tools label, input[type="search"] { width: 100%; }
       .rows .code bdi, .rows .long bdi { max-width: 230px; }
+      .rows .text bdi { max-width: 150px; }
       /* The label above, so that the bar has the whole width. */
-      .wide .chart tr { display: grid; grid-template-columns: 1fr auto auto; align-items: center; }
-      .wide .chart thead { display: none; }
+      .wide .chart tbody tr {
+        display: grid; grid-template-columns: 1fr 90px 70px; align-items: center;
+      }
+      .wide .chart tbody { display: block; }
       .wide .chart th { grid-column: 1 / -1; width: auto; padding: 6px 0 0; }
-      .wide .chart .value, .wide .chart .detail { width: auto; }
+      .wide .chart .bar { width: auto; }
     }
     @media print {
       .theme, nav, .tools, .more, .skip { display: none; }

@@ -15,6 +15,7 @@ struct ReportTable {
     let key: String
     let form: Form
 
+    /// A column with its heading, the name of its values, and their form.
     init(_ title: String, _ key: String, _ form: Form) {
       self.title = title
       self.key = key
@@ -51,7 +52,7 @@ struct ReportTable {
       <table class="rows"><caption class="unseen">\(self.caption)</caption>
       <thead><tr>\(head.joined())</tr></thead>
       <tbody></tbody></table></div>
-      <noscript><p class="empty">The rows are shown by the page's script, which is off.</p></noscript>
+      <noscript><p class="empty">The page's script shows the rows, and is off.</p></noscript>
       <button type="button" class="more" hidden>Show more</button>
       </div>
       """

@@ -46,6 +46,7 @@ enum ReportText {
     return "\(String(scalars[..<end]))… (\(ReportMeasure.count(rest)) more characters)"
   }
 
+  /// The entity of a character that markup is made of; nil for any other.
   private static func entity(for scalar: Unicode.Scalar) -> String? {
     switch scalar {
     case "&": "&amp;"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What became of the mutations in the course of time: columns for those that ended, and a line for each
-/// that waits or is dead.
+/// What became of the mutations in the course of time: columns for those that ended, and a line for
+/// each that waits or is dead.
 struct ReportTimeline {
   /// How many rows are drawn; the table below has all of them.
   static let maximumRows = 40
@@ -19,6 +19,7 @@ struct ReportTimeline {
 
   private let data: ReportData
 
+  /// The timeline of the mutations in `data`, as the store was read.
   init(_ data: ReportData) {
     let now = data.madeAt.seconds
     let past = data.outbox.map(\.createdAt.seconds) + data.history.map(\.endedAt.seconds)
@@ -79,6 +80,7 @@ struct ReportTimeline {
       """
   }
 
+  /// The place of a moment, in seconds since 1970, from the left edge.
   private func percent(_ seconds: Double) -> String {
     ReportMeasure.percent(
       seconds - self.span.lowerBound, of: self.span.upperBound - self.span.lowerBound)
@@ -109,7 +111,8 @@ extension ReportTimeline {
         top = max(top - height, 0)
         bars += """
           <rect class="\(style)" x="\(x)" y="\(String(format: "%.1f", top))" \
-          width="\(String(format: "%.3f%%", width * 0.8))" height="\(String(format: "%.1f", height))"/>
+          width="\(String(format: "%.3f%%", width * 0.8))" \
+          height="\(String(format: "%.1f", height))"/>
           """
       }
     }
@@ -148,8 +151,9 @@ extension ReportTimeline {
     let length = self.data.madeAt.seconds - begin
     let next = row.nextAttemptAt.map { date in
       """
-      <line class="next" x1="\(self.percent(self.data.madeAt.seconds))" x2="\(self.percent(date.seconds))" \
-      y1="7" y2="7"/><circle class="next" cx="\(self.percent(date.seconds))" cy="7" r="3.5"/>
+      <line class="next" x1="\(self.percent(self.data.madeAt.seconds))" \
+      x2="\(self.percent(date.seconds))" y1="7" y2="7"/>\
+      <circle class="next" cx="\(self.percent(date.seconds))" cy="7" r="3.5"/>
       """
     }
     let width = ReportMeasure.percent(length, of: whole)
@@ -157,10 +161,12 @@ extension ReportTimeline {
     let state = [row.state, row.reason].compactMap { $0 }.map(ReportText.html).joined(
       separator: ", ")
     return """
-      <p class="line"><span class="name">#\(row.number) <bdi>\(ReportText.html(row.name))</bdi></span>\
+      <p class="line"><span class="name">#\(row.number) \
+      <bdi>\(ReportText.html(row.name))</bdi></span>\
       <svg aria-hidden="true" width="100%" height="14">\
       <rect class="track" y="5" width="100%" height="4" rx="2"/>\
-      <rect class="\(style) bar" x="\(self.percent(begin))" y="2" width="\(width)" height="10" rx="3"/>\
+      <rect class="\(style) bar" x="\(self.percent(begin))" y="2" width="\(width)" height="10" \
+      rx="3"/>\
       \(next ?? "")\(self.now)</svg>\
       <span class="detail">\(state), \(attempts)</span></p>
       """

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The SHA-256 digest of FIPS 180-4, by which a page's content policy names the one script and the one
-/// style sheet that may run in it.
+/// The SHA-256 digest of FIPS 180-4, by which a page's content policy names the one script and the
+/// one style sheet that may run in it.
 ///
 /// Not for secrets: it is neither fast nor does it take the same time for all inputs.
 enum SHA256 {
@@ -19,7 +19,8 @@ enum SHA256 {
     }
   }
 
-  /// The message with a one bit, zeros, and its length in bits: a whole number of blocks of 64 bytes.
+  /// The message with a one bit, zeros, and its length in bits: a whole number of blocks of 64
+  /// bytes.
   private static func padded(_ message: [UInt8]) -> [UInt8] {
     var bytes = message + [0x80]
     bytes += Array(repeating: 0, count: (120 - bytes.count % 64) % 64)
@@ -30,6 +31,7 @@ enum SHA256 {
     return bytes
   }
 
+  /// The 64 rounds over one block.
   private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
     let words = self.schedule(block)
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
@@ -62,6 +64,7 @@ enum SHA256 {
     return words
   }
 
+  /// The bits of a word moved to the right, and in again at the left.
   private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 {
     word >> count | word << (32 - count)
   }

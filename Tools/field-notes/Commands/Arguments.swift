@@ -45,7 +45,9 @@ struct Arguments {
       case "--pages":
         let text = try Self.value(of: word, &rest)
         self.pages = text == "all" ? nil : try Self.count(text)
-      case "--": self.words += rest.map { $0 }; rest = []
+      case "--":
+        self.words += rest.map { $0 }
+        rest = []
       default:
         if word.hasPrefix("--") { throw UsageError("there is no option \(word)") }
         self.words.append(word)

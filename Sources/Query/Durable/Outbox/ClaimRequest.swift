@@ -16,16 +16,20 @@ public struct ClaimRequest: Sendable {
   public var limit: Int
   /// How many for each host at most.
   public var hostSlots: HostSlots
+  /// Only rows of this lane, where the lowest ones are meant; nil: of any lane, and of none.
+  public var lane: String?
 
   /// Creates a request. See the properties for what each is.
   public init(
     _ target: Target,
     limit: Int = 1,
-    hostSlots: HostSlots = HostSlots(others: .max)
+    hostSlots: HostSlots = HostSlots(others: .max),
+    lane: String? = nil
   ) {
     self.target = target
     self.limit = limit
     self.hostSlots = hostSlots
+    self.lane = lane
   }
 }
 

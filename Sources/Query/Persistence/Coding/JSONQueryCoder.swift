@@ -9,6 +9,7 @@ public struct JSONQueryCoder: QueryCoder {
   private let encoder: JSONEncoder
   private let decoder: JSONDecoder
 
+  /// Creates a coder. All of a kind are alike.
   public init() {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -8,6 +8,7 @@ public struct PropertyListQueryCoder: QueryCoder {
   private let encoder: PropertyListEncoder
   private let decoder = PropertyListDecoder()
 
+  /// Creates a coder. All of a kind are alike.
   public init() {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary

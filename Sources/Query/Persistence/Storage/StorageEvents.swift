@@ -23,7 +23,7 @@ public struct StorageEvents: AsyncSequence, Sendable {
 
 /// Hands the events of a storage to all who listen.
 ///
-/// A storage keeps one: `events` is ``makeEvents()``, and what happens goes to ``send(_:)``.
+/// A storage keeps one: `events` is ``makeEvents(startingWith:)``, and what happens goes to ``send(_:)``.
 public final class StorageEventHub: Sendable {
   private struct Listeners {
     var next = 0

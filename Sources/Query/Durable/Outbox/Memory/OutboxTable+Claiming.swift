@@ -10,7 +10,7 @@ extension OutboxTable {
     var answer = ClaimAnswer()
     var slots = request.hostSlots
     while answer.leases.count < request.limit,
-      let index = self.next(request.target, slots, at: time)
+      let index = self.next(request, slots, at: time)
     {
       let row = self.rows[index]
       if row.isTooOld(at: time) {
@@ -23,32 +23,32 @@ extension OutboxTable {
       }
     }
     if answer.expired > 0 { self.resolveAliasWaits() }
-    answer.nextDue = self.nextDue(request.target, at: time)
+    answer.nextDue = self.nextDue(request, at: time)
     return answer
   }
 
   /// The place of the lowest row that may run now, and whose host has a slot.
   private func next(
-    _ target: ClaimRequest.Target,
+    _ request: ClaimRequest,
     _ slots: HostSlots,
     at time: OutboxTime
   ) -> Int? {
     let heads = self.heads
     return self.rows.firstIndex { row in
       let isHead = heads.contains(row.entry.number)
-      return self.mayRun(row, isHead: isHead, at: time) && target.means(row.entry)
+      return self.mayRun(row, isHead: isHead, at: time) && request.means(row.entry)
         && slots[row.entry.effectiveHost] > 0
     }
   }
 
   /// How long until a row that is first in its lane, and waits for nothing else, becomes due.
-  private func nextDue(_ target: ClaimRequest.Target, at time: OutboxTime) -> Duration? {
+  private func nextDue(_ request: ClaimRequest, at time: OutboxTime) -> Duration? {
     guard self.pausedSince == nil else { return nil }
     let heads = self.heads
     var earliest: Duration?
     for row in self.rows where row.entry.state == .pending && row.dependencies.isEmpty {
       guard let remaining = row.wait.remaining(at: time), heads.contains(row.entry.number),
-        target.means(row.entry)
+        request.means(row.entry)
       else { continue }
       earliest = min(earliest ?? remaining, remaining)
     }
@@ -77,11 +77,14 @@ extension OutboxTable {
 extension ClaimRequest.Target {
   /// Whether any row will do.
   fileprivate var isLowest: Bool { if case .lowest = self { true } else { false } }
+}
 
+extension ClaimRequest {
   /// Whether a row is meant.
   fileprivate func means(_ entry: OutboxEntry) -> Bool {
-    switch self {
-    case .lowest(let handlers): handlers.contains { $0.canRun(entry) }
+    switch self.target {
+    case .lowest(let handlers):
+      (self.lane == nil || entry.lane == self.lane) && handlers.contains { $0.canRun(entry) }
     case .mutation(let id): entry.id == id
     }
   }

@@ -1,0 +1,72 @@
+import Foundation
+import Query
+import ToolSupport
+
+/// `retry`, `discard` and `cancel`: what a person decides of single mutations.
+struct ChangeCommand {
+  let session: ReplaySession
+
+  /// - Parameter session: The store.
+  init(_ session: ReplaySession) { self.session = session }
+
+  /// What was done with one.
+  private struct Row: Encodable {
+    var id: String
+    var name: String
+    var result: String
+    var isOutOfOrder: Bool?
+  }
+
+  /// Does it with each that is named, and says so. Nothing is done where one of them is not found.
+  ///
+  /// - Throws: `UsageError`; `OutboxError`; `StorageError`; what printing throws.
+  func run() async throws -> ExitCode {
+    let invocation = self.session.invocation
+    for entry in try self.entries() {
+      let row = try await self.change(entry)
+      if let json = invocation.json {
+        try json.print(row, to: invocation.output)
+      } else {
+        let warning = row.isOutOfOrder == true ? "; it is out of order, later ones have run" : ""
+        let name = SafeText.escape(row.name)
+        try invocation.output.line("\(row.result) \(row.id) \(name)\(warning)")
+      }
+    }
+    return .success
+  }
+
+  /// The mutations that are named, each once, in the order of the command line.
+  private func entries() throws -> [OutboxEntry] {
+    let command = self.session.invocation.command
+    let all = try self.session.outbox.entries()
+    let names = all.map(\.id.uuidString)
+    var found = [OutboxEntry]()
+    for word in command.arguments {
+      do {
+        let entry = all[try PrefixLookup.index(of: word, in: names, noun: "live or dead mutation")]
+        if !found.contains(where: { $0.id == entry.id }) { found.append(entry) }
+      } catch {
+        throw command.usageError(error.message)
+      }
+    }
+    return found
+  }
+
+  private func change(_ entry: OutboxEntry) async throws -> Row {
+    let outbox = self.session.outbox
+    var row = Row(id: entry.id.uuidString.lowercased(), name: entry.name, result: "")
+    switch self.session.invocation.command.path.first {
+    case "retry":
+      let newKey = self.session.invocation.command.has(ReplayTool.newKey)
+      row.isOutOfOrder = try await outbox.retry(entry.id, newKey: newKey)
+      row.result = "retried"
+    case "discard":
+      try await outbox.discard(entry.id)
+      row.result = "discarded"
+    default:
+      let hasEnded = try await outbox.cancel(entry.id)
+      row.result = hasEnded ? "cancelled" : "asked to cancel"
+    }
+    return row
+  }
+}

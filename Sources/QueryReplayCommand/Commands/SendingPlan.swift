@@ -1,0 +1,66 @@
+import Query
+
+/// In which order the mutations of an outbox would be sent now, if each succeeded.
+struct SendingPlan {
+  /// Those that would be sent, the first one first.
+  private(set) var order = [OutboxEntry]()
+  /// How many of those that this program sends would go on waiting, by what for.
+  private(set) var waiting = [String: Int]()
+
+  /// - Parameters:
+  ///   - entries: The live mutations, and the dead ones that halt their lanes, in the order of
+  ///     enqueueing. That is the order of sending too: the lowest number that may run goes first,
+  ///     and what is behind another one in its lane has a higher number.
+  ///   - dependencies: What must succeed before which, by their numbers, of which it is the higher.
+  ///   - canSend: Whether this program has a handler for one.
+  init(
+    _ entries: [OutboxEntry], dependencies: [Int: Set<Int>] = [:],
+    canSend: (OutboxEntry) -> Bool
+  ) {
+    var sent = Set<Int>()
+    // What the first that stays says of those behind it in its lane.
+    var held = [String: String]()
+    for entry in entries {
+      let isOwn = canSend(entry)
+      let missing = dependencies[entry.number]?.subtracting(sent)
+      let obstacle = entry.lane.flatMap { held[$0] } ?? Self.obstacle(entry, missing, isOwn)
+      guard let obstacle else {
+        sent.insert(entry.number)
+        self.order.append(entry)
+        continue
+      }
+      if let lane = entry.lane, held[lane] == nil { held[lane] = "predecessor" }
+      if isOwn, entry.state == .pending { self.waiting[obstacle, default: 0] += 1 }
+    }
+  }
+
+  /// Leaves out what options leave out.
+  mutating func keep(lane: String?, maximum: Int?) {
+    if let lane { self.order.removeAll { $0.lane != lane } }
+    if let maximum { self.order = Array(self.order.prefix(maximum)) }
+  }
+
+  /// What keeps the first row of a lane where it is; nil: nothing.
+  ///
+  /// - Parameters:
+  ///   - entry: The row.
+  ///   - missing: What it depends on and is not sent before; nil where it depends on nothing.
+  ///   - isOwn: Whether this program has a handler for it.
+  private static func obstacle(
+    _ entry: OutboxEntry, _ missing: Set<Int>?, _ isOwn: Bool
+  ) -> String? {
+    switch entry.state {
+    case .leased, .dead: return entry.state.rawValue
+    case .pending: break
+    }
+    if !isOwn { return MutationWaitReason.handler.rawValue }
+    if let missing, !missing.isEmpty { return MutationWaitReason.dependency.rawValue }
+    switch entry.waitReason {
+    // Without an edge it waits for an alias, and nobody knows who publishes that.
+    case .dependency where missing != nil: return nil
+    // Each new replayer tries once what waits for credentials; the rest is for this one to send.
+    case nil, .authentication, .handler, .predecessor: return nil
+    case .backoff, .offline, .dependency, .paused, .retryAfter: return entry.waitReason?.rawValue
+    }
+  }
+}

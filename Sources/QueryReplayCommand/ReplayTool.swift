@@ -1,0 +1,62 @@
+import QueryReplay
+import QuerySQLite
+import ToolSupport
+
+/// A tool that replays: its table of commands, and what they do.
+struct ReplayTool {
+  /// What is understood.
+  let tool: Tool
+  private let applicationID: String?
+
+  /// The tool that comes with the library.
+  static let stock = ReplayTool(
+    name: "mutation-replay", applicationID: nil, hasCredentials: true)
+
+  /// - Parameters:
+  ///   - name: The name of the program.
+  ///   - applicationID: Whose store is meant where the command line names none.
+  ///   - hasCredentials: Whether it has an option for a file with credentials.
+  init(name: String, applicationID: String?, hasCredentials: Bool = false) {
+    self.tool = Self.table(named: name, applicationID, hasCredentials: hasCredentials)
+    self.applicationID = applicationID
+  }
+
+  /// Runs the command that a command line says.
+  ///
+  /// - Parameter registering: Registers what can be sent.
+  /// - Returns: How the process is to end.
+  func run(
+    registering: (MutationReplayer, ParsedCommand) throws -> Void
+  ) async -> ExitCode {
+    await ToolMain.run(self.tool, explaining: Explanation.of) { invocation in
+      let session = try ReplaySession(invocation, applicationID: self.applicationID)
+      do {
+        try registering(session.replayer, invocation.command)
+        let code = try await self.run(session)
+        try invocation.output.flush()
+        await session.close()
+        return code
+      } catch {
+        // Nobody waits for a lease that would end with the process.
+        await session.close()
+        throw error
+      }
+    }
+  }
+
+  private func run(_ session: ReplaySession) async throws -> ExitCode {
+    let words = session.invocation.command.path
+    switch words.first {
+    case "run":
+      if session.invocation.command.has(RunOption.dryRun) {
+        return try DryRun(session).run()
+      }
+      return try await RunCommand(session).run()
+    case "status": return try StatusCommand(session).run()
+    case "dead": return try DeadCommand(session).run()
+    case "pause", "resume": return try await PauseCommand(session).run()
+    case "retry", "discard", "cancel": return try await ChangeCommand(session).run()
+    default: throw UsageError("there is no command “\(words.joined(separator: " "))”")
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Query
+import QueryReplay
+import SystemNetwork
+import ToolSupport
+
+/// `run --once` and `run --watch`: sends, and says what happens, until it is done or somebody ends
+/// it.
+///
+/// One task prints and decides; others only tell it what happens. Whatever ends the run, attempts
+/// are cancelled and given back before it returns.
+struct RunCommand {
+  let session: ReplaySession
+
+  /// - Parameter session: The store.
+  init(_ session: ReplaySession) { self.session = session }
+
+  /// What the printing task is told.
+  private enum Happening: Sendable {
+    case event(ReplayEvent)
+    case counts(OutboxCounts)
+    case signal
+    case deadline
+    case ended(Result<ReplaySummary?, any Error>)
+  }
+
+  private struct Outcome {
+    var summary: ReplaySummary?
+    var isInterrupted = false
+  }
+
+  /// Runs.
+  ///
+  /// - Throws: `UsageError`; `StorageError`; what printing throws, when leases were given back.
+  func run() async throws -> ExitCode {
+    let command = self.session.invocation.command
+    let isOnce = command.has(RunOption.once)
+    guard isOnce != command.has(RunOption.watch) else {
+      throw command.usageError("give --once or --watch")
+    }
+    var report = RunReport(self.session, isOnce: isOnce)
+    let outcome = try await self.send(isOnce: isOnce, &report)
+    let live = try self.session.outbox.entries().filter { $0.state != .dead }
+    try report.end(outcome.summary, others: OtherRows(live, self.session))
+    if !isOnce { return .success }
+    if outcome.isInterrupted { return .interrupted }
+    return self.code(live, outcome.summary ?? ReplaySummary())
+  }
+
+  /// How a run ends that nobody interrupted.
+  private func code(_ live: [OutboxEntry], _ summary: ReplaySummary) -> ExitCode {
+    let lane = self.session.invocation.command.text(RunOption.lane)
+    let meant = live.filter { lane == nil || $0.lane == lane }
+    if meant.contains(where: { self.session.canSend($0) }) {
+      return self.session.network.currentStatus < .connected ? .unavailable : .workRemains
+    }
+    let isIdle = summary.succeeded + summary.failed + summary.dead == 0
+    return isIdle && !meant.isEmpty ? .unavailable : .success
+  }
+}
+
+// MARK: - Running
+
+extension RunCommand {
+  private func send(isOnce: Bool, _ report: inout RunReport) async throws -> Outcome {
+    let (happenings, tell) = AsyncStream.makeStream(of: Happening.self)
+    let replayer = self.session.replayer
+    let deadline = self.session.invocation.command.duration(RunOption.deadline)
+    let events = replayer.events
+    let signals = EndSignals()
+    let run = Task {
+      do {
+        if isOnce {
+          tell.yield(.ended(.success(try await replayer.replayOnce(deadline: deadline))))
+        } else {
+          try await replayer.run()
+          tell.yield(.ended(.success(nil)))
+        }
+      } catch {
+        tell.yield(.ended(.failure(error)))
+      }
+    }
+    let listeners = Self.listen(
+      to: events, self.session.outbox, signals, deadline: isOnce ? nil : deadline, tell)
+    defer { for listener in listeners { listener.cancel() } }
+    do {
+      return try await self.follow(happenings, run, &report)
+    } catch {
+      // The reader has gone, for example: nothing more is sent, and nothing is left leased.
+      run.cancel()
+      await run.value
+      throw error
+    }
+  }
+
+  private static func listen(
+    to events: some AsyncSequence<ReplayEvent, Never> & Sendable,
+    _ outbox: any MutationOutbox,
+    _ signals: EndSignals,
+    deadline: Duration?,
+    _ tell: AsyncStream<Happening>.Continuation
+  ) -> [Task<Void, Never>] {
+    [
+      Task { for await event in events { tell.yield(.event(event)) } },
+      Task { for await counts in outbox.changes { tell.yield(.counts(counts)) } },
+      Task { for await _ in signals.stream { tell.yield(.signal) } },
+      Task {
+        guard let deadline, (try? await Task.sleep(for: deadline)) != nil else { return }
+        tell.yield(.deadline)
+      },
+    ]
+  }
+
+  private func follow(
+    _ happenings: AsyncStream<Happening>, _ run: Task<Void, Never>, _ report: inout RunReport
+  ) async throws -> Outcome {
+    var outcome = Outcome()
+    for await happening in happenings {
+      switch happening {
+      case .event(let event): try report.note(event)
+      case .counts(let counts): try report.note(counts)
+      case .deadline: run.cancel()
+      case .signal:
+        // A second one is for those whose handlers do not end.
+        if outcome.isInterrupted { throw ExitCode.interrupted }
+        outcome.isInterrupted = true
+        run.cancel()
+      case .ended(.success(let summary)):
+        // What ended just before the signal came was not interrupted.
+        outcome.isInterrupted = false
+        outcome.summary = summary
+        return outcome
+      case .ended(.failure(let error)):
+        if error is CancellationError { return outcome }
+        throw error
+      }
+    }
+    return outcome
+  }
+}

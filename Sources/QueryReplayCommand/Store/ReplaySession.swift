@@ -1,0 +1,78 @@
+import Foundation
+import Query
+import QueryReplay
+import QuerySQLite
+import SystemNetwork
+import ToolSupport
+
+/// A store that a command works on, and what replays it.
+struct ReplaySession {
+  let invocation: Invocation
+  let storage: SQLiteQueryStorage
+  let client: QueryClient
+  let network: SystemNetworkObserver
+  let replayer: MutationReplayer
+  /// Whose the store is, for people: the application's identifier, or the path of the folder.
+  let owner: String
+
+  var outbox: any MutationOutbox { self.storage.outbox }
+
+  /// Opens the store that a command line names.
+  ///
+  /// - Parameters:
+  ///   - invocation: The command.
+  ///   - applicationID: Whose store is meant where the command line names none.
+  /// - Throws: `UsageError`; `ToolError` where there is no store; `StorageError`.
+  init(_ invocation: Invocation, applicationID: String?) throws {
+    let command = invocation.command
+    let choice = try Self.choice(command, applicationID)
+    let partition = command.text(CommonOption.partition) ?? ""
+    switch choice {
+    case .directory(let url):
+      try Self.requireFile(StoreFiles(directory: url), choice)
+      self.storage = try SQLiteQueryStorage(directory: url, partition: partition)
+    case .application(let id):
+      try Self.requireFile(StoreFiles(applicationID: id), choice)
+      self.storage = try SQLiteQueryStorage(applicationID: id, partition: partition)
+    }
+    self.invocation = invocation
+    self.owner = "\(choice)"
+    let network = SystemNetworkObserver()
+    self.network = network
+    self.client = QueryClient(storage: self.storage)
+    self.replayer = MutationReplayer(
+      client: self.client, network: network,
+      configuration: ReplayConfiguration(
+        lane: command.text(RunOption.lane), maximumAttempts: command.integer(RunOption.maximum)))
+  }
+
+  private static func choice(
+    _ command: ParsedCommand, _ applicationID: String?
+  ) throws -> StoreChoice {
+    let isNamed = command.has(CommonOption.store) || command.has(CommonOption.application)
+    if let applicationID, !isNamed { return .application(applicationID) }
+    return try StoreChoice(command)
+  }
+
+  /// Opening a store makes what is missing, which is not for a tool to do.
+  private static func requireFile(_ files: StoreFiles, _ choice: StoreChoice) throws {
+    for path in [files.mutations, files.cache] {
+      if access(path, F_OK) == 0 { return }
+      guard errno == ENOENT || errno == ENOTDIR else {
+        throw ToolError(
+          .inputOutput, "cannot look at \(path): \(String(cString: strerror(errno)))")
+      }
+    }
+    throw ToolError(
+      .noStore,
+      "there is no store of \(choice): \(files.mutations) is missing; check --store, --application")
+  }
+
+  /// Whether a row is of a kind that this program sends.
+  func canSend(_ entry: OutboxEntry) -> Bool {
+    self.replayer.handlers.contains { $0.canRun(entry) }
+  }
+
+  /// Lets go of the files. What it could not write is in the error of what wrote it.
+  func close() async { try? await self.storage.close() }
+}

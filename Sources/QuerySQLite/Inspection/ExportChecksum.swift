@@ -1,0 +1,35 @@
+internal import CXXHash
+import Foundation
+import Query
+
+/// The XXH3 hash, 128 bits, of bytes that come one piece after the other.
+struct ExportChecksum: ~Copyable {
+  private let state: OpaquePointer
+
+  /// Begins with no bytes.
+  ///
+  /// - Throws: `StorageError` where there is no memory.
+  init() throws(StorageError) {
+    guard let state = XXH3_createState() else {
+      throw StorageError(operation: "hash", code: .noMemory, message: "there is no memory")
+    }
+    self.state = state
+    _ = XXH3_128bits_reset(state)
+  }
+
+  deinit { XXH3_freeState(self.state) }
+
+  /// Adds a piece.
+  func add(_ bytes: Data) {
+    _ = bytes.withUnsafeBytes { XXH3_128bits_update(self.state, $0.baseAddress, $0.count) }
+  }
+
+  /// The hash of what was added, 32 hexadecimal digits.
+  var digits: String {
+    let hash = XXH3_128bits_digest(self.state)
+    return [hash.high64, hash.low64].map { half in
+      let digits = String(half, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+}

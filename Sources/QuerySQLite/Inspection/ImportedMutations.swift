@@ -1,0 +1,160 @@
+import Foundation
+import Query
+
+/// Writes the mutations of an export, in one transaction.
+struct ImportedMutations {
+  /// How many that ended were written.
+  private(set) var ended = 0
+  /// How many that are live or dead were written.
+  private(set) var mutations = 0
+
+  private let connection: SQLiteConnection
+  private let folder: String
+  private let withOutbox: Bool
+  private let partition: Int64
+  private var isInOutbox = false
+  private var newestNumber: Int64 = 0
+  private let now = OutboxClock.systemWithSync.now()
+
+  /// Begins, in a write transaction.
+  ///
+  /// - Throws: `InspectionError` (outbox not empty); `StorageError`.
+  init(_ work: StoreImport, on connection: SQLiteConnection) throws {
+    self.connection = connection
+    self.folder = work.maintenance.locations.folder(of: .mutations)
+    self.withOutbox = work.withOutbox
+    if work.withOutbox {
+      let count = try connection.first(Self.count) { try $0.integer(at: 0) } ?? 0
+      if count > 0 { throw InspectionError.outboxNotEmpty(count: Int(count)) }
+    }
+    try connection.execute(OutboxPartitionRow.insert, work.partition)
+    let row = try connection.first(OutboxPartitionRow.read, work.partition) {
+      try $0.integer(at: 0)
+    }
+    guard let row else {
+      throw StorageError(
+        operation: "read partition", code: .corrupt, message: "the row of the partition is missing",
+        fileName: connection.fileName)
+    }
+    self.partition = row
+  }
+
+  /// Of all accounts: numbers are given to all together.
+  private static let count: SQL = "SELECT count(*) FROM outbox"
+
+  /// Writes a thing of the export.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func add(_ item: ExportReader.Item) throws {
+    switch item {
+    case .header, .entry: break
+    case .outbox(let line):
+      self.isInOutbox = true
+      if self.withOutbox { try self.set(line) }
+    case .body(let name, let data): if self.withOutbox { try self.write(data, as: name) }
+    case .row(let table, let values, let line):
+      // What belongs to live and dead ones stands behind them.
+      if self.isInOutbox && !self.withOutbox { return }
+      try table.insert(values, partition: self.partition, on: self.connection)
+      switch table.kind {
+      case .ended:
+        self.ended += try self.connection.changes
+        self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
+      case .mutation:
+        self.mutations += 1
+        self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
+      default: break
+      }
+    }
+  }
+
+  private static let setStanding: SQL = """
+    UPDATE partitions SET paused_at = ?, credentials_epoch = ? WHERE id = ?
+    """
+
+  private mutating func set(_ line: ExportLine) throws {
+    try self.connection.execute(
+      Self.setStanding, line.integer("pausedAt"), line.integer("credentialsEpoch") ?? 0,
+      self.partition)
+    if let date = line.integer("synchronisedAt") {
+      try self.connection.execute(ClockRow.setSynchronised, date)
+    }
+    self.newestNumber = max(self.newestNumber, line.integer("newestNumber") ?? 0)
+  }
+
+  /// Writes the file of a mutation. One of that name stays where it has the same bytes; other ones are
+  /// none of this outbox, which is empty.
+  private func write(_ data: Data, as name: String) throws {
+    let folder = "\(self.folder)/bodies"
+    try DatabaseFiles().makeFolder(folder)
+    let path = "\(folder)/\(name)"
+    if FileManager.default.contents(atPath: path) == data { return }
+    unlink(path)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw StorageError(errno: errno, operation: "make the file", path: path)
+    }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    do {
+      try file.write(contentsOf: data)
+      try file.synchronize()
+    } catch {
+      throw StorageError(
+        operation: "write", code: .inputOutput, message: "\(error)", fileName: name)
+    }
+  }
+}
+
+// MARK: - What is derived
+
+extension ImportedMutations {
+  private static let recount: SQL = """
+    UPDATE partitions SET
+      pending_count = (SELECT count(*) FROM outbox AS o
+        WHERE o.partition = partitions.id AND o.state = 'pending'),
+      dead_count = (SELECT count(*) FROM outbox AS o
+        WHERE o.partition = partitions.id AND o.state = 'dead'),
+      history_count = (SELECT count(*) FROM history AS h WHERE h.partition = partitions.id),
+      history_bytes = (SELECT coalesce(sum(byte_count), 0) FROM history AS h
+        WHERE h.partition = partitions.id),
+      revision = revision + 1
+    WHERE id = ?
+    """
+  private static let live: SQL = "SELECT number FROM outbox WHERE partition = ? ORDER BY number"
+  private static let raise: SQL = """
+    UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'outbox'
+    """
+  private static let begin: SQL = """
+    INSERT INTO sqlite_sequence (name, seq) SELECT 'outbox', ?
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox')
+    """
+
+  /// Makes the heads of lanes and the totals, and sees to it that no number is given again.
+  ///
+  /// - Throws: `StorageError`.
+  func finish() throws {
+    if self.withOutbox {
+      try self.makeHeads()
+      try self.connection.execute(Self.begin, self.newestNumber)
+      try self.connection.execute(Self.raise, self.newestNumber)
+    }
+    try self.connection.execute(Self.recount, self.partition)
+  }
+
+  private func makeHeads() throws {
+    let numbers = try self.connection.rows(Self.live, self.partition) { try $0.integer(at: 0) }
+    var lanes = Set<String>()
+    for number in numbers {
+      guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
+        row.standing.state != .dead || row.lane != nil && row.onFailure == .halt
+      else { continue }
+      // Numbers rise: the first of a lane is its head.
+      if let lane = row.lane, !lanes.insert(lane).inserted { continue }
+      let head = LaneHeadRow(row, self.now)
+      try self.connection.execute(
+        LaneHeadRow.write, row.number, row.partition, row.lane, row.name, row.instance,
+        row.version, row.effectiveHost, head.state.rawValue, head.dueBoottime)
+    }
+    try self.connection.execute(ClockRow.setBoot, self.now.bootID)
+  }
+}

@@ -1,0 +1,166 @@
+import CSQLite
+import Foundation
+import Query
+
+/// A connection of an ``InspectionFile``, in the one of three ways that the files of the moment allow.
+final class InspectionSession {
+  /// How a file is read.
+  enum Access: String, Sendable {
+    /// With the shm that is there: of an application that has the file open, or that was killed.
+    case shared
+    /// The file alone: nobody has it open, and its WAL has nothing.
+    case immutable
+    /// A copy of the file and its WAL: nobody has it open, and its WAL is not in it yet.
+    case copy
+  }
+
+  /// How the file is read.
+  let access: Access
+
+  /// A connection that cannot write.
+  let connection: SQLiteConnection
+
+  /// Whether SQLite's own locks keep the state that is being read.
+  private var isProtected = false
+
+  private let path: String
+  private let state: FileState
+  /// Where the copy is; removed with the session.
+  private let copy: PrivateFolder?
+
+  /// Opens a file.
+  ///
+  /// - Throws: `OpeningFailure`; `StorageError` where it cannot be copied; busy where it was changed while
+  ///   it was opened.
+  init(kind: DatabaseKind, folder: String) throws {
+    self.path = "\(folder)/\(kind.fileName)"
+    (self.state, self.access) = try Self.settledState(of: self.path)
+    var opener = DatabaseOpener(kind: kind, folder: folder)
+    opener.options.checkpointsOnClose = false
+    opener.options.statementCapacity = 32
+    opener.options.busyTimeout = .seconds(1)
+    switch self.access {
+    case .shared:
+      opener.options.isReadOnly = true
+      opener.options.parameters = ["mode": "ro", "readonly_shm": "1"]
+      self.copy = nil
+    case .immutable:
+      opener.options.isReadOnly = true
+      opener.options.parameters = ["immutable": "1"]
+      self.copy = nil
+    case .copy:
+      let copy = try PrivateFolder()
+      for suffix in ["", "-wal"] {
+        try copy.add(self.path + suffix, as: kind.fileName + suffix)
+      }
+      guard FileState(of: self.path) == self.state else { throw Self.changed(kind) }
+      opener = DatabaseOpener(kind: kind, folder: copy.path)
+      opener.options.checkpointsOnClose = false
+      self.copy = copy
+    }
+    do {
+      self.connection = try opener.openReader()
+      try Self.requireLevel(self.connection, kind)
+    } catch {
+      // What is read while it is changed may look damaged.
+      if self.access == .immutable, FileState(of: self.path) != self.state {
+        throw Self.changed(kind)
+      }
+      throw Self.isWrite(error) ? Self.level(0, kind) : error
+    }
+  }
+
+  /// Whether a file is of an older level, which cannot be changed here.
+  private static func isWrite(_ error: any Error) -> Bool {
+    (error as? OpeningFailure)?.error.extendedCode == .readOnly
+  }
+
+  deinit { try? self.connection.close() }
+
+  /// Looks at the files until they were left alone for a moment, where that matters.
+  private static func settledState(of path: String) throws -> (FileState, Access) {
+    while true {
+      let state = FileState(of: path)
+      let hasSharedMemory = FileNumber(path: "\(path)-shm") != nil
+      if hasSharedMemory && state.logSize != nil { return (state, .shared) }
+      let left = state.unsettledTime
+      if left == .zero { return (state, (state.logSize ?? 0) == 0 ? .immutable : .copy) }
+      usleep(UInt32(left / .microseconds(1)) + 1)
+    }
+  }
+
+  private static func changed(_ kind: DatabaseKind) -> StorageError {
+    StorageError(
+      operation: "open", code: .busy, message: "the file was changed while it was opened",
+      fileName: kind.fileName)
+  }
+
+  /// A file of an older release is brought to the level of this one by its application alone.
+  private static func requireLevel(_ connection: SQLiteConnection, _ kind: DatabaseKind) throws {
+    let level = try connection.first("PRAGMA user_version") { try $0.integer(at: 0) } ?? 0
+    if level != kind.migrations.count { throw Self.level(level, kind) }
+  }
+
+  private static func level(_ level: Int64, _ kind: DatabaseKind) -> OpeningFailure {
+    OpeningFailure(
+      .corrupt,
+      StorageError(
+        operation: "open", code: .corrupt,
+        message: "its schema has level \(level), not \(kind.migrations.count)",
+        fileName: kind.fileName))
+  }
+}
+
+// MARK: - Protection
+
+extension InspectionSession {
+  /// Asks, before a read, whether the session may go on with the file that is at the path now.
+  ///
+  /// - Throws: `StorageError`.
+  func isCurrent() throws(StorageError) -> Bool {
+    switch self.access {
+    case .shared:
+      if try self.connection.hasMoved { return false }
+      self.isProtected = try self.connection.hasLiveSharedMemory
+      return self.isProtected || FileState(of: self.path) == self.state
+    // Where an application has it open by now, its shm is to be used.
+    case .immutable, .copy:
+      return FileState(of: self.path) == self.state
+        && FileNumber(path: "\(self.path)-shm") == nil
+    }
+  }
+
+  /// Whether what was read since ``isCurrent()`` is of one state.
+  var isWhole: Bool {
+    // A copy does not change.
+    if self.isProtected || self.access == .copy { return true }
+    return FileState(of: self.path) == self.state && self.state.unsettledTime == .zero
+  }
+}
+
+extension SQLiteConnection {
+  /// Whether some application has the file open, whose shm this connection uses: then SQLite's own
+  /// locks, shared ones, keep the state that is read. Otherwise, where who made the shm was killed,
+  /// SQLite reads the WAL for itself, and who opens the file after that may write over it.
+  ///
+  /// It is asked in SQLite's own way, by mapping the shm. Once it is so it stays so, since this
+  /// connection counts as one that has the file open.
+  ///
+  /// - Throws: `StorageError` after ``close()``.
+  fileprivate var hasLiveSharedMemory: Bool {
+    get throws(StorageError) {
+      var pointer: UnsafeMutablePointer<sqlite3_file>?
+      let handle = try self.handle(for: "look at the shm")
+      try self.check(
+        sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer),
+        "look at the shm")
+      guard let file = pointer, let methods = file.pointee.pMethods?.pointee,
+        methods.iVersion >= 2
+      else { return false }
+      var region: UnsafeMutableRawPointer?
+      // The size of a region is SQLite's: 32 KiB.
+      let result = methods.xShmMap?(file, 0, 32_768, 0, &region) ?? SQLITE_ERROR
+      return result == SQLITE_OK || result == SQLITE_READONLY
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Query
+
+/// Reads an export into a store.
+struct StoreImport {
+  let maintenance: StoreMaintenance
+  let reader: ExportReader
+  let partition: String
+  let withOutbox: Bool
+
+  /// What was written.
+  private(set) var imported = StoreMaintenance.Imported()
+
+  /// So many entries, or bytes, are written in one transaction.
+  private static let entriesPerWrite = 500
+  private static let bytesPerWrite = 4 << 20
+
+  init(
+    _ maintenance: StoreMaintenance, _ reader: ExportReader, partition: String, withOutbox: Bool
+  ) {
+    self.maintenance = maintenance
+    self.reader = reader
+    self.partition = partition
+    self.withOutbox = withOutbox
+  }
+
+  /// Writes what can fail first, and then the values, which can be written again.
+  mutating func run() throws {
+    try self.importMutations()
+    try self.importEntries()
+  }
+
+  // MARK: - Values
+
+  private mutating func importEntries() throws {
+    var imported = self.imported
+    try self.maintenance.withWriter(.cache, makes: true) { connection in
+      let tables = try CacheTables(partitionNamed: self.partition, on: connection)
+      var waiting = [ImportedEntry]()
+      var bytes = 0
+      func write() throws {
+        try self.maintenance.write(tables) { changes in
+          for entry in waiting { try changes.write(imported: entry) }
+        }
+        imported.entries += waiting.count
+        (waiting, bytes) = ([], 0)
+      }
+      try self.reader.forEachItem { item in
+        guard case .entry(let entry) = item else { return }
+        waiting.append(entry)
+        bytes += Int(entry.row.byteCount)
+        if waiting.count >= Self.entriesPerWrite || bytes > Self.bytesPerWrite { try write() }
+      }
+      try write()
+    }
+    self.imported = imported
+  }
+
+  // MARK: - Mutations
+
+  private mutating func importMutations() throws {
+    var items = 0
+    try self.reader.forEachItem { item in
+      if case .row = item { items += 1 }
+    }
+    if items == 0 && !self.withOutbox { return }
+    var imported = self.imported
+    try self.maintenance.withWriter(.mutations, makes: true) { connection in
+      try connection.write {
+        var rows = try ImportedMutations(self, on: connection)
+        try self.reader.forEachItem { try rows.add($0) }
+        try rows.finish()
+        (imported.ended, imported.mutations) = (rows.ended, rows.mutations)
+      }
+    }
+    self.imported = imported
+  }
+}
+
+extension CacheChanges {
+  /// Writes an entry in the place of the one that there is.
+  fileprivate mutating func write(imported entry: ImportedEntry) throws {
+    let place = try self.connection.first(
+      EntryRow.readPlace, self.partition, entry.row.hash
+    ) { (id: try $0.integer(at: 0), bytes: Int(try $0.amount(at: 1))) }
+    if let place { try self.removeRow(place.id, bytes: place.bytes) }
+    var row = entry.row
+    row.partition = self.partition
+    row.revision = self.nextRevision()
+    try row.insert(into: self.connection)
+    let id = try self.connection.lastInsertedID
+    for page in entry.pages {
+      var page = page
+      page.entry = id
+      try page.write(to: self.connection)
+    }
+    self.count(entries: 1, bytes: Int(row.byteCount))
+  }
+}
+
+// MARK: - For people
+
+extension StoreMaintenance {
+  /// What an import has written.
+  package struct Imported: Hashable, Sendable {
+    /// How many entries.
+    package var entries = 0
+    /// How many mutations that ended. Those that are known already are not counted.
+    package var ended = 0
+    /// How many live and dead mutations.
+    package var mutations = 0
+  }
+
+  /// Reads an export into an account. All of it is checked before anything is written. Entries take the
+  /// place of those with the same identity; ended mutations that are known already stay as they are.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the export, a file.
+  ///   - partition: The account; nil: the one that the export is of. It is made where it is missing.
+  ///   - withOutbox: Whether live and dead mutations are taken, for which the outbox must be empty: the
+  ///     store that they come from must not send them too.
+  /// - Throws: `InspectionError`: bad export; outbox not empty; what writing throws.
+  package func importExport(
+    at path: String, into partition: String? = nil, withOutbox: Bool = false
+  ) throws -> Imported {
+    let reader = ExportReader(path: path)
+    let header = try reader.verify()
+    if withOutbox && header.integer("hasOutbox") == 0 {
+      throw InspectionError.badExport(line: 1, "says that it has no outbox")
+    }
+    var work = StoreImport(
+      self, reader, partition: partition ?? header.text("partition") ?? "",
+      withOutbox: withOutbox)
+    try work.run()
+    return work.imported
+  }
+}

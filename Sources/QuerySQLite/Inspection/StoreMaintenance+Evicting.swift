@@ -1,0 +1,149 @@
+package import Foundation
+import Query
+
+// MARK: - Evicting
+
+extension StoreMaintenance {
+  /// So many entries go in one transaction, and so many pages are given back in one.
+  private static let batch = 200
+  private static let pages = 1_000
+
+  /// What an eviction did.
+  package struct Evicted: Hashable, Sendable {
+    /// How many entries were removed.
+    package var entries = 0
+    /// How many bytes they had.
+    package var byteCount = 0
+  }
+
+  /// Removes entries, those that were used longest ago first, until an account has no more than this.
+  /// Pinned ones stay. Those whose stores are alive in an application go too: it writes them again with
+  /// their next change.
+  ///
+  /// - Parameters:
+  ///   - bytes: How many bytes may stay; nil: any.
+  ///   - entries: How many entries may stay; nil: any.
+  ///   - partition: The account; nil: each.
+  /// - Throws: `InspectionError`.
+  package func evict(
+    toBytes bytes: Int?, entries: Int?, in partition: String? = nil, now: Date = Date()
+  ) throws(InspectionError) -> Evicted {
+    let limits = CacheLimits(entries: entries ?? .max, bytes: bytes ?? .max)
+    return try self.withWriter(.cache) { connection in
+      var evicted = Evicted()
+      for (_, tables) in try self.tables(in: partition, on: connection) {
+        var cursor = EvictionCursor()
+        var hasMore = true
+        while hasMore {
+          hasMore = try self.write(tables) { changes in
+            let before = changes.totals
+            let eviction = try changes.evict(
+              upTo: Self.batch, limits: limits, now: now, from: &cursor, keeping: { _ in false })
+            evicted.entries += before.entries - changes.totals.entries
+            evicted.byteCount += before.bytes - changes.totals.bytes
+            return eviction.hasMore
+          }
+        }
+      }
+      try self.shrink(connection)
+      return evicted
+    }
+  }
+
+  /// Partition, date, id, limit: entries whose newest result is older, after that row. Id, byte count.
+  private static let older: SQL = """
+    SELECT id, byte_count FROM entries NOT INDEXED
+    WHERE partition = ? AND is_pinned = 0
+      AND max(coalesce(value_updated_at, error_updated_at, 0),
+        coalesce(error_updated_at, value_updated_at, 0)) < ?
+      AND id > ?
+    ORDER BY id LIMIT ?
+    """
+
+  /// Removes entries whose value and error are from before a time. Pinned ones stay.
+  ///
+  /// - Parameters:
+  ///   - date: Microseconds since 1970.
+  ///   - partition: The account; nil: each.
+  /// - Throws: `InspectionError`.
+  package func evict(
+    olderThan date: Int64, in partition: String? = nil
+  ) throws(InspectionError) -> Evicted {
+    try self.withWriter(.cache) { connection in
+      var evicted = Evicted()
+      for (_, tables) in try self.tables(in: partition, on: connection) {
+        var next: Int64? = .min
+        while let last = next {
+          next = try self.write(tables) { changes in
+            let rows = try connection.rows(
+              Self.older, tables.partition, date, last, Self.batch
+            ) { (id: try $0.integer(at: 0), bytes: Int(try $0.amount(at: 1))) }
+            for row in rows {
+              try changes.removeRow(row.id, bytes: row.bytes)
+              evicted.entries += 1
+              evicted.byteCount += row.bytes
+            }
+            return rows.count < Self.batch ? nil : rows.last?.id
+          }
+        }
+      }
+      try self.shrink(connection)
+      return evicted
+    }
+  }
+}
+
+// MARK: - Room
+
+extension StoreMaintenance {
+  /// Gives the pages of the file of values that hold nothing back to the file system. The file becomes
+  /// shorter with the next checkpoint: at once where no application has it open.
+  ///
+  /// - Returns: How many pages.
+  /// - Throws: `InspectionError`.
+  package func vacuum() throws(InspectionError) -> Int {
+    try self.withWriter(.cache) { try self.shrink($0) }
+  }
+
+  @discardableResult
+  private func shrink(_ connection: SQLiteConnection) throws -> Int {
+    let tables = CacheTables(partition: 0, on: connection)
+    var freed = 0
+    while true {
+      let count = try connection.write { try tables.vacuum(pages: Self.pages) }
+      freed += count
+      if count < Self.pages { return freed }
+    }
+  }
+}
+
+// MARK: - Quarantine
+
+extension StoreMaintenance {
+  /// Partition or NULL, id or NULL.
+  private static let drop: SQL = """
+    DELETE FROM quarantine WHERE (?1 IS NULL OR partition = ?1) AND (?2 IS NULL OR id = ?2)
+    """
+
+  /// Deletes what could not be read.
+  ///
+  /// - Parameters:
+  ///   - id: The number of a row; nil: all.
+  ///   - partition: The account; nil: each.
+  /// - Returns: How many rows were deleted.
+  /// - Throws: `InspectionError`: not found where there is no such row, and what writing throws.
+  package func dropQuarantine(
+    _ id: Int64?, in partition: String? = nil
+  ) throws(InspectionError) -> Int {
+    try self.withWriter(.cache) { connection in
+      let all = try self.tables(in: partition, on: connection)
+      let wanted = partition == nil ? nil : all.first?.tables.partition
+      let count = try connection.write {
+        try connection.execute(Self.drop, wanted, id)
+        return try connection.changes
+      }
+      if let id, count == 0 { throw InspectionError.notFound("row \(id) in quarantine") }
+      return count
+    }
+  }
+}

@@ -1,0 +1,144 @@
+package import Foundation
+import Query
+
+/// The few things that a person changes in the values of a store by hand: entries, free room, what is in
+/// quarantine. The outbox is touched by none of them; ``StoreImport`` alone writes one, where it is empty.
+///
+/// ```swift
+/// let store = try StoreMaintenance(directory: folder)
+/// try store.remove("3f2a")
+/// ```
+/// Locks are taken as the library takes them, and for one small transaction at a time. Applications that
+/// have the store open hear of each change; the stores that they have in memory keep what they show.
+///
+/// Used by one thread at a time; not `Sendable`.
+package final class StoreMaintenance {
+  let locations: StorageLocations
+
+  /// Changes the store of an application, in the folders that XDG names.
+  ///
+  /// - Parameter applicationID: The name of the folders.
+  /// - Throws: `InspectionError` (unavailable) where the name is none of a folder.
+  package init(applicationID: String) throws(InspectionError) {
+    do {
+      self.locations = try StorageLocations(applicationID: applicationID)
+    } catch {
+      throw InspectionError(any: error, operation: "locate")
+    }
+  }
+
+  /// Changes a store that has all its files in one folder.
+  ///
+  /// - Parameter directory: The folder.
+  /// - Throws: `InspectionError` (unavailable) where it is no local folder.
+  package init(directory: URL) throws(InspectionError) {
+    do {
+      self.locations = try StorageLocations(directory: directory)
+    } catch {
+      throw InspectionError(any: error, operation: "locate")
+    }
+  }
+
+  /// Runs a closure with a connection that writes, while nobody may replace the file.
+  ///
+  /// - Parameters:
+  ///   - kind: Which file.
+  ///   - makes: Whether the file is made where it is missing.
+  ///   - body: What is done. Whether it has changed anything.
+  /// - Throws: `InspectionError`; an error of the closure is sorted into it too.
+  func withWriter<R>(
+    _ kind: DatabaseKind, makes: Bool = false, _ body: (SQLiteConnection) throws -> R
+  ) throws(InspectionError) -> R {
+    let folder = self.locations.folder(of: kind)
+    let opener = DatabaseOpener(kind: kind, folder: folder)
+    if !makes, try !InspectionFile(kind: kind, folder: folder).exists {
+      throw .noStore(folders: [folder])
+    }
+    do {
+      if makes { try opener.files.makeFolder(folder) }
+      let lock = FileLock(kind: kind, folder: folder)
+      try lock.lockShared()
+      defer { lock.letGo() }
+      // Whoever opens the store next with its application finishes that.
+      if try SetAside(kind: kind, folder: folder).isPending {
+        throw StorageError(
+          operation: "open", code: .busy,
+          message: "an application was killed while it replaced the file; start it once",
+          fileName: kind.fileName)
+      }
+      let connection = try opener.openWriter()
+      // The first error counts.
+      defer { try? connection.close() }
+      let result = try body(connection)
+      ChangeKick(kind: kind, folder: folder).kick()
+      return result
+    } catch {
+      throw InspectionError(any: error, operation: "write")
+    }
+  }
+
+  /// The tables of the accounts that a command is about.
+  ///
+  /// - Throws: `InspectionError` (unknown partition); `StorageError`.
+  func tables(
+    in partition: String?, on connection: SQLiteConnection
+  ) throws -> [(name: String, tables: CacheTables)] {
+    let known = try StoreInspection.partitions(on: connection)
+    let wanted = known.filter { partition == nil || $0.name == partition }
+    if let partition, wanted.isEmpty {
+      throw InspectionError.unknownPartition(partition, known: known.map(\.name))
+    }
+    return wanted.map { ($0.name, CacheTables(partition: $0.id, on: connection)) }
+  }
+
+  /// Runs a closure in a small transaction that changes one account.
+  func write<R>(
+    _ tables: CacheTables, _ body: (inout CacheChanges) throws -> R
+  ) throws -> R {
+    try tables.connection.write {
+      var changes = try tables.begin()
+      let result = try body(&changes)
+      _ = try changes.finish()
+      return result
+    }
+  }
+}
+
+// MARK: - Entries
+
+extension StoreMaintenance {
+  /// Id: what a removal has to know.
+  private static let place: SQL = "SELECT partition, byte_count FROM entries WHERE id = ?"
+
+  /// Removes an entry with its pages.
+  ///
+  /// - Parameters:
+  ///   - name: The beginning of a hash, or a whole identity.
+  ///   - partition: The account; nil: any.
+  /// - Returns: What was removed.
+  /// - Throws: `InspectionError`: no store, not found, ambiguous, and what writing throws.
+  @discardableResult
+  package func remove(
+    _ name: String, in partition: String? = nil
+  ) throws(InspectionError) -> InspectedEntry {
+    try self.withWriter(.cache) { connection in
+      let all = try self.tables(in: partition, on: connection)
+      return try connection.write {
+        let ids = try StoreInspection.ids(named: name, in: partition, on: connection)
+        let entries = try ids.compactMap { try StoreInspection.entry($0, on: connection) }
+        guard let entry = entries.first else { throw InspectionError.notFound("entry \(name)") }
+        if entries.count > 1 {
+          throw InspectionError.ambiguous(
+            name, candidates: entries.map { "\($0.hash.short) \($0.identity.prefix(100))" })
+        }
+        guard let tables = all.first(where: { $0.name == entry.partition })?.tables else {
+          throw InspectionError.notFound("entry \(name)")
+        }
+        var changes = try tables.begin()
+        try changes.removeRow(entry.id, bytes: entry.byteCount)
+        _ = try changes.finish()
+        return entry
+      }
+    }
+  }
+}

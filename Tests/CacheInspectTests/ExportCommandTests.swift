@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+/// The tools: a round trip of `export` and `import` is byte-identical, by files and by pipes.
+@Suite struct ExportCommandTests {
+  @Test func aRoundTripIsByteIdentical() async throws {
+    let store = try SampleStore()
+    let target = try SampleStore(isEmpty: true)
+    let first = try await store.inspect("export", "--outbox")
+    #expect(first.code == 0)
+    let golden = try String(
+      contentsOfFile: SampleStore.golden("store.jsonl"), encoding: .utf8)
+    #expect(first.text + "\n" == golden)
+    let imported = try await target.inspect(
+      "import", "-", "--outbox", "--yes", "--json", input: first.text + "\n")
+    #expect(imported.lines == [#"{"ended":1,"entries":8,"mutations":4}"#])
+    #expect(imported.errors.first?.contains("must not send them too") == true)
+    #expect(try await target.inspect("export", "--outbox").text == first.text)
+    #expect(try await target.inspect("check").code == 0)
+    // Its outbox is not empty any more.
+    let again = try await target.inspect("import", "-", "--outbox", "-y", input: golden)
+    #expect(again.code == 64)
+    #expect(try await target.inspect("export", "--outbox").text == first.text)
+  }
+
+  @Test func withoutTheOutboxValuesAndHistoryAreTaken() async throws {
+    let store = try SampleStore()
+    let target = try SampleStore(isEmpty: true)
+    let file = "\(store.path)/export.jsonl"
+    #expect(try await store.inspect("export", "-o", file).code == 0)
+    var status = stat()
+    #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    for partition in ["", "other"] {
+      let run = try await target.inspect("import", file, "--yes", "--partition", partition)
+      #expect(run.code == 0 && run.errors == [])
+    }
+    #expect(try await target.inspect("outbox").lines.count == 1)
+    #expect(try await target.inspect("list").lines.count == 17)
+    let both = try await target.inspect("export")
+    #expect(both.code == 64 && both.errors.first?.contains("--partition") == true)
+    let one = try await target.inspect("export", "--partition", "")
+    #expect(one.text + "\n" == (try String(contentsOfFile: file, encoding: .utf8)))
+  }
+
+  @Test func aDamagedExportWritesNothing() async throws {
+    let golden = try String(contentsOfFile: SampleStore.golden("store.jsonl"), encoding: .utf8)
+    let lines = golden.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    let damaged = [
+      lines.dropLast(2).joined(separator: "\n") + "\n",
+      golden.replacing("\"version\":1", with: "\"version\":2"), String(golden.dropLast()),
+      golden.replacing("ImEgdGV4dCI=", with: "ImIgdGV4dCI="), "", "\n",
+    ]
+    for text in damaged {
+      let store = try SampleStore(isEmpty: true)
+      let run = try await store.inspect("import", "-", "--yes", input: text)
+      #expect(run.code == 65, "\(run.errors)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: store.path) == [])
+    }
+  }
+
+  @Test func aDamagedValueIsLeftOutAndTold() async throws {
+    let store = try SampleStore()
+    let shell = try await Shell.run(
+      "sed -i 's/a text/b text/' \"$STORE\"/cache.sqlite*; \"$TOOL\" export -s \"$STORE\" -o \"$STORE/e\"",
+      store)
+    #expect(shell.code == 65)
+    let target = try SampleStore(isEmpty: true)
+    #expect(try await target.inspect("import", "\(store.path)/e", "-y").code == 0)
+    #expect(try await target.inspect("list").lines.count == 8)
+    let show = try await store.inspect("show", "[\"texts\",\"plain\"]")
+    #expect(show.code == 65 && show.errors.first?.contains("damaged") == true)
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+
+/// What a run of the built tool came to.
+struct InspectorRun: Sendable {
+  /// How it ended; nil: by a signal.
+  let code: Int32?
+  /// The lines of the standard output.
+  let lines: [String]
+  /// Those of the standard error.
+  let errors: [String]
+
+  /// The standard output.
+  var text: String { self.lines.joined(separator: "\n") }
+
+  /// Runs the tool to its end, in UTC and with no folders of this user's.
+  ///
+  /// - Parameters:
+  ///   - arguments: The command line.
+  ///   - input: What it reads from the standard input; nil: nothing.
+  ///   - environment: Other variables.
+  init(
+    _ arguments: [String], input: String? = nil, environment: [String: String] = [:]
+  ) async throws {
+    let child = try Self.start(arguments, input: input, environment: environment)
+    async let errors = Self.all(child.errorLines)
+    self.lines = await Self.all(child.lines)
+    self.errors = await errors
+    if case .code(let code) = await child.end() {
+      self.code = code
+    } else {
+      self.code = nil
+    }
+  }
+
+  /// Starts the tool.
+  static func start(
+    _ arguments: [String], input: String? = nil, environment: [String: String] = [:]
+  ) throws -> ChildProcess {
+    var variables = ["TZ": "UTC", "HOME": "/nonexistent", "NO_COLOR": "1"]
+    variables.merge(environment) { $1 }
+    let child = try ChildProcess(
+      ChildProcess.product("cache-inspect"), arguments, environment: variables,
+      input: input == nil ? .null : .pipe, output: .pipe, errors: .pipe)
+    if let input {
+      // Who has enough of it closes it.
+      try? child.write(input)
+      child.closeInput()
+    }
+    return child
+  }
+
+  private static func all(_ stream: AsyncStream<String>) async -> [String] {
+    var lines = [String]()
+    for await line in stream { lines.append(line) }
+    return lines
+  }
+}

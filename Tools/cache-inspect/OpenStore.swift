@@ -1,0 +1,59 @@
+import Foundation
+import QuerySQLite
+import ToolSupport
+
+extension Invocation {
+  /// The store that the command line names, to look into.
+  ///
+  /// - Throws: `UsageError`, `InspectionError`.
+  func inspection() throws -> StoreInspection {
+    switch try StoreChoice(self.command) {
+    case .directory(let url): try StoreInspection(directory: url)
+    case .application(let id): try StoreInspection(applicationID: id)
+    }
+  }
+
+  /// The store that the command line names, to change.
+  ///
+  /// - Throws: `UsageError`, `InspectionError`.
+  func maintenance() throws -> StoreMaintenance {
+    switch try StoreChoice(self.command) {
+    case .directory(let url): try StoreMaintenance(directory: url)
+    case .application(let id): try StoreMaintenance(applicationID: id)
+    }
+  }
+
+  /// The account that the command line names; nil: all.
+  var partition: String? { self.command.text(Options.partition) }
+
+  /// The moment that ages are counted from, microseconds since 1970.
+  var nowMicroseconds: Int64 { Int64(self.now.timeIntervalSince1970 * 1e6) }
+
+  /// Prints an object, where JSON is wanted.
+  ///
+  /// - Returns: Whether it is.
+  /// - Throws: As `JSONPrinter.print`.
+  func printed(_ value: some Encodable) throws -> Bool {
+    guard let json else { return false }
+    try json.print(value, to: self.output)
+    return true
+  }
+}
+
+/// Asks before something is written.
+enum Confirmation {
+  /// Asks a person, on the terminal, whether to go on.
+  ///
+  /// - Throws: `UsageError` where nobody can be asked and `--yes` is not given; `ToolError` (success)
+  ///   where the answer is no.
+  static func require(_ question: String, _ invocation: Invocation) throws {
+    if invocation.command.has(Options.yes) { return }
+    guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+      throw invocation.command.usageError("there is no terminal to ask on: give --yes")
+    }
+    let prompt = SafeText.escape(question) + " [y/N] "
+    FileHandle.standardError.write(Data(prompt.utf8))
+    let answer = readLine()?.lowercased() ?? ""
+    if !["y", "yes"].contains(answer) { throw ExitCode.success }
+  }
+}
