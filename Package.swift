@@ -64,7 +64,7 @@ let tools: [Target] = [
     name: "cache-bench",
     dependencies: ["Query", "QuerySQLite", "CSQLite"],
     path: "Tools/cache-bench"
-  )
+  ),
 ]
 
 /// The tests, and what they share; never a product.
@@ -119,6 +119,7 @@ let tests: [Target] = [
     ],
     exclude: ["Golden"]
   ),
+  .testTarget(name: "FieldNotesTests", dependencies: ["field-notes", "TestSupport"]),
   .testTarget(
     name: "QueryReplayCommandTests",
     dependencies: [

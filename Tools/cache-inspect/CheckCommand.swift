@@ -47,7 +47,7 @@ struct CheckCommand {
   }
 
   private static func tell(_ text: String) {
-    FileHandle.standardError.write(Data(text.utf8))
+    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 }
 

@@ -52,7 +52,7 @@ enum Confirmation {
       throw invocation.command.usageError("there is no terminal to ask on: give --yes")
     }
     let prompt = SafeText.escape(question) + " [y/N] "
-    FileHandle.standardError.write(Data(prompt.utf8))
+    try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8))
     let answer = readLine()?.lowercased() ?? ""
     if !["y", "yes"].contains(answer) { throw ExitCode.success }
   }

@@ -14,8 +14,9 @@ struct RemovingCommands {
     let found = try self.invocation.inspection().entry(named: name, in: self.invocation.partition)
     try Confirmation.require(
       "Remove \(found.hash.short) \(found.identity)?", self.invocation)
-    // By its whole identity: another one may have come meanwhile that the beginning fits.
-    let removed = try self.invocation.maintenance().remove(found.identity, in: found.partition)
+    // By its whole hash: another one may have come meanwhile that the beginning fits.
+    let removed = try self.invocation.maintenance().remove(
+      found.hash.description, in: found.partition)
     if try self.invocation.printed(EntryView(removed, now: self.invocation.nowMicroseconds)) {
       return .success
     }

@@ -44,8 +44,14 @@ package struct InspectedValue: Hashable, Sendable {
     }
   }
 
+  /// So many bytes a property list may have, and so many parts, to be laid out.
+  private static let maximumListBytes = 1 << 20
+  private static let maximumListParts = 100_000
+
   private static func propertyList(_ data: Data) -> String? {
-    guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+    guard data.count <= Self.maximumListBytes,
+      BinaryPropertyList(data)?.parts(upTo: Self.maximumListParts) != nil,
+      let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
       let xml = try? PropertyListSerialization.data(
         fromPropertyList: list, format: .xml, options: 0)
     else { return nil }

@@ -24,7 +24,8 @@ package enum InspectedChange: Hashable, Sendable {
 package final class StoreChanges {
   private let store: StoreInspection
   private let partition: String?
-  private var watches: [ChangeWatch]
+  private var watches = [ChangeWatch]()
+  private var lookedAt = SuspendingClock.now
   private var known = [DatabaseKind: [String: Standing]]()
   private var isThere = [DatabaseKind: Bool]()
 
@@ -39,18 +40,20 @@ package final class StoreChanges {
   init(_ store: StoreInspection, _ partition: String?) throws(InspectionError) {
     self.store = store
     self.partition = partition
-    self.watches = []
-    _ = try self.look()
     self.watches = self.makeWatches()
+    _ = try self.look()
   }
 
   private func makeWatches() -> [ChangeWatch] {
-    DatabaseKind.allCases.compactMap { kind in
-      let file = self.store.file(kind)
-      // A file that is told of and is not there would be made: nothing is made here.
-      let kick = ChangeKick.path(kind: kind, folder: file.folder)
-      guard FileNumber(path: kick) != nil else { return nil }
-      return ChangeWatch(kind: kind, folder: file.folder)
+    self.kicks.compactMap { ChangeWatch(kind: $0, folder: self.store.file($0).folder) }
+  }
+
+  /// The databases whose commits are told of. A file to tell by that is not there would be made by who
+  /// watches it, and nothing is made here.
+  private var kicks: [DatabaseKind] {
+    DatabaseKind.allCases.filter { kind in
+      let path = ChangeKick.path(kind: kind, folder: self.store.file(kind).folder)
+      return FileNumber(path: path) != nil
     }
   }
 
@@ -65,15 +68,19 @@ package final class StoreChanges {
     }
     _ = poll(&polls, nfds_t(polls.count), max(milliseconds, 0))
     let changes = self.watches.map { $0.drain() }
-    if changes.contains(where: { $0.contains(.ended) }) || self.watches.isEmpty {
-      self.watches = self.makeWatches()
-    }
+    let isTold = changes.contains { !$0.isEmpty }
+    guard isTold || SuspendingClock.now - self.lookedAt >= .seconds(1) else { return [] }
+    let hasEnded = changes.contains { $0.contains(.ended) }
+    if hasEnded || self.watches.count < self.kicks.count { self.watches = self.makeWatches() }
     return try self.look()
   }
 
   private func look() throws(InspectionError) -> [InspectedChange] {
     var changes = [InspectedChange]()
+    self.lookedAt = .now
     for kind in DatabaseKind.allCases {
+      // Nothing is held between two looks: an application that closes the store is the last one then.
+      defer { self.store.file(kind).close() }
       let isThere = try self.store.file(kind).exists
       if let before = self.isThere[kind], before != isThere {
         changes.append(.file(name: kind.fileName, isThere: isThere))

@@ -22,6 +22,8 @@ extension StoreInspection {
     guard let index = try self.readIfThere(.cache, { try Self.index(of: query, on: $0) }) else {
       return 0
     }
+    // Who gets them may take long: an application that closes the store meanwhile is the last one then.
+    self.cacheFile.close()
     var count = 0
     for place in 0..<index.count {
       guard let entry = try index.entry(at: place) ?? self.entry(index.id(at: place)) else {
@@ -114,7 +116,8 @@ extension StoreInspection {
       try connection.rows(Self.byHash, lowest, highest, id, 20) { try $0.integer(at: 0) }
     }
     if let range = InspectedHash.range(ofPrefix: name) {
-      return try find(range.lowest, range.highest)
+      let found = try find(range.lowest, range.highest)
+      if !found.isEmpty { return found }
     }
     let hash = XXH128(hashing: name).withBytes { Data($0) }
     return try find(hash, hash).filter { try Self.entry($0, on: connection)?.identity == name }

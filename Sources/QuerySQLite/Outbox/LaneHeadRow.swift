@@ -104,6 +104,11 @@ extension LaneHeadRow {
   /// Due, number.
   static let setDue: SQL = "UPDATE lane_heads SET due_boottime = ? WHERE number = ?"
 
+  /// Number: that somebody runs it.
+  static let setLeased: SQL = """
+    UPDATE lane_heads SET state = 'leased', due_boottime = 0 WHERE number = ?
+    """
+
   /// All that wait for a time.
   static let allWaiting: SQL = """
     SELECT number FROM lane_heads WHERE state = 'ready' AND due_boottime > 0

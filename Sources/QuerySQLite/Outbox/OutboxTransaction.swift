@@ -163,7 +163,12 @@ extension OutboxTransaction {
       if new == .dead { self.outcome.mustCheckAwaiting = true }
     }
     try row.saveStanding(on: self.connection)
-    try self.refreshHead(&row)
+    if new == .leased, row.isHead {
+      // It stays the first of its lane.
+      try self.connection.execute(LaneHeadRow.setLeased, row.number)
+    } else {
+      try self.refreshHead(&row)
+    }
   }
 
   /// Removes a row whose end is recorded.

@@ -79,7 +79,7 @@ import Testing
 
   @Test func aStoreThatWasKilledIsReadWithWhatItsLogHas() async throws {
     let scratch = try StorageScratch()
-    let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000", "50", "20")
+    let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000000", "50", "20")
     var lines = worker.lines.makeAsyncIterator()
     while let line = await lines.next(), line != "flushed 1 20" {}
     worker.killNow()
@@ -93,7 +93,7 @@ import Testing
 
   @Test func withoutTheSharedMemoryTheLogIsReadFromACopy() async throws {
     let scratch = try StorageScratch()
-    let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000", "50", "20")
+    let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000000", "50", "20")
     var lines = worker.lines.makeAsyncIterator()
     while let line = await lines.next(), line != "flushed 1 20" {}
     worker.killNow()

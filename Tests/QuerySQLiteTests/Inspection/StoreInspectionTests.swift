@@ -149,7 +149,7 @@ import Testing
   @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a file system"))
   func aStoreThatCannotBeWrittenIsRead() async throws {
     let folder = try MountedFolder(bytes: 4 << 20)
-    let worker = try WorkerProcess("write", folder.path, "a", "20", "1000", "50", "20")
+    let worker = try WorkerProcess("write", folder.path, "a", "20", "1000000", "50", "20")
     var lines = worker.lines.makeAsyncIterator()
     while let line = await lines.next(), line != "flushed 1 20" {}
     worker.killNow()

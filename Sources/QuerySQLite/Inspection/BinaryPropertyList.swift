@@ -1,0 +1,100 @@
+import Foundation
+
+/// The outline of a binary property list: how many parts it has, each counted in every place where it
+/// stands.
+///
+/// A part may stand in many places, so that a list of a few hundred bytes can have more parts than there
+/// is memory, which Foundation makes all of.
+struct BinaryPropertyList {
+  private let bytes: [UInt8]
+  private let offsetSize: Int
+  private let referenceSize: Int
+  private let count: Int
+  private let top: Int
+  private let table: Int
+
+  /// Reads the end of a list, where its outline is; nil where it is none.
+  init?(_ data: Data) {
+    self.bytes = Array(data)
+    let end = self.bytes.count - 32
+    guard end >= 8, data.starts(with: Data("bplist00".utf8)) else { return nil }
+    self.offsetSize = Int(self.bytes[end + 6])
+    self.referenceSize = Int(self.bytes[end + 7])
+    guard let count = Self.number(self.bytes, at: end + 8, 8),
+      let top = Self.number(self.bytes, at: end + 16, 8),
+      let table = Self.number(self.bytes, at: end + 24, 8),
+      (1...8).contains(self.offsetSize), (1...8).contains(self.referenceSize),
+      count <= end, top < count, table <= end
+    else { return nil }
+    (self.count, self.top, self.table) = (count, top, table)
+  }
+
+  /// A number of some bytes, big end first; nil where it is not within the list, or not worth having.
+  private static func number(_ bytes: [UInt8], at start: Int, _ size: Int) -> Int? {
+    guard start >= 0, start <= bytes.count - size else { return nil }
+    var number: UInt64 = 0
+    for byte in bytes[start..<(start + size)] { number = number << 8 | UInt64(byte) }
+    return number <= UInt64(bytes.count) ? Int(number) : nil
+  }
+
+  /// The parts of a part; nil where it is damaged.
+  private func children(of part: Int) -> [Int]? {
+    guard
+      let start = Self.number(
+        self.bytes, at: self.table + part * self.offsetSize, self.offsetSize),
+      start < self.bytes.count
+    else { return nil }
+    let marker = self.bytes[start]
+    guard [0xa0, 0xc0, 0xd0].contains(marker & 0xf0) else { return [] }
+    var (place, length) = (start + 1, Int(marker & 0xf))
+    if length == 0xf {
+      guard place < self.bytes.count, self.bytes[place] & 0xf0 == 0x10 else { return nil }
+      let size = 1 << Int(self.bytes[place] & 0xf)
+      guard size <= 8, let number = Self.number(self.bytes, at: place + 1, size) else { return nil }
+      (length, place) = (number, place + 1 + size)
+    }
+    if marker & 0xf0 == 0xd0 { length *= 2 }
+    guard length * self.referenceSize <= self.bytes.count - place else { return nil }
+    var children = [Int]()
+    for index in 0..<length {
+      let child = Self.number(
+        self.bytes, at: place + index * self.referenceSize, self.referenceSize)
+      guard let child, child < self.count else { return nil }
+      children.append(child)
+    }
+    return children
+  }
+
+  /// How many parts there are, each counted in every place; nil where one contains itself, where there are
+  /// more than a limit, or where the list is damaged.
+  ///
+  /// - Complexity: O(*n*) in the bytes.
+  func parts(upTo limit: Int) -> Int? {
+    var counts = [Int](repeating: 0, count: self.count)
+    var isOpen = [Bool](repeating: false, count: self.count)
+    var waiting = [self.top]
+    var looked = 0
+    while let part = waiting.last {
+      if counts[part] > 0 {
+        waiting.removeLast()
+        continue
+      }
+      guard let children = self.children(of: part) else { return nil }
+      // Each is looked at twice.
+      looked += children.count
+      if looked > 2 * limit { return nil }
+      if isOpen[part] {
+        counts[part] = children.reduce(1) { min($0 + counts[$1], limit + 1) }
+        isOpen[part] = false
+        waiting.removeLast()
+        continue
+      }
+      isOpen[part] = true
+      for child in children where counts[child] == 0 {
+        if isOpen[child] { return nil }
+        waiting.append(child)
+      }
+    }
+    return counts[self.top] <= limit ? counts[self.top] : nil
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The demo client without its server. `Tools/demo` tells the rest of its story.
+@Suite struct FieldNotesTests {
+  @Test(arguments: [
+    [], ["bogus"], ["list"], ["--pages", "0", "list", "a"], ["--server", "nowhere", "folders"],
+    ["--wrong"], ["--store"],
+  ])
+  func whatCannotBeUnderstoodIsRefusedInOneLine(_ arguments: [String]) async throws {
+    let said = try await Said(arguments)
+    #expect(said.code == 64)
+    #expect(said.lines.isEmpty)
+    #expect(said.errors.count == 1)
+    #expect(said.errors.first?.hasSuffix("see field-notes --help") == true)
+  }
+
+  @Test func theHelpHasAnExampleAndTheExitCodes() async throws {
+    let said = try await Said(["--help"])
+    #expect(said.code == 0)
+    #expect(said.lines.contains { $0.hasPrefix("Example: field-notes") })
+    #expect(said.lines.contains { $0.hasPrefix("Exit codes:") })
+  }
+
+  @Test func theFirstLaunchWithoutAServerSaysSo() async throws {
+    let folder = try NotesFolder()
+    let said = try await Said(folder.arguments + ["list", "Countries"])
+    #expect(said.code == 69)
+    #expect(said.lines.isEmpty)
+    #expect(
+      said.errors == ["field-notes: the server was not reached; nothing of this was seen before"])
+  }
+
+  @Test func whatIsEnteredWithoutAServerIsKeptInOrderAndSaysWhatItWaitsFor() async throws {
+    let folder = try NotesFolder()
+    let created = try await Said(folder.arguments + ["create", "Trees", "Yew"])
+    #expect(created.code == 0)
+    let words = try #require(created.lines.first).split(separator: " ")
+    #expect(words.first == "saved")
+    let alias = String(words[1].dropLast())
+    let edited = try await Said(folder.arguments + ["edit", alias, "old"])
+    #expect(edited.lines == ["saved \(alias), and not sent yet"])
+    let unsent = try await Said(folder.arguments + ["unsent"])
+    #expect(unsent.lines.map { $0.prefix { $0 != " " } } == ["create-note", "edit-note"])
+    #expect(unsent.lines.last?.contains("which is before it in its lane") == true)
+    let synced = try await Said(folder.arguments + ["sync"])
+    #expect(synced.code == 75)
+  }
+
+  @Test func aStoreThatCannotBeMadeIsAnErrorOfTheDisk() async throws {
+    let said = try await Said(
+      ["--server", "http://127.0.0.1:1", "--store", "/dev/null/notes", "create", "Trees", "Yew"])
+    #expect(said.code == 74)
+    #expect(said.errors.count == 1)
+  }
+}
+
+/// A folder for a store, and the address of a server that is not there.
+private final class NotesFolder: Sendable {
+  private let url = FileManager.default.temporaryDirectory
+    .appending(path: "field-notes-\(UUID().uuidString)")
+
+  init() throws {
+    try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: self.url) }
+
+  /// Nobody listens on the first port.
+  var arguments: [String] { ["--server", "http://127.0.0.1:1", "--store", self.url.path] }
+}
+
+/// What a run of the client has said.
+private struct Said {
+  var code: Int32?
+  var lines = [String]()
+  var errors = [String]()
+
+  init(_ arguments: [String]) async throws {
+    let process = try ChildProcess(ChildProcess.product("field-notes"), arguments, errors: .pipe)
+    while let line = await process.line() { self.lines.append(line) }
+    while let line = await process.errorLine() { self.errors.append(line) }
+    if case .code(let code) = await process.end() { self.code = code }
+  }
+}
