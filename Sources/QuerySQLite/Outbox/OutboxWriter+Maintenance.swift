@@ -37,13 +37,22 @@ extension OutboxWriter {
   func checkpoint(_ connection: SQLiteConnection) {
     (self.checkpointDue, self.blockedCheckpointDue) = (nil, nil)
     do {
+      let start = SuspendingClock.now
       let result = try connection.checkpoint(.restart, patience: .milliseconds(500))
       self.staleFrames = result.walFrames
+      // Some readers make it busy, and not interrupted, after the same wait.
+      if !result.isComplete, start.duration(to: .now) > .milliseconds(100) {
+        self.postponeCheckpoint()
+      }
     } catch {
       if error.isOutboxDamage { return self.didFail(error) }
-      self.blockedCheckpointDue = .now + .seconds(5)
-      self.checkpointDue = self.blockedCheckpointDue
+      self.postponeCheckpoint()
     }
+  }
+
+  private func postponeCheckpoint() {
+    self.blockedCheckpointDue = .now + .seconds(5)
+    self.checkpointDue = self.blockedCheckpointDue
   }
 }
 

@@ -99,12 +99,21 @@ extension CacheWriter {
     do {
       // Never passive. While it waits for a reader it keeps the write lock, so it does not wait long;
       // what it leaves is done later.
-      _ = try connection.checkpoint(.restart, patience: .milliseconds(500))
+      let start = SuspendingClock.now
+      let result = try connection.checkpoint(.restart, patience: .milliseconds(500))
+      // Some readers make it busy, and not interrupted, after the same wait.
+      if !result.isComplete, start.duration(to: .now) > .milliseconds(100) {
+        self.postponeCheckpoint()
+      }
     } catch {
       if error.isDamage { return self.didFail(error) }
-      self.blockedCheckpointDue = .now + .seconds(5)
-      self.checkpointDue = self.blockedCheckpointDue
+      self.postponeCheckpoint()
     }
+  }
+
+  private func postponeCheckpoint() {
+    self.blockedCheckpointDue = .now + .seconds(5)
+    self.checkpointDue = self.blockedCheckpointDue
   }
 
   /// Does what has to be done now and then.

@@ -130,6 +130,31 @@ import Testing
     for storage in storages { try await storage.close() }
   }
 
+  @Test func whatIsLeftOfAKilledProgramIsReadAgainWhereAnotherOneOpensIt() async throws {
+    let scratch = try StorageScratch()
+    let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000000", "50", "20")
+    var lines = worker.lines.makeAsyncIterator()
+    while let line = await lines.next(), line != "flushed 1 20" {}
+    worker.killNow()
+    _ = await worker.waitForEnd()
+    let file = self.file(scratch)
+    var reads = 0
+    let count = try file.read { connection in
+      reads += 1
+      let count = try connection.first(Self.count) { try $0.integer(at: 0) }
+      if reads == 1 {
+        // It recovers the log, and writes more of it.
+        let worker = try ChildProcess(
+          ChildProcess.product("storage-worker"),
+          ["write", scratch.path, "b", "5", "1", "9", "5"], output: .null)
+        #expect(worker.waitUntilEnd() == .code(0))
+      }
+      return count
+    }
+    #expect(reads > 1)
+    #expect(count == 25)
+  }
+
   @Test func aFileThatIsReplacedIsReadAnew() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage()
