@@ -62,7 +62,7 @@ let tools: [Target] = [
   ),
   .executableTarget(
     name: "cache-bench",
-    dependencies: ["Query", "QuerySQLite", "CSQLite"],
+    dependencies: ["Query", "QuerySQLite", "CSQLite", "cache-inspect"],
     path: "Tools/cache-bench"
   ),
 ]

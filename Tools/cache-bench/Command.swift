@@ -5,6 +5,7 @@ enum Command {
   case measure(Options)
   /// What this program starts itself for.
   case child(Child)
+  case tool(name: String, arguments: [String])
 
   struct Options {
     var filter: String?
@@ -49,6 +50,10 @@ extension Command {
   ///
   /// - Throws: ``UsageError`` that names the argument that cannot be understood.
   init(arguments: [String]) throws {
+    if arguments.first == ToolRun.argument, arguments.count > 1 {
+      self = .tool(name: arguments[1], arguments: Array(arguments.dropFirst(2)))
+      return
+    }
     if arguments.first == Child.argument {
       self = .child(try Child(arguments: Array(arguments.dropFirst())))
       return

@@ -19,7 +19,8 @@ struct RowGroup: Sendable {
     let corpus = Corpus(count: entries)
     return RowGroup(
       title: "Storage",
-      rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ChangeRows.all(corpus)
+      rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ToolRows.all(corpus)
+        + ChangeRows.all(corpus)
         + LogRows.all(corpus) + DurableRows.all(pending: entries)
     )
   }

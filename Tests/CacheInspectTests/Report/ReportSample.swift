@@ -92,7 +92,7 @@ enum ReportSample {
       bytes: number == 9 ? 0 : (number * 7_919) % 90_001 + (number % 97 == 0 ? 1_500_000 : 0),
       storedAt: number % 41 == 40 ? nil : self.date(-Double(number * number * 3)),
       freshness: ["fresh", "fresh", "stale", "invalidated", "error"][number % 5],
-      uses: number % 3 == 0 ? nil : number % 50)
+      updates: number % 50)
   }
 
   /// One is leased, each sixth dead, the others wait for another attempt.
@@ -159,7 +159,7 @@ extension ReportSample {
   static func entry(named text: String) -> ReportData.Entry {
     .init(
       identity: text, hash: text, partition: text, kind: text, bytes: 0,
-      storedAt: self.date(0), freshness: text, uses: 1)
+      storedAt: self.date(0), freshness: text, updates: 1)
   }
 }
 

@@ -27,8 +27,8 @@ extension ReportData {
     var storedAt: ReportDate?
     /// What `cache-inspect list` says of it: `fresh`, `stale`, `invalidated`, `error`.
     var freshness: String
-    /// How often it was used, by what the store counts; nil: not known.
-    var uses: Int?
+    /// How often a value was stored.
+    var updates: Int
   }
 
   /// A live or dead mutation.
