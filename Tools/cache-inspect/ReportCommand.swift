@@ -103,7 +103,8 @@ struct ReportCommand {
     ReportData.Entry(
       identity: entry.identity, hash: entry.hash.short, partition: entry.partition,
       kind: entry.kind, bytes: entry.byteCount, storedAt: entry.storedAt.map { self.date($0) },
-      freshness: entry.freshness(at: self.invocation.nowMicroseconds).rawValue, updates: entry.updates)
+      freshness: entry.freshness(at: self.invocation.nowMicroseconds).rawValue,
+      updates: entry.updates)
   }
 }
 
