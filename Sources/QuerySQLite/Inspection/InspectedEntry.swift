@@ -73,9 +73,11 @@ package struct InspectedEntry: Hashable, Sendable {
 // MARK: - SQL
 
 extension InspectedEntry {
-  /// Partition or NULL, kind or NULL, only invalidated ones, only failed ones, sorting, limit: all but
-  /// the value, in the order of ``init(_:_:identity:)``. Sorting: 1 by size, the largest first; 2 by age,
-  /// the oldest first; 3 by use, what is evicted first; 4 by identity; else by number.
+  /// Partition or NULL, kind or NULL, only invalidated ones, only failed ones, sorting: all but the value,
+  /// in the order of ``init(_:_:identity:)``. Sorting: 1 by size, the largest first; 2 by age, the oldest
+  /// first; 3 by use, what is evicted first; 4 by identity; else by number.
+  ///
+  /// There is no limit: with one, SQLite sorts by inserting into a tree, which takes twice as long.
   static let list: SQL = """
     SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
       value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
@@ -87,7 +89,6 @@ extension InspectedEntry {
       CASE ?5 WHEN 1 THEN -byte_count WHEN 2 THEN coalesce(value_updated_at, error_updated_at)
         WHEN 3 THEN max(revision, coalesce(last_use, 0)) END,
       CASE ?5 WHEN 4 THEN identity END, id
-    LIMIT ?6
     """
 
   /// Id: one row, as ``list``.

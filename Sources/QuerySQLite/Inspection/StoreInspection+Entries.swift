@@ -44,12 +44,10 @@ extension StoreInspection {
     let names = Dictionary(partitions.map { ($0.id, $0.name) }) { first, _ in first }
     let matcher = EntryQuery.Matcher(query.matching)
     let limit = query.limit ?? .max
-    // SQLite counts what the matcher then leaves out.
-    let statementLimit = query.matching == nil ? query.limit ?? -1 : -1
     try connection.withStatement(InspectedEntry.list) { row in
       try row.bindAll(
         query.partition == nil ? nil : partitions[0].id, query.kind, query.isInvalidated,
-        query.isFailed, query.sort.rawValue, statementLimit)
+        query.isFailed, query.sort.rawValue)
       while index.count < limit, try row.step() {
         guard try row.withText(at: 17, { matcher.matches($0) }) else { continue }
         try index.append(row, names)
