@@ -41,13 +41,4 @@ static inline int csqlite_clock_is_synchronised(void) {
   return state >= 0 && state != TIME_ERROR && (status.status & STA_UNSYNC) == 0;
 }
 
-/// Tells the processor that this is a loop that waits, so that the core's other thread gets more of it.
-static inline void csqlite_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
 #endif

@@ -94,7 +94,7 @@ extension OutboxDatabase {
   /// Waits a moment for a job, without sleeping.
   private func hasMore(within duration: Duration) -> Bool {
     self.guarded.withLock { $0.isSpinning = true }
-    _ = BusyWait.wait(for: duration) {
+    BusyWait.wait(for: duration) {
       self.guarded.withLock { !$0.jobs.isEmpty || !$0.tasks.isEmpty }
     }
     return self.guarded.withLock { database in

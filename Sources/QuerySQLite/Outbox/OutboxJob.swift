@@ -42,7 +42,7 @@ final class OutboxOutcome<Value: Sendable>: Sendable {
   /// - Throws: What the job has thrown.
   func value(patience: Duration) async throws -> Value {
     var result: Result<Value, any Error>?
-    _ = BusyWait.wait(for: patience) {
+    BusyWait.wait(for: patience) {
       result = self.result
       return result != nil
     }

@@ -53,8 +53,7 @@ extension CacheDatabase {
   /// - Returns: Whether there is one, or a change to be written.
   private func hasMore(within duration: Duration) -> Bool {
     self.guarded.withLock { $0.isSpinning = true }
-    let end = SuspendingClock.now + duration
-    while .now < end, self.guarded.withLock({ $0.jobs.isEmpty }) { sched_yield() }
+    BusyWait.wait(for: duration) { self.guarded.withLock { !$0.jobs.isEmpty } }
     // Under the lock: who comes from here on wakes this thread.
     return self.guarded.withLock { database in
       database.isSpinning = false

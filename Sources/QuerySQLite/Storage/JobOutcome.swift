@@ -29,11 +29,12 @@ final class JobOutcome: Sendable {
   ///
   /// - Throws: What the job has thrown.
   func value() async throws {
-    let end = SuspendingClock.now + Self.patience
-    while .now < end {
-      if let result = self.result { return try result.get() }
-      sched_yield()
+    var result: Result<Void, any Error>?
+    BusyWait.wait(for: Self.patience) {
+      result = self.result
+      return result != nil
     }
+    if let result { return try result.get() }
     try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
       let result = self.state.withLock { state -> Result<Void, any Error>? in
         if case .ended(let result) = state { return result }

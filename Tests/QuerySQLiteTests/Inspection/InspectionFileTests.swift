@@ -77,13 +77,19 @@ import Testing
     #expect(try scratch.listing() == before)
   }
 
-  @Test func aStoreThatWasKilledIsReadWithWhatItsLogHas() async throws {
+  /// A store of twenty entries whose process was killed while it wrote.
+  private static func killedStore() async throws -> StorageScratch {
     let scratch = try StorageScratch()
     let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000000", "50", "20")
     var lines = worker.lines.makeAsyncIterator()
     while let line = await lines.next(), line != "flushed 1 20" {}
     worker.killNow()
     _ = await worker.waitForEnd()
+    return scratch
+  }
+
+  @Test func aStoreThatWasKilledIsReadWithWhatItsLogHas() async throws {
+    let scratch = try await Self.killedStore()
     let before = try scratch.listing()
     let file = self.file(scratch)
     #expect(try self.entries(file) == 20)
@@ -92,12 +98,7 @@ import Testing
   }
 
   @Test func withoutTheSharedMemoryTheLogIsReadFromACopy() async throws {
-    let scratch = try StorageScratch()
-    let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000000", "50", "20")
-    var lines = worker.lines.makeAsyncIterator()
-    while let line = await lines.next(), line != "flushed 1 20" {}
-    worker.killNow()
-    _ = await worker.waitForEnd()
+    let scratch = try await Self.killedStore()
     try FileManager.default.removeItem(atPath: "\(scratch.path)/cache.sqlite-shm")
     let before = try scratch.listing()
     let file = self.file(scratch)
@@ -131,12 +132,7 @@ import Testing
   }
 
   @Test func whatIsLeftOfAKilledProgramIsReadAgainWhereAnotherOneOpensIt() async throws {
-    let scratch = try StorageScratch()
-    let worker = try WorkerProcess("write", scratch.path, "a", "20", "1000000", "50", "20")
-    var lines = worker.lines.makeAsyncIterator()
-    while let line = await lines.next(), line != "flushed 1 20" {}
-    worker.killNow()
-    _ = await worker.waitForEnd()
+    let scratch = try await Self.killedStore()
     let file = self.file(scratch)
     var reads = 0
     let count = try file.read { connection in
