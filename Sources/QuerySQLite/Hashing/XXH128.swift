@@ -30,12 +30,25 @@ struct XXH128: Hashable, Sendable {
   /// - Complexity: O(*n*).
   init(hashing data: Data) { self = data.withUnsafeBytes { XXH128(hashing: $0) } }
 
-  /// The hash of parts, as if they were one, so that `["ab", "c"]` and `["a", "bc"]` are one hash:
-  /// who hashes several columns puts their lengths between them.
+  /// The hash of a text's UTF-8 and of the parts behind it, as if they were one, so that `["ab", "c"]`
+  /// and `["a", "bc"]` are one hash: who hashes several columns puts their lengths into the text.
   ///
   /// - Complexity: O(*n*).
-  init(hashing parts: [Data]) {
-    self.init(hashing: parts.reduce(into: Data()) { $0.append($1) })
+  init(hashing head: String, _ parts: Data...) {
+    let count = parts.reduce(head.utf8.count) { $0 + $1.count }
+    self = withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { whole in
+      var end = 0
+      // Not the collections' own ways to copy: those are generic, and take longer than the hash.
+      func append(_ part: UnsafeRawBufferPointer) {
+        guard let start = part.baseAddress, let base = whole.baseAddress else { return }
+        (base + end).copyMemory(from: start, byteCount: part.count)
+        end += part.count
+      }
+      var head = head
+      head.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+      for part in parts { part.withUnsafeBytes { append($0) } }
+      return XXH128(hashing: UnsafeRawBufferPointer(whole))
+    }
   }
 
   /// The hash that is written as these 16 bytes, big end first, or nil where there are not 16.

@@ -67,7 +67,7 @@ extension StoreExport {
 extension ExportTable {
   /// The checksum of a mutation that ended, as `HistoryRow` has it.
   static func checksum(arguments: Data, result: Data?) -> XXH128 {
-    XXH128(hashing: [Data("\(arguments.count) ".utf8), arguments, result ?? Data()])
+    XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data())
   }
 }
 

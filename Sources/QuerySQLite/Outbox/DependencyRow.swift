@@ -12,6 +12,9 @@ enum DependencyRow {
     SELECT dependant FROM dependencies WHERE target = ? ORDER BY dependant
     """
 
+  /// Whether there is one at all.
+  static let any: SQL = "SELECT 1 FROM dependencies LIMIT 1"
+
   /// Dependant: what it needs.
   static let targets: SQL = "SELECT target FROM dependencies WHERE dependant = ? ORDER BY target"
 

@@ -49,7 +49,7 @@ struct HistoryRow {
   }
 
   private static func checksum(arguments: Data, result: Data?) -> XXH128 {
-    XXH128(hashing: [Data("\(arguments.count) ".utf8), arguments, result ?? Data()])
+    XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data())
   }
 }
 

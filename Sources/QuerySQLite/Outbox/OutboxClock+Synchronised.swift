@@ -2,10 +2,20 @@ import CSQLite
 import Query
 
 extension OutboxClock {
-  /// The kernel's clocks, and what the kernel says of the wall clock.
+  /// The kernel's clocks, and what the kernel says of the wall clock. It is asked once a second: a clock
+  /// is set seldom, and an outbox asks often.
   static let systemWithSync = OutboxClock {
     var time = OutboxClock.system.now()
-    time.isSynchronised = csqlite_clock_is_synchronised() != 0
+    let monotonic = time.monotonic
+    time.isSynchronised = Self.synchronisation.withLock { last in
+      if monotonic >= last.askedAt + 1_000_000 {
+        last = (monotonic, csqlite_clock_is_synchronised() != 0)
+      }
+      return last.isSynchronised
+    }
     return time
   }
+
+  /// Microseconds by `CLOCK_MONOTONIC`, and the answer.
+  private static let synchronisation = Locked((askedAt: -1_000_000, isSynchronised: false))
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import Synchronization
 
 // MARK: - The writing thread
 
@@ -34,6 +35,7 @@ extension OutboxDatabase {
     while true {
       let tasks = self.guarded.withLock { database in
         defer { database.tasks = [] }
+        self.waitingCount.subtract(database.tasks.count, ordering: .relaxed)
         return database.tasks
       }
       for task in tasks { task(self.writer) }
@@ -72,14 +74,14 @@ extension OutboxDatabase {
   /// Takes the jobs that wait. Where several came together a moment ago, it waits for others to come,
   /// as long as they do: a commit on a disk takes longer than that.
   private func takeJobs(_ gathering: inout Gathering) -> [OutboxJob] {
-    var count = self.guarded.withLock { $0.jobs.count }
+    var count = self.waitingCount.load(ordering: .relaxed)
     if count > 0, .now < gathering.until {
       let end = SuspendingClock.now + .milliseconds(1)
       var quietUntil = SuspendingClock.now + .microseconds(60)
       self.guarded.withLock { $0.isSpinning = true }
       while .now < min(end, quietUntil) {
         sched_yield()
-        let newCount = self.guarded.withLock { $0.jobs.count }
+        let newCount = self.waitingCount.load(ordering: .relaxed)
         if newCount > count { quietUntil = .now + .microseconds(60) }
         count = newCount
       }
@@ -87,6 +89,7 @@ extension OutboxDatabase {
     return self.guarded.withLock { database in
       database.isSpinning = false
       defer { database.jobs = [] }
+      self.waitingCount.subtract(database.jobs.count, ordering: .relaxed)
       return database.jobs
     }
   }
@@ -94,9 +97,7 @@ extension OutboxDatabase {
   /// Waits a moment for a job, without sleeping.
   private func hasMore(within duration: Duration) -> Bool {
     self.guarded.withLock { $0.isSpinning = true }
-    BusyWait.wait(for: duration) {
-      self.guarded.withLock { !$0.jobs.isEmpty || !$0.tasks.isEmpty }
-    }
+    BusyWait.wait(for: duration) { self.waitingCount.load(ordering: .relaxed) > 0 }
     return self.guarded.withLock { database in
       database.isSpinning = false
       return !database.jobs.isEmpty || !database.tasks.isEmpty || database.isStopping
@@ -111,6 +112,7 @@ extension OutboxDatabase {
       if database.isStopping { return false }
       database.isStopping = true
       guard database.isStarted else { return false }
+      self.waitingCount.add(1, ordering: .relaxed)
       database.tasks.append { writer in
         let result = Result { try writer.finish() }
         // What waits for the end may open the file again at once.

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import Synchronization
 
 /// `mutations.sqlite` of one folder, as all storages of this process share it.
 ///
@@ -23,6 +24,12 @@ final class OutboxDatabase: @unchecked Sendable {
 
   let writer: OutboxWriter
   let guarded = Locked(Guarded())
+
+  /// How many jobs and tasks wait for the writing thread. Changed under the lock of `guarded`; the
+  /// thread that waits for some without sleeping looks at this, so as not to be in the way of who adds
+  /// one.
+  let waitingCount = Atomic(0)
+
   let signal = WakeSignal()
   let opening = DispatchGroup()
   let end = DispatchGroup()
@@ -101,7 +108,7 @@ extension OutboxDatabase {
     needsOwner: Bool = false,
     _ body: @escaping @Sendable (inout OutboxTransaction) throws -> Value
   ) async throws -> Value {
-    let outcome = OutboxOutcome<Value>()
+    let outcome = JobOutcome<Value>()
     let result = Locked<Value?>(nil)
     let job = OutboxJob(partition: partition, needsOwner: needsOwner) { changes in
       let value = try body(&changes)
@@ -125,7 +132,7 @@ extension OutboxDatabase {
 
   /// Takes note of how long a commit has taken.
   func didCommit(in time: Duration) {
-    self.guarded.withLock { $0.commitTime = $0.commitTime * 0.75 + time * 0.25 }
+    self.guarded.withLock { $0.commitTime = ($0.commitTime * 3 + time) / 4 }
   }
 
   /// - Returns: How many wait; nil where this is closed.
@@ -134,6 +141,7 @@ extension OutboxDatabase {
     let (waiting, mustWake) = self.guarded.withLock { database -> (Int?, Bool) in
       if database.isStopping { return (nil, false) }
       database.jobs.append(job)
+      self.waitingCount.add(1, ordering: .relaxed)
       database.waiting += 1
       return (database.waiting, !database.isSpinning)
     }
@@ -149,6 +157,7 @@ extension OutboxDatabase {
     let (isTaken, mustWake) = self.guarded.withLock { database -> (Bool, Bool) in
       if database.isStopping { return (false, false) }
       database.tasks.append(task)
+      self.waitingCount.add(1, ordering: .relaxed)
       return (true, database.isStarted && !database.isSpinning)
     }
     if mustWake { self.signal.wake() }
@@ -164,7 +173,7 @@ extension OutboxDatabase {
       return try SetAside(kind: .mutations, folder: folder).removeAll()
     }
     self.start()
-    let outcome = OutboxOutcome<Void>()
+    let outcome = JobOutcome<Void>()
     let isTaken = self.perform { writer in
       outcome.set(Result { try writer.erase(partition) })
     }

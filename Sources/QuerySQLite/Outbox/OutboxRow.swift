@@ -77,8 +77,15 @@ struct OutboxRow {
     name: String, version: Int, lane: String?, key: String, arguments: Data
   ) -> XXH128 {
     // With their lengths, so that no byte can change sides.
-    let head = "\(name.utf8.count) \(version) \(lane?.utf8.count ?? -1) \(key.utf8.count) "
-    return XXH128(hashing: [Data((head + name + (lane ?? "") + key).utf8), arguments])
+    var head = ""
+    for number in [name.utf8.count, version, lane?.utf8.count ?? -1, key.utf8.count] {
+      head += String(number)
+      head += " "
+    }
+    head += name
+    if let lane { head += lane }
+    head += key
+    return XXH128(hashing: head, arguments)
   }
 }
 

@@ -191,6 +191,7 @@ extension OutboxTransaction {
       epoch: Int(self.partition.epoch))
     self.outcome.leases[row.number] = LeasedRow(lease: lease, row: row, startedAt: self.nowAt)
     self.outcome.endedLeases.remove(row.number)
+    self.memory.leases.insert(row.number)
     self.tell(.claimed(row.id))
     return lease
   }

@@ -10,9 +10,7 @@ extension OutboxTransaction {
   mutating func end(_ row: OutboxRow, as ended: HistoryRow) throws {
     var ended = ended
     ended.startedAt = try self.startOfLastAttempt(of: row)
-    let dependants = try self.connection.rows(DependencyRow.dependants, row.number) {
-      try $0.integer(at: 0)
-    }
+    let dependants = try self.dependants(of: row.number)
     try ended.insert(partition: self.partition.id, on: self.connection)
     self.partition.historyCount += 1
     self.partition.historyBytes += Int64(ended.byteCount)
@@ -21,6 +19,19 @@ extension OutboxTransaction {
     self.tell(ended.event)
     for dependant in dependants { try self.release(dependant, from: ended.outcome) }
     try self.pruneHistory(of: ended.name, instance: ended.instance)
+  }
+
+  /// The rows that wait for another one's success.
+  private mutating func dependants(of number: Int64) throws -> [Int64] {
+    if self.memory.isFreeOfDependencies { return [] }
+    let dependants = try self.connection.rows(DependencyRow.dependants, number) {
+      try $0.integer(at: 0)
+    }
+    if dependants.isEmpty {
+      let isAny = try self.connection.first(DependencyRow.any) { _ in true }
+      self.memory.isFreeOfDependencies = isAny == nil
+    }
+    return dependants
   }
 
   private func startOfLastAttempt(of row: OutboxRow) throws -> Int64? {
@@ -110,9 +121,11 @@ extension OutboxTransaction {
 
   /// Makes rows dead that wait for an alias which nobody can publish any more.
   mutating func endVainWaits() throws {
+    if self.memory.isFreeOfAwaiting { return }
     let waiting = try self.connection.rows(AliasRow.allAwaiting, self.partition.id) {
       try $0.integer(at: 0)
     }
+    self.memory.isFreeOfAwaiting = waiting.isEmpty
     for number in waiting.sorted() {
       if try self.hasEarlierLive(than: number) { continue }
       guard var row = try self.row(number), row.standing.state == .pending else { continue }

@@ -23,9 +23,7 @@ extension OutboxTransaction {
     }
     try row.insert(new.coalesce, on: self.connection)
     self.count(row.standing.state, 1)
-    for target in targets {
-      try self.connection.execute(DependencyRow.insert, row.number, target)
-    }
+    for target in targets { try self.insertDependency(of: row.number, on: target) }
     row.hasDependencies = !targets.isEmpty
     self.tell(.enqueued(row.id))
     if let old { try self.supersede(old, by: &row) }
@@ -94,6 +92,11 @@ extension OutboxTransaction {
     return targets
   }
 
+  private mutating func insertDependency(of dependant: Int64, on target: Int64) throws {
+    self.memory.isFreeOfDependencies = false
+    try self.connection.execute(DependencyRow.insert, dependant, target)
+  }
+
   /// Partition, lane.
   private static let lastOfLane: SQL = """
     SELECT number FROM outbox
@@ -121,9 +124,7 @@ extension OutboxTransaction {
     let targets = try self.connection.rows(DependencyRow.targets, old.number) {
       try $0.integer(at: 0)
     }
-    for target in targets {
-      try self.connection.execute(DependencyRow.insert, new.number, target)
-    }
+    for target in targets { try self.insertDependency(of: new.number, on: target) }
     new.hasDependencies = new.hasDependencies || !targets.isEmpty
     var ended = HistoryRow(old, .superseded, endedAt: self.nowAt)
     ended.successor = new.id

@@ -21,16 +21,34 @@ extension OutboxTransaction {
   /// them.
   private static let pruningBatch = 16
 
-  /// Partition, name, instance, how many stay.
+  /// Partition, name, instance, how many stay: the newest that goes.
   private static let beyondCount: SQL = """
-    SELECT sequence, id, byte_count FROM history
-    WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT -1 OFFSET ?
+    SELECT sequence FROM history
+    WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?
     """
 
-  /// Partition, name, instance, how many may stand: whether there are more.
-  private static let hasBeyondCount: SQL = """
-    SELECT 1 FROM history WHERE partition = ? AND name = ? AND instance = ?
-    ORDER BY sequence DESC LIMIT 1 OFFSET ?
+  /// Partition, name, instance, the newest that goes: how many do, and how many bytes.
+  private static let countUpTo: SQL = """
+    SELECT count(*), coalesce(sum(byte_count), 0) FROM history
+    WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
+    """
+
+  /// Partition, name, instance, the newest that goes.
+  private static let deleteAttemptsUpTo: SQL = """
+    DELETE FROM attempts WHERE mutation IN (
+      SELECT id FROM history
+      WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?)
+    """
+
+  /// Partition, name, instance, the newest that goes.
+  private static let deleteUpTo: SQL = """
+    DELETE FROM history WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
+    """
+
+  /// Partition, name, instance, how many are counted at most.
+  private static let countOfMutation: SQL = """
+    SELECT count(*) FROM (
+      SELECT 1 FROM history WHERE partition = ? AND name = ? AND instance = ? LIMIT ?)
     """
 
   /// Partition: the oldest first.
@@ -59,15 +77,13 @@ extension OutboxTransaction {
     if limits.perMutation > 0 {
       // Several at a time: their rows stand together, and those that end now stand elsewhere.
       let tolerated = limits.perMutation + min(limits.perMutation / 4, Self.pruningBatch)
-      let isBeyond = try self.connection.first(
-        Self.hasBeyondCount, self.partition.id, name, instance, tolerated
-      ) { _ in true }
-      if isBeyond == true {
-        let doomed = try self.connection.rows(
-          Self.beyondCount, self.partition.id, name, instance, limits.perMutation
-        ) { try Doomed($0) }
-        try self.delete(doomed)
+      var count = try self.historyCount(of: name, instance: instance, limit: tolerated + 1)
+      if count > tolerated {
+        try self.deleteHistory(of: name, instance: instance, butNewest: limits.perMutation)
+        count = limits.perMutation
       }
+      self.memory.historyCount = OutboxMemory.HistoryCount(
+        name: name, instance: instance, count: count)
     }
     if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge { try self.pruneOldHistory() }
     // The last to end stays however large it is: who waits for it must hear of it.
@@ -79,6 +95,40 @@ extension OutboxTransaction {
       }
       try self.delete([first])
     }
+  }
+
+  /// Removes the oldest rows of a mutation's history: most ends remove some, so it is done at once for
+  /// all of them.
+  private mutating func deleteHistory(
+    of name: String, instance: String, butNewest kept: Int
+  ) throws {
+    let id = self.partition.id
+    let newest = try self.connection.first(Self.beyondCount, id, name, instance, kept) {
+      try $0.integer(at: 0)
+    }
+    guard let newest else { return }
+    let gone = try self.connection.first(Self.countUpTo, id, name, instance, newest) {
+      (count: try $0.integer(at: 0), bytes: try $0.integer(at: 1))
+    }
+    try self.connection.execute(Self.deleteAttemptsUpTo, id, name, instance, newest)
+    try self.connection.execute(Self.deleteUpTo, id, name, instance, newest)
+    if let gone { self.didDelete(gone.count, bytes: gone.bytes) }
+  }
+
+  private mutating func didDelete(_ count: Int64, bytes: Int64) {
+    self.memory.historyCount = nil
+    self.partition.historyCount = max(self.partition.historyCount - count, 0)
+    self.partition.historyBytes = max(self.partition.historyBytes - bytes, 0)
+  }
+
+  /// How many rows the history has of a mutation of which one was just added.
+  private func historyCount(of name: String, instance: String, limit: Int) throws -> Int {
+    if let last = self.memory.historyCount, last.name == name, last.instance == instance {
+      return last.count + 1
+    }
+    return try self.connection.first(
+      Self.countOfMutation, self.partition.id, name, instance, limit
+    ) { Int(try $0.integer(at: 0)) } ?? 0
   }
 
   /// Removes what is older than the history's days.
@@ -115,8 +165,7 @@ extension OutboxTransaction {
     for row in doomed {
       try self.connection.execute(Self.delete, row.sequence)
       try self.connection.execute(AttemptRow.delete, row.id)
-      self.partition.historyCount = max(self.partition.historyCount - 1, 0)
-      self.partition.historyBytes = max(self.partition.historyBytes - row.bytes, 0)
+      self.didDelete(1, bytes: row.bytes)
     }
   }
 

@@ -31,6 +31,7 @@ extension OutboxTransaction {
     guard let owner = self.terms.owner else { return nil }
     let number = Int64(lease.entry.number)
     if let held = self.terms.leases[number], held.lease === lease {
+      if self.memory.leases.contains(number) { return held.leased.row }
       // Nothing else of it changes while it is leased.
       let isCancelRequested = try self.connection.first(
         OwnerRow.readLease, number, owner, lease.token

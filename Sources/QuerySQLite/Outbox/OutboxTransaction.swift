@@ -34,8 +34,17 @@ struct OutboxTransaction {
   let terms: Terms
   let now: OutboxTime
 
+  /// The wall time, microseconds since 1970.
+  let nowAt: Int64
+
+  /// What need not be read, as it is known.
+  var memory: OutboxMemory
+
   /// The row of the partition.
-  var partition: OutboxPartitionRow
+  var partition: OutboxPartitionRow {
+    get { self.memory.partition }
+    set { self.memory.partition = newValue }
+  }
 
   /// The handlers that this process has last asked for.
   var handlers: Set<MutationHandler>?
@@ -73,8 +82,21 @@ struct OutboxTransaction {
     on connection: SQLiteConnection,
     _ terms: Terms,
     handlers: Set<MutationHandler>?,
-    _ now: OutboxTime
+    _ now: OutboxTime,
+    _ memory: OutboxMemory? = nil
   ) throws {
+    let memory =
+      try memory ?? OutboxMemory(partition: try Self.partition(named: name, on: connection))
+    (self.connection, self.terms, self.now) = (connection, terms, now)
+    self.nowAt = now.wall.microsecondsSince1970
+    (self.memory, self.before, self.handlers) = (memory, memory.partition, handlers)
+  }
+
+  /// Reads the row of a partition, and makes it where it is missing.
+  private static func partition(
+    named name: String,
+    on connection: SQLiteConnection
+  ) throws -> OutboxPartitionRow {
     func find() throws -> OutboxPartitionRow? {
       try connection.first(OutboxPartitionRow.read, name) { try OutboxPartitionRow($0) }
     }
@@ -88,15 +110,12 @@ struct OutboxTransaction {
         operation: "read partition", code: .corrupt, message: "the row of the partition is missing",
         fileName: connection.fileName)
     }
-    (self.connection, self.terms, self.now) = (connection, terms, now)
-    (self.partition, self.before, self.handlers) = (row, row, handlers)
+    return row
   }
 
   var view: OutboxView {
     OutboxView(isPaused: self.partition.pausedAt != nil, handlers: self.handlers, now: self.now)
   }
-
-  var nowAt: Int64 { self.now.wall.microsecondsSince1970 }
 
   /// Writes the row of the partition where it has to be.
   ///
@@ -162,6 +181,8 @@ extension OutboxTransaction {
       if old == .leased { self.outcome.endedLeases.insert(row.number) }
       if new == .dead { self.outcome.mustCheckAwaiting = true }
     }
+    self.memory.leases.remove(row.number)
+    if row.standing.awaitedAlias != nil { self.memory.isFreeOfAwaiting = false }
     try row.saveStanding(on: self.connection)
     if new == .leased, row.isHead {
       // It stays the first of its lane.
@@ -177,6 +198,7 @@ extension OutboxTransaction {
   /// - Throws: `StorageError`.
   mutating func remove(_ row: OutboxRow, isNeeded: Bool) throws {
     self.count(row.standing.state, -1)
+    self.memory.leases.remove(row.number)
     if row.standing.state == .leased { self.outcome.endedLeases.insert(row.number) }
     if row.standing.state != .dead { self.outcome.mustCheckAwaiting = true }
     if let bodyFile = row.bodyFile { self.outcome.bodyFiles.append(bodyFile) }

@@ -79,12 +79,14 @@ extension OutboxWriter {
     var attempted = jobs.map { Attempted(job: $0) }
     var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()
     try connection.write {
+      let version = try connection.contentVersion
       for index in attempted.indices {
         let partition = attempted[index].job.partition
         let place =
           try changes.firstIndex { $0.partition === partition }
           ?? {
-            changes.append((partition, try self.begin(partition, connection, now)))
+            let memory = self.memories.recall(partition.name, at: version)
+            changes.append((partition, try self.begin(partition, connection, now, memory)))
             return changes.count - 1
           }()
         attempted[index].failure = try self.attempt(
@@ -95,19 +97,30 @@ extension OutboxWriter {
         try self.writeAsides(connection, now)
       }
     }
-    self.didCommit(connection, changes)
+    if changes.contains(where: \.changes.outcome.isChanged) {
+      self.database.countCommit()
+      self.didWork()
+    }
     self.database.didCommit(in: start.duration(to: .now))
     for attempt in attempted { attempt.job.completion(attempt.failure) }
+    // What follows is for this thread, and those who wait need not.
+    self.memories.keep(
+      changes.map { ($0.partition.name, $0.changes.memory) },
+      at: try? connection.contentVersion)
+    self.didCommit(connection, changes)
     self.didTell(changes)
   }
 
   /// Begins to change a partition.
   ///
+  /// - Parameter memory: What the transaction before has left behind, where nobody else has committed
+  ///   since.
   /// - Throws: `StorageError`.
   func begin(
     _ partition: OutboxPartition,
     _ connection: SQLiteConnection,
-    _ now: OutboxTime
+    _ now: OutboxTime,
+    _ memory: OutboxMemory? = nil
   ) throws -> OutboxTransaction {
     let terms = OutboxTransaction.Terms(
       owner: self.owner?.name, leases: self.leases,
@@ -116,7 +129,8 @@ extension OutboxWriter {
       synchronisedAt: self.synchronisedAt,
       isHistoryAgeDue: self.isHistoryAgeDue(of: partition, now))
     return try OutboxTransaction(
-      partitionNamed: partition.name, on: connection, terms, handlers: partition.handlers, now)
+      partitionNamed: partition.name, on: connection, terms, handlers: partition.handlers, now,
+      memory)
   }
 
   /// Whether the history's age is to be looked at: it counts in days.

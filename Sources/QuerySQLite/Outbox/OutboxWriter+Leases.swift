@@ -16,7 +16,7 @@ extension OutboxWriter {
 
   /// Extends the leases, and looks whether they are still this process's and wanted.
   func beat() {
-    self.heartbeatDue = .now + self.configuration.leaseLength / 3
+    self.heartbeatDue = .now + self.heartbeatInterval
     do {
       let connection = try self.usableConnection()
       guard let owner = self.owner?.name else { return }

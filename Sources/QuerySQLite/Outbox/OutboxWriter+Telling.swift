@@ -4,7 +4,7 @@ import Query
 // MARK: - After it
 
 extension OutboxWriter {
-  /// Takes note of a commit, before anybody is told.
+  /// Takes note of a commit.
   func didCommit(
     _ connection: SQLiteConnection,
     _ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]
@@ -27,7 +27,7 @@ extension OutboxWriter {
     if self.leases.isEmpty {
       self.heartbeatDue = nil
     } else if self.heartbeatDue == nil {
-      self.heartbeatDue = .now + self.configuration.leaseLength / 3
+      self.heartbeatDue = .now + self.heartbeatInterval
     }
     guard isChanged else { return }
     self.staleFrames = 0
@@ -42,8 +42,6 @@ extension OutboxWriter {
       }
     }
     self.mustKick = true
-    self.database.countCommit()
-    self.didWork()
   }
 
   /// Tells what was committed, and does what nobody waits for.

@@ -17,7 +17,10 @@ final class OutboxWriter {
   unowned var database: OutboxDatabase!
 
   /// The connection; nil while the file cannot be used.
-  var connection: SQLiteConnection?
+  var connection: SQLiteConnection? { didSet { self.memories = OutboxMemories() } }
+
+  /// What the last transactions have left behind.
+  var memories = OutboxMemories()
 
   /// How many frames the log has that the file has too, until the next commit begins it anew.
   var staleFrames = 0
@@ -40,6 +43,9 @@ final class OutboxWriter {
 
   /// Leases that are to be revoked, off every lock, when who waits has been told.
   var revocations = [(lease: MutationLease, revocation: MutationLease.Revocation)]()
+
+  /// How often leases are extended.
+  let heartbeatInterval: Duration
 
   /// When the leases are extended next, while there are any.
   var heartbeatDue: SuspendingClock.Instant?
@@ -96,6 +102,7 @@ final class OutboxWriter {
   init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
     self.opener = opener
     self.configuration = configuration
+    self.heartbeatInterval = configuration.leaseLength / 3
     self.fileLock = FileLock(kind: .mutations, folder: opener.folder)
     self.kick = ChangeKick(kind: .mutations, folder: opener.folder)
     self.reaper = OutboxReaper(folder: opener.folder)

@@ -74,6 +74,18 @@ extension SQLiteConnection {
     get throws { try self.first("PRAGMA data_version") { try $0.integer(at: 0) } ?? 0 }
   }
 
+  /// A number that changes whenever the content of the file does, by a commit of this connection or of
+  /// another one. That of the others' is seen when a transaction begins.
+  ///
+  /// - Throws: `StorageError`.
+  var contentVersion: Int64 {
+    get throws(StorageError) {
+      var version: UInt32 = 0
+      try self.control(SQLITE_FCNTL_DATA_VERSION, &version, "ask for the version")
+      return Int64(version)
+    }
+  }
+
   /// Whether SQLite could open the file for reading alone, whatever was asked for.
   ///
   /// - Throws: `StorageError` after ``close()``.

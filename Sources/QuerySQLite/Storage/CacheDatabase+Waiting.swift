@@ -37,11 +37,14 @@ extension CacheDatabase {
     partition.keep(prefetched: entries)
   }
 
+  /// How long the end of a job is waited for without suspending: most commits take less.
+  private static let patience = Duration.microseconds(60)
+
   private func perform(_ body: @escaping @Sendable (CacheWriter) throws -> Void) async throws {
-    let outcome = JobOutcome()
+    let outcome = JobOutcome<Void>()
     let isTaken = self.run { writer in outcome.set(Result { try body(writer) }) }
     guard isTaken else { throw Self.closed }
-    try await outcome.value()
+    try await outcome.value(patience: Self.patience)
   }
 
   /// Reads for as long as others may keep the file locked. A connection is opened without much

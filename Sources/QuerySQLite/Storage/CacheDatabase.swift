@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import Synchronization
 
 /// `cache.sqlite` of one folder, as all storages of this process share it: who reads, who writes, and
 /// what waits.
@@ -34,6 +35,10 @@ final class CacheDatabase: @unchecked Sendable {
   let end = DispatchGroup()
 
   let guarded = Locked(Guarded())
+
+  /// How many jobs wait for the writing thread. Changed under the lock of `guarded`; the thread that
+  /// waits for some without sleeping looks at this, so as not to be in the way of who adds one.
+  let waitingCount = Atomic(0)
 
   struct Guarded {
     var partitions = [String: CachePartition]()
@@ -182,6 +187,7 @@ extension CacheDatabase {
     let (isTaken, mustWake) = self.guarded.withLock { database in
       if database.isStopping { return (false, false) }
       database.jobs.append(job)
+      self.waitingCount.add(1, ordering: .relaxed)
       return (true, !database.isSpinning)
     }
     if mustWake { self.signal.wake() }

@@ -50,7 +50,7 @@ final class BareOutbox: @unchecked Sendable {
         attempts, maybe_applied, created_at, started_at, ended_at, byte_count, coder, checksum,
         arguments, result)
       VALUES (1, ?1, ?5, ?2, 'save-note', '["save-note"]', 1, 'succeeded', 1, 0, ?3, ?3, ?3, 100,
-        'json', ?1, ?4, ?4)
+        'json', ?1, ?4, ?6)
       """
     case endAttempt = "UPDATE attempts SET ended_at = ?3, class = 'succeeded' WHERE mutation = ?1"
     case removeHead = "DELETE FROM lane_heads WHERE number = ?1"
@@ -92,9 +92,10 @@ final class BareOutbox: @unchecked Sendable {
     sqlite3_close(self.handle)
   }
 
-  /// What a mutation costs at the least: a commit that has it and who runs it, and one that has moved it
-  /// to the history, which keeps the newest 50.
-  func enqueueAndSettle(_ arguments: Data) throws {
+  /// What a mutation costs at the least: its arguments' bytes, a commit that has them and who runs it, its
+  /// result's bytes, and a commit that has moved it to the history, which keeps the newest 50.
+  func enqueueAndSettle(_ note: Note, _ coder: JSONQueryCoder) throws {
+    let arguments = try coder.encode(note)
     let id = (0..<16).map { _ in UInt8.random(in: 0...255) }
     try self.run(.begin)
     try self.run(.enqueue, id, arguments: arguments)
@@ -104,7 +105,8 @@ final class BareOutbox: @unchecked Sendable {
     try self.run(.countEnqueued)
     try self.run(.commit)
     try self.run(.begin)
-    try self.run(.history, id, number: number, arguments: arguments)
+    let result = try coder.encode(note.number)
+    try self.run(.history, id, number: number, arguments: arguments, result: result)
     // As bounded as the history of the storage.
     let sequence = sqlite3_last_insert_rowid(self.handle)
     try self.run(.pruneAttempts, number: sequence)
@@ -150,7 +152,8 @@ final class BareOutbox: @unchecked Sendable {
     _ step: Step,
     _ id: [UInt8] = [],
     number: Int64? = nil,
-    arguments: Data? = nil
+    arguments: Data? = nil,
+    result: Data? = nil
   ) throws {
     guard let statement = self.statements[step] else { return }
     let count = sqlite3_bind_parameter_count(statement)
@@ -164,15 +167,20 @@ final class BareOutbox: @unchecked Sendable {
       sqlite3_bind_int64(statement, 3, 1_800_000_000_000_000)
     }
     if let arguments {
-      _ = arguments.withUnsafeBytes { bytes in
-        bytes.baseAddress.map { csqlite_bind_bytes(statement, 4, $0, UInt64(bytes.count)) }
-      }
+      Self.bind(arguments, to: statement, at: 4)
       if let number { sqlite3_bind_int64(statement, 5, number) }
     }
-    let result = sqlite3_step(statement)
+    if let result { Self.bind(result, to: statement, at: 6) }
+    let status = sqlite3_step(statement)
     sqlite3_reset(statement)
-    guard [SQLITE_ROW, SQLITE_DONE].contains(result) else {
+    guard [SQLITE_ROW, SQLITE_DONE].contains(status) else {
       throw CheckFailure(description: String(cString: sqlite3_errmsg(self.handle)))
+    }
+  }
+
+  private static func bind(_ bytes: Data, to statement: OpaquePointer, at index: Int32) {
+    _ = bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { csqlite_bind_bytes(statement, index, $0, UInt64(bytes.count)) }
     }
   }
 
