@@ -24,6 +24,13 @@ struct FileNumber: Hashable, Sendable {
     self.init(status)
   }
 
+  /// The number of what a name in an open folder stands for; nil where nothing has it.
+  init?(name: String, in folder: Int32) {
+    var status = stat()
+    guard fstatat(folder, name, &status, 0) == 0 else { return nil }
+    self.init(status)
+  }
+
   /// The number of an open file; nil where the descriptor is none.
   init?(descriptor: Int32) {
     var status = stat()

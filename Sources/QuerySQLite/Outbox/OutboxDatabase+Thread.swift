@@ -33,13 +33,8 @@ extension OutboxDatabase {
     var workDue = SuspendingClock.now
     var gathering = Gathering()
     while true {
-      let tasks = self.guarded.withLock { database in
-        defer { database.tasks = [] }
-        self.waitingCount.subtract(database.tasks.count, ordering: .relaxed)
-        return database.tasks
-      }
+      let (tasks, jobs) = self.takeWork(&gathering)
       for task in tasks { task(self.writer) }
-      let jobs = self.takeJobs(&gathering)
       if !jobs.isEmpty {
         self.writer.run(jobs)
         gathering.didCommit(jobs.count)
@@ -63,7 +58,6 @@ extension OutboxDatabase {
 
   /// Whether others are likely to come a moment after the first.
   private struct Gathering {
-    var hadSeveral = false
     var until = SuspendingClock.now
 
     mutating func didCommit(_ count: Int) {
@@ -71,9 +65,11 @@ extension OutboxDatabase {
     }
   }
 
-  /// Takes the jobs that wait. Where several came together a moment ago, it waits for others to come,
-  /// as long as they do: a commit on a disk takes longer than that.
-  private func takeJobs(_ gathering: inout Gathering) -> [OutboxJob] {
+  /// Takes what waits. Where several jobs came together a moment ago, it waits for others to come, as
+  /// long as they do: a commit on a disk takes longer than that.
+  private func takeWork(
+    _ gathering: inout Gathering
+  ) -> (tasks: [@Sendable (OutboxWriter) -> Void], jobs: [OutboxJob]) {
     var count = self.waitingCount.load(ordering: .relaxed)
     if count > 0, .now < gathering.until {
       let end = SuspendingClock.now + .milliseconds(1)
@@ -88,9 +84,10 @@ extension OutboxDatabase {
     }
     return self.guarded.withLock { database in
       database.isSpinning = false
-      defer { database.jobs = [] }
-      self.waitingCount.subtract(database.jobs.count, ordering: .relaxed)
-      return database.jobs
+      defer { (database.tasks, database.jobs) = ([], []) }
+      self.waitingCount.subtract(
+        database.tasks.count + database.jobs.count, ordering: .relaxed)
+      return (database.tasks, database.jobs)
     }
   }
 

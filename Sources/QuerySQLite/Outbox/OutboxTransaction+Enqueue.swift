@@ -8,7 +8,9 @@ extension OutboxTransaction {
   ///
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func enqueue(_ new: NewMutation, claiming: Bool) throws -> EnqueuedMutation {
-    if try self.connection.first(Self.isKnown, new.id, read: { try $0.bool(at: 0) }) == true {
+    if !new.hasFreshID,
+      try self.connection.first(Self.isKnown, new.id, read: { try $0.bool(at: 0) }) == true
+    {
       throw StorageError(
         operation: "enqueue", code: .misuse, message: "there is a mutation \(new.id) already",
         fileName: self.connection.fileName)

@@ -9,12 +9,25 @@ extension OutboxWriter {
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
-      if try !connection.hasMoved, self.isLockInPlace { return connection }
+      if try self.isInPlace(connection), self.isLockInPlace { return connection }
       self.letGoOfFile()
     }
     try self.open()
     guard let connection = self.connection else { throw OutboxDatabase.closed }
     return connection
+  }
+
+  /// Whether the file is still at its path. Its name is looked at each time, and the way to its folder
+  /// now and then.
+  private func isInPlace(_ connection: SQLiteConnection) throws -> Bool {
+    let now = SuspendingClock.now
+    if let checked = self.pathCheckedAt, now - checked < .milliseconds(10),
+      self.place?.isKept == true
+    {
+      return true
+    }
+    self.pathCheckedAt = now
+    return try !connection.hasMoved
   }
 
   /// Whether the lock is on the file at its path. Asked once a second.
@@ -66,7 +79,11 @@ extension OutboxWriter {
     // Where there is no room for it now, there was none before either.
     try? connection.extendWAL(to: Self.reservedLogBytes)
     if let version = try? connection.dataVersion { self.lastDataVersion = version }
-    self.database.fileNumber.withLock { $0 = self.fileAtPath }
+    let number = self.fileAtPath
+    self.place = number.flatMap {
+      FilePlace(folder: self.opener.folder, name: DatabaseKind.mutations.fileName, number: $0)
+    }
+    self.database.fileNumber.withLock { $0 = number }
     self.database.readers.reopen()
     for partition in self.database.partitions { self.prepare(partition) }
     // Of no use but for order.

@@ -17,7 +17,16 @@ final class OutboxWriter {
   unowned var database: OutboxDatabase!
 
   /// The connection; nil while the file cannot be used.
-  var connection: SQLiteConnection? { didSet { self.memories = OutboxMemories() } }
+  var connection: SQLiteConnection? {
+    didSet {
+      self.memories = OutboxMemories()
+      (self.place, self.pathCheckedAt) = (nil, nil)
+    }
+  }
+
+  /// Where the file is, and when the whole path was looked at last.
+  var place: FilePlace?
+  var pathCheckedAt: SuspendingClock.Instant?
 
   /// What the last transactions have left behind.
   var memories = OutboxMemories()

@@ -3,7 +3,7 @@ public import Foundation
 /// A mutation on its way into the outbox.
 public struct NewMutation: Sendable {
   /// The mutation's identifier.
-  public var id: UUID
+  public var id: UUID { didSet { self.hasFreshID = false } }
   /// What the server tells two sendings of it by.
   public var idempotencyKey: String
   /// The name that it was persisted as.
@@ -34,6 +34,8 @@ public struct NewMutation: Sendable {
   public var bodyFile: String?
   /// What it waits for already, where that is known: ``MutationWaitReason/offline``.
   public var waitReason: MutationWaitReason?
+  /// Whether the identifier was made for it just now, so that nobody need look whether it is known.
+  package var hasFreshID = false
 
   /// Creates a mutation. See the properties for what each is.
   public init(

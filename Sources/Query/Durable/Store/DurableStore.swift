@@ -138,7 +138,7 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
       let adopted = try adopt(arguments, folder)
       (arguments, bodyFile) = (adopted.0, adopted.bodyFile)
     }
-    let mutation = NewMutation(
+    var mutation = NewMutation(
       name: self.plan.name, instance: ground.instance, version: options.version,
       lane: options.scope.lane(of: arguments), host: options.host?(arguments),
       onFailure: options.onFailure, maxAttempts: options.maxAttempts, maxAge: options.maxAge,
@@ -146,6 +146,7 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
       coder: options.coder.name,
       arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
       bodyFile: bodyFile, waitReason: self.isHeldBack(context) ? .offline : nil)
+    mutation.hasFreshID = true
     let enqueued = try await ground.outbox.enqueue(mutation, claiming: claiming)
     if enqueued.lease == nil { self.track(enqueued.entry.id) }
     return enqueued
