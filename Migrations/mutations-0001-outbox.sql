@@ -90,6 +90,7 @@ CREATE TABLE outbox (
   lease_token INTEGER NOT NULL DEFAULT 0,
   lease_end_monotonic INTEGER,
   lease_boot_id TEXT,
+  attempt_started_at INTEGER,           -- of the attempt that runs, which `attempts` does not have yet
   last_failure TEXT,                    -- the class of the last attempt's failure
   failed_at INTEGER,
   last_error_type TEXT,
@@ -180,14 +181,15 @@ CREATE TABLE aliases (
 CREATE UNIQUE INDEX aliases_by_alias ON aliases (partition, alias);
 CREATE INDEX aliases_by_date ON aliases (partition, published_at);
 
--- Each attempt of a mutation, live, dead or ended (9): the last 20.
+-- Attempts of a mutation, live, dead or ended (9): the last 20. One that runs is told by the row of the
+-- outbox, and the one that succeeded by that of the history: most mutations need no row here.
 CREATE TABLE attempts (
   id INTEGER PRIMARY KEY,
   mutation BLOB NOT NULL,               -- the mutation's id: the row outlives the outbox's
   number INTEGER NOT NULL,              -- as `outbox.attempts`
   owner TEXT NOT NULL,
   started_at INTEGER NOT NULL,
-  ended_at INTEGER,                     -- NULL: runs, or its process died
+  ended_at INTEGER,                     -- NULL: its process died, or lost its lease
   class TEXT,                           -- 'succeeded' or the class of the failure (5)
   code INTEGER,                         -- of the error: an HTTP status, a URLError's code
   error_type TEXT,

@@ -37,11 +37,7 @@ extension ExportTable {
       .text("errorType").orNull, .text("errorText").orNull, .text("idempotencyKey").orNull,
       .bytes("arguments").orNull,
     ],
-    read: """
-      SELECT mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
-        idempotency_key, arguments
-      FROM attempts WHERE mutation = ? ORDER BY number
-      """,
+    read: AttemptRow.read,
     insert: """
       INSERT INTO attempts (mutation, number, owner, started_at, ended_at, class, code, error_type,
         error_text, idempotency_key, arguments)

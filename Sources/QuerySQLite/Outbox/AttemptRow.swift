@@ -1,29 +1,28 @@
 import Foundation
 import Query
 
-/// One attempt of a mutation.
+/// One attempt of a mutation. The table has those that did not succeed. One that runs is told by the row
+/// of the outbox, and one that has succeeded by that of the history.
 enum AttemptRow {
   /// How many of each mutation are kept.
   static let maximum = 20
 
-  /// Mutation, number, owner, date.
+  /// Mutation, number, owner, dates of its beginning and its end, class, code, error's type and text.
   static let insert: SQL = """
-    INSERT INTO attempts (mutation, number, owner, started_at) VALUES (?, ?, ?, ?)
+    INSERT INTO attempts
+      (mutation, number, owner, started_at, ended_at, class, code, error_type, error_text)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// The same, in the place of one of that number.
   static let write: SQL = """
-    INSERT OR REPLACE INTO attempts (mutation, number, owner, started_at) VALUES (?, ?, ?, ?)
+    INSERT OR REPLACE INTO attempts
+      (mutation, number, owner, started_at, ended_at, class, code, error_type, error_text)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// Mutation, lowest number that stays.
   static let prune: SQL = "DELETE FROM attempts WHERE mutation = ? AND number < ?"
-
-  /// Date, class, code, error's type and text, mutation, number.
-  static let end: SQL = """
-    UPDATE attempts SET ended_at = ?, class = ?, code = ?, error_type = ?, error_text = ?
-    WHERE mutation = ? AND number = ?
-    """
 
   /// Key, arguments, mutation, number: what was replaced. What was replaced before stays.
   static let replace: SQL = """
@@ -35,11 +34,22 @@ enum AttemptRow {
   /// Mutation.
   static let delete: SQL = "DELETE FROM attempts WHERE mutation = ?"
 
-  /// Mutation: the oldest first.
+  /// Mutation: the oldest first. Mutation, number, owner, dates of its beginning and its end, class, code, error's
+  /// type and text, and what was replaced after it.
   static let read: SQL = """
-    SELECT number, started_at, ended_at, class, code, error_type, error_text, idempotency_key,
-      arguments
-    FROM attempts WHERE mutation = ? ORDER BY number
+    SELECT mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
+      idempotency_key, arguments
+    FROM attempts WHERE mutation = ?1
+    UNION ALL
+    SELECT id, attempts, coalesce(lease_owner, ''), coalesce(attempt_started_at, created_at), NULL,
+      NULL, NULL, NULL, NULL, NULL, NULL
+    FROM outbox WHERE id = ?1 AND state = 'leased'
+    UNION ALL
+    SELECT id, attempts, '', started_at, ended_at, outcome, NULL, error_type, error_text, NULL, NULL
+    FROM history
+    WHERE id = ?1 AND outcome = 'succeeded' AND started_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE mutation = ?1 AND number = history.attempts)
+    ORDER BY 2
     """
 
   /// Mutation, number: when it began.
@@ -49,11 +59,11 @@ enum AttemptRow {
 
   static func attempt(_ row: SQLiteStatement) throws -> OutboxAttempt {
     OutboxAttempt(
-      number: Int(try row.integer(at: 0)),
-      startedAt: Date(microsecondsSince1970: try row.integer(at: 1)),
-      endedAt: try row.optionalInteger(at: 2).map { Date(microsecondsSince1970: $0) },
-      outcome: try row.optionalText(at: 3), code: try row.optionalInteger(at: 4).map { Int($0) },
-      error: try row.optionalError(at: 5), replacedKey: try row.optionalText(at: 7),
-      replacedArguments: try row.optionalData(at: 8))
+      number: Int(try row.integer(at: 1)),
+      startedAt: Date(microsecondsSince1970: try row.integer(at: 3)),
+      endedAt: try row.optionalInteger(at: 4).map { Date(microsecondsSince1970: $0) },
+      outcome: try row.optionalText(at: 5), code: try row.optionalInteger(at: 6).map { Int($0) },
+      error: try row.optionalError(at: 7), replacedKey: try row.optionalText(at: 9),
+      replacedArguments: try row.optionalData(at: 10))
   }
 }

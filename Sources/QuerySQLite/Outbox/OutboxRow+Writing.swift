@@ -10,8 +10,10 @@ extension OutboxRow {
     INSERT INTO outbox (number, partition, id, idempotency_key, name, instance, version, lane, host,
       on_failure, max_attempts, max_age, coalesce, created_at, age_at, age_boottime, age_boot_id,
       age_is_synchronised, coder, body_file, checksum, arguments, state, wait_reason, attempts,
-      lease_owner, lease_end_monotonic, lease_boot_id, lease_token, credentials_epoch)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      lease_owner, lease_end_monotonic, lease_boot_id, attempt_started_at, lease_token,
+      credentials_epoch)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+      ?)
     """
 
   /// The columns of ``Standing``, then the number.
@@ -19,8 +21,8 @@ extension OutboxRow {
     UPDATE outbox SET state = ?, wait_reason = ?, dead_reason = ?, awaited_alias = ?, attempts = ?,
       failures = ?, crash_count = ?, maybe_applied = ?, is_cancel_requested = ?, due_at = ?,
       due_boottime = ?, due_boot_id = ?, due_delay = ?, lease_owner = ?, lease_end_monotonic = ?,
-      lease_boot_id = ?, lease_token = ?, credentials_epoch = ?, last_failure = ?, failed_at = ?,
-      last_error_type = ?, last_error_text = ?
+      lease_boot_id = ?, attempt_started_at = ?, lease_token = ?, credentials_epoch = ?,
+      last_failure = ?, failed_at = ?, last_error_type = ?, last_error_text = ?
     WHERE number = ?
     """
 
@@ -49,8 +51,8 @@ extension OutboxRow {
       self.age.startAt, self.age.startBoottime, self.age.bootID, self.age.isSynchronised,
       self.coder, self.bodyFile, self.checksum, self.arguments, self.standing.state.rawValue,
       self.standing.waitReason?.rawValue, self.standing.attempts, self.standing.lease?.owner,
-      self.standing.lease?.endMonotonic, self.standing.lease?.bootID, self.standing.token,
-      self.standing.credentialsEpoch)
+      self.standing.lease?.endMonotonic, self.standing.lease?.bootID,
+      self.standing.lease?.startedAt, self.standing.token, self.standing.credentialsEpoch)
     if self.number == 0 { self.number = try connection.lastInsertedID }
   }
 
@@ -65,8 +67,9 @@ extension OutboxRow {
       standing.crashCount, standing.maybeApplied, standing.isCancelRequested,
       standing.wait?.endAt, standing.wait?.endBoottime, standing.wait?.bootID,
       standing.wait?.length, standing.lease?.owner, standing.lease?.endMonotonic,
-      standing.lease?.bootID, standing.token, standing.credentialsEpoch, standing.lastFailure,
-      standing.failedAt, standing.lastError?.typeName, standing.lastError?.text, self.number)
+      standing.lease?.bootID, standing.lease?.startedAt, standing.token, standing.credentialsEpoch,
+      standing.lastFailure, standing.failedAt, standing.lastError?.typeName,
+      standing.lastError?.text, self.number)
   }
 
   /// Gives it other arguments, another key, or both.

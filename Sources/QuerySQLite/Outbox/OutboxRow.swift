@@ -59,6 +59,8 @@ struct OutboxRow {
     /// By `CLOCK_MONOTONIC`, microseconds, in the boot of ``bootID``.
     var endMonotonic: Int64
     var bootID: String
+    /// When the attempt began, microseconds since 1970.
+    var startedAt: Int64
   }
 
   /// What the host is that counts.
@@ -100,6 +102,7 @@ extension OutboxRow {
       attempts, failures, crash_count, maybe_applied, is_cancel_requested, due_at, due_boottime,
       due_boot_id, due_delay, lease_owner, lease_end_monotonic, lease_boot_id, lease_token,
       credentials_epoch, last_failure, failed_at, last_error_type, last_error_text,
+      attempt_started_at,
       EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = outbox.number),
       EXISTS (SELECT 1 FROM dependencies WHERE dependant = outbox.number)
     FROM outbox WHERE number = ?
@@ -131,8 +134,8 @@ extension OutboxRow {
     self.checksum = try row.hash(at: 19)
     self.arguments = try row.data(at: 20)
     self.standing = try Standing(row, from: 21)
-    self.isHead = try row.bool(at: 43)
-    self.hasDependencies = try row.bool(at: 44)
+    self.isHead = try row.bool(at: 44)
+    self.hasDependencies = try row.bool(at: 45)
   }
 }
 
@@ -164,7 +167,8 @@ extension OutboxRow.Standing {
     if let owner = try row.optionalText(at: start + 13) {
       self.lease = OutboxRow.Lease(
         owner: owner, endMonotonic: try row.optionalInteger(at: start + 14) ?? 0,
-        bootID: try row.optionalText(at: start + 15) ?? "")
+        bootID: try row.optionalText(at: start + 15) ?? "",
+        startedAt: try row.optionalInteger(at: start + 22) ?? 0)
     }
     self.token = try row.integer(at: start + 16)
     self.credentialsEpoch = try row.integer(at: start + 17)

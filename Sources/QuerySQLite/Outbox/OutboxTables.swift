@@ -144,7 +144,8 @@ extension OutboxTables {
   /// - Throws: `StorageError`.
   func attempts(of id: UUID) throws -> [OutboxAttempt] {
     if try self.row(id) == nil, try !self.hasEnded(id) { return [] }
-    return try self.connection.rows(AttemptRow.read, id) { try AttemptRow.attempt($0) }
+    let attempts = try self.connection.rows(AttemptRow.read, id) { try AttemptRow.attempt($0) }
+    return attempts.suffix(AttemptRow.maximum)
   }
 
   /// The value of an alias.

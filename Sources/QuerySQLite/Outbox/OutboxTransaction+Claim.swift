@@ -152,7 +152,7 @@ extension OutboxTransaction {
     }
     let leased = self.leased(row.standing, by: owner)
     try self.update(&row) { $0 = leased }
-    return try self.beginAttempt(of: row, by: owner, isReplay: isReplay)
+    return self.beginAttempt(of: row, isReplay: isReplay)
   }
 
   /// Where a row stands that this process runs.
@@ -167,29 +167,16 @@ extension OutboxTransaction {
     standing.lease = OutboxRow.Lease(
       owner: owner,
       endMonotonic: Int64(self.now.monotonic).clampedSum(self.terms.leaseLength.microseconds),
-      bootID: self.now.bootID)
+      bootID: self.now.bootID, startedAt: self.nowAt)
     return standing
   }
 
-  /// Records the attempt of a row that was leased, and makes its lease.
-  ///
-  /// - Throws: `StorageError`.
-  mutating func beginAttempt(
-    of row: OutboxRow,
-    by owner: String,
-    isReplay: Bool
-  ) throws -> MutationLease {
-    try self.connection.insert(isNew: true, AttemptRow.insert, AttemptRow.write) { sql in
-      try self.connection.execute(sql, row.id, row.standing.attempts, owner, self.nowAt)
-    }
-    if row.standing.attempts > AttemptRow.maximum {
-      try self.connection.execute(
-        AttemptRow.prune, row.id, row.standing.attempts - AttemptRow.maximum + 1)
-    }
+  /// Makes the lease of a row that was leased, which tells of its attempt.
+  mutating func beginAttempt(of row: OutboxRow, isReplay: Bool) -> MutationLease {
     let lease = MutationLease(
       entry: row.entry(self.view), isReplay: isReplay, token: Int(row.standing.token),
       epoch: Int(self.partition.epoch))
-    self.outcome.leases[row.number] = LeasedRow(lease: lease, row: row, startedAt: self.nowAt)
+    self.outcome.leases[row.number] = LeasedRow(lease: lease, row: row)
     self.outcome.endedLeases.remove(row.number)
     self.memory.leases.insert(row.number)
     self.tell(.claimed(row.id))

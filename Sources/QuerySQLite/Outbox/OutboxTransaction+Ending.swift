@@ -36,9 +36,7 @@ extension OutboxTransaction {
 
   private func startOfLastAttempt(of row: OutboxRow) throws -> Int64? {
     if row.standing.attempts == 0 { return nil }
-    if let held = self.terms.leases[row.number], held.lease.token == row.standing.token {
-      return held.leased.startedAt
-    }
+    if let lease = row.standing.lease { return lease.startedAt }
     return try self.connection.first(AttemptRow.readStart, row.id, row.standing.attempts) {
       try $0.integer(at: 0)
     }

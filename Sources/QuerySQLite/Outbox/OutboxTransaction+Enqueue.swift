@@ -31,8 +31,8 @@ extension OutboxTransaction {
     if let old { try self.supersede(old, by: &row) }
     try self.refreshHead(&row, isNew: true)
     var lease: MutationLease?
-    if let owner, row.standing.state == .leased {
-      lease = try self.beginAttempt(of: row, by: owner, isReplay: false)
+    if row.standing.state == .leased {
+      lease = self.beginAttempt(of: row, isReplay: false)
     } else if claiming, new.waitReason == nil, self.mayRun(row) {
       lease = try self.lease(&row, isReplay: false)
     }

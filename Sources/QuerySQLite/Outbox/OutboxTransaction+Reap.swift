@@ -65,6 +65,7 @@ extension OutboxTransaction {
   /// Makes a row pending again whose attempt nobody runs any more.
   private mutating func reap(_ lease: Lease, isCrash: Bool) throws {
     guard var row = try self.row(lease.number), row.standing.state == .leased else { return }
+    try self.endAttempt(row, nil)
     row.standing.maybeApplied = true
     if isCrash { row.standing.crashCount += 1 }
     if row.standing.isCancelRequested { return try self.cancel(&row) }
@@ -80,6 +81,7 @@ extension OutboxTransaction {
     guard var row = try self.row(number), row.standing.state == .leased,
       row.standing.token == Int64(token), row.standing.lease?.owner == self.terms.owner
     else { return }
+    try self.endAttempt(row, nil)
     row.standing.maybeApplied = true
     if row.standing.isCancelRequested { return try self.cancel(&row) }
     try self.update(&row) { $0.makePending() }

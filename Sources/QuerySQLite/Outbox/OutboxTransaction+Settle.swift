@@ -52,7 +52,7 @@ extension OutboxTransaction {
     _ success: SuccessfulAttempt,
     _ effects: String?
   ) throws {
-    try self.endAttempt(row, "succeeded", error: success.warning)
+    // The history tells of its attempt.
     var ended = HistoryRow(row, .succeeded, endedAt: self.nowAt)
     ended.error = success.warning
     ended.result = success.result
@@ -70,15 +70,26 @@ extension OutboxTransaction {
     try self.end(row, as: HistoryRow(row, .cancelled, endedAt: self.nowAt))
   }
 
-  private func endAttempt(
+  /// Records the attempt of a leased row that did not succeed.
+  ///
+  /// - Parameter outcome: How it ended; nil: nobody knows.
+  /// - Throws: `StorageError`.
+  func endAttempt(
     _ row: OutboxRow,
-    _ outcome: String,
+    _ outcome: String?,
     code: Int? = nil,
     error: RestoredError? = nil
   ) throws {
-    try self.connection.execute(
-      AttemptRow.end, self.nowAt, outcome, code, error?.typeName, error?.text, row.id,
-      row.standing.attempts)
+    guard let lease = row.standing.lease else { return }
+    let (number, endedAt) = (row.standing.attempts, outcome == nil ? nil : self.nowAt)
+    try self.connection.insert(isNew: true, AttemptRow.insert, AttemptRow.write) { sql in
+      try self.connection.execute(
+        sql, row.id, number, lease.owner, lease.startedAt, endedAt, outcome, code,
+        error?.typeName, error?.text)
+    }
+    if number > AttemptRow.maximum {
+      try self.connection.execute(AttemptRow.prune, row.id, number - AttemptRow.maximum + 1)
+    }
   }
 
   private mutating func fail(_ row: inout OutboxRow, _ failure: FailedAttempt) throws {

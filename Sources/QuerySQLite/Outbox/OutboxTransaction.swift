@@ -26,8 +26,6 @@ struct OutboxTransaction {
   struct LeasedRow {
     let lease: MutationLease
     let row: OutboxRow
-    /// When the attempt began.
-    let startedAt: Int64
   }
 
   let connection: SQLiteConnection

@@ -25,7 +25,11 @@ import Testing
   }
 
   @Test func partsHashAsOne() {
-    let parts = [Data("ab".utf8), Data(), Data("c".utf8)]
-    #expect(XXH128(hashing: parts) == XXH128(hashing: "abc"))
+    #expect(XXH128(hashing: "ab", Data(), Data("c".utf8)) == XXH128(hashing: "abc"))
+    #expect(XXH128(hashing: "", Data("abc".utf8)) == XXH128(hashing: "abc"))
+    #expect(XXH128(hashing: "", Data()) == XXH128(hashing: ""))
+    // More than a stack has room for.
+    let large = Data(repeating: 7, count: 100_000)
+    #expect(XXH128(hashing: "", large[1_000...], large[..<1_000]) == XXH128(hashing: large))
   }
 }

@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox e41615fcbff7e129b0db93d7e7a188cb"]
+      ["mutations-0001-outbox dd2a51ea6d424e4fc59cc1b513cbaabc"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -1,0 +1,101 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// What a transaction has left in memory is of use to the next one as long as nobody else has committed.
+@Suite struct OutboxMemoryTests {
+  /// An outbox that has seen a mutation succeed, and so knows that nobody depends on one, nor waits for an
+  /// alias; and the lease of another one.
+  private func scratch() async throws -> (OutboxScratch, MutationLease) {
+    let scratch = try OutboxScratch()
+    try await scratch.add("first")
+    let first = try #require(try await scratch.claim().first)
+    #expect(try await scratch.outbox.settle(first, OutboxScratch.success))
+    try await scratch.add("second")
+    return (scratch, try #require(try await scratch.claim().first))
+  }
+
+  @Test func aCancellationByAnotherProcessIsSeenByTheSettle() async throws {
+    let (scratch, lease) = try await self.scratch()
+    try scratch.damage("UPDATE outbox SET is_cancel_requested = 1")
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.failure(.now)))
+    let record = try scratch.outbox.history(of: "note", instance: "[]").last
+    #expect(record?.state == .ended(.cancelled))
+    try await scratch.storage.close()
+  }
+
+  @Test func oneByThisProcessIsSeenToo() async throws {
+    let (scratch, lease) = try await self.scratch()
+    #expect(try await !scratch.outbox.cancel(lease.entry.id))
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.failure(.now)))
+    let record = try scratch.outbox.history(of: "note", instance: "[]").last
+    #expect(record?.state == .ended(.cancelled))
+    try await scratch.storage.close()
+  }
+
+  @Test func aLeaseThatAnotherProcessTookSettlesNothing() async throws {
+    let (scratch, lease) = try await self.scratch()
+    try scratch.damage("UPDATE outbox SET lease_token = lease_token + 1")
+    #expect(try await !scratch.outbox.settle(lease, OutboxScratch.success))
+    #expect(try scratch.outbox.counts == OutboxCounts(leased: 1))
+    try await scratch.storage.close()
+  }
+
+  @Test func whatAnotherProcessMadeDependOnItIsReleased() async throws {
+    let (scratch, lease) = try await self.scratch()
+    let dependant = try await scratch.add("third")
+    try scratch.damage("INSERT INTO dependencies (dependant, target) VALUES (3, 2)")
+    try scratch.damage("UPDATE lane_heads SET state = 'dependency' WHERE number = 3")
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    #expect(try scratch.rows("SELECT count(*) FROM dependencies") == ["0"])
+    #expect(try await scratch.claim().map(\.entry.id) == [dependant])
+    try await scratch.storage.close()
+  }
+
+  @Test func whatAnotherProcessMadeWaitInVainIsDead() async throws {
+    let (scratch, lease) = try await self.scratch()
+    let waiting = try await scratch.add("third")
+    try scratch.damage("UPDATE outbox SET awaited_alias = 'nobody' WHERE number = 3")
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    #expect(try scratch.outbox.entry(waiting)?.deadReason == .dependency)
+    try await scratch.storage.close()
+  }
+
+  @Test func aPauseByAnotherProcessHoldsTheNextOneBack() async throws {
+    let (scratch, lease) = try await self.scratch()
+    try scratch.damage("UPDATE partitions SET paused_at = 1, revision = revision + 1")
+    let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
+    #expect(enqueued.lease == nil)
+    #expect(enqueued.entry.waitReason == .paused)
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    try await scratch.storage.close()
+  }
+
+  @Test func countsOfAnotherProcessAreKept() async throws {
+    let (scratch, lease) = try await self.scratch()
+    try scratch.damage("UPDATE partitions SET dead_count = dead_count + 5")
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    #expect(try scratch.outbox.counts == OutboxCounts(dead: 5))
+    try await scratch.storage.close()
+  }
+
+  @Test func theHistoryIsPrunedThoughAnotherProcessHasRemovedSome() async throws {
+    let scratch = try OutboxScratch { $0.mutationHistory.perMutation = 8 }
+    for number in 1...40 {
+      let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
+      let lease = try #require(enqueued.lease)
+      #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+      let count = try #require(try scratch.rows("SELECT count(*) FROM history").first)
+      #expect(Int(count) ?? .max <= 10)
+      if number % 7 == 0 {
+        try scratch.damage(
+          "DELETE FROM history WHERE sequence = (SELECT min(sequence) FROM history)")
+      }
+    }
+    #expect(try scratch.outbox.history(of: "note", instance: "[]").count <= 8)
+    try await scratch.storage.close()
+  }
+}
