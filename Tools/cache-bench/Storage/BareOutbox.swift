@@ -2,8 +2,9 @@ import CSQLite
 import Foundation
 import Query
 
-/// The outbox as a C program would use it: prepared statements on a file that a storage has made, in
-/// commits that are synced.
+/// The outbox as a plain C program would use it: prepared statements on a file that a storage has made, in
+/// commits that are synced. It writes a row for each attempt when that begins, and removes one row of the
+/// history for each that comes; the library tells most attempts by other rows, and removes several.
 // @unchecked: the rounds of a row run one after another.
 final class BareOutbox: @unchecked Sendable {
   private let handle: OpaquePointer

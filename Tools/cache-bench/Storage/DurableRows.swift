@@ -13,7 +13,7 @@ enum DurableRows {
     name: "mutate-durable",
     title: "durable mutate, two FULL commits",
     goal: .timesFloor(1.2),
-    floor: "its JSON, and the same rows by C, two FULL commits",
+    floor: "a plain C program: JSON, rows, two FULL commits",
     unit: .nanoseconds
   ) {
     let desk = try await Desk("mutate")
@@ -66,7 +66,7 @@ enum DurableRows {
       name: "claim-\(claims.rawValue)",
       title: "claim at \(pending) pending, \(claims.title)",
       goal: .above(100_000),
-      floor: "C changes the same rows, one FULL commit",
+      floor: "a plain C program changes the rows, one FULL commit",
       unit: .nanoseconds
     ) {
       let desk = try await Desk("claim-\(claims.rawValue)")
