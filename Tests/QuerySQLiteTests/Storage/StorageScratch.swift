@@ -116,7 +116,7 @@ extension SQLiteConnection {
   /// Keeps a read transaction open while a closure runs: the log cannot be restarted meanwhile.
   nonisolated(nonsending) func reading<R>(_ body: () async throws -> R) async throws -> R {
     _ = try self.rowsOfText("BEGIN")
-    _ = try self.rowsOfText("SELECT count(*) FROM entries")
+    _ = try self.rowsOfText("SELECT count(*) FROM migrations")
     let result: Result<R, any Error>
     do {
       result = .success(try await body())
