@@ -34,8 +34,8 @@ enum AttemptRow {
   /// Mutation.
   static let delete: SQL = "DELETE FROM attempts WHERE mutation = ?"
 
-  /// Mutation: the oldest first. Mutation, number, owner, dates of its beginning and its end, class, code, error's
-  /// type and text, and what was replaced after it.
+  /// Mutation: the oldest first. Mutation, number, owner, dates of its beginning and its end, class, code,
+  /// error's type and text, and what was replaced after it.
   static let read: SQL = """
     SELECT mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
       idempotency_key, arguments

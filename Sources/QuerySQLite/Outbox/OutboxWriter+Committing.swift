@@ -97,10 +97,7 @@ extension OutboxWriter {
         try self.writeAsides(connection, now)
       }
     }
-    if changes.contains(where: \.changes.outcome.isChanged) {
-      self.database.countCommit()
-      self.didWork()
-    }
+    self.noteSuccess(of: changes)
     self.database.didCommit(in: start.duration(to: .now))
     for attempt in attempted { attempt.job.completion(attempt.failure) }
     // What follows is for this thread, and those who wait need not.

@@ -78,6 +78,7 @@ extension OutboxWriter {
       for index in changes.indices { try changes[index].changes.finish() }
     }
     self.loseLeases { _ in true }
+    self.noteSuccess(of: changes)
     self.didCommit(connection, changes)
     self.didTell(changes)
   }

@@ -144,6 +144,7 @@ extension OutboxWriter {
         try change.finish()
         changes = [(partition, change)]
       }
+      self.noteSuccess(of: changes)
       self.didCommit(connection, changes)
       self.didTell(changes)
       self.database.readers.suspend()

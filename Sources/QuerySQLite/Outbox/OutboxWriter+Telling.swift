@@ -4,7 +4,14 @@ import Query
 // MARK: - After it
 
 extension OutboxWriter {
-  /// Takes note of a commit.
+  /// Takes note of a commit that may have been waited for.
+  func noteSuccess(of changes: [(partition: OutboxPartition, changes: OutboxTransaction)]) {
+    guard changes.contains(where: \.changes.outcome.isChanged) else { return }
+    self.database.countCommit()
+    self.didWork()
+  }
+
+  /// Takes note of what a commit has changed, of which only this thread need know.
   func didCommit(
     _ connection: SQLiteConnection,
     _ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]

@@ -16,9 +16,9 @@ import Testing
   }
 
   private func error(
-    _ answer: ScriptedServer.Answer, timeout: Duration = .seconds(60)
+    _ answer: LoopbackServer.Answer, timeout: Duration = .seconds(60)
   ) async throws -> (any Error)? {
-    let server = try ScriptedServer { _, _ in answer }
+    let server = try LoopbackServer { _, _ in answer }
     do {
       let request = try HTTPRequestDescription(url: server.url, body: .data(Data("x".utf8)))
       _ = try await self.send(request, HTTPMutation(timeout: timeout))
@@ -31,7 +31,7 @@ import Testing
   private func code(_ error: (any Error)?) -> Int? { (error as? URLError)?.code.rawValue }
 
   @Test func requestIsSentAsDescribed() async throws {
-    let server = try ScriptedServer { _, _ in
+    let server = try LoopbackServer { _, _ in
       .status(201, headers: ["Location": "/notes/3", "Set-Cookie": "a=b"], body: "made")
     }
     let request = try HTTPRequestDescription(
@@ -53,7 +53,7 @@ import Testing
     let folder = try ScratchFolder()
     let data = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
     let file = try folder.file("photo", data)
-    let server = try ScriptedServer { _, _ in .status(204) }
+    let server = try LoopbackServer { _, _ in .status(204) }
     let request = try HTTPRequestDescription(method: "PUT", url: server.url, body: .file(file))
     #expect(try await self.send(request).status == 204)
     let received = try #require(await server.requests.wait(forCount: 1).first)
@@ -62,7 +62,7 @@ import Testing
 
   @Test func onlyTheBeginningOfALongAnswerIsKept() async throws {
     let text = String(repeating: "0123456789", count: 100_000)
-    let server = try ScriptedServer { _, _ in .status(200, body: text) }
+    let server = try LoopbackServer { _, _ in .status(200, body: text) }
     for (limit, wasTruncated) in [(10, true), (100_000, true), (1_000_000, false), (0, true)] {
       let request = try HTTPRequestDescription(url: server.url, responseLimit: limit)
       let answer = try await self.send(request)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func otherStatusesAreErrorsWithTheirWait() async throws {
-    let answer = ScriptedServer.Answer.status(503, headers: ["Retry-After": "7"], body: "busy")
+    let answer = LoopbackServer.Answer.status(503, headers: ["Retry-After": "7"], body: "busy")
     let error = try await self.error(answer) as? HTTPStatusError
     #expect(
       error
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func requestSaysWhichStatusesItAccepts() async throws {
-    let server = try ScriptedServer { _, _ in .status(410) }
+    let server = try LoopbackServer { _, _ in .status(410) }
     let request = try HTTPRequestDescription(
       method: "DELETE", url: server.url, acceptedStatuses: [200...299, 410...410])
     #expect(try await self.send(request).status == 410)
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func cancellingEndsTheRequest() async throws {
-    let server = try ScriptedServer { _, _ in .silence }
+    let server = try LoopbackServer { _, _ in .silence }
     let request = try HTTPRequestDescription(url: server.url)
     let task = Task { try await self.send(request) }
     await server.requests.wait(forCount: 1)
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func cancelledTaskSendsNothing() async throws {
-    let server = try ScriptedServer { _, _ in .silence }
+    let server = try LoopbackServer { _, _ in .silence }
     let request = try HTTPRequestDescription(url: server.url)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -128,7 +128,7 @@ extension HTTPMutationTests {
   }
 
   @Test func credentialIsLookedUpWhenTheRequestIsSent() async throws {
-    let server = try ScriptedServer { _, _ in .status(200) }
+    let server = try LoopbackServer { _, _ in .status(200) }
     let request = try HTTPRequestDescription(url: server.url, credential: "api")
     _ = try await self.send(request, self.credentials(for: server.url))
     let received = try #require(await server.requests.wait(forCount: 1).first)
@@ -136,7 +136,7 @@ extension HTTPMutationTests {
   }
 
   @Test func missingAndForeignCredentialsSendNothing() async throws {
-    let server = try ScriptedServer { _, _ in .status(200) }
+    let server = try LoopbackServer { _, _ in .status(200) }
     let other = try #require(URL(string: "http://localhost/"))
     let request = try HTTPRequestDescription(url: server.url, credential: "api")
     let origin = try #require(HTTPOrigin(server.url))
@@ -151,7 +151,7 @@ extension HTTPMutationTests {
   }
 
   @Test func redirectWithinTheOriginKeepsAll() async throws {
-    let server = try ScriptedServer { request, _ in
+    let server = try LoopbackServer { request, _ in
       request.line.contains("/there") ? .status(200) : .status(307, headers: ["Location": "/there"])
     }
     let request = try HTTPRequestDescription(
@@ -165,9 +165,9 @@ extension HTTPMutationTests {
   }
 
   @Test func redirectToAnotherOriginLosesTheCredentials() async throws {
-    let other = try ScriptedServer { _, _ in .status(200) }
+    let other = try LoopbackServer { _, _ in .status(200) }
     let target = other.url.absoluteString
-    let server = try ScriptedServer { _, _ in .status(308, headers: ["Location": target]) }
+    let server = try LoopbackServer { _, _ in .status(308, headers: ["Location": target]) }
     let request = try HTTPRequestDescription(
       url: server.url, body: .data(Data("x".utf8)), credential: "api")
     let mutation = self.credentials(for: server.url, other.url)
@@ -183,7 +183,7 @@ extension HTTPMutationTests {
   }
 
   @Test func seeOtherIsReadWithoutTheBody() async throws {
-    let server = try ScriptedServer { request, _ in
+    let server = try LoopbackServer { request, _ in
       request.method == "GET"
         ? .status(200, body: "result") : .status(303, headers: ["Location": "/result"])
     }
@@ -195,7 +195,7 @@ extension HTTPMutationTests {
   }
 
   @Test func redirectsWithoutAnEndAreGivenUp() async throws {
-    let server = try ScriptedServer { _, _ in .status(307, headers: ["Location": "/again"]) }
+    let server = try LoopbackServer { _, _ in .status(307, headers: ["Location": "/again"]) }
     let request = try HTTPRequestDescription(url: server.url)
     let error = await #expect(throws: HTTPStatusError.self) { try await self.send(request) }
     #expect(error?.statusCode == 307)

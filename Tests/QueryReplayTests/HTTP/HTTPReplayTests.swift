@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func lostAnswerIsAskedForAgainWithTheSameKey() async throws {
-    let server = try ScriptedServer { _, number in
+    let server = try LoopbackServer { _, number in
       number == 1 ? .raw("") : .status(200, body: "done")
     }
     let http = HTTPMutation().durable()
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func rowGoesByTheHostOfItsURLAndHoldsNoSecret() async throws {
-    let server = try ScriptedServer { _, _ in .status(500) }
+    let server = try LoopbackServer { _, _ in .status(500) }
     let credential = HTTPCredential(for: [server.url]) { ["Authorization": "Bearer hushhush"] }
     let http = HTTPMutation(credentials: HTTPCredentials(["api": credential])).durable()
     try self.replayer.register(http)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func serverSaysHowLongToWait() async throws {
-    let server = try ScriptedServer { _, _ in .status(429, headers: ["Retry-After": "3600"]) }
+    let server = try LoopbackServer { _, _ in .status(429, headers: ["Retry-After": "3600"]) }
     let http = HTTPMutation().durable()
     try self.replayer.register(http)
     let ticket = try await self.client.store(for: http)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func missingCredentialWaitsForOne() async throws {
-    let server = try ScriptedServer { _, _ in .status(200) }
+    let server = try LoopbackServer { _, _ in .status(200) }
     let http = HTTPMutation().durable()
     try self.replayer.register(http)
     let ticket = try await self.client.store(for: http)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func refusedRequestIsDeadAndKept() async throws {
-    let server = try ScriptedServer { _, _ in .status(422, body: "no") }
+    let server = try LoopbackServer { _, _ in .status(422, body: "no") }
     let http = HTTPMutation().durable(.init(scope: .named("a")))
     try self.replayer.register(http)
     let ticket = try await self.client.store(for: http)
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test func serverThatIsNotThereCostsNothing() async throws {
-    let server = try ScriptedServer { _, _ in .status(200) }
+    let server = try LoopbackServer { _, _ in .status(200) }
     // Nobody listens at port 1.
     let url = try #require(URL(string: "http://127.0.0.1:1/"))
     let http = HTTPMutation().durable(.init(maxAttempts: 1))
@@ -130,7 +130,7 @@ import Testing
   @Test func fileIsSentAsItWasWhenItWasEnqueued() async throws {
     let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
     let file = try source.file("photo", Data("before".utf8))
-    let server = try ScriptedServer { _, _ in .status(200) }
+    let server = try LoopbackServer { _, _ in .status(200) }
     let client = QueryClient(storage: FolderStorage(bodies.url))
     let replayer = MutationReplayer(client: client)
     let http = HTTPMutation().durable()
@@ -145,7 +145,7 @@ import Testing
 
   @Test func damagedFileIsNotSent() async throws {
     let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
-    let server = try ScriptedServer { _, _ in .status(200) }
+    let server = try LoopbackServer { _, _ in .status(200) }
     let storage = FolderStorage(bodies.url)
     let client = QueryClient(storage: storage)
     let replayer = MutationReplayer(client: client)

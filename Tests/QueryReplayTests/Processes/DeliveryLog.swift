@@ -5,7 +5,7 @@ import Testing
 struct DeliveryLog {
   let received: [ReceivedNote]
 
-  init(_ server: ScriptedServer) {
+  init(_ server: LoopbackServer) {
     self.received = server.requests.elements.compactMap { ReceivedNote($0) }
   }
 

@@ -21,7 +21,7 @@ import Testing
 
   private static func killOnce(at moment: Int, _ comment: Comment) async throws {
     let folder = try ScratchFolder()
-    let server = try ScriptedServer(isSerial: true) { _, number in
+    let server = try LoopbackServer(isSerial: true) { _, number in
       // Some answers are lost, so that the fate of the writes behind them is not known.
       number % 7 == 0 ? .raw("") : .status(200)
     }
@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [2, 6])
   func severalProcessesReplayOneOutboxAndAreKilledAtRandom(count: Int) async throws {
     let folder = try ScratchFolder()
-    let server = try ScriptedServer(isSerial: true) { _, number in
+    let server = try LoopbackServer(isSerial: true) { _, number in
       number % 11 == 0 ? .status(503, headers: ["Retry-After": "0"]) : .status(200)
     }
     let (path, url) = (folder.path, server.url.absoluteString)

@@ -13,7 +13,7 @@ import Testing
     let folder = try ScratchFolder()
     let gate = Gate()
     // The first sending is answered when the test says so, later ones at once.
-    let server = try ScriptedServer { _, number in
+    let server = try LoopbackServer { _, number in
       number == 1 ? .afterGate(gate, .status(200)) : .status(200)
     }
     let url = server.url.absoluteString
@@ -43,7 +43,7 @@ import Testing
     let unshare = try #require(ChildProcess.system("unshare"), "util-linux is there")
     let folder = try ScratchFolder()
     let gate = Gate()
-    let server = try ScriptedServer { _, _ in .afterGate(gate, .status(200)) }
+    let server = try LoopbackServer { _, _ in .afterGate(gate, .status(200)) }
     let url = server.url.absoluteString
     let worker = try ChildProcess.product("replay-worker")
     let owner = try ChildProcess(
@@ -65,7 +65,7 @@ import Testing
     async throws
   {
     let folder = try ScratchFolder()
-    let server = try ScriptedServer { _, number in number <= 4 ? .silence : .status(200) }
+    let server = try LoopbackServer { _, number in number <= 4 ? .silence : .status(200) }
     let url = server.url.absoluteString
     for number in 1...4 {
       let victim = try ReplayProcess([number == 1 ? "mutate" : "replay", folder.path, url, "a"])
@@ -82,7 +82,7 @@ import Testing
 
   @Test func aMutationThatTakesItsProcessDownFiveTimesIsDead() async throws {
     let folder = try ScratchFolder()
-    let server = try ScriptedServer { _, _ in .silence }
+    let server = try LoopbackServer { _, _ in .silence }
     let url = server.url.absoluteString
     for number in 1...5 {
       let victim = try ReplayProcess([number == 1 ? "mutate" : "replay", folder.path, url, "a"])

@@ -114,7 +114,7 @@ extension DataTransportTests {
     #expect(QueryContext().dataTransport as? URLSession === URLSession.shared)
 
     let server = try LoopbackServer(body: "{}")
-    let url = try #require(URL(string: server.url))
+    let url = try #require(URL(string: server.root))
     let (data, _) = try await QueryContext().dataTransport.data(for: URLRequest(url: url))
     #expect(String(decoding: data, as: UTF8.self) == "{}")
   }

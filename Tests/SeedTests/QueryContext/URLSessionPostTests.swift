@@ -57,23 +57,23 @@ struct URLSessionPostTests {
       body: #"{"userId": 3, "id": 1, "title": "A title", "body": "A body."}"#
     )
     let store = QueryStore.detached(query: Post.query(for: 1), initialValue: nil)
-    store.context.serverURL = server.url
+    store.context.serverURL = server.root
 
     let post = try await store.fetch()
 
     #expect(post == Post(id: 1, userId: 3, title: "A title", body: "A body."))
     #expect(store.currentValue == post)
-    #expect(server.requestLines.elements == ["GET /posts/1 HTTP/1.1"])
+    #expect(server.requests.elements.map(\.line) == ["GET /posts/1 HTTP/1.1"])
   }
 
   @Test("An answer that is no post is the error of the fetch")
   func failure() async throws {
     let server = try LoopbackServer(body: "[]")
     let store = QueryStore.detached(query: Post.query(for: 2), initialValue: nil)
-    store.context.serverURL = server.url
+    store.context.serverURL = server.root
 
     await #expect(throws: DecodingError.self) { try await store.fetch() }
     #expect(store.error is DecodingError)
-    #expect(server.requestLines.elements == ["GET /posts/2 HTTP/1.1"])
+    #expect(server.requests.elements.map(\.line) == ["GET /posts/2 HTTP/1.1"])
   }
 }

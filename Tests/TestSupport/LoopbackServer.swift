@@ -1,22 +1,22 @@
-import Foundation
+public import Foundation
 import Glibc
 import Query
-import TestSupport
 
 /// A request as a server received it.
-struct ReceivedRequest: Sendable {
-  var line: String
+public struct ReceivedRequest: Sendable {
+  /// `GET /posts/1 HTTP/1.1`
+  public var line: String
   /// The names are in lower case.
-  var headers: [String: String]
-  var body: [UInt8]
+  public var headers: [String: String]
+  public var body: [UInt8]
 
-  var method: String { String(self.line.prefix { $0 != " " }) }
+  public var method: String { String(self.line.prefix { $0 != " " }) }
 }
 
 /// An HTTP server on the loopback interface that answers as the test says. Each connection serves one
 /// request, on a thread of its own unless it is told to be serial. It runs until it is released.
-final class ScriptedServer: Sendable {
-  enum Answer: Sendable {
+public final class LoopbackServer: Sendable {
+  public enum Answer: Sendable {
     case status(Int, headers: [String: String] = [:], body: String = "")
     /// These bytes, and the end of the connection.
     case raw(String)
@@ -26,18 +26,22 @@ final class ScriptedServer: Sendable {
     indirect case afterGate(Gate, Answer)
   }
 
-  let url: URL
-  let requests = Recorder<ReceivedRequest>()
+  /// Where it is, with a path.
+  public let url: URL
+  /// What has arrived, before it is answered.
+  public let requests = Recorder<ReceivedRequest>()
 
   private let socket: Int32
   private let connections = Locked([Int32]())
 
+  /// Starts a server on a free port.
+  ///
   /// - Parameters:
   ///   - isSerial: Whether connections are served one after another, in the order in which they were
   ///     made, so that the order of ``requests`` is that of the clients.
   ///   - script: Answers a request, given how many there were with this one.
   /// - Throws: `POSIXError` where no socket can be had.
-  init(
+  public init(
     isSerial: Bool = false,
     _ script: @escaping @Sendable (ReceivedRequest, _ number: Int) -> Answer
   ) throws {
@@ -64,6 +68,18 @@ final class ScriptedServer: Sendable {
     let (requests, connections) = (self.requests, self.connections)
     Thread.detachNewThread { Self.accept(socket, isSerial, requests, connections, script) }
   }
+
+  /// Starts a server that answers each request with the same JSON.
+  ///
+  /// - Throws: `POSIXError` where no socket can be had.
+  public convenience init(body: String) throws {
+    try self.init { _, _ in
+      .status(200, headers: ["Content-Type": "application/json"], body: body)
+    }
+  }
+
+  /// Where it is, without a path and without a slash at the end.
+  public var root: String { "http://127.0.0.1:\(self.url.port ?? 0)" }
 
   deinit {
     // Ends `accept`, and the reads of clients that wait in silence.
