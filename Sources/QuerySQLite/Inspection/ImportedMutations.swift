@@ -108,53 +108,18 @@ struct ImportedMutations {
 // MARK: - What is derived
 
 extension ImportedMutations {
-  private static let recount: SQL = """
-    UPDATE partitions SET
-      pending_count = (SELECT count(*) FROM outbox AS o
-        WHERE o.partition = partitions.id AND o.state = 'pending'),
-      dead_count = (SELECT count(*) FROM outbox AS o
-        WHERE o.partition = partitions.id AND o.state = 'dead'),
-      history_count = (SELECT count(*) FROM history AS h WHERE h.partition = partitions.id),
-      history_bytes = (SELECT coalesce(sum(byte_count), 0) FROM history AS h
-        WHERE h.partition = partitions.id),
-      revision = revision + 1
-    WHERE id = ?
-    """
   private static let live: SQL = "SELECT number FROM outbox WHERE partition = ? ORDER BY number"
-  private static let raise: SQL = """
-    UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'outbox'
-    """
-  private static let begin: SQL = """
-    INSERT INTO sqlite_sequence (name, seq) SELECT 'outbox', ?
-    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox')
-    """
 
   /// Makes the heads of lanes and the totals, and sees to it that no number is given again.
   ///
   /// - Throws: `StorageError`.
   func finish() throws {
+    let derived = DerivedRows(connection: self.connection, now: self.now)
     if self.withOutbox {
-      try self.makeHeads()
-      try self.connection.execute(Self.begin, self.newestNumber)
-      try self.connection.execute(Self.raise, self.newestNumber)
+      try derived.makeHeads(
+        of: try self.connection.rows(Self.live, self.partition) { try $0.integer(at: 0) })
+      try derived.keepNumbersRising(above: self.newestNumber)
     }
-    try self.connection.execute(Self.recount, self.partition)
-  }
-
-  private func makeHeads() throws {
-    let numbers = try self.connection.rows(Self.live, self.partition) { try $0.integer(at: 0) }
-    var lanes = Set<String>()
-    for number in numbers {
-      guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
-        row.standing.state != .dead || row.lane != nil && row.onFailure == .halt
-      else { continue }
-      // Numbers rise: the first of a lane is its head.
-      if let lane = row.lane, !lanes.insert(lane).inserted { continue }
-      let head = LaneHeadRow(row, self.now)
-      try self.connection.execute(
-        LaneHeadRow.write, row.number, row.partition, row.lane, row.name, row.instance,
-        row.version, row.effectiveHost, head.state.rawValue, head.dueBoottime)
-    }
-    try self.connection.execute(ClockRow.setBoot, self.now.bootID)
+    try derived.countRows(of: self.partition)
   }
 }

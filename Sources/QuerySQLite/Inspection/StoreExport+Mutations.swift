@@ -46,7 +46,7 @@ extension StoreExport {
         let id = try row.uuid(at: 0)
         let (arguments, result) = (try row.data(at: 20), try row.optionalData(at: 21))
         guard
-          try row.hash(at: 19) == ExportTable.checksum(arguments: arguments, result: result)
+          try row.hash(at: 19) == HistoryRow.checksum(arguments: arguments, result: result)
         else {
           chunk.damaged.append("mutation \(id), which has ended: it is not what was written")
           continue
@@ -61,13 +61,6 @@ extension StoreExport {
 
   private func attempts(of id: UUID, on connection: SQLiteConnection) throws -> [ExportLine] {
     try connection.rows(ExportTable.attempt.read, id) { try ExportTable.attempt.line($0) }
-  }
-}
-
-extension ExportTable {
-  /// The checksum of a mutation that ended, as `HistoryRow` has it.
-  static func checksum(arguments: Data, result: Data?) -> XXH128 {
-    XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data())
   }
 }
 

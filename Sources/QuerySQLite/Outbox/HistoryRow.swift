@@ -48,7 +48,8 @@ struct HistoryRow {
     return self.arguments.count + (self.result?.count ?? 0) + error
   }
 
-  private static func checksum(arguments: Data, result: Data?) -> XXH128 {
+  /// The checksum of what is kept.
+  static func checksum(arguments: Data, result: Data?) -> XXH128 {
     XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data())
   }
 }

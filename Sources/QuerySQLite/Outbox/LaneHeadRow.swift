@@ -37,6 +37,15 @@ struct LaneHeadRow: Equatable {
 // MARK: - SQL
 
 extension LaneHeadRow {
+  /// Runs ``insert`` or ``write``.
+  ///
+  /// - Throws: `StorageError`.
+  func write(_ sql: SQL, of row: OutboxRow, on connection: SQLiteConnection) throws {
+    try connection.execute(
+      sql, row.number, row.partition, row.lane, row.name, row.instance, row.version,
+      row.effectiveHost, self.state.rawValue, self.dueBoottime)
+  }
+
   /// Number, partition, lane, name, instance, version, host, state, due: in the place of the lane's
   /// head, and of the row's.
   static let write: SQL = """

@@ -1,6 +1,5 @@
 import Foundation
 import Query
-import Synchronization
 
 // MARK: - The writing thread
 
@@ -70,23 +69,21 @@ extension OutboxDatabase {
   private func takeWork(
     _ gathering: inout Gathering
   ) -> (tasks: [@Sendable (OutboxWriter) -> Void], jobs: [OutboxJob]) {
-    var count = self.waitingCount.load(ordering: .relaxed)
+    var count = self.waitingCount.value
     if count > 0, .now < gathering.until {
       let end = SuspendingClock.now + .milliseconds(1)
-      var quietUntil = SuspendingClock.now + .microseconds(60)
       self.guarded.withLock { $0.isSpinning = true }
-      while .now < min(end, quietUntil) {
-        sched_yield()
-        let newCount = self.waitingCount.load(ordering: .relaxed)
-        if newCount > count { quietUntil = .now + .microseconds(60) }
-        count = newCount
+      while .now < end,
+        BusyWait.wait(
+          for: min(.microseconds(60), SuspendingClock.now.duration(to: end)),
+          until: { self.waitingCount.value > count })
+      {
+        count = self.waitingCount.value
       }
     }
     return self.guarded.withLock { database in
       database.isSpinning = false
       defer { (database.tasks, database.jobs) = ([], []) }
-      self.waitingCount.subtract(
-        database.tasks.count + database.jobs.count, ordering: .relaxed)
       return (database.tasks, database.jobs)
     }
   }
@@ -94,7 +91,7 @@ extension OutboxDatabase {
   /// Waits a moment for a job, without sleeping.
   private func hasMore(within duration: Duration) -> Bool {
     self.guarded.withLock { $0.isSpinning = true }
-    BusyWait.wait(for: duration) { self.waitingCount.load(ordering: .relaxed) > 0 }
+    BusyWait.wait(for: duration) { self.waitingCount.value > 0 }
     return self.guarded.withLock { database in
       database.isSpinning = false
       return !database.jobs.isEmpty || !database.tasks.isEmpty || database.isStopping
@@ -109,7 +106,6 @@ extension OutboxDatabase {
       if database.isStopping { return false }
       database.isStopping = true
       guard database.isStarted else { return false }
-      self.waitingCount.add(1, ordering: .relaxed)
       database.tasks.append { writer in
         let result = Result { try writer.finish() }
         // What waits for the end may open the file again at once.

@@ -1,6 +1,5 @@
 import Foundation
 import Query
-import Synchronization
 
 /// `mutations.sqlite` of one folder, as all storages of this process share it.
 ///
@@ -23,12 +22,10 @@ final class OutboxDatabase: @unchecked Sendable {
   let path: String
 
   let writer: OutboxWriter
-  let guarded = Locked(Guarded())
+  let guarded: Locked<Guarded>
 
-  /// How many jobs and tasks wait for the writing thread. Changed under the lock of `guarded`; the
-  /// thread that waits for some without sleeping looks at this, so as not to be in the way of who adds
-  /// one.
-  let waitingCount = Atomic(0)
+  /// That of jobs and tasks.
+  let waitingCount = WaitingCount()
 
   let signal = WakeSignal()
   let opening = DispatchGroup()
@@ -36,8 +33,9 @@ final class OutboxDatabase: @unchecked Sendable {
 
   struct Guarded {
     var partitions = [String: OutboxPartition]()
-    var jobs = [OutboxJob]()
-    var tasks = [@Sendable (OutboxWriter) -> Void]()
+    var jobs = [OutboxJob]() { didSet { self.count() } }
+    var tasks = [@Sendable (OutboxWriter) -> Void]() { didSet { self.count() } }
+    fileprivate let waitingCount: WaitingCount
     /// How many callers wait for a job.
     var waiting = 0
     var isStarted = false
@@ -49,10 +47,15 @@ final class OutboxDatabase: @unchecked Sendable {
     var commitTime = Duration.zero
     var commits = 0
     var bytesWritten = 0
+
+    fileprivate init(_ waitingCount: WaitingCount) { self.waitingCount = waitingCount }
+
+    private func count() { self.waitingCount.value = self.jobs.count + self.tasks.count }
   }
 
   init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
     self.configuration = configuration
+    self.guarded = Locked(Guarded(self.waitingCount))
     let opener = DatabaseOpener(outboxIn: folder, configuration)
     self.path = opener.path
     self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) { [fileNumber] in
@@ -141,7 +144,6 @@ extension OutboxDatabase {
     let (waiting, mustWake) = self.guarded.withLock { database -> (Int?, Bool) in
       if database.isStopping { return (nil, false) }
       database.jobs.append(job)
-      self.waitingCount.add(1, ordering: .relaxed)
       database.waiting += 1
       return (database.waiting, !database.isSpinning)
     }
@@ -157,7 +159,6 @@ extension OutboxDatabase {
     let (isTaken, mustWake) = self.guarded.withLock { database -> (Bool, Bool) in
       if database.isStopping { return (false, false) }
       database.tasks.append(task)
-      self.waitingCount.add(1, ordering: .relaxed)
       return (true, database.isStarted && !database.isSpinning)
     }
     if mustWake { self.signal.wake() }

@@ -42,9 +42,12 @@ struct OutboxRestoration {
     let lostTargets = try self.restore(edges, among: Set(seen.keys))
     for number in lostTargets { try self.kill(number) }
     try self.restoreAliases(partitions)
-    try self.makeHeads(seen.keys.sorted())
-    try self.countRows(partitions, self.source.pausedPartitions())
-    try self.keepNumbersRising()
+    let derived = DerivedRows(connection: self.connection, now: self.now)
+    try derived.makeHeads(of: seen.keys.sorted())
+    try derived.countRows(of: nil)
+    try self.pause(self.source.pausedPartitions(), partitions)
+    // A number of a row that is gone is not given again.
+    try derived.keepNumbersRising(above: self.source.newestNumber())
     (report.rows, report.ended, report.lost) = (seen.count, endedIDs.count, self.source.lost)
     return report
   }
@@ -102,55 +105,11 @@ struct OutboxRestoration {
     }
   }
 
-  private func makeHeads(_ numbers: [Int64]) throws {
-    var lanes = Set<String>()
-    for number in numbers {
-      guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
-        row.standing.state != .dead || row.lane != nil && row.onFailure == .halt
-      else { continue }
-      // Numbers rise: the first of a lane is its head.
-      if let lane = row.lane, !lanes.insert("\(row.partition) \(lane)").inserted { continue }
-      let head = LaneHeadRow(row, self.now)
-      try self.connection.execute(
-        LaneHeadRow.write, row.number, row.partition, row.lane, row.name, row.instance,
-        row.version, row.effectiveHost, head.state.rawValue, head.dueBoottime)
-    }
-    try self.connection.execute(ClockRow.setBoot, self.now.bootID)
-  }
-
-  private static let count: SQL = """
-    UPDATE partitions SET
-      pending_count = (SELECT count(*) FROM outbox AS o
-        WHERE o.partition = partitions.id AND o.state = 'pending'),
-      leased_count = 0,
-      dead_count = (SELECT count(*) FROM outbox AS o
-        WHERE o.partition = partitions.id AND o.state = 'dead'),
-      history_count = (SELECT count(*) FROM history AS h WHERE h.partition = partitions.id),
-      history_bytes = (SELECT coalesce(sum(byte_count), 0) FROM history AS h
-        WHERE h.partition = partitions.id),
-      revision = revision + 1
-    """
   private static let pause: SQL = "UPDATE partitions SET paused_at = ? WHERE id = ?"
 
-  private func countRows(_ partitions: [Int64: Int64], _ paused: [Int64: Int64]) throws {
-    try self.connection.execute(Self.count)
+  private func pause(_ paused: [Int64: Int64], _ partitions: [Int64: Int64]) throws {
     for (old, date) in paused {
       if let new = partitions[old] { try self.connection.execute(Self.pause, date, new) }
     }
-  }
-
-  private static let raise: SQL = """
-    UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'outbox'
-    """
-  private static let begin: SQL = """
-    INSERT INTO sqlite_sequence (name, seq) SELECT 'outbox', ?
-    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox')
-    """
-
-  /// A number of a row that is gone is not given again.
-  private func keepNumbersRising() throws {
-    let newest = self.source.newestNumber()
-    try self.connection.execute(Self.begin, newest)
-    try self.connection.execute(Self.raise, newest)
   }
 }

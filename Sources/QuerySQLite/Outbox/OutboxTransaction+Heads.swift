@@ -47,12 +47,9 @@ extension OutboxTransaction {
 
   private func writeHead(_ row: OutboxRow, isNew: Bool = false) throws {
     let head = LaneHeadRow(row, self.now)
-    func write(_ sql: SQL) throws {
-      try self.connection.execute(
-        sql, row.number, row.partition, row.lane, row.name, row.instance, row.version,
-        row.effectiveHost, head.state.rawValue, head.dueBoottime)
+    try self.connection.insert(isNew: isNew, LaneHeadRow.insert, LaneHeadRow.write) { sql in
+      try head.write(sql, of: row, on: self.connection)
     }
-    try self.connection.insert(isNew: isNew, LaneHeadRow.insert, LaneHeadRow.write, by: write)
   }
 }
 

@@ -1,6 +1,5 @@
 import Foundation
 import Query
-import Synchronization
 
 // MARK: - The writing thread
 
@@ -29,7 +28,6 @@ extension CacheDatabase {
     while true {
       let (jobs, isStopping) = self.guarded.withLock { database in
         defer { database.jobs = [] }
-        self.waitingCount.subtract(database.jobs.count, ordering: .relaxed)
         return (database.jobs, database.isStopping)
       }
       for job in jobs { job(self.writer) }
@@ -55,7 +53,7 @@ extension CacheDatabase {
   /// - Returns: Whether there is one, or a change to be written.
   private func hasMore(within duration: Duration) -> Bool {
     self.guarded.withLock { $0.isSpinning = true }
-    BusyWait.wait(for: duration) { self.waitingCount.load(ordering: .relaxed) > 0 }
+    BusyWait.wait(for: duration) { self.waitingCount.value > 0 }
     // Under the lock: who comes from here on wakes this thread.
     return self.guarded.withLock { database in
       database.isSpinning = false
@@ -69,7 +67,6 @@ extension CacheDatabase {
   func stop(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
     let isFirst = self.guarded.withLock { database in
       if database.isStopping { return false }
-      self.waitingCount.add(1, ordering: .relaxed)
       database.jobs.append { writer in
         let result = Result { try writer.finish() }
         // What waits for the end may open the file again at once.

@@ -1,6 +1,5 @@
 import Foundation
 import Query
-import Synchronization
 
 /// `cache.sqlite` of one folder, as all storages of this process share it: who reads, who writes, and
 /// what waits.
@@ -34,11 +33,10 @@ final class CacheDatabase: @unchecked Sendable {
   /// What tells that the writing thread has ended.
   let end = DispatchGroup()
 
-  let guarded = Locked(Guarded())
+  let guarded: Locked<Guarded>
 
-  /// How many jobs wait for the writing thread. Changed under the lock of `guarded`; the thread that
-  /// waits for some without sleeping looks at this, so as not to be in the way of who adds one.
-  let waitingCount = Atomic(0)
+  /// That of jobs.
+  let waitingCount = WaitingCount()
 
   struct Guarded {
     var partitions = [String: CachePartition]()
@@ -49,7 +47,8 @@ final class CacheDatabase: @unchecked Sendable {
     var invalidations = [Invalidation]()
     /// How many of these were written so far.
     var doneInvalidations = 0
-    var jobs = [Job]()
+    var jobs = [Job]() { didSet { self.waitingCount.value = self.jobs.count } }
+    fileprivate let waitingCount: WaitingCount
     var isStopping = false
     /// Whether the writing thread looks for jobs all the time, so that it need not be woken.
     var isSpinning = false
@@ -58,6 +57,8 @@ final class CacheDatabase: @unchecked Sendable {
     /// With how many waiting changes the writer looks next how many bytes they have, while it cannot
     /// write them.
     var backlogLimit = CacheDatabase.shortBacklog
+
+    fileprivate init(_ waitingCount: WaitingCount) { self.waitingCount = waitingCount }
   }
 
   /// So many invalidations wait one by one.
@@ -68,6 +69,7 @@ final class CacheDatabase: @unchecked Sendable {
 
   init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
     self.configuration = configuration
+    self.guarded = Locked(Guarded(self.waitingCount))
     let opener = DatabaseOpener(cacheIn: folder, configuration)
     var readerOpener = opener
     // Opened where a store is created, which must not wait for others.
@@ -187,7 +189,6 @@ extension CacheDatabase {
     let (isTaken, mustWake) = self.guarded.withLock { database in
       if database.isStopping { return (false, false) }
       database.jobs.append(job)
-      self.waitingCount.add(1, ordering: .relaxed)
       return (true, !database.isSpinning)
     }
     if mustWake { self.signal.wake() }

@@ -1,0 +1,64 @@
+import Query
+
+/// What follows from the rows of an outbox, where others than its own transactions have written them: in
+/// one write transaction of its caller's.
+struct DerivedRows {
+  let connection: SQLiteConnection
+  let now: OutboxTime
+
+  /// Makes the heads of lanes, of which there are none.
+  ///
+  /// - Parameter numbers: Those of the rows, the lowest first.
+  /// - Throws: `StorageError`.
+  func makeHeads(of numbers: [Int64]) throws {
+    var lanes = Set<String>()
+    for number in numbers {
+      guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
+        row.standing.state != .dead || row.lane != nil && row.onFailure == .halt
+      else { continue }
+      // Numbers rise: the first of a lane is its head.
+      if let lane = row.lane, !lanes.insert("\(row.partition) \(lane)").inserted { continue }
+      try LaneHeadRow(row, self.now).write(LaneHeadRow.write, of: row, on: self.connection)
+    }
+    try self.connection.execute(ClockRow.setBoot, self.now.bootID)
+  }
+
+  /// Partition, or NULL for all.
+  private static let count: SQL = """
+    UPDATE partitions SET
+      pending_count = (SELECT count(*) FROM outbox AS o
+        WHERE o.partition = partitions.id AND o.state = 'pending'),
+      leased_count = (SELECT count(*) FROM outbox AS o
+        WHERE o.partition = partitions.id AND o.state = 'leased'),
+      dead_count = (SELECT count(*) FROM outbox AS o
+        WHERE o.partition = partitions.id AND o.state = 'dead'),
+      history_count = (SELECT count(*) FROM history AS h WHERE h.partition = partitions.id),
+      history_bytes = (SELECT coalesce(sum(byte_count), 0) FROM history AS h
+        WHERE h.partition = partitions.id),
+      revision = revision + 1
+    WHERE ?1 IS NULL OR id = ?1
+    """
+
+  /// Counts the rows of a partition; nil: of all.
+  ///
+  /// - Throws: `StorageError`.
+  func countRows(of partition: Int64?) throws {
+    try self.connection.execute(Self.count, partition)
+  }
+
+  private static let raise: SQL = """
+    UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'outbox'
+    """
+  private static let begin: SQL = """
+    INSERT INTO sqlite_sequence (name, seq) SELECT 'outbox', ?
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox')
+    """
+
+  /// Sees to it that no number up to one is given again.
+  ///
+  /// - Throws: `StorageError`.
+  func keepNumbersRising(above newest: Int64) throws {
+    try self.connection.execute(Self.begin, newest)
+    try self.connection.execute(Self.raise, newest)
+  }
+}
