@@ -40,7 +40,8 @@ CREATE TABLE partitions (
 CREATE TABLE clock (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   boot_id TEXT,
-  synchronised_at INTEGER
+  synchronised_at INTEGER,
+  probe INTEGER NOT NULL DEFAULT 0      -- 0 or 1: what a process changes to see whether it can write
 ) STRICT;
 
 INSERT INTO clock (id) VALUES (1);

@@ -1,6 +1,7 @@
 #ifndef QUERY_CSQLITE_SHIM_H
 #define QUERY_CSQLITE_SHIM_H
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
@@ -39,6 +40,97 @@ static inline int csqlite_clock_is_synchronised(void) {
   struct timex status = {0};
   int state = adjtimex(&status);
   return state >= 0 && state != TIME_ERROR && (status.status & STA_UNSYNC) == 0;
+}
+
+// MARK: What a checkpoint does to the end of the files
+
+/// A file's methods while a checkpoint runs, with one of them replaced. `methods` comes first, so that
+/// the file's pointer to its methods is a pointer to this.
+typedef struct {
+  sqlite3_io_methods methods;
+  const sqlite3_io_methods *original;
+  /// How many bytes the database keeps behind its last page.
+  sqlite3_int64 room;
+} csqlite_methods;
+
+static inline void csqlite_replace_truncate(
+    sqlite3_file *file, csqlite_methods *replacement, int (*truncate)(sqlite3_file *, sqlite3_int64)) {
+  replacement->methods = *file->pMethods;
+  replacement->methods.xTruncate = truncate;
+  replacement->original = file->pMethods;
+  file->pMethods = &replacement->methods;
+}
+
+/// `xTruncate` of a WAL that keeps its room on the disk: a log without a header is empty, too.
+static int csqlite_truncate_wal(sqlite3_file *file, sqlite3_int64 size) {
+  const sqlite3_io_methods *original = ((const csqlite_methods *)file->pMethods)->original;
+  static const char no_header[32];
+  sqlite3_int64 length = 0;
+  int result = original->xFileSize(file, &length);
+  if (result != SQLITE_OK) return result;
+  if (size != 0 || length < (sqlite3_int64)sizeof no_header) return original->xTruncate(file, size);
+  result = original->xWrite(file, no_header, (int)sizeof no_header, 0);
+  return result == SQLITE_OK ? original->xSync(file, SQLITE_SYNC_NORMAL) : result;
+}
+
+/// `xTruncate` of a database that keeps room behind its last page. A full disk is no failure: there is
+/// as much room as there was.
+static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
+  const csqlite_methods *methods = (const csqlite_methods *)file->pMethods;
+  sqlite3_int64 wanted = size + methods->room;
+  sqlite3_int64 length = 0;
+  int result = methods->original->xFileSize(file, &length);
+  if (result != SQLITE_OK) return result;
+  // A hint is taken in chunks alone, and they would round what SQLite truncates later.
+  int chunk = 64 << 10;
+  int no_chunk = 1;
+  if (length > wanted + chunk) return methods->original->xTruncate(file, wanted);
+  if (length >= wanted) return SQLITE_OK;
+  methods->original->xFileControl(file, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+  methods->original->xFileControl(file, SQLITE_FCNTL_SIZE_HINT, &wanted);
+  methods->original->xFileControl(file, SQLITE_FCNTL_CHUNK_SIZE, &no_chunk);
+  return SQLITE_OK;
+}
+
+/// A checkpoint that leaves both files room for what a full disk has none for. SQLite calls
+/// `xTruncate` of either file under the locks that the checkpoint holds, so no other process writes
+/// to it meanwhile; outside of a checkpoint there is no moment of which that can be said.
+///
+/// - keeps_wal: in the mode `SQLITE_CHECKPOINT_TRUNCATE` the WAL becomes empty and keeps its length.
+/// - room: how many bytes the database keeps behind its last page.
+static inline int csqlite_checkpoint(
+    sqlite3 *database, int mode, int keeps_wal, sqlite3_int64 room, int *frames, int *copied) {
+  sqlite3_file *file = 0;
+  sqlite3_file *wal = 0;
+  csqlite_methods of_file = {.room = room};
+  csqlite_methods of_wal = {.room = 0};
+  int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (result == SQLITE_OK) {
+    result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  }
+  if (result != SQLITE_OK) return result;
+  int changes_file = room > 0 && file && file->pMethods;
+  int changes_wal = keeps_wal && wal && wal->pMethods;
+  if (changes_file) csqlite_replace_truncate(file, &of_file, csqlite_truncate_database);
+  if (changes_wal) csqlite_replace_truncate(wal, &of_wal, csqlite_truncate_wal);
+  result = sqlite3_wal_checkpoint_v2(database, "main", mode, frames, copied);
+  if (changes_wal) wal->pMethods = of_wal.original;
+  if (changes_file) file->pMethods = of_file.original;
+  return result;
+}
+
+/// Whether the system's last error on either file of a database was one of the disk's, which SQLite
+/// calls damage: `pread` has failed with EIO, ENXIO or ERANGE.
+static inline int csqlite_disk_has_failed(sqlite3 *database) {
+  int number = 0;
+  sqlite3_file *wal = 0;
+  sqlite3_file_control(database, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+  if (number == EIO || number == ENXIO || number == ERANGE) return 1;
+  sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  if (!wal || !wal->pMethods) return 0;
+  number = 0;
+  wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &number);
+  return number == EIO || number == ENXIO || number == ERANGE;
 }
 
 #endif

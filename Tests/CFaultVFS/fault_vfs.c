@@ -1,5 +1,6 @@
 #include "CFaultVFS.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,14 +29,25 @@ struct fault_vfs {
   long failures;
   int remembers_syncs;
   synced_file *synced;
+  struct fault_file *databases;
+  long unlocked_writes;
 };
 
-typedef struct {
+typedef struct fault_file {
   sqlite3_file base;
   fault_vfs *vfs;
   const char *path;
   int is_remembered;
   sqlite3_file *real;
+  /// Set of a database, and of a WAL.
+  int is_database;
+  int is_wal;
+  struct fault_file *next_database;
+  /// What a connection holds of a database: the file's lock, and those of the shm, exclusively.
+  int lock;
+  int shm_locks;
+  /// What the system said of the last read that failed as a disk's does.
+  int last_errno;
 } fault_file;
 
 // MARK: Rules
@@ -87,6 +99,56 @@ long fault_vfs_failures(fault_vfs *vfs) {
   long failures = vfs->failures;
   pthread_mutex_unlock(&vfs->lock);
   return failures;
+}
+
+// MARK: Writes without a lock
+
+/// The locks of the shm, as the WAL's format names them.
+enum { SHM_WRITE = 1 << 0, SHM_CHECKPOINT = 1 << 1 };
+
+/// Counts a write to a database or a WAL that other connections are not kept from. Who holds the file
+/// exclusively is alone; else a database is written by who checkpoints, and a WAL by who has the write
+/// lock. The lock is not held.
+static void note_write(fault_file *file) {
+  fault_vfs *vfs = file->vfs;
+  if (!file->is_database && !file->is_wal) return;
+  pthread_mutex_lock(&vfs->lock);
+  const fault_file *database = file;
+  if (file->is_wal) {
+    const char *path = sqlite3_filename_database(file->path);
+    database = vfs->databases;
+    while (database && database->path != path) database = database->next_database;
+  }
+  int needed = file->is_wal ? SHM_WRITE : SHM_CHECKPOINT;
+  if (!database || (database->lock < SQLITE_LOCK_EXCLUSIVE && !(database->shm_locks & needed))) {
+    vfs->unlocked_writes++;
+  }
+  pthread_mutex_unlock(&vfs->lock);
+}
+
+long fault_vfs_unlocked_writes(fault_vfs *vfs) {
+  pthread_mutex_lock(&vfs->lock);
+  long count = vfs->unlocked_writes;
+  pthread_mutex_unlock(&vfs->lock);
+  return count;
+}
+
+/// Adds a database to those that are open, or takes it away.
+static void add_database(fault_file *file) {
+  pthread_mutex_lock(&file->vfs->lock);
+  file->next_database = file->vfs->databases;
+  file->vfs->databases = file;
+  pthread_mutex_unlock(&file->vfs->lock);
+}
+
+static void remove_database(fault_file *file) {
+  pthread_mutex_lock(&file->vfs->lock);
+  for (fault_file **link = &file->vfs->databases; *link; link = &(*link)->next_database) {
+    if (*link != file) continue;
+    *link = file->next_database;
+    break;
+  }
+  pthread_mutex_unlock(&file->vfs->lock);
 }
 
 // MARK: What was synced
@@ -170,16 +232,20 @@ int fault_vfs_write_synced(fault_vfs *vfs, const char *folder) {
   } while (0)
 
 static int file_close(sqlite3_file *file) {
+  if (((fault_file *)file)->is_database) remove_database((fault_file *)file);
   return METHODS(file)->xClose(REAL(file));
 }
 
 static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
-  FAIL(file, FAULT_VFS_READ);
+  int code = fault(((fault_file *)file)->vfs, FAULT_VFS_READ);
+  if (code == SQLITE_IOERR_CORRUPTFS) ((fault_file *)file)->last_errno = EIO;
+  if (code != SQLITE_OK) return code;
   return METHODS(file)->xRead(REAL(file), bytes, count, offset);
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
   sqlite3_int64 size = 0;
+  note_write((fault_file *)file);
   FAIL(file, FAULT_VFS_WRITE);
   int result = METHODS(file)->xFileSize(REAL(file), &size);
   if (result != SQLITE_OK) return result;
@@ -188,6 +254,7 @@ static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
+  note_write((fault_file *)file);
   FAIL(file, FAULT_VFS_TRUNCATE);
   return METHODS(file)->xTruncate(REAL(file), size);
 }
@@ -207,9 +274,14 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *size) {
   return METHODS(file)->xFileSize(REAL(file), size);
 }
 
-static int file_lock(sqlite3_file *file, int lock) { return METHODS(file)->xLock(REAL(file), lock); }
+static int file_lock(sqlite3_file *file, int lock) {
+  int result = METHODS(file)->xLock(REAL(file), lock);
+  if (result == SQLITE_OK) ((fault_file *)file)->lock = lock;
+  return result;
+}
 
 static int file_unlock(sqlite3_file *file, int lock) {
+  ((fault_file *)file)->lock = lock;
   return METHODS(file)->xUnlock(REAL(file), lock);
 }
 
@@ -217,8 +289,29 @@ static int file_check_reserved_lock(sqlite3_file *file, int *result) {
   return METHODS(file)->xCheckReservedLock(REAL(file), result);
 }
 
+/// A hint makes a file longer, as a write does.
+static int note_hint(sqlite3_file *file, const sqlite3_int64 *size) {
+  sqlite3_int64 old = 0;
+  int result = METHODS(file)->xFileSize(REAL(file), &old);
+  if (result != SQLITE_OK || *size <= old) return result;
+  note_write((fault_file *)file);
+  FAIL(file, FAULT_VFS_GROW);
+  return SQLITE_OK;
+}
+
 static int file_control(sqlite3_file *file, int code, void *argument) {
-  return METHODS(file)->xFileControl(REAL(file), code, argument);
+  int result = METHODS(file)->xFileControl(REAL(file), code, argument);
+  int last_errno = ((fault_file *)file)->last_errno;
+  if (code == SQLITE_FCNTL_LAST_ERRNO && last_errno != 0) *(int *)argument = last_errno;
+  return result;
+}
+
+static int file_hint_or_control(sqlite3_file *file, int code, void *argument) {
+  if (code == SQLITE_FCNTL_SIZE_HINT) {
+    int result = note_hint(file, argument);
+    if (result != SQLITE_OK) return result;
+  }
+  return file_control(file, code, argument);
 }
 
 static int file_sector_size(sqlite3_file *file) { return METHODS(file)->xSectorSize(REAL(file)); }
@@ -232,7 +325,13 @@ static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void
 }
 
 static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
-  return METHODS(file)->xShmLock(REAL(file), offset, count, flags);
+  int result = METHODS(file)->xShmLock(REAL(file), offset, count, flags);
+  if (result != SQLITE_OK || !(flags & SQLITE_SHM_EXCLUSIVE)) return result;
+  int locks = ((1 << count) - 1) << offset;
+  fault_file *self = (fault_file *)file;
+  if (flags & SQLITE_SHM_LOCK) self->shm_locks |= locks;
+  if (flags & SQLITE_SHM_UNLOCK) self->shm_locks &= ~locks;
+  return result;
 }
 
 static void file_shm_barrier(sqlite3_file *file) { METHODS(file)->xShmBarrier(REAL(file)); }
@@ -253,7 +352,7 @@ static const sqlite3_io_methods methods = {
     .xLock = file_lock,
     .xUnlock = file_unlock,
     .xCheckReservedLock = file_check_reserved_lock,
-    .xFileControl = file_control,
+    .xFileControl = file_hint_or_control,
     .xSectorSize = file_sector_size,
     .xDeviceCharacteristics = file_characteristics,
     .xShmMap = file_shm_map,
@@ -277,7 +376,12 @@ static int vfs_open(
       name && flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL);
   opened->real = (sqlite3_file *)(opened + 1);
   int result = self->real->xOpen(self->real, name, opened->real, flags, out_flags);
-  if (opened->real->pMethods) opened->base.pMethods = &methods;
+  if (!opened->real->pMethods) return result;
+  opened->base.pMethods = &methods;
+  opened->is_database = flags & SQLITE_OPEN_MAIN_DB;
+  opened->is_wal = flags & SQLITE_OPEN_WAL;
+  opened->lock = opened->shm_locks = opened->last_errno = 0;
+  if (opened->is_database) add_database(opened);
   return result;
 }
 

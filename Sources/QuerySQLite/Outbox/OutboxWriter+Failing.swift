@@ -33,21 +33,38 @@ extension OutboxWriter {
       self.didFindDamage(failure)
       if self.connection != nil { return }
     }
+    // What the disk said last sticks to the connection.
+    if failure.extendedCode == .diskFailedToRead { self.letGoOfFile() }
     self.degrade(failure)
   }
 
-  /// Tries again what failed, by writing what is there already.
+  /// Tries again what failed, by a commit.
   func recover() {
     do {
       let connection = try self.usableConnection()
+      if self.database.degradation?.code == .full { try self.requireRoom() }
       try connection.write { try connection.execute(Self.probe) }
       self.didWork()
+      self.didWrite(connection)
     } catch {
       self.didFail(error)
     }
   }
 
-  static let probe: SQL = "UPDATE clock SET boot_id = boot_id WHERE id = 1"
+  /// Of a byte that changes: SQLite does not write a page whose bytes stay as they are.
+  private static let probe: SQL = "UPDATE clock SET probe = (probe = 0) WHERE id = 1"
+
+  /// A probe fits into the room that the log has on a full disk, and so proves nothing of what did not.
+  ///
+  /// - Throws: `StorageError` (full).
+  private func requireRoom() throws {
+    var status = statvfs()
+    guard statvfs(self.opener.folder, &status) == 0 else { return }
+    if Int(status.f_bavail) * Int(status.f_frsize) >= Self.reservedFileBytes { return }
+    throw StorageError(
+      operation: "write", code: .full, message: "the disk is full",
+      fileName: DatabaseKind.mutations.fileName)
+  }
 
   /// Makes sure that the file at the path is the one that is open.
   func reopenWhereMoved() {

@@ -7,39 +7,51 @@ extension OutboxWriter {
   /// How long the log's file is made, and stays: so much room claims and settles have on a full disk.
   static let reservedLogBytes = 256 << 10
 
-  /// Copies the log into the file where it has become long, and sets the time for the rest.
+  /// How much room a checkpoint leaves behind the last page of the file.
+  static let reservedFileBytes = 1 << 20
+
+  /// How many pages are written to the log until the writer looks whether the file still has room for
+  /// them.
+  private static let pagesBetweenLooks = 64
+
+  /// Copies the log into the file if the log has become long, and sets the time for the rest.
   func didWrite(_ connection: SQLiteConnection) {
     if let pages = try? connection.writtenPages, pages > self.countedPages {
       self.database.count(bytesWritten: (pages - self.countedPages) * CacheWriter.frameBytes)
       self.countedPages = pages
     }
-    self.reserveRoom(connection)
     if let due = self.blockedCheckpointDue, .now < due { return }
-    if connection.walFrames > self.configuration.checkpointFrames { self.checkpoint(connection) }
+    if connection.walFrames > self.configuration.checkpointFrames || self.needsRoom(connection) {
+      self.checkpoint(connection)
+    }
     if self.blockedCheckpointDue != nil { return }
     self.checkpointDue = connection.walFrames > 0 ? .now + .seconds(1) : nil
   }
 
-  /// Makes the file long enough for what the log may be given, and for what follows until this is done
-  /// again.
-  private func reserveRoom(_ connection: SQLiteConnection) {
-    let pause = 128
-    if let reserved = self.reservedAtPages, self.countedPages - reserved < pause { return }
-    // Where there is none now, there is what was reserved before.
-    guard (try? connection.reserveRoom(for: Self.reservedLogBytes + pause << 12)) != nil else {
-      return
+  /// Whether a checkpoint is to make the file longer: what the log gets until the writer looks again
+  /// must fit into the file on a disk that is full by then.
+  private func needsRoom(_ connection: SQLiteConnection) -> Bool {
+    if let looked = self.lookedForRoomAtPages,
+      self.countedPages - looked < Self.pagesBetweenLooks
+    {
+      return false
     }
-    self.reservedAtPages = self.countedPages
+    self.lookedForRoomAtPages = self.countedPages
+    let bytes = Self.reservedLogBytes + Self.pagesBetweenLooks << 12
+    return connection.walFrames > 0 && (try? connection.hasRoom(for: bytes)) == false
   }
 
-  /// Copies the log into the file, so that the next commit writes it from its beginning. Never
-  /// passive; while it waits for a reader it keeps the write lock, so it does not wait long.
+  /// Copies the log into the file and empties it. Never passive; while it waits for a reader it keeps
+  /// the write lock, so it does not wait long.
+  ///
+  /// What was copied must not stay in the log as a commit: whoever opens the file next would read it
+  /// again, over newer pages if a bit of the log's end had flipped, or over another file that was
+  /// copied to this place.
   func checkpoint(_ connection: SQLiteConnection) {
     (self.checkpointDue, self.blockedCheckpointDue) = (nil, nil)
     do {
       let start = SuspendingClock.now
-      let result = try connection.checkpoint(.restart, patience: .milliseconds(500))
-      self.staleFrames = result.walFrames
+      let result = try connection.checkpoint(.reset, patience: .milliseconds(500))
       // Some readers make it busy, and not interrupted, after the same wait.
       if !result.isComplete, start.duration(to: .now) > .milliseconds(100) {
         self.postponeCheckpoint()
@@ -57,17 +69,17 @@ extension OutboxWriter {
 }
 
 extension OutboxWriter {
-  /// So many frames of the log are read by who opens the file next without anybody noticing.
-  private static let fewFrames = 100
-
-  /// Begins the log anew, where who opens the file next would read much of it: it keeps its length, and
-  /// so all that was ever in it.
-  func shortenLog() {
-    guard let connection = self.connection,
-      max(connection.walFrames, self.staleFrames) > Self.fewFrames
-    else { return }
+  /// Leaves no commit in the log at close, though its file stays: it keeps its length, and so all that
+  /// was ever in it.
+  func emptyLog() {
+    guard let connection = self.connection, (try? connection.isWALEmpty) == false else { return }
     self.checkpoint(connection)
-    try? connection.write { try connection.execute(Self.probe) }
+  }
+
+  /// Sees to it that the log, which another process may have left, is copied and emptied before long.
+  func scheduleEmptyingLog(_ connection: SQLiteConnection) {
+    guard self.checkpointDue == nil, (try? connection.isWALEmpty) == false else { return }
+    self.checkpointDue = .now + .seconds(1)
   }
 }
 
@@ -170,8 +182,6 @@ extension OutboxWriter {
       (id: try $0.integer(at: 0), epoch: try $0.integer(at: 1))
     }
     if erased.isEmpty { return }
-    // What stands behind the end of what the file holds is of what was erased.
-    try connection.giveUpRoom()
     try connection.scrub(patience: patience)
     try connection.write {
       for (id, epoch) in erased {

@@ -9,12 +9,23 @@ extension OutboxWriter {
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
-      if try self.isInPlace(connection), self.isLockInPlace { return connection }
+      if try self.isInPlace(connection) {
+        if self.isLockInPlace { return connection }
+      } else {
+        self.emptyLogOfMovedFile(connection)
+      }
       self.letGoOfFile()
     }
     try self.open()
     guard let connection = self.connection else { throw OutboxDatabase.closed }
     return connection
+  }
+
+  /// Copies the log into the file that was moved away, if no other process uses either: at its place
+  /// the log would be taken for that of the file that is there now.
+  private func emptyLogOfMovedFile(_ connection: SQLiteConnection) {
+    guard (try? self.fileLock.tryExclusive()) == true else { return }
+    _ = try? connection.checkpoint(.reset, patience: .zero)
   }
 
   /// Whether the file is still at its path. Its name is looked at each time, and the way to its folder
@@ -78,6 +89,7 @@ extension OutboxWriter {
     guard let connection = self.connection else { return }
     // Where there is no room for it now, there was none before either.
     try? connection.extendWAL(to: Self.reservedLogBytes)
+    connection.reservedBytes = Self.reservedFileBytes
     if let version = try? connection.dataVersion { self.lastDataVersion = version }
     let number = self.fileAtPath
     self.place = number.flatMap {
@@ -92,6 +104,7 @@ extension OutboxWriter {
       try connection.first(Self.findBody, name) { _ in true } ?? false
     }
     self.didWrite(connection)
+    self.scheduleEmptyingLog(connection)
   }
 
   /// File.
@@ -153,7 +166,7 @@ extension OutboxWriter {
     try? self.connection?.close()
     self.connection = nil
     self.countedPages = 0
-    self.reservedAtPages = nil
+    self.lookedForRoomAtPages = nil
     self.watch = nil
     self.fileLock.unlock()
     self.known = [:]

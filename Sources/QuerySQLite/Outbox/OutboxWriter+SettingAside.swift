@@ -47,12 +47,21 @@ extension OutboxWriter {
   /// Replaces the file that a read or a write has found to be damaged.
   func setAsideDamaged() throws {
     guard let damaged = self.damaged else { return }
-    if self.fileAtPath == damaged.file {
+    if self.fileAtPath == damaged.file, try self.confirms(damaged.error, in: damaged.file) {
       try self.withExclusiveLock {
         if self.fileAtPath == damaged.file { try self.setAside(damaged.error) }
       }
     }
     self.damaged = nil
+  }
+
+  /// Whether a file is damaged, seen a second time. One that was said to be damaged and is not is taken
+  /// at the next word for what it is.
+  private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
+    if !error.code.isOfPages || self.suspected == file { return true }
+    if try self.opener.findsDamage() { return true }
+    self.suspected = file
+    return false
   }
 
   private var salvage: OutboxSalvage { OutboxSalvage(folder: self.opener.folder, now: self.now) }

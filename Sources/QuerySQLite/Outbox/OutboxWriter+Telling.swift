@@ -37,7 +37,6 @@ extension OutboxWriter {
       self.heartbeatDue = .now + self.heartbeatInterval
     }
     guard isChanged else { return }
-    self.staleFrames = 0
     self.isOwnerRecorded = self.owner != nil
     if !self.effectsDone.isEmpty {
       (self.effectsDone, self.effectsDue) = ([], nil)

@@ -31,14 +31,11 @@ final class OutboxWriter {
   /// What the last transactions have left behind.
   var memories = OutboxMemories()
 
-  /// How many frames the log has that the file has too, until the next commit begins it anew.
-  var staleFrames = 0
-
   /// How many pages of the connection's are counted.
   var countedPages = 0
 
-  /// How many were counted when room for others was reserved last.
-  var reservedAtPages: Int?
+  /// How many were counted when the writer looked last whether the file has room for others.
+  var lookedForRoomAtPages: Int?
 
   /// What tells of other processes; nil where the system has none to give.
   var watch: ChangeWatch?
@@ -75,6 +72,9 @@ final class OutboxWriter {
 
   /// The file that turned out to be damaged.
   var damaged: (file: FileNumber, error: StorageError)?
+
+  /// The file that was said to be damaged, and in which no damage was found then.
+  var suspected: FileNumber?
 
   /// When to try again what failed, and how long after that.
   var retry: (at: SuspendingClock.Instant, delay: Duration)?
@@ -167,7 +167,7 @@ extension OutboxWriter {
     defer { self.tellOthers() }
     try self.giveBackLeases()
     self.clearEffects()
-    self.shortenLog()
+    self.emptyLog()
   }
 
   /// Closes the files.

@@ -105,6 +105,22 @@ extension DatabaseOpener {
     }
   }
 
+  /// Whether the file is damaged: another connection looks at all of its pages.
+  ///
+  /// - Throws: `OpeningFailure` if it cannot look now.
+  func findsDamage() throws(OpeningFailure) -> Bool {
+    do {
+      let connection = try self.openWriter()
+      return try self.asOpeningFailure {
+        defer { try? connection.close() }
+        return try connection.pragma("PRAGMA quick_check(1)") != "ok"
+      }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return true
+    }
+  }
+
   private func connect(
     until end: SuspendingClock.Instant
   ) throws(StorageError) -> SQLiteConnection {

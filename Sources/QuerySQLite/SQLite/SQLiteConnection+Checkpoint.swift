@@ -9,14 +9,17 @@ extension SQLiteConnection {
     case full
     /// Then the next commit writes from the WAL's beginning again; the file keeps its size.
     case restart
-    /// Then the WAL is empty.
+    /// Then the WAL is empty, and its file keeps its length: who reads it finds no commit, whatever
+    /// is in it.
+    case reset
+    /// Then the WAL's file is empty.
     case truncate
 
     fileprivate var code: Int32 {
       switch self {
       case .full: SQLITE_CHECKPOINT_FULL
       case .restart: SQLITE_CHECKPOINT_RESTART
-      case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+      case .reset, .truncate: SQLITE_CHECKPOINT_TRUNCATE
       }
     }
   }
@@ -58,7 +61,9 @@ extension SQLiteConnection {
     defer { self.busyHandler.patience = usual }
     var frames: Int32 = 0
     var copied: Int32 = 0
-    let result = sqlite3_wal_checkpoint_v2(handle, "main", mode.code, &frames, &copied)
+    let result = csqlite_checkpoint(
+      handle, mode.code, mode == .reset ? 1 : 0, mode == .truncate ? 0 : Int64(self.reservedBytes),
+      &frames, &copied)
     // Busy is what it answers at once where another connection is at it, and at the end where that
     // one left something to do.
     if result & 0xff != SQLITE_BUSY { try self.check(result, "checkpoint") }

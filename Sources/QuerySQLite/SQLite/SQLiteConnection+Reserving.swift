@@ -4,36 +4,53 @@ import Query
 // MARK: - Room in the file
 
 extension SQLiteConnection {
-  /// What the file's length is rounded up to while room is reserved.
-  private static let chunkBytes: Int32 = 512 << 10
-
-  /// Makes the file long enough for so many bytes beyond what it holds, and keeps checkpoints from
-  /// taking all of that back: what the WAL has can then be copied although the disk is full.
-  ///
-  /// - Throws: `StorageError`, full where there is no room now; the file is as good as before.
-  func reserveRoom(for bytes: Int) throws {
-    let pages = try self.first("PRAGMA page_count") { try $0.integer(at: 0) } ?? 0
-    let pageSize = try self.first("PRAGMA page_size") { try $0.integer(at: 0) } ?? 0
-    var chunk = Self.chunkBytes
-    try self.ask(SQLITE_FCNTL_CHUNK_SIZE, &chunk)
-    var size = pages * pageSize + Int64(bytes)
-    try self.ask(SQLITE_FCNTL_SIZE_HINT, &size)
-  }
-
-  /// Lets checkpoints make the file as short as what it holds, so that nothing stands behind that.
+  /// Whether the file has room behind its last page for so many bytes, those of the WAL's pages
+  /// counted. Outside transactions.
   ///
   /// - Throws: `StorageError`.
-  func giveUpRoom() throws {
-    // SQLite takes 0 for "as before".
-    var chunk: Int32 = 1
-    try self.ask(SQLITE_FCNTL_CHUNK_SIZE, &chunk)
+  func hasRoom(for bytes: Int) throws -> Bool {
+    let pages = try self.first("PRAGMA page_count") { try $0.integer(at: 0) } ?? 0
+    let pageSize = try self.first("PRAGMA page_size") { try $0.integer(at: 0) } ?? 0
+    guard let file = try self.filePointer(SQLITE_FCNTL_FILE_POINTER, "ask for the file's length")
+    else { return true }
+    var length: Int64 = 0
+    let result = file.pointee.pMethods.pointee.xFileSize?(file, &length) ?? SQLITE_ERROR
+    try self.check(result, "ask for the file's length")
+    return length >= pages * pageSize + Int64(bytes)
+  }
+}
+
+// MARK: - The WAL
+
+extension SQLiteConnection {
+  /// Whether the WAL's file begins without a header, so that nobody takes anything in it for a commit.
+  /// Another process may write one meanwhile.
+  ///
+  /// - Throws: `StorageError`.
+  var isWALEmpty: Bool {
+    get throws(StorageError) {
+      let operation = "read the WAL's header"
+      guard let wal = try self.filePointer(SQLITE_FCNTL_JOURNAL_POINTER, operation) else {
+        return true
+      }
+      var header = [UInt8](repeating: 0, count: 32)
+      let result = wal.pointee.pMethods.pointee.xRead?(wal, &header, 32, 0) ?? SQLITE_ERROR
+      if result == Self.shortRead { return true }
+      try self.check(result, operation)
+      return header.allSatisfy { $0 == 0 }
+    }
   }
 
-  private func ask(_ code: Int32, _ argument: UnsafeMutableRawPointer) throws(StorageError) {
-    let operation = "reserve room"
+  /// `SQLITE_IOERR_SHORT_READ`: the file is shorter.
+  private static let shortRead: Int32 = 522
+
+  /// A file of SQLite's own; nil if it is not open.
+  private func filePointer(
+    _ code: Int32, _ operation: String
+  ) throws(StorageError) -> UnsafeMutablePointer<sqlite3_file>? {
+    var pointer: UnsafeMutablePointer<sqlite3_file>?
     let handle = try self.handle(for: operation)
-    let result = sqlite3_file_control(handle, "main", code, argument)
-    // A VFS that cannot do it need not.
-    if result != SQLITE_NOTFOUND { try self.check(result, operation) }
+    try self.check(sqlite3_file_control(handle, "main", code, &pointer), operation)
+    return pointer?.pointee.pMethods == nil ? nil : pointer
   }
 }

@@ -28,6 +28,10 @@ final class SQLiteConnection {
   /// when the next checkpoint is due.
   var walFrames = 0
 
+  /// How many bytes checkpoints of this connection keep free behind the last page, so that what the
+  /// WAL gets next can be copied although the disk is full.
+  var reservedBytes = 0
+
   private var openHandle: OpaquePointer?
 
   /// Opens a file that exists.

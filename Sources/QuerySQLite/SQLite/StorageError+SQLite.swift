@@ -14,6 +14,15 @@ extension StorageError {
     // The connection may have been used since, for cleaning up; then its message is of that.
     let isLatest = handle.map { sqlite3_extended_errcode($0) == result } ?? false
     let text = isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(result)
+    // SQLite calls it damage if a disk fails to read. The file is sound, and may be readable again.
+    let isDiskFailure =
+      result & 0xff == SQLITE_CORRUPT && handle.map { csqlite_disk_has_failed($0) != 0 } ?? false
+    if isDiskFailure {
+      self.init(
+        operation: operation, code: .diskFailedToRead, message: "the disk failed to read",
+        sql: sql, expandedSQL: expandedSQL, fileName: fileName)
+      return
+    }
     self.init(
       operation: operation,
       code: Code(rawValue: result),
@@ -23,4 +32,9 @@ extension StorageError {
       fileName: fileName
     )
   }
+}
+
+extension StorageError.Code {
+  /// `SQLITE_IOERR_CORRUPTFS`: the disk failed to read.
+  static let diskFailedToRead = Self(rawValue: 8_458)
 }

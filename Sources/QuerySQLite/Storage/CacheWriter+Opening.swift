@@ -144,7 +144,8 @@ extension CacheWriter {
   /// Replaces the file that a read or a write has found to be damaged.
   private func setAsideDamaged() throws {
     guard let damaged = self.damaged else { return }
-    guard self.fileAtPath == damaged.file else {
+    guard self.fileAtPath == damaged.file, try self.confirms(damaged.error, in: damaged.file)
+    else {
       self.damaged = nil
       return
     }
@@ -152,6 +153,15 @@ extension CacheWriter {
       if self.fileAtPath == damaged.file { try self.setAside(.corrupt, damaged.error) }
     }
     self.damaged = nil
+  }
+
+  /// Whether a file is damaged, seen a second time. One that was said to be damaged and is not is taken
+  /// at the next word for what it is.
+  private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
+    if !error.code.isOfPages || self.suspected == file { return true }
+    if try self.opener.findsDamage() { return true }
+    self.suspected = file
+    return false
   }
 
   private func setAside(_ kind: OpeningFailure.Kind, _ error: StorageError) throws {
@@ -260,6 +270,8 @@ extension CacheWriter {
       // that was said.
       if self.retry == nil || self.connection == nil { return }
     }
+    // What the disk said last sticks to the connection.
+    if failure.extendedCode == .diskFailedToRead { self.letGoOfFile() }
     self.degrade(failure)
   }
 

@@ -20,6 +20,10 @@ extension StorageError {
 }
 
 extension StorageError.Code {
+  /// Whether SQLite says it of the pages that it reads. All else that is damage a statement has found
+  /// in sound pages.
+  var isOfPages: Bool { self == .corrupt || self == .notADatabase }
+
   /// `SQLITE_READONLY_DBMOVED`: another file is at the path.
   static let moved = Self(rawValue: 1_032)
 }

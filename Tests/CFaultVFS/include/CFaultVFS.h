@@ -39,6 +39,11 @@ long fault_vfs_count(fault_vfs *vfs, int operations);
 /// How many operations have failed since the VFS was made.
 long fault_vfs_failures(fault_vfs *vfs);
 
+/// How many writes there were to a database or a WAL without the lock that keeps other connections
+/// from it: the file's exclusive one, or else that of checkpoints for a database, and that of writers
+/// for a WAL.
+long fault_vfs_unlocked_writes(fault_vfs *vfs);
+
 /// From now on what a database file and its WAL or journal hold after each sync is remembered.
 void fault_vfs_remember_syncs(fault_vfs *vfs);
 

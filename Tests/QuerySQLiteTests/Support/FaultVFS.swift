@@ -53,6 +53,12 @@ final class FaultVFS: @unchecked Sendable {
   /// How many operations have failed.
   var failures: Int { fault_vfs_failures(self.vfs) }
 
+  /// What a disk that cannot read a place makes of a read: SQLite then speaks of damage.
+  static let diskFailure: Int32 = 8_458
+
+  /// How many writes there were to a database or its WAL without the lock that keeps others from it.
+  var unlockedWrites: Int { fault_vfs_unlocked_writes(self.vfs) }
+
   /// Begins to remember what files hold after each sync.
   func rememberSyncs() { fault_vfs_remember_syncs(self.vfs) }
 
