@@ -111,6 +111,12 @@ let tests: [Target] = [
       "QueryReplay", "Query", "QuerySQLite", "TestSupport", "replay-worker", "offline-notes",
     ]
   ),
+  .executableTarget(
+    name: "torture",
+    dependencies: ["Query", "QuerySQLite", "QueryReplay", "CSQLite", "TestSupport"],
+    path: "Tests/Torture"
+  ),
+  .testTarget(name: "TortureTests", dependencies: ["torture", "TestSupport"]),
   .testTarget(name: "ToolSupportTests", dependencies: ["ToolSupport", "TestSupport"]),
   .testTarget(
     name: "CacheInspectTests",

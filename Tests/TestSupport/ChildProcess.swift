@@ -122,6 +122,9 @@ extension ChildProcess {
   /// Waits for its end.
   public func end() async -> End { await self.ending.end.value() }
 
+  /// How it ended, where it has.
+  public var endSoFar: End? { self.ending.end.current }
+
   /// Waits for its end on this thread: for a program that ends at once, where nothing can be awaited.
   public func waitUntilEnd() -> End { self.ending.end.wait() }
 

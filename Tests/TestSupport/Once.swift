@@ -21,6 +21,9 @@ final class Once<Value: Sendable>: Sendable {
     for waiter in waiters { waiter(value) }
   }
 
+  /// It, where it is known already.
+  var current: Value? { self.state.withLock { $0.value } }
+
   /// Calls a closure as soon as it is known, which may be now.
   func whenSet(_ body: @escaping @Sendable (Value) -> Void) {
     let known = self.state.withLock { state in
