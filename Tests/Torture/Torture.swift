@@ -14,7 +14,7 @@ struct Torture {
   @MainActor static func main() async {
     do {
       exit(try await self.run(Array(CommandLine.arguments.dropFirst())))
-    } catch let error as Options.UsageError {
+    } catch let error as BenchOptions.UsageError {
       self.say("\(error); see Tools/torture --help")
       exit(64)
     } catch {
@@ -33,7 +33,7 @@ struct Torture {
       try await Audit(of: arguments[1], writers: Int(arguments[2]) ?? 0).run()
       return 0
     default:
-      let options = try Options(arguments)
+      let options = try BenchOptions(arguments)
       EndSignal.block()
       var bench = try Bench(options)
       return try bench.run()

@@ -18,13 +18,13 @@ import Testing
   private static let sound: Account = {
     var account = Account(lease: .seconds(60))
     for number in 1...3 {
-      account.acknowledged.mutations[self.mutation(number)] = .some("key\(number)")
+      account.acknowledged.mutations[AccountTests.mutation(number)] = .some("key\(number)")
     }
     account.acknowledged.values = ["v": 7]
-    account.attempts = [self.attempt(1, 10, 20), self.attempt(2, 30, 40)]
+    account.attempts = [AccountTests.attempt(1, 10, 20), AccountTests.attempt(2, 30, 40)]
     account.found.rows = [
       FoundState.Row(
-        mutation: self.mutation(3), key: "key3", standing: "pending", isDead: false)
+        mutation: AccountTests.mutation(3), key: "key3", standing: "pending", isDead: false)
     ]
     account.found.values = ["v": 7]
     account.found.isWhole = true
@@ -143,12 +143,14 @@ import Testing
   @Test func aLockedDatabaseIsExcusedByALongStopAloneAndAFullDiskByAFullDisk() {
     func complain(_ code: Int) -> (inout Account) -> Void {
       {
-        $0.acknowledged.complaints = [.init(moment: .seconds(100), code: code, text: "1.1 commit")]
+        $0.acknowledged.complaints = [
+          .init(moment: .seconds(100), code: code, process: "1.1", text: "commit")
+        ]
       }
     }
-    Self.expectBreach("a worker was told, code 5", complain(5))
-    Self.expectBreach("a worker was told, code 13", complain(13))
-    Self.expectBreach("a worker was told, code 11", complain(11))
+    Self.expectBreach("told 1 times, first to 1.1 at 100000000, code 5: commit", complain(5))
+    Self.expectBreach("told 1 times, first to 1.1 at 100000000, code 13", complain(13))
+    Self.expectBreach("told 1 times, first to 1.1 at 100000000, code 11", complain(11))
     var account = Self.sound
     account.disturbances.stops = [.init(from: .seconds(95), to: .seconds(99))]
     account.disturbances.fullDisks = [.init(from: .seconds(95), to: .seconds(99))]

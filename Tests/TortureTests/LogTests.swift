@@ -19,7 +19,7 @@ import Testing
       log.append(["mutation", "-", "b", "2", "6"])
       log.append(["value", "2-1", "9"])
       log.append(["value", "2-1", "8"])
-      log.append(["complaint", "77", "5", "2.1 the database\nis locked"])
+      log.append(["complaint", "77", "5", "2.1", "the database\nis locked"])
       let handle = try #require(FileHandle(forWritingAtPath: path))
       try handle.seekToEnd()
       try handle.write(contentsOf: Data("value 2-1 10".utf8))
@@ -30,7 +30,9 @@ import Testing
       #expect(read.mutations[SentMutation(lane: "b", writer: "2", number: 6)] == .some(nil))
       #expect(read.values == ["2-1": 9])
       #expect(
-        read.complaints == [.init(moment: 77, code: 5, text: "2.1 the database is locked")])
+        read.complaints == [
+          .init(moment: 77, code: 5, process: "2.1", text: "the database is locked")
+        ])
     }
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Runs rounds until its time is over, some on the folder of the one before, some on a new one.
 struct Bench {
-  private let options: Options
+  private let options: BenchOptions
   private let folder: String
   private let began = Moment.now
   private var generator: SeededGenerator
@@ -23,7 +23,7 @@ struct Bench {
 
   /// - Parameter options: What the command line says.
   /// - Throws: What making a folder throws.
-  init(_ options: Options) throws {
+  init(_ options: BenchOptions) throws {
     self.options = options
     // The seed itself is that of the first folder, so that the seed of any folder repeats it.
     self.generator = SeededGenerator(seed: options.seed)
@@ -61,7 +61,7 @@ struct Bench {
   private mutating func runFolder(_ seed: UInt64) throws {
     self.folders += 1
     let folder = try BenchFolder(
-      "\(self.folder)/\(self.folders)-\(seed)", seed: seed, mode: self.options.mode,
+      "\(self.folder)/\(getpid())-\(self.folders)-\(seed)", seed: seed, mode: self.options.mode,
       workers: self.options.processes)
     if self.options.mode == .mixed, folder.disk == nil, self.folders == 1 {
       report("torture: no full disks, since only root can mount a small file system")

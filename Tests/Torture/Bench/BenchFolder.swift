@@ -51,7 +51,8 @@ final class BenchFolder {
     let order = WorkerOrder(
       role: role, writer: "\(number)", incarnation: incarnation, folder: self.path,
       seed: self.seed &+ UInt64(number * 1_000_003 + incarnation), until: until,
-      checkpointFrames: plan.checkpointFrames, lease: self.mode.lease, writers: self.workers,
+      checkpointFrames: plan.checkpointFrames, prunes: plan.prunes, lease: self.mode.lease,
+      writers: self.workers,
       parent: getpid())
     let argument = String(decoding: try JSONEncoder().encode(order), as: UTF8.self)
     return Slot(order: order, child: try Self.start(["worker", argument]))

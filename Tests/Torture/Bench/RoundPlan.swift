@@ -20,6 +20,8 @@ struct RoundPlan: Sendable {
   var roles: [Role]
   /// How many pages the logs may have before a checkpoint.
   var checkpointFrames: Int
+  /// Whether nearly nothing of the history of mutations is kept.
+  var prunes: Bool
   /// What is done, and how long after the beginning, in this order.
   var actions: [(after: Moment, action: Action)]
 
@@ -39,6 +41,7 @@ struct RoundPlan: Sendable {
     self.roles = Array(roles.prefix(max(workers, 1))).shuffled(using: &generator)
     let frames = [0, 1, 5, 10, 50, 1_000]
     self.checkpointFrames = frames[Int.random(in: 0..<frames.count, using: &generator)]
+    self.prunes = .random(using: &generator)
     var actions = [(after: Moment, action: Action)]()
     func add(_ pause: ClosedRange<Double>, _ action: (inout SeededGenerator) -> Action) {
       var moment = Moment.seconds(.random(in: pause, using: &generator))

@@ -17,8 +17,8 @@ struct Account: Sendable {
 
   /// What is not as it was promised, each in a sentence; empty: all is well.
   func breaches() -> [String] {
-    self.damage() + self.complaints() + self.lost() + self.keys() + self.dead() + self.order()
-      + self.overlaps() + self.values()
+    self.lost() + self.keys() + self.dead() + self.order() + self.overlaps() + self.values()
+      + self.damage() + self.complaints()
   }
 }
 
@@ -30,8 +30,13 @@ extension Account {
   }
 
   private func complaints() -> [String] {
-    self.acknowledged.complaints.filter { !self.disturbances.excuse($0) }
-      .map { "a worker was told, code \($0.code), at \($0.moment): \($0.text)" }
+    let complaints = self.acknowledged.complaints.filter { !self.disturbances.excuse($0) }
+    return Dictionary(grouping: complaints) { "code \($0.code): \($0.text)" }
+      .map { what, all in
+        let first = all.map { ($0.moment, $0.process) }.min(by: <) ?? (0, "")
+        return "told \(all.count) times, first to \(first.1) at \(first.0), \(what)"
+      }
+      .sorted()
   }
 }
 

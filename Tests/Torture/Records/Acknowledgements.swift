@@ -13,7 +13,9 @@ struct Acknowledgements: Sendable {
     var moment: Moment
     /// SQLite's primary code; 0: it is no error of the storage.
     var code: Int
-    /// Which worker, and what it was told.
+    /// Which process.
+    var process: String
+    /// What it was told.
     var text: String
   }
 
@@ -30,12 +32,11 @@ struct Acknowledgements: Sendable {
         guard words.count == 3, let version = Int(words[2]) else { continue }
         self.values[words[1]] = max(self.values[words[1]] ?? 0, version)
       case "complaint":
-        guard words.count >= 4, let moment = Int(words[1]), let code = Int(words[2]) else {
+        guard words.count == 5, let moment = Int(words[1]), let code = Int(words[2]) else {
           continue
         }
         self.complaints.append(
-          Complaint(
-            moment: moment, code: code, text: words[3...].joined(separator: " ")))
+          Complaint(moment: moment, code: code, process: words[3], text: words[4]))
       default: continue
       }
     }

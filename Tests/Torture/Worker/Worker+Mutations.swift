@@ -55,6 +55,9 @@ extension Worker {
         self.place.acknowledge(note.mutation, key: nil)
       } catch let queued as MutationQueuedError {
         self.place.acknowledge(note.mutation, key: queued.idempotencyKey)
+      } catch let ended as MutationEndedError where ended.reason == .unknown {
+        // Another process has sent it, and so many after it that the history has forgotten it.
+        self.place.acknowledge(note.mutation, key: nil)
       } catch is MutationDeadError {
         self.place.acknowledge(note.mutation, key: nil)
       } catch let error as HTTPStatusError where error.statusCode == 422 && note.mutation.isRefused

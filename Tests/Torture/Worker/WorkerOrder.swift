@@ -41,6 +41,8 @@ struct WorkerOrder: Codable, Sendable {
   var until: Moment
   /// How many pages the log may have before a checkpoint.
   var checkpointFrames: Int
+  /// Whether nearly nothing of the history is kept.
+  var prunes: Bool
   /// The length of a lease.
   var lease: Moment
   /// How many workers there are, whose names are numbers from 0.

@@ -48,6 +48,7 @@ extension Workplace {
     configuration.leaseLength = .microseconds(self.order.lease)
     configuration.outboxClock = self.clock.outboxClock
     configuration.writeDelay = .milliseconds(5)
+    if self.order.prunes { configuration.mutationHistory = .init(perMutation: 5, total: 50) }
     return configuration
   }
 
@@ -87,10 +88,7 @@ extension Workplace {
   private func hear(_ event: StorageEvent) {
     switch event {
     case .degraded(let error): self.complain(error, "degraded: ")
-    case .setAside(let name, let error):
-      self.log.append([
-        "complaint", "\(Moment.now)", "0", "\(self.order.process) \(name) was set aside: \(error)",
-      ])
+    case .setAside(let name, let error): self.complain("\(name) was set aside: \(error)")
     case .quarantined(let identity, let miss):
       self.complain("the value of \(identity.text) was quarantined: \(miss)")
     default: break
@@ -124,19 +122,16 @@ extension Workplace {
   }
 
   /// Notes something that must not be.
-  func complain(_ text: String) {
+  func complain(_ text: String, code: Int = 0) {
     self.log.append([
-      "complaint", "\(Moment.now)", "0", "\(self.order.process) \(self.order.role) \(text)",
+      "complaint", "\(Moment.now)", "\(code)", self.order.process, "\(self.order.role): \(text)",
     ])
   }
 
   /// Notes an error. A cancellation is the end of the round.
   func complain(_ error: any Error, _ what: String) {
     if error is CancellationError { return }
-    self.log.append([
-      "complaint", "\(Moment.now)", "\(Self.code(of: error))",
-      "\(self.order.process) \(self.order.role) \(what)\(error)",
-    ])
+    self.complain("\(what)\(error)", code: Self.code(of: error))
   }
 
   /// SQLite's code, where it is one of the storage's errors; 0 for any other.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// What the bench is told on its command line; `Tools/torture --help` describes it.
-struct Options: Equatable, Sendable {
+struct BenchOptions: Equatable, Sendable {
   var minutes = 1.0
   var seed = UInt64.random(in: 1...999_999_999)
   var mode = Mode.mixed

@@ -3,15 +3,15 @@ import Testing
 
 @testable import torture
 
-@Suite struct OptionsTests {
+@Suite struct BenchOptionsTests {
   @Test func theDefaultsAreAMinuteOfAllWithEightProcesses() throws {
-    let options = try Options([])
+    let options = try BenchOptions([])
     #expect(options.minutes == 1 && options.mode == .mixed && options.processes == 8)
     #expect(options.folder == nil && !options.isKeeping)
   }
 
   @Test func allOptionsAreTaken() throws {
-    let options = try Options([
+    let options = try BenchOptions([
       "--minutes", "0.5", "--seed", "7", "--mode", "kill", "--folder", "/tmp/x", "--processes",
       "3", "--keep",
     ])
@@ -24,7 +24,7 @@ import Testing
     ["--mode", "wild"], ["--processes", "2"], ["--folder", ""],
   ])
   func whatCannotBeIsRefused(arguments: [String]) {
-    #expect(throws: Options.UsageError.self) { try Options(arguments) }
+    #expect(throws: BenchOptions.UsageError.self) { try BenchOptions(arguments) }
   }
 
   @Test func theSameSeedMakesTheSamePlan() {
