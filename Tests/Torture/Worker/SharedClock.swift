@@ -33,6 +33,9 @@ final class SharedClock: Sendable {
     precondition(count == 16, "the bench's own clock cannot be written")
   }
 
+  /// The wall clock.
+  var wall: Date { Date() + Double(self.offsets.wall) / 1_000_000 }
+
   /// As an outbox wants it.
   var outboxClock: OutboxClock {
     OutboxClock {

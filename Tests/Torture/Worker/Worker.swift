@@ -53,6 +53,7 @@ struct Worker {
     var context = QueryContext()
     // A round has no second for each answer that it is told to wait for.
     context.mutationBackoff = MutationBackoff(base: .milliseconds(20))
+    context.queryClock = .custom { self.place.clock.wall }
     return QueryClient(storage: storage, defaultContext: context)
   }
 

@@ -6,9 +6,10 @@ import TestSupport
 /// What a worker works with.
 final class Workplace: Sendable {
   let order: WorkerOrder
+  /// What tells the time to all workers.
+  let clock: SharedClock
   private let log: LineLog
   private let server: LineLog
-  private let clock: SharedClock
   private let generator: Locked<SeededGenerator>
 
   /// - Parameter order: What the worker was started with.
