@@ -35,6 +35,33 @@ import Testing
     #expect(await child.end() == .code(64))
   }
 
+  @Test func workersEndWithTheBench() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let child = try ChildProcess(
+      ChildProcess.product("torture"),
+      ["--mode", "calm", "--processes", "3", "--folder", folder])
+    var workers = Set<String>()
+    while workers.count < 3 {
+      workers.formUnion(Self.children(of: child.pid))
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    child.kill()
+    _ = await child.end()
+    while workers.contains(where: Self.isAlive) { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
+  private static func children(of pid: Int32) -> [String] {
+    let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
+    return text?.split(separator: " ").map(String.init) ?? []
+  }
+
+  /// Whether a process is there, and not only its end, which nobody has asked for yet.
+  private static func isAlive(_ pid: String) -> Bool {
+    let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    return status.map { !$0.contains("State:\tZ") } ?? false
+  }
+
   @Test func whoIsInterruptedEndsItsWorkersAndRemovesItsFolder() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
     defer { try? FileManager.default.removeItem(atPath: folder) }

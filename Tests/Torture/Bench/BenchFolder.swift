@@ -122,9 +122,11 @@ extension BenchFolder {
   func trace(of pid: Int32) -> String {
     let file = "\(self.path)/trace-\(pid)"
     let command = """
-      timeout 60 gdb -p \(pid) -batch -ex 'thread apply all bt' || timeout 60 eu-stack -p \(pid)
+      if command -v gdb; then timeout 60 gdb -p \(pid) -batch -ex 'thread apply all bt'
+      else timeout 60 eu-stack -p \(pid)
+      fi >'\(file)' 2>/dev/null
       """
-    try? ChildProcess.run("/bin/sh", ["-c", "{ \(command); } >'\(file)' 2>&1"])
+    try? ChildProcess.run("/bin/sh", ["-c", command])
     return file
   }
 }
