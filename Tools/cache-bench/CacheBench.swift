@@ -9,6 +9,7 @@ struct CacheBench {
       case .help: print(Command.helpText)
       case .list(let filter): for row in try rows(matching: filter, .full) { print(row.name) }
       case .child(let child): try child.run()
+      case .worker(let worker): try await worker.run()
       case .tool(let name, let arguments): try ToolRun.measure(name, arguments)
       case .measure(let options):
         let rows = try rows(matching: options.filter, options.scale)

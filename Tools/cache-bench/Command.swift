@@ -5,6 +5,7 @@ enum Command {
   case measure(Options)
   /// What this program starts itself for.
   case child(Child)
+  case worker(Worker)
   case tool(name: String, arguments: [String])
 
   struct Options {
@@ -56,6 +57,10 @@ extension Command {
     }
     if arguments.first == Child.argument {
       self = .child(try Child(arguments: Array(arguments.dropFirst())))
+      return
+    }
+    if arguments.first == Worker.argument {
+      self = .worker(try Worker(arguments: Array(arguments.dropFirst())))
       return
     }
     var options = Options()

@@ -6,7 +6,7 @@ extension CacheChanges {
   /// expired, then those that were written or used longest ago. Pinned ones stay.
   ///
   /// - Parameters:
-  ///   - count: How many are removed at most; four times as many are looked at.
+  ///   - budget: How many are removed at most; four times as many are looked at.
   ///   - limits: What is to hold in the end.
   ///   - now: The time.
   ///   - cursor: Where the transaction before has ended; a new one for the first.
@@ -14,23 +14,24 @@ extension CacheChanges {
   ///     inside the transaction.
   /// - Throws: `StorageError`.
   mutating func evict(
-    upTo count: Int,
+    _ budget: StepBudget,
     limits: CacheLimits,
     now: Date,
     from cursor: inout EvictionCursor,
     keeping isKept: (XXH128) -> Bool
   ) throws -> Eviction {
     var eviction = Eviction()
-    var expired = try ExpiredFirst(self.tables, now: now, cursor, looks: max(count, 16) * 4)
+    let looks = max(budget.rows, 16) * 4
+    var expired = try ExpiredFirst(self.tables, now: now, cursor, looks: looks)
     var next = EvictionCandidate.Next.unknown
-    while limits.areExceeded(by: self.totals), eviction.removed.count < count {
+    while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
       next = expired.next(&cursor)
       guard case .candidate(let candidate) = next else { break }
       try self.evict(candidate, &eviction, isKept)
     }
     if next == .end {
-      var oldest = try OldestFirst(self.tables, cursor, looks: max(count, 16) * 4)
-      while limits.areExceeded(by: self.totals), eviction.removed.count < count {
+      var oldest = try OldestFirst(self.tables, cursor, looks: looks)
+      while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
         next = oldest.next(&cursor)
         guard case .candidate(let candidate) = next else { break }
         try self.evict(candidate, &eviction, isKept)

@@ -100,15 +100,18 @@ extension CacheTables {
 extension CacheTables {
   /// Gives pages that are free back to the file system, in a write transaction.
   ///
-  /// - Parameter pages: How many at most.
-  /// - Returns: How many; fewer than were asked for where no more are free.
+  /// - Parameter budget: How many at most.
+  /// - Returns: How many, and whether no more are free.
   /// - Throws: `StorageError`.
-  func vacuum(pages: Int) throws -> Int {
+  func vacuum(_ budget: StepBudget) throws -> (freed: Int, isDone: Bool) {
     try self.connection.withStatement("PRAGMA incremental_vacuum") { statement in
       // It frees a page a step.
       var freed = 0
-      while freed < pages, try statement.step() { freed += 1 }
-      return freed
+      while !budget.isSpent(after: freed) {
+        guard try statement.step() else { return (freed, true) }
+        freed += 1
+      }
+      return (freed, false)
     }
   }
 }

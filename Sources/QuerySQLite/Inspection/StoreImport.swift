@@ -39,8 +39,18 @@ struct StoreImport {
       var waiting = [ImportedEntry]()
       var bytes = 0
       func write() throws {
-        try self.maintenance.write(tables) { changes in
-          for entry in waiting { try changes.write(imported: entry) }
+        var rest = waiting[...]
+        while !rest.isEmpty {
+          var count = 0
+          try self.maintenance.write(tables) { changes in
+            let budget = StepBudget(rows: Self.entriesPerWrite)
+            for entry in rest where !budget.isSpent(after: count) {
+              try changes.write(imported: entry)
+              count += 1
+            }
+          }
+          rest = rest.dropFirst(count)
+          StepBudget.letOthersWrite()
         }
         imported.entries += waiting.count
         (waiting, bytes) = ([], 0)

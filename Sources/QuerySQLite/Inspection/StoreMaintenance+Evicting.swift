@@ -38,11 +38,13 @@ extension StoreMaintenance {
           hasMore = try self.write(tables) { changes in
             let before = changes.totals
             let eviction = try changes.evict(
-              upTo: Self.batch, limits: limits, now: now, from: &cursor, keeping: { _ in false })
+              StepBudget(rows: Self.batch), limits: limits, now: now, from: &cursor,
+              keeping: { _ in false })
             evicted.entries += before.entries - changes.totals.entries
             evicted.byteCount += before.bytes - changes.totals.bytes
             return eviction.hasMore
           }
+          if hasMore { StepBudget.letOthersWrite() }
         }
       }
       try self.shrink(connection)
@@ -78,13 +80,16 @@ extension StoreMaintenance {
             let rows = try connection.rows(
               Self.older, tables.partition, date, last, Self.batch
             ) { (id: try $0.integer(at: 0), bytes: Int(try $0.amount(at: 1))) }
-            for row in rows {
+            let budget = StepBudget(rows: Self.batch)
+            for (index, row) in rows.enumerated() {
+              if budget.isSpent(after: index) { return rows[index - 1].id }
               try changes.removeRow(row.id, bytes: row.bytes)
               evicted.entries += 1
               evicted.byteCount += row.bytes
             }
             return rows.count < Self.batch ? nil : rows.last?.id
           }
+          if next != nil { StepBudget.letOthersWrite() }
         }
       }
       try self.shrink(connection)
@@ -110,9 +115,10 @@ extension StoreMaintenance {
     let tables = CacheTables(partition: 0, on: connection)
     var freed = 0
     while true {
-      let count = try connection.write { try tables.vacuum(pages: Self.pages) }
-      freed += count
-      if count < Self.pages { return freed }
+      let step = try connection.write { try tables.vacuum(StepBudget(rows: Self.pages)) }
+      freed += step.freed
+      if step.isDone { return freed }
+      StepBudget.letOthersWrite()
     }
   }
 }

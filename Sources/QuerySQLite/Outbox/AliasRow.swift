@@ -35,9 +35,10 @@ enum AliasRow {
     SELECT 1 FROM aliases WHERE partition = ? AND published_at < ? LIMIT 1
     """
 
-  /// Partition, date, the lowest number of a live row: what nobody can need.
+  /// Partition, date, the lowest number of a live row, limit: what nobody can need.
   static let prune: SQL = """
-    DELETE FROM aliases WHERE partition = ? AND published_at < ? AND newest_number < ?
+    DELETE FROM aliases WHERE id IN (
+      SELECT id FROM aliases WHERE partition = ? AND published_at < ? AND newest_number < ? LIMIT ?)
     """
 
   /// Partition: the lowest live number.

@@ -118,8 +118,9 @@ extension LaneHeadRow {
     UPDATE lane_heads SET state = 'leased', due_boottime = 0 WHERE number = ?
     """
 
-  /// All that wait for a time.
-  static let allWaiting: SQL = """
-    SELECT number FROM lane_heads WHERE state = 'ready' AND due_boottime > 0
+  /// Number, limit: those behind it that wait for a time.
+  static let waiting: SQL = """
+    SELECT number FROM lane_heads NOT INDEXED
+    WHERE state = 'ready' AND due_boottime > 0 AND number > ? ORDER BY number LIMIT ?
     """
 }

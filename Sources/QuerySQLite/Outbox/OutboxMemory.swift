@@ -18,6 +18,9 @@ struct OutboxMemory {
   /// How many rows the history has of the mutation that ended last.
   var historyCount: HistoryCount?
 
+  /// The row of the history that was pruned last: none of the partition's is before it.
+  var lastPruned: Int64 = 0
+
   struct HistoryCount {
     let name: String
     let instance: String

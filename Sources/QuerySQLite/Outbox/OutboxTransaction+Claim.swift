@@ -6,7 +6,7 @@ import Query
 extension OutboxTransaction {
   /// So many rows whose time has come are made due in one claim, and so many that grew too old are
   /// declared dead: the next claim goes on at once.
-  private static let batch = 1_000
+  private static let batch = 200
 
   /// Leases rows that may run now, after taking back those of processes that are gone.
   ///

@@ -84,40 +84,53 @@ extension OutboxTransaction {
 // MARK: - Releasing
 
 extension OutboxTransaction {
-  /// Partition.
-  private static let refused: SQL = """
+  /// Partition, number, limit: those behind it.
+  static let refused: SQL = """
     SELECT number FROM outbox
-    WHERE state = 'pending' AND wait_reason = 'authentication' AND partition = ? ORDER BY number
+    WHERE state = 'pending' AND wait_reason = 'authentication' AND partition = ? AND number > ?
+    ORDER BY number LIMIT ?
     """
 
-  /// Partition.
-  private static let offline: SQL = """
+  /// Partition, number, limit: those behind it.
+  static let offline: SQL = """
     SELECT number FROM outbox
     WHERE state = 'pending' AND (wait_reason = 'offline' OR last_failure = 'connectivity')
-      AND partition = ? ORDER BY number
+      AND partition = ? AND number > ? ORDER BY number LIMIT ?
     """
 
-  /// Lets rows go on that wait for credentials, or for the network.
+  /// Lets rows go on that wait for credentials, or for the network, as many as fit a transaction.
   ///
+  /// - Parameter last: The number of the last row that was looked at; 0 for the first call.
+  /// - Returns: The last that was looked at now; nil at the end.
   /// - Throws: `StorageError`.
-  mutating func release(_ reason: MutationWaitReason) throws {
+  mutating func release(
+    _ reason: MutationWaitReason, after last: Int64, _ budget: StepBudget
+  ) throws -> Int64? {
     let sql: SQL
     switch reason {
     case .authentication:
-      self.partition.credentialsEpoch += 1
+      if last == 0 { self.partition.credentialsEpoch += 1 }
       sql = Self.refused
     case .offline: sql = Self.offline
-    default: return
+    default: return nil
     }
-    let numbers = try self.connection.rows(sql, self.partition.id) { try $0.integer(at: 0) }
-    for number in numbers {
-      guard var row = try self.row(number) else { continue }
-      if row.standing.waitReason == nil && row.standing.wait == nil { continue }
-      try self.update(&row) { standing in
-        standing.waitReason = nil
-        standing.wait = nil
-      }
+    let numbers = try self.connection.rows(sql, self.partition.id, last, budget.rows) {
+      try $0.integer(at: 0)
     }
     self.tell(.released)
+    for (index, number) in numbers.enumerated() {
+      if budget.isSpent(after: index) { return numbers[index - 1] }
+      try self.release(number)
+    }
+    return numbers.count < budget.rows ? nil : numbers.last
+  }
+
+  private mutating func release(_ number: Int64) throws {
+    guard var row = try self.row(number) else { return }
+    if row.standing.waitReason == nil && row.standing.wait == nil { return }
+    try self.update(&row) { standing in
+      standing.waitReason = nil
+      standing.wait = nil
+    }
   }
 }

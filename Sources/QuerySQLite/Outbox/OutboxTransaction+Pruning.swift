@@ -7,41 +7,53 @@ extension OutboxTransaction {
   /// A row of the history that is to go.
   private struct Doomed {
     let sequence: Int64
-    let id: UUID
     let bytes: Int64
 
     init(_ row: SQLiteStatement) throws {
       self.sequence = try row.integer(at: 0)
-      self.id = try row.uuid(at: 1)
-      self.bytes = try row.integer(at: 2)
+      self.bytes = try row.integer(at: 1)
     }
   }
+
+  /// So many rows go with the end of another mutation; what is more is left to transactions of their own.
+  static let prunedAtOnce = 64
+
+  /// And so many bytes: the pages of what is deleted are looked at one by one.
+  private static let prunedBytesAtOnce = 1 << 20
 
   /// So many of a mutation may stand beyond the limit until they are removed together. Nobody is shown
   /// them.
   private static let pruningBatch = 16
 
   /// Partition, name, instance, how many stay: the newest that goes.
-  private static let beyondCount: SQL = """
+  static let beyondCount: SQL = """
     SELECT sequence FROM history
     WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?
     """
 
+  /// Partition, name, instance, the newest that goes, how many stand before it: one that goes in their
+  /// turn, where there are so many.
+  static let nextOfMutation: SQL = """
+    SELECT sequence FROM history
+    WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
+    ORDER BY sequence LIMIT 1 OFFSET ?
+    """
+
   /// Partition, name, instance, the newest that goes: how many do, and how many bytes.
-  private static let countUpTo: SQL = """
+  static let countUpTo: SQL = """
     SELECT count(*), coalesce(sum(byte_count), 0) FROM history
     WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
     """
 
   /// Partition, name, instance, the newest that goes.
-  private static let deleteAttemptsUpTo: SQL = """
+  static let deleteAttemptsUpTo: SQL = """
     DELETE FROM attempts WHERE mutation IN (
       SELECT id FROM history
       WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?)
     """
 
   /// Partition, name, instance, the newest that goes.
-  private static let deleteUpTo: SQL = """
+  static let deleteUpTo: SQL = """
     DELETE FROM history WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
     """
 
@@ -51,22 +63,42 @@ extension OutboxTransaction {
       SELECT 1 FROM history WHERE partition = ? AND name = ? AND instance = ? LIMIT ?)
     """
 
-  /// Partition: the oldest first.
-  private static let oldest: SQL = """
-    SELECT sequence, id, byte_count FROM history WHERE partition = ? ORDER BY sequence
+  /// Partition, sequence, limit: those after it, the oldest first. By the rows' own order: an index would
+  /// have to be sorted.
+  static let oldest: SQL = """
+    SELECT sequence, byte_count FROM history NOT INDEXED WHERE partition = ? AND sequence > ?
+    ORDER BY sequence LIMIT ?
     """
 
-  /// Partition, date.
-  private static let before: SQL = """
-    SELECT sequence, id, byte_count FROM history WHERE partition = ? AND ended_at < ?
+  /// Partition, date, limit.
+  static let before: SQL = """
+    SELECT sequence, byte_count FROM history INDEXED BY history_by_date
+    WHERE partition = ? AND ended_at < ? ORDER BY ended_at LIMIT ?
+    """
+
+  /// Partition, name, instance, limit.
+  static let ofMutation: SQL = """
+    SELECT sequence, byte_count FROM history INDEXED BY history_by_name
+    WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence LIMIT ?
+    """
+
+  /// Partition, the first and the last that go. All of the partition's between them do.
+  static let deleteAttemptsBetween: SQL = """
+    DELETE FROM attempts WHERE mutation IN (
+      SELECT id FROM history NOT INDEXED WHERE partition = ? AND sequence BETWEEN ? AND ?)
+    """
+
+  /// Partition, the first and the last that go.
+  static let deleteBetween: SQL = """
+    DELETE FROM history NOT INDEXED WHERE partition = ? AND sequence BETWEEN ? AND ?
     """
 
   /// Sequence.
   private static let delete: SQL = "DELETE FROM history WHERE sequence = ?"
 
-  /// Partition, name, instance.
-  private static let ofMutation: SQL = """
-    SELECT sequence, id, byte_count FROM history WHERE partition = ? AND name = ? AND instance = ?
+  /// Sequence.
+  private static let deleteAttempts: SQL = """
+    DELETE FROM attempts WHERE mutation = (SELECT id FROM history WHERE sequence = ?)
     """
 
   /// Removes what is beyond the limits. Live and dead rows are no history.
@@ -78,41 +110,44 @@ extension OutboxTransaction {
       // Several at a time: their rows stand together, and those that end now stand elsewhere.
       let tolerated = limits.perMutation + min(limits.perMutation / 4, Self.pruningBatch)
       var count = try self.historyCount(of: name, instance: instance, limit: tolerated + 1)
+      var isCounted = true
       if count > tolerated {
-        try self.deleteHistory(of: name, instance: instance, butNewest: limits.perMutation)
+        isCounted = try self.deleteHistory(
+          of: name, instance: instance, butNewest: limits.perMutation)
         count = limits.perMutation
       }
-      self.memory.historyCount = OutboxMemory.HistoryCount(
-        name: name, instance: instance, count: count)
+      self.memory.historyCount =
+        isCounted ? OutboxMemory.HistoryCount(name: name, instance: instance, count: count) : nil
     }
-    if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge { try self.pruneOldHistory() }
-    // The last to end stays however large it is: who waits for it must hear of it.
-    while self.partition.historyCount > 1, self.isHistoryTooLarge {
-      guard let first = try self.connection.first(Self.oldest, self.partition.id, read: Doomed.init)
-      else {
-        (self.partition.historyCount, self.partition.historyBytes) = (0, 0)
-        return
-      }
-      try self.delete([first])
+    if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge {
+      try self.pruneOldHistory(StepBudget(rows: Self.prunedAtOnce))
     }
+    try self.pruneOldest()
   }
 
   /// Removes the oldest rows of a mutation's history: most ends remove some, so it is done at once for
-  /// all of them.
+  /// all of them. Where a limit has become lower they are many, and each end removes some of them.
+  ///
+  /// - Returns: Whether no others are left.
   private mutating func deleteHistory(
     of name: String, instance: String, butNewest kept: Int
-  ) throws {
+  ) throws -> Bool {
     let id = self.partition.id
-    let newest = try self.connection.first(Self.beyondCount, id, name, instance, kept) {
+    let last = try self.connection.first(Self.beyondCount, id, name, instance, kept) {
       try $0.integer(at: 0)
     }
-    guard let newest else { return }
+    guard let last else { return true }
+    let first = try self.connection.first(
+      Self.nextOfMutation, id, name, instance, last, Self.prunedAtOnce - 1
+    ) { try $0.integer(at: 0) }
+    let newest = first ?? last
     let gone = try self.connection.first(Self.countUpTo, id, name, instance, newest) {
       (count: try $0.integer(at: 0), bytes: try $0.integer(at: 1))
     }
     try self.connection.execute(Self.deleteAttemptsUpTo, id, name, instance, newest)
     try self.connection.execute(Self.deleteUpTo, id, name, instance, newest)
     if let gone { self.didDelete(gone.count, bytes: gone.bytes) }
+    return newest == last
   }
 
   private mutating func didDelete(_ count: Int64, bytes: Int64) {
@@ -131,17 +166,71 @@ extension OutboxTransaction {
     ) { Int(try $0.integer(at: 0)) } ?? 0
   }
 
-  /// Removes what is older than the history's days.
+  /// Removes the oldest rows while there are too many, or they have too many bytes.
+  ///
+  /// Where more have to go than go at once, the outcome says so.
   ///
   /// - Throws: `StorageError`.
-  private mutating func pruneOldHistory() throws {
-    self.outcome.hasPrunedByAge = true
+  private mutating func pruneOldest() throws {
+    self.outcome.mustPrune = false
+    // The last to end stays however large it is: who waits for it must hear of it.
+    guard self.partition.historyCount > 1, self.isHistoryTooLarge else { return }
+    let rows = try self.connection.rows(
+      Self.oldest, self.partition.id, self.memory.lastPruned, Self.prunedAtOnce,
+      read: Doomed.init)
+    var last: Doomed?
+    var bytes: Int64 = 0
+    for row in rows where self.partition.historyCount > 1 && self.isHistoryTooLarge {
+      if bytes > Self.prunedBytesAtOnce { break }
+      bytes += row.bytes
+      self.didDelete(1, bytes: row.bytes)
+      last = row
+    }
+    if let first = rows.first, let last {
+      let id = self.partition.id
+      try self.connection.execute(
+        Self.deleteAttemptsBetween, id, first.sequence, last.sequence)
+      try self.connection.execute(Self.deleteBetween, id, first.sequence, last.sequence)
+      self.memory.lastPruned = last.sequence
+    }
+    guard self.partition.historyCount > 1, self.isHistoryTooLarge else { return }
+    if last != nil {
+      self.outcome.mustPrune = true
+    } else if self.memory.lastPruned > 0 {
+      // Rows that are older than they should be: all of them are looked at.
+      self.memory.lastPruned = 0
+      self.outcome.mustPrune = true
+    } else {
+      // There are none: the counts were wrong.
+      (self.partition.historyCount, self.partition.historyBytes) = (0, 0)
+    }
+  }
+
+  /// Removes what is older than the history's days, and then aliases that nobody can need.
+  ///
+  /// - Parameter budget: How much of it; where it is not enough, the outcome says so.
+  /// - Throws: `StorageError`.
+  mutating func pruneOldHistory(_ budget: StepBudget) throws {
+    (self.outcome.hasPrunedByAge, self.outcome.mustPruneByAge) = (true, false)
     let days = self.terms.limits.days
     if days <= 0 || self.partition.historyCount == 0 { return }
     let first = self.nowAt.clampedDifference(Int64(days) * 86_400_000_000)
-    let doomed = try self.connection.rows(Self.before, self.partition.id, first) { try Doomed($0) }
-    try self.delete(doomed)
-    try self.pruneAliases(before: first)
+    let rows = try self.connection.rows(
+      Self.before, self.partition.id, first, budget.rows, read: Doomed.init)
+    self.outcome.mustPruneByAge = try !self.delete(rows, budget) || rows.count == budget.rows
+    if self.outcome.mustPruneByAge { return }
+    self.outcome.mustPruneByAge = try !self.pruneAliases(before: first, atMost: budget.rows)
+  }
+
+  /// Removes what is beyond the limit of all mutations together, as much as fits a transaction.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func pruneStep(_ budget: StepBudget) throws {
+    var count = 0
+    repeat {
+      try self.pruneOldest()
+      count += Self.prunedAtOnce
+    } while self.outcome.mustPrune && !budget.isSpent(after: count)
   }
 
   private var isHistoryTooLarge: Bool {
@@ -150,33 +239,44 @@ extension OutboxTransaction {
       || limits.bytes > 0 && self.partition.historyBytes > limits.bytes
   }
 
-  /// Removes the ended mutations of a name and instance.
+  /// Removes ended mutations of a name and instance, as many as fit a transaction.
   ///
+  /// - Returns: Whether those were all.
   /// - Throws: `StorageError`.
-  mutating func clearHistory(of name: String, instance: String) throws {
-    let doomed = try self.connection.rows(
-      Self.ofMutation, self.partition.id, name, instance
-    ) { try Doomed($0) }
-    try self.delete(doomed)
-    if !doomed.isEmpty { self.outcome.isChanged = true }
+  mutating func clearHistory(
+    of name: String, instance: String, _ budget: StepBudget
+  ) throws -> Bool {
+    let rows = try self.connection.rows(
+      Self.ofMutation, self.partition.id, name, instance, budget.rows, read: Doomed.init)
+    if !rows.isEmpty { self.outcome.isChanged = true }
+    return try self.delete(rows, budget) && rows.count < budget.rows
   }
 
-  private mutating func delete(_ doomed: [Doomed]) throws {
-    for row in doomed {
+  /// Deletes rows until the budget is spent.
+  ///
+  /// - Returns: Whether all were deleted.
+  private mutating func delete(_ doomed: [Doomed], _ budget: StepBudget) throws -> Bool {
+    for (index, row) in doomed.enumerated() {
+      if budget.isSpent(after: index) { return false }
+      try self.connection.execute(Self.deleteAttempts, row.sequence)
       try self.connection.execute(Self.delete, row.sequence)
-      try self.connection.execute(AttemptRow.delete, row.id)
       self.didDelete(1, bytes: row.bytes)
     }
+    return true
   }
 
   /// Removes aliases that are old, and that no live row can ask for any more.
-  private func pruneAliases(before date: Int64) throws {
+  ///
+  /// - Returns: Whether those were all.
+  private func pruneAliases(before date: Int64, atMost count: Int) throws -> Bool {
     // Seldom, and where others have many rows in front it is a long way to the first.
     let isAnyOld = try self.connection.first(AliasRow.hasOld, self.partition.id, date) { _ in true }
-    guard isAnyOld == true else { return }
+    guard isAnyOld == true else { return true }
     let firstLive = try self.connection.first(AliasRow.firstLive, self.partition.id) {
       try $0.integer(at: 0)
     }
-    try self.connection.execute(AliasRow.prune, self.partition.id, date, firstLive ?? .max)
+    try self.connection.execute(
+      AliasRow.prune, self.partition.id, date, firstLive ?? .max, count)
+    return try self.connection.changes < count
   }
 }

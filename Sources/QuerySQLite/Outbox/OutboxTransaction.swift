@@ -70,6 +70,9 @@ struct OutboxTransaction {
     var mustCheckAwaiting = false
     /// Whether the history's age was looked at.
     var hasPrunedByAge = false
+    /// Whether more of the history has to go, in transactions of their own.
+    var mustPrune = false
+    var mustPruneByAge = false
   }
 
   /// Begins to change a partition, in a write transaction; makes it where it is missing.

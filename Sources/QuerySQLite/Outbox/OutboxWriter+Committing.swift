@@ -7,23 +7,35 @@ extension OutboxWriter {
   /// A job, and what became of it in a transaction.
   private struct Attempted {
     let job: OutboxJob
-    var failure: (any Error)?
+    let failure: (any Error)?
   }
 
   /// Another job's failure has undone the transaction.
   private struct Undone: Error {}
 
-  /// Commits jobs together, and tells who waits for them.
+  /// Commits jobs, as many together as one transaction has the time for, and tells who waits for them.
   func run(_ jobs: [OutboxJob]) {
+    var rest = jobs[...]
+    while !rest.isEmpty {
+      rest = rest.dropFirst(self.runTogether(Array(rest)))
+      if !rest.isEmpty { StepBudget.letOthersWrite() }
+    }
+  }
+
+  /// Commits jobs together.
+  ///
+  /// - Returns: How many of them were done, or refused.
+  private func runTogether(_ jobs: [OutboxJob]) -> Int {
     do {
-      try self.commit(jobs)
+      return try self.commit(jobs)
     } catch {
       if jobs.count > 1, self.connection != nil {
         // One that is too large for the disk must not keep the others from it.
-        for job in jobs { self.run([job]) }
+        for job in jobs { _ = self.runTogether([job]) }
       } else {
         for job in jobs { job.completion(Self.refusal(error)) }
       }
+      return jobs.count
     }
   }
 
@@ -32,9 +44,11 @@ extension OutboxWriter {
   }
 
   /// Commits jobs, once more where there is something to be mended.
-  private func commit(_ jobs: [OutboxJob]) throws {
+  ///
+  /// - Returns: How many.
+  private func commit(_ jobs: [OutboxJob]) throws -> Int {
     do {
-      try self.commitOnce(jobs)
+      return try self.commitOnce(jobs)
     } catch {
       if error is Undone || Self.isRefusal(error) { throw error }
       let failure = Self.storageError(error)
@@ -43,7 +57,7 @@ extension OutboxWriter {
         throw error
       }
       do {
-        try self.commitOnce(jobs)
+        return try self.commitOnce(jobs)
       } catch {
         if !(error is Undone), !Self.isRefusal(error) { self.didFail(error) }
         throw error
@@ -67,21 +81,24 @@ extension OutboxWriter {
     }
     guard failure.code == .full || failure.code == .inputOutput else { return false }
     // The log keeps its room on the disk, and is written from its beginning after this.
-    self.checkpoint(connection)
+    self.checkpointPatiently(connection)
     return true
   }
 
-  private func commitOnce(_ jobs: [OutboxJob]) throws {
+  /// - Returns: How many of the jobs were done, one at least.
+  private func commitOnce(_ jobs: [OutboxJob]) throws -> Int {
     let start = SuspendingClock.now
     let connection = try self.usableConnection()
     if jobs.contains(where: \.needsOwner) { try self.ensureOwner() }
     let now = self.now
-    var attempted = jobs.map { Attempted(job: $0) }
+    var attempted = [Attempted]()
     var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()
     try connection.write {
       let version = try connection.contentVersion
-      for index in attempted.indices {
-        let partition = attempted[index].job.partition
+      let budget = StepBudget()
+      for job in jobs {
+        if budget.isSpent(after: attempted.count) { break }
+        let partition = job.partition
         let place =
           try changes.firstIndex { $0.partition === partition }
           ?? {
@@ -89,8 +106,9 @@ extension OutboxWriter {
             changes.append((partition, try self.begin(partition, connection, now, memory)))
             return changes.count - 1
           }()
-        attempted[index].failure = try self.attempt(
-          attempted[index].job, &changes[place].changes, isAlone: jobs.count == 1)
+        let failure = try self.attempt(
+          job, &changes[place].changes, isAlone: jobs.count == 1)
+        attempted.append(Attempted(job: job, failure: failure))
       }
       for index in changes.indices { try changes[index].changes.finish() }
       if changes.contains(where: \.changes.outcome.isChanged) {
@@ -106,6 +124,7 @@ extension OutboxWriter {
       at: try? connection.contentVersion)
     self.didCommit(connection, changes)
     self.didTell(changes)
+    return attempted.count
   }
 
   /// Begins to change a partition.
@@ -173,7 +192,7 @@ extension OutboxWriter {
       try connection.execute(
         OwnerRow.insert, owner.name, now.bootID, Int64(getpid()), now.wall.microsecondsSince1970)
     }
-    for sequence in self.effectsDone {
+    for sequence in self.effectsToClear {
       try connection.execute(HistoryRow.clearEffects, sequence)
     }
     let wall = now.wall.microsecondsSince1970

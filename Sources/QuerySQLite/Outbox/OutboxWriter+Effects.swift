@@ -42,17 +42,27 @@ extension OutboxWriter {
     if self.effectsDue == nil { self.effectsDue = .now + .seconds(1) }
   }
 
+  /// What one transaction writes down that the cache has been told of.
+  var effectsToClear: ArraySlice<Int64> { self.effectsDone.prefix(200) }
+
+  /// Takes note that ``effectsToClear`` is written.
+  func didClearEffects() {
+    if self.effectsDone.isEmpty { return }
+    self.effectsDone.removeFirst(self.effectsToClear.count)
+    self.effectsDue = self.effectsDone.isEmpty ? nil : .now + .milliseconds(10)
+  }
+
   /// Writes down what the cache has been told of, where no other commit has.
   func clearEffects() {
     self.effectsDue = nil
     guard !self.effectsDone.isEmpty, let connection = self.connection else { return }
     do {
       try connection.write {
-        for sequence in self.effectsDone {
+        for sequence in self.effectsToClear {
           try connection.execute(HistoryRow.clearEffects, sequence)
         }
       }
-      self.effectsDone = []
+      self.didClearEffects()
       self.didWrite(connection)
     } catch {
       // It is told again at the next opening.

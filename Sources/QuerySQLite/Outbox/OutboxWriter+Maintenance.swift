@@ -20,12 +20,10 @@ extension OutboxWriter {
       self.database.count(bytesWritten: (pages - self.countedPages) * CacheWriter.frameBytes)
       self.countedPages = pages
     }
-    if let due = self.blockedCheckpointDue, .now < due { return }
-    if connection.walFrames > self.configuration.checkpointFrames || self.needsRoom(connection) {
+    let isDue = self.checkpoints.didCommit(frames: connection.walFrames)
+    if isDue || self.checkpoints.pause == nil && self.needsRoom(connection) {
       self.checkpoint(connection)
     }
-    if self.blockedCheckpointDue != nil { return }
-    self.checkpointDue = connection.walFrames > 0 ? .now + .seconds(1) : nil
   }
 
   /// Whether a checkpoint is to make the file longer: what the log gets until the writer looks again
@@ -41,30 +39,31 @@ extension OutboxWriter {
     return connection.walFrames > 0 && (try? connection.hasRoom(for: bytes)) == false
   }
 
-  /// Copies the log into the file and empties it. Never passive; while it waits for a reader it keeps
-  /// the write lock, so it does not wait long.
+  /// Copies the log into the file and empties it. Never passive; a reader in the way is not waited for,
+  /// since nobody can write meanwhile.
   ///
   /// What was copied must not stay in the log as a commit: whoever opens the file next would read it
   /// again, over newer pages if a bit of the log's end had flipped, or over another file that was
   /// copied to this place.
   func checkpoint(_ connection: SQLiteConnection) {
-    (self.checkpointDue, self.blockedCheckpointDue) = (nil, nil)
     do {
-      let start = SuspendingClock.now
-      let result = try connection.checkpoint(.reset, patience: .milliseconds(500))
-      // Some readers make it busy, and not interrupted, after the same wait.
-      if !result.isComplete, start.duration(to: .now) > .milliseconds(100) {
-        self.postponeCheckpoint()
-      }
+      self.checkpoints.didCheckpoint(try connection.checkpointGivingWay(.reset))
     } catch {
-      if error.isOutboxDamage { return self.didFail(error) }
-      self.postponeCheckpoint()
+      let failure = Self.storageError(error)
+      if failure.isOutboxDamage { return self.didFail(failure) }
+      self.checkpoints.didCheckpoint(.blocked)
     }
   }
 
-  private func postponeCheckpoint() {
-    self.blockedCheckpointDue = .now + .seconds(5)
-    self.checkpointDue = self.blockedCheckpointDue
+  /// Checkpoints, and tries again for a moment where a reader is in the way, so that others can write
+  /// in between: for who cannot write before the log has room.
+  func checkpointPatiently(_ connection: SQLiteConnection) {
+    let end = SuspendingClock.now + .milliseconds(500)
+    self.checkpoint(connection)
+    while self.checkpoints.pause != nil, .now < end, self.connection === connection {
+      usleep(5_000)
+      self.checkpoint(connection)
+    }
   }
 }
 
@@ -78,8 +77,9 @@ extension OutboxWriter {
 
   /// Sees to it that the log, which another process may have left, is copied and emptied before long.
   func scheduleEmptyingLog(_ connection: SQLiteConnection) {
-    guard self.checkpointDue == nil, (try? connection.isWALEmpty) == false else { return }
-    self.checkpointDue = .now + .seconds(1)
+    guard self.checkpoints.due == nil, (try? connection.isWALEmpty) == false else { return }
+    // To the schedule it is as if this process had just committed it.
+    if self.checkpoints.didCommit(frames: 1) { self.checkpoint(connection) }
   }
 }
 

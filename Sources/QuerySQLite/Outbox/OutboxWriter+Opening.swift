@@ -127,19 +127,33 @@ extension OutboxWriter {
     }
     self.synchronisedAt = clock?.synchronisedAt
     if clock?.bootID == now.bootID { return }
-    try connection.write {
-      // Another process may have done it since.
-      let bootID = try connection.first(ClockRow.read) { try $0.optionalText(at: 0) }
-      if bootID == now.bootID { return }
-      try Self.convertWaits(to: now, connection)
-      try connection.execute(ClockRow.setBoot, now.bootID)
+    var next: Int64? = .min
+    while let last = next {
+      if last > .min { StepBudget.letOthersWrite() }
+      let budget = StepBudget(rows: self.configuration.stepRows)
+      next = try connection.write {
+        // Another process may have done it since.
+        let bootID = try connection.first(ClockRow.read) { try $0.optionalText(at: 0) }
+        if bootID == now.bootID { return nil }
+        let next = try Self.convertWaits(to: now, after: last, budget, connection)
+        if next == nil { try connection.execute(ClockRow.setBoot, now.bootID) }
+        return next
+      }
     }
   }
 
-  /// Rewrites the waits of lanes' heads for another boot. Others are converted when they are looked at.
-  private static func convertWaits(to now: OutboxTime, _ connection: SQLiteConnection) throws {
-    let numbers = try connection.rows(LaneHeadRow.allWaiting) { try $0.integer(at: 0) }
-    for number in numbers {
+  /// Rewrites the waits of lanes' heads for another boot, as many as fit a transaction. Others are
+  /// converted when they are looked at, and so are these where this process dies before it is done.
+  ///
+  /// - Returns: The last that was rewritten; nil at the end.
+  private static func convertWaits(
+    to now: OutboxTime, after last: Int64, _ budget: StepBudget, _ connection: SQLiteConnection
+  ) throws -> Int64? {
+    let numbers = try connection.rows(LaneHeadRow.waiting, last, budget.rows) {
+      try $0.integer(at: 0)
+    }
+    for (index, number) in numbers.enumerated() {
+      if budget.isSpent(after: index) { return numbers[index - 1] }
       guard var row = try connection.first(OutboxRow.read, number, read: OutboxRow.init) else {
         continue
       }
@@ -148,6 +162,7 @@ extension OutboxWriter {
       try connection.execute(
         LaneHeadRow.setDue, row.standing.wait?.dueBoottime(now) ?? 0, number)
     }
+    return numbers.count < budget.rows ? nil : numbers.last
   }
 
   /// Finishes what an `erase()` has left to do, where nobody is in the way.

@@ -30,6 +30,7 @@ extension OutboxWriter {
       if change.outcome.hasPrunedByAge {
         self.historyAgeSeenAt[partition.name] = change.nowAt
       }
+      self.chores.add(change.outcome, of: partition)
     }
     if self.leases.isEmpty {
       self.heartbeatDue = nil
@@ -38,9 +39,7 @@ extension OutboxWriter {
     }
     guard isChanged else { return }
     self.isOwnerRecorded = self.owner != nil
-    if !self.effectsDone.isEmpty {
-      (self.effectsDone, self.effectsDue) = ([], nil)
-    }
+    self.didClearEffects()
     if let now = changes.first?.changes.now, now.isSynchronised {
       let wall = now.wall.microsecondsSince1970
       if wall > (self.synchronisedAt ?? .min).clampedSum(3_600_000_000) {

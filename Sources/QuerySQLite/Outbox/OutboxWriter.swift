@@ -64,6 +64,9 @@ final class OutboxWriter {
   var effectsDone = [Int64]()
   var effectsDue: SuspendingClock.Instant?
 
+  /// What is left to do in transactions of their own, which nobody waits for.
+  var chores = OutboxChores()
+
   /// When the age of a partition's history was looked at last, microseconds since 1970.
   var historyAgeSeenAt = [String: Int64]()
 
@@ -79,11 +82,8 @@ final class OutboxWriter {
   /// When to try again what failed, and how long after that.
   var retry: (at: SuspendingClock.Instant, delay: Duration)?
 
-  /// When the log is copied into the file, where nothing happens until then.
-  var checkpointDue: SuspendingClock.Instant?
-
-  /// Until when nothing is copied, since a reader of an older state was in the way.
-  var blockedCheckpointDue: SuspendingClock.Instant?
+  /// When the log is copied into the file.
+  var checkpoints: CheckpointSchedule
 
   /// Whether something was committed that other processes were not told of yet.
   var mustKick = false
@@ -116,6 +116,9 @@ final class OutboxWriter {
     self.kick = ChangeKick(kind: .mutations, folder: opener.folder)
     self.reaper = OutboxReaper(folder: opener.folder)
     self.bodies = BodyFiles(folder: opener.folder)
+    self.checkpoints = CheckpointSchedule(
+      frameLimit: configuration.checkpointFrames,
+      CheckpointPause(kind: .mutations, folder: opener.folder))
   }
 
   /// What tells of others, where it is time to look.
@@ -147,13 +150,14 @@ extension OutboxWriter {
     if let retry = self.retry, now >= retry.at { self.recover() }
     if let due = self.heartbeatDue, now >= due { self.beat() }
     if let due = self.effectsDue, now >= due { self.clearEffects() }
-    if let due = self.checkpointDue, now >= due, let connection = self.connection {
+    if self.checkpoints.isDue(now), let connection = self.connection {
       self.checkpoint(connection)
     }
+    if self.chores.isDue(now) { self.doChore() }
     self.tellOthers()
     self.lookForOthers(now)
     var times = [
-      self.retry?.at, self.heartbeatDue, self.effectsDue, self.checkpointDue,
+      self.retry?.at, self.chores.due, self.heartbeatDue, self.effectsDue, self.checkpoints.due,
     ]
     if self.watch != nil, .now < self.lookDue { times.append(self.lookDue) }
     if self.watch == nil, self.connection != nil { times.append(self.pollDue) }

@@ -178,10 +178,25 @@ extension SQLiteOutbox {
   func resume() async throws { try await self.write { $0.setPaused(false) } }
 
   func clearHistory(of name: String, instance: String) async throws {
-    try await self.write { try $0.clearHistory(of: name, instance: instance) }
+    let rows = self.database.configuration.stepRows
+    var isDone = false
+    while !isDone {
+      isDone = try await self.write {
+        try $0.clearHistory(of: name, instance: instance, StepBudget(rows: rows))
+      }
+      if !isDone { await Self.letOthersWrite() }
+    }
   }
 
   func release(_ reason: MutationWaitReason) async throws {
-    try await self.write { try $0.release(reason) }
+    let rows = self.database.configuration.stepRows
+    var next: Int64? = 0
+    while let last = next {
+      if last > 0 { await Self.letOthersWrite() }
+      next = try await self.write { try $0.release(reason, after: last, StepBudget(rows: rows)) }
+    }
   }
+
+  /// Waits between two transactions of one caller, so that other processes get the write lock.
+  private static func letOthersWrite() async { try? await Task.sleep(for: .milliseconds(5)) }
 }

@@ -28,6 +28,9 @@ final class BusyHandler {
   /// Set once, right after the connection was opened.
   var handle: OpaquePointer?
 
+  /// Whether a wait was interrupted since this was set to false.
+  var hasInterrupted = false
+
   private var start = SuspendingClock.now
 
   init(patience: Patience) { self.patience = patience }
@@ -57,6 +60,7 @@ final class BusyHandler {
       if SuspendingClock.now >= end { return false }
     case .interrupting(let duration):
       if SuspendingClock.now - self.start >= duration {
+        self.hasInterrupted = true
         sqlite3_interrupt(self.handle)
         return false
       }
@@ -65,8 +69,16 @@ final class BusyHandler {
     return true
   }
 
+  /// The longest that a wait sleeps at a time.
+  static let longestSleep = Duration.milliseconds(5)
+
   /// Sleeps a random time that grows with the round, at most 5 ms.
   static func sleep(round: Int32) {
     usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))
+  }
+
+  /// Sleeps, by default so long that each who waits looks for the lock once.
+  static func sleep(for duration: Duration = BusyHandler.longestSleep) {
+    if duration > .zero { usleep(UInt32(clamping: duration.microseconds)) }
   }
 }

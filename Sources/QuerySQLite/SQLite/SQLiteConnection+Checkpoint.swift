@@ -77,3 +77,48 @@ extension SQLiteConnection {
     )
   }
 }
+
+// MARK: - Giving way
+
+extension SQLiteConnection {
+  /// How long a checkpoint that gives way waits for readers while it keeps writers out.
+  static let readerPatience = Duration.milliseconds(10)
+
+  /// How long it waits for its turn to write.
+  private static let writerPatience = Duration.milliseconds(250)
+
+  /// Copies the WAL into the database, so that the next commit begins it anew, unless a reader of an
+  /// older state is in the way for longer than a few milliseconds: then nothing is copied.
+  ///
+  /// - Parameter mode: What becomes of the WAL.
+  /// - Returns: How it went.
+  /// - Throws: `StorageError`.
+  func checkpointGivingWay(_ mode: CheckpointMode) throws -> CheckpointSchedule.Outcome {
+    do {
+      // The few milliseconds are for readers. To wait for other writers keeps nobody from anything, and
+      // who has just had the lock gets it again at once.
+      try self.waitForTurn()
+    } catch StorageError.Code.busy {
+      return .busy
+    }
+    self.busyHandler.hasInterrupted = false
+    let start = SuspendingClock.now
+    defer { self.writeHolds.didHold(since: start) }
+    do {
+      let result = try self.checkpoint(mode, patience: Self.readerPatience)
+      if result.isComplete { return .complete }
+      // Where a reader of the newest state stays, all is copied, and the WAL is not begun anew.
+      return self.busyHandler.hasInterrupted ? .blocked : .busy
+    } catch StorageError.Code.interrupted {
+      return .blocked
+    }
+  }
+
+  /// Returns when this connection could write.
+  private func waitForTurn() throws {
+    let usual = self.busyHandler.patience
+    self.busyHandler.patience = .limited(min(Self.writerPatience, self.options.busyTimeout))
+    defer { self.busyHandler.patience = usual }
+    try self.write {}
+  }
+}

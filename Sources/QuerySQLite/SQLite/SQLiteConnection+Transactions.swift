@@ -16,7 +16,8 @@ extension SQLiteConnection {
   ///   nothing has run; or what the closure throws, or that the commit failed: then nothing is
   ///   written. A failure while undoing never takes the place of the first error.
   func write<R>(_ body: () throws -> R) throws -> R {
-    try self.run(.write, begin: "BEGIN IMMEDIATE", body)
+    BusyHandler.sleep(for: self.writeHolds.pause())
+    return try self.run(.write, begin: "BEGIN IMMEDIATE", body)
   }
 
   /// Runs a closure whose reads all see one state of the database, that of the first of them.
@@ -37,7 +38,11 @@ extension SQLiteConnection {
     if sqlite3_get_autocommit(handle) == 0 { try self.control("ROLLBACK") }
     try self.control(begin)
     self.transaction = kind
-    defer { self.transaction = .none }
+    let start = SuspendingClock.now
+    defer {
+      self.transaction = .none
+      if kind == .write { self.writeHolds.didHold(since: start) }
+    }
     do {
       let result = try body()
       try self.control("COMMIT")

@@ -32,6 +32,9 @@ final class SQLiteConnection {
   /// WAL gets next can be copied although the disk is full.
   var reservedBytes = 0
 
+  /// How long it has kept others from writing.
+  var writeHolds = WriteHolds()
+
   private var openHandle: OpaquePointer?
 
   /// Opens a file that exists.

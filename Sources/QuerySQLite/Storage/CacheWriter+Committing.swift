@@ -133,16 +133,34 @@ extension CacheWriter {
     return nil
   }
 
-  /// Writes changes of one partition in one transaction.
+  /// Writes changes of one partition, as many in each transaction as it has the time for.
   private func commit(_ changes: [CodedChange], in partition: CachePartition) throws {
-    if changes.isEmpty { return }
+    var rest = changes[...]
+    while !rest.isEmpty {
+      guard let count = try self.commitStep(rest, in: partition) else { return }
+      rest = rest.dropFirst(count)
+      if !rest.isEmpty { StepBudget.letOthersWrite() }
+    }
+    if !changes.isEmpty { self.evict(from: partition) }
+  }
+
+  /// Writes the first changes in one transaction.
+  ///
+  /// - Returns: How many; nil where the partition was erased, and none of them is written.
+  private func commitStep(
+    _ changes: ArraySlice<CodedChange>, in partition: CachePartition
+  ) throws -> Int? {
     let connection = try self.usableConnection()
     guard let known = partition.row else { throw CacheDatabase.closed }
     var collisions = [QueryIdentity]()
+    var count = 0
     let isWritten = try self.write(in: partition, connection) { tables in
       // Erased by another process: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
+      let budget = StepBudget(rows: Self.maximumBatch)
       for change in changes {
+        if budget.isSpent(after: count) { break }
+        count += 1
         let identity = change.queued.slot.identity
         if let entry = change.entry {
           if try tables.write(entry, identity: identity) == .collision {
@@ -154,15 +172,16 @@ extension CacheWriter {
       }
       return true
     }
-    for change in changes { change.queued.slot.didWrite() }
     guard isWritten else {
+      for change in changes { change.queued.slot.didWrite() }
       self.didFindErased(partition)
-      return
+      return nil
     }
-    partition.count { $0.writes += changes.count - collisions.count }
-    partition.hub.send(.committed(entries: changes.count - collisions.count))
+    for change in changes.prefix(count) { change.queued.slot.didWrite() }
+    partition.count { $0.writes += count - collisions.count }
+    partition.hub.send(.committed(entries: count - collisions.count))
     for identity in collisions { partition.hub.send(.missed(identity, .collision)) }
-    self.evict(from: partition)
+    return count
   }
 
   /// Runs a transaction on a partition, and counts it.
@@ -264,13 +283,14 @@ extension CacheWriter {
     while let invalidation = self.database.firstInvalidation {
       let connection = try self.usableConnection()
       var next: Int64? = 0
-      // A few thousand at a time, so that others can write between them.
       while let cursor = next {
         try self.write(in: invalidation.partition, connection) { changes in
-          let step = try changes.invalidate(invalidation.prefix, after: cursor, upTo: 4_096)
+          let step = try changes.invalidate(
+            invalidation.prefix, after: cursor, StepBudget(rows: self.configuration.stepRows))
           next = step.next
           return step.marked > 0
         }
+        if next != nil { StepBudget.letOthersWrite() }
       }
       self.database.remove(invalidation)
     }

@@ -4,7 +4,7 @@ import Query
 // MARK: - Limits
 
 extension CacheWriter {
-  /// How many entries are evicted in one transaction.
+  /// How many entries are evicted in one transaction, where it has the time.
   private static let evictionBatch = 200
 
   /// Removes what was not used for longest, where a partition has more than it may, until it has a
@@ -19,7 +19,7 @@ extension CacheWriter {
       repeat {
         try self.write(in: partition, connection) { changes in
           eviction = try changes.evict(
-            upTo: Self.evictionBatch, limits: partition.limits.withRoom, now: Date(),
+            StepBudget(rows: Self.evictionBatch), limits: partition.limits.withRoom, now: Date(),
             from: &cursor, keeping: { living.contains($0) })
           return !eviction.removed.isEmpty
         }
@@ -28,6 +28,7 @@ extension CacheWriter {
           partition.count { $0.evictions += count }
           partition.hub.send(.evicted(entries: count))
         }
+        if eviction.hasMore { StepBudget.letOthersWrite() }
       } while eviction.hasMore
       let pages = try connection.writtenPages
       try self.shrinkFile(connection, of: CacheTables(partition: row.id, on: connection))
@@ -40,15 +41,18 @@ extension CacheWriter {
 
   /// Gives the pages that are free back, a few in each transaction.
   private func shrinkFile(_ connection: SQLiteConnection, of tables: CacheTables) throws {
-    let pages = 1_000
-    while try connection.write({ try tables.vacuum(pages: pages) }) == pages {
+    while true {
+      let isDone = try connection.write {
+        try tables.vacuum(StepBudget(rows: Self.vacuumedPages)).isDone
+      }
       self.didCommit(connection)
+      if isDone { return }
+      StepBudget.letOthersWrite()
     }
-    self.didCommit(connection)
   }
 
-  /// How many uses are written in one transaction.
-  private static let usesBatch = 1_000
+  /// How many pages are given back in one transaction, where it has the time.
+  private static let vacuumedPages = 1_000
 
   /// Writes down what was used, for the order of eviction.
   func writeUses() {
@@ -58,12 +62,15 @@ extension CacheWriter {
       if uses.isEmpty { continue }
       do {
         let connection = try self.usableConnection()
-        // A few at a time, so that others can write between them.
-        for start in stride(from: 0, to: uses.count, by: Self.usesBatch) {
+        var rest = uses[...]
+        while !rest.isEmpty {
+          var count = 0
           try self.write(in: partition, connection) { changes in
-            try changes.recordUses(Array(uses[start...].prefix(Self.usesBatch)))
+            count = try changes.recordUses(rest, StepBudget(rows: self.configuration.stepRows))
             return true
           }
+          rest = rest.dropFirst(count)
+          if !rest.isEmpty { StepBudget.letOthersWrite() }
         }
       } catch {
         // They are of no use to anybody but an eviction.
@@ -86,34 +93,19 @@ extension CacheLimits {
 extension CacheWriter {
   /// Copies the log into the file where it has become long, and sets the time for the rest.
   func didCommit(_ connection: SQLiteConnection) {
-    // Where a reader was in the way, not every commit waits for it, and all other writers with it.
-    if let due = self.blockedCheckpointDue, .now < due { return }
-    if connection.walFrames > self.configuration.checkpointFrames { self.checkpoint(connection) }
-    if self.blockedCheckpointDue != nil { return }
-    self.checkpointDue = connection.walFrames > 0 ? .now + .seconds(1) : nil
+    if self.checkpoints.didCommit(frames: connection.walFrames) { self.checkpoint(connection) }
   }
 
-  /// Copies the log into the file, so that the next commit writes it from its beginning.
+  /// Copies the log into the file, so that the next commit writes it from its beginning. Never
+  /// passive; a reader in the way is not waited for, since nobody can write meanwhile.
   private func checkpoint(_ connection: SQLiteConnection) {
-    (self.checkpointDue, self.blockedCheckpointDue) = (nil, nil)
     do {
-      // Never passive. While it waits for a reader it keeps the write lock, so it does not wait long;
-      // what it leaves is done later.
-      let start = SuspendingClock.now
-      let result = try connection.checkpoint(.restart, patience: .milliseconds(500))
-      // Some readers make it busy, and not interrupted, after the same wait.
-      if !result.isComplete, start.duration(to: .now) > .milliseconds(100) {
-        self.postponeCheckpoint()
-      }
+      self.checkpoints.didCheckpoint(try connection.checkpointGivingWay(.restart))
     } catch {
-      if error.isDamage { return self.didFail(error) }
-      self.postponeCheckpoint()
+      let failure = StorageError(any: error, operation: "checkpoint")
+      if failure.isDamage { return self.didFail(failure) }
+      self.checkpoints.didCheckpoint(.blocked)
     }
-  }
-
-  private func postponeCheckpoint() {
-    self.blockedCheckpointDue = .now + .seconds(5)
-    self.checkpointDue = self.blockedCheckpointDue
   }
 
   /// Does what has to be done now and then.
@@ -122,7 +114,7 @@ extension CacheWriter {
       self.usesDue = now + .seconds(60)
     }
     if let due = self.usesDue, now >= due { self.writeUses() }
-    if let due = self.checkpointDue, now >= due, let connection = self.connection {
+    if self.checkpoints.isDue(now), let connection = self.connection {
       self.checkpoint(connection)
     }
   }

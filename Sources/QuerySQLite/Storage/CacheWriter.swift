@@ -47,11 +47,8 @@ final class CacheWriter {
   /// When the uses of entries are written down, where there were any.
   var usesDue: SuspendingClock.Instant?
 
-  /// When the log is copied into the file, where nothing happens until then.
-  var checkpointDue: SuspendingClock.Instant?
-
-  /// Until when nothing is copied, since a reader of an older state was in the way.
-  var blockedCheckpointDue: SuspendingClock.Instant?
+  /// When the log is copied into the file.
+  var checkpoints: CheckpointSchedule
 
   /// When `data_version` is asked, where there is no watch.
   var pollDue = SuspendingClock.now
@@ -71,6 +68,9 @@ final class CacheWriter {
     self.configuration = configuration
     self.fileLock = FileLock(kind: .cache, folder: opener.folder)
     self.kick = ChangeKick(kind: .cache, folder: opener.folder)
+    self.checkpoints = CheckpointSchedule(
+      frameLimit: configuration.checkpointFrames,
+      CheckpointPause(kind: .cache, folder: opener.folder))
   }
 
   /// What gives a file another name that cannot be used.
@@ -127,7 +127,7 @@ extension CacheWriter {
   }
 
   private func nextDue(_ queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
-    var times = [self.usesDue, self.checkpointDue]
+    var times = [self.usesDue, self.checkpoints.due]
     if let retry = self.retry {
       times = [retry.at]
     } else if self.database.queuedCount > 0 {

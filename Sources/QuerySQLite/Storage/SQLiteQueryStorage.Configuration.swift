@@ -58,6 +58,10 @@ extension SQLiteQueryStorage {
     /// How many pages the log may have before it is copied into the file. 1 000.
     package var checkpointFrames = 1_000
 
+    /// How many rows one transaction changes of work that has no end of its own, where it has the time.
+    /// 500.
+    package var stepRows = 500
+
     /// How long after a failure it is tried again, each time twice as long, at most 30 s. 100 ms.
     package var retryDelay = Duration.milliseconds(100)
 

@@ -23,7 +23,7 @@ import Testing
   }
 
   private func use(_ numbers: Int...) throws {
-    try self.cache.change { try $0.recordUses(numbers.map { Self.hash($0) }) }
+    try self.cache.change { try $0.recordUses(numbers.map { Self.hash($0) }, .rows(.max)) }
   }
 
   /// Evicts by transactions until there is nothing more to do.
@@ -44,7 +44,7 @@ import Testing
       let before = cursor
       let eviction = try self.cache.change { changes in
         try changes.evict(
-          upTo: count, limits: CacheLimits(entries: entries, bytes: bytes), now: self.now,
+          .rows(count), limits: CacheLimits(entries: entries, bytes: bytes), now: self.now,
           from: &cursor
         ) { keptHashes.contains($0) }
       }
@@ -102,7 +102,7 @@ import Testing
     for _ in 0..<100 {
       let eviction = try self.cache.change { changes in
         try changes.evict(
-          upTo: 1, limits: CacheLimits(entries: 0, bytes: 0), now: self.now, from: &cursor
+          .rows(1), limits: CacheLimits(entries: 0, bytes: 0), now: self.now, from: &cursor
         ) { hash in
           looks += 1
           return (0..<150).contains { Self.hash($0) == hash }

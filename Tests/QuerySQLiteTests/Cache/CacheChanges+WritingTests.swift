@@ -136,13 +136,15 @@ import Testing
     case 1:
       var cursor = EvictionCursor()
       let limits = CacheLimits(entries: 20, bytes: 4_000)
-      _ = try changes.evict(upTo: 2, limits: limits, now: Date(), from: &cursor) { _ in false }
+      _ = try changes.evict(
+        .rows(2), limits: limits, now: Date(), from: &cursor
+      ) { _ in false }
     case 2:
       guard case .entry(let entry) = try changes.tables.read(identity) else { return }
       _ = try changes.quarantine(
         identity, revision: entry.revision, .wrongChecksum, now: Date())
-    case 3: _ = try changes.invalidate(try IdentityPrefix(path: []))
-    case 4: try changes.recordUses([XXH128(hashing: identity.text)])
+    case 3: _ = try changes.invalidate(try IdentityPrefix(path: []), .rows(.max))
+    case 4: try changes.recordUses([XXH128(hashing: identity.text)], .rows(.max))
     case 5, 6, 7:
       let pages = (0..<Int.random(in: 0..<5, using: &generator)).map {
         StoredEntry.Page.sample($0, count: 50)

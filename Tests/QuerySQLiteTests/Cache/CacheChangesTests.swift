@@ -104,7 +104,9 @@ import Testing
     try self.cache.write(.sample(3), .sample(1))
     #expect(try row() == ["1 1"])
     #expect(try self.cache.tables.readPartition().revision == 3)
-    try self.cache.change { try $0.recordUses([XXH128(hashing: QueryIdentity.sample(1).text)]) }
+    try self.cache.change {
+      try $0.recordUses([XXH128(hashing: QueryIdentity.sample(1).text)], .rows(.max))
+    }
     #expect(try row() == ["4 1"])
     let totals = try self.cache.change { changes in
       _ = try changes.remove(.sample(1))

@@ -54,10 +54,11 @@ import Testing
     }
     let before = try free()
     #expect(before > 100)
-    #expect(try self.cache.connection.write { try self.cache.tables.vacuum(pages: 10) } == 10)
+    let first = try self.cache.connection.write { try self.cache.tables.vacuum(.rows(10)) }
+    #expect(first == (10, false))
     #expect(try free() == before - 10)
-    let rest = try self.cache.connection.write { try self.cache.tables.vacuum(pages: 10_000) }
-    #expect(rest > 0 && rest <= before - 10)
+    let rest = try self.cache.connection.write { try self.cache.tables.vacuum(.rows(10_000)) }
+    #expect(rest.isDone && rest.freed > 0 && rest.freed <= before - 10)
     #expect(try free() == 0)
     #expect(try self.cache.connection.pragma("PRAGMA integrity_check") == "ok")
   }

@@ -23,6 +23,15 @@ import Testing
     (DependencyRow.dependants, "dependencies_by_target"),
     (HistoryRow.readByName, "history_by_name"), (HistoryRow.readByID, "history_by_id"),
     (HistoryRow.readEffects, "history_effects"),
+    (OutboxTransaction.before, "history_by_date"),
+    (OutboxTransaction.ofMutation, "history_by_name"),
+    (OutboxTransaction.beyondCount, "history_by_name"),
+    (OutboxTransaction.nextOfMutation, "history_by_name"),
+    (OutboxTransaction.countUpTo, "history_by_name"),
+    (OutboxTransaction.deleteUpTo, "history_by_name"),
+    (OutboxTransaction.deleteAttemptsUpTo, "history_by_name"),
+    (OutboxTransaction.refused, "outbox_refused"), (OutboxTransaction.offline, "outbox_offline"),
+    (AliasRow.prune, "aliases_by_date"),
   ])
   func aStatementSeeks(_ sql: SQL, _ index: String) throws {
     let plan = try self.plan(sql)
@@ -32,11 +41,15 @@ import Testing
     #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
   }
 
-  @Test(arguments: [OutboxRow.read, OwnerRow.readLease, OwnerRow.extend])
+  @Test(arguments: [
+    OutboxRow.read, OwnerRow.readLease, OwnerRow.extend, OutboxTransaction.oldest,
+    OutboxTransaction.deleteBetween, OutboxTransaction.deleteAttemptsBetween, LaneHeadRow.waiting,
+  ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
     let plan = try self.plan(sql)
     #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
     #expect(!plan.contains("SCAN"), "\(plan)")
+    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
   }
 
   @Test func theNextGroupIsFoundByVersionAndHost() throws {

@@ -16,30 +16,79 @@ import Testing
     }
   }
 
-  @Test func aReaderInTheWayIsWaitedForOnceAndNotAtEachCommit() async throws {
+  /// How long writers were kept waiting is told by how often it was tried: each time is a few
+  /// milliseconds, and the pauses between two double.
+  @Test func aReaderThatStaysIsTriedSeldomAndThePauseIsShared() async throws {
     let scratch = try OutboxScratch { $0.checkpointFrames = 10 }
     try await scratch.add()
     let reader = try SQLiteConnection(path: scratch.path)
+    var pauses = [CheckpointSchedule.Pause]()
     try await reader.reading {
-      for _ in 0..<5 { try await scratch.add() }
-      let start = SuspendingClock.now
-      var dues = Set<SuspendingClock.Instant?>()
-      for _ in 0..<20 {
+      for _ in 0..<40 {
         try await scratch.add()
-        dues.insert(await self.onWriter(of: scratch) { $0.blockedCheckpointDue })
+        let pause = await self.onWriter(of: scratch) { $0.checkpoints.pause }
+        if let pause, pause != pauses.last { pauses.append(pause) }
       }
-      // Each time that it is tried sets another one, five seconds from then on.
-      #expect(!dues.contains(nil))
-      #expect(dues.count <= 2 + Int(start.duration(to: .now) / .seconds(5)))
     }
+    #expect(!pauses.isEmpty)
+    // Not each of them is seen from here.
+    let lengths = pauses.map(\.length)
+    #expect(lengths == lengths.sorted() && Set(lengths).count == lengths.count)
+    #expect(lengths.allSatisfy { (0..<10).map { .milliseconds(100 << $0) }.contains($0) })
+    #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0.until <= $1.until - $1.length })
+    let shared = CheckpointPause(kind: .mutations, folder: scratch.folder.path)
+    #expect(shared.read()?.length == lengths.last)
     try reader.close()
     let isDone = await self.onWriter(of: scratch) { writer in
       guard let connection = writer.connection else { return false }
       writer.checkpoint(connection)
-      return writer.blockedCheckpointDue == nil
+      return writer.checkpoints.pause == nil
     }
     #expect(isDone)
-    #expect(try scratch.outbox.counts.pending == 26)
+    #expect(shared.read() == CheckpointPause.Standing.none)
+    #expect(try scratch.outbox.counts.pending == 41)
+    try await scratch.storage.close()
+  }
+
+  @Test func whoFindsThePauseOfAnotherProcessKeepsIt() async throws {
+    let scratch = try OutboxScratch { $0.checkpointFrames = 10 }
+    try await scratch.add()
+    let shared = CheckpointPause(kind: .mutations, folder: scratch.folder.path)
+    #expect(shared.begin(.seconds(60)))
+    for _ in 0..<30 { try await scratch.add() }
+    let (frames, pause) = await self.onWriter(of: scratch) {
+      ($0.connection?.walFrames ?? 0, $0.checkpoints.pause)
+    }
+    #expect(frames > 30)
+    #expect(pause?.length == .seconds(60))
+    // The other one has got through.
+    shared.end()
+    try await scratch.add()
+    #expect(await self.onWriter(of: scratch) { $0.connection?.walFrames ?? 0 } < 10)
+    try await scratch.storage.close()
+  }
+
+  @Test func jobsThatTakeLongAreInTransactionsOfTheirOwn() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    let before = scratch.outbox.database.commits
+    let gate = DispatchSemaphore(value: 0)
+    scratch.outbox.database.perform { _ in gate.wait() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<3 {
+        group.addTask {
+          _ = try await scratch.outbox.database.write(in: scratch.outbox.partition) { changes in
+            usleep(UInt32(StepBudget.time.microseconds))
+            return try changes.enqueue(OutboxScratch.mutation("\(index)"), claiming: false)
+          }
+        }
+      }
+      while scratch.outbox.database.guarded.withLock({ $0.jobs.count }) < 3 { await Task.yield() }
+      gate.signal()
+      try await group.waitForAll()
+    }
+    #expect(scratch.outbox.database.commits - before == 3)
+    #expect(try scratch.outbox.counts.pending == 4)
     try await scratch.storage.close()
   }
 }

@@ -108,4 +108,38 @@ import Testing
     }
     #expect(try Data(contentsOf: URL(filePath: self.connection.path)) == before)
   }
+
+  @Test func oneThatGivesWayLeavesAReaderAloneAndTheWritersToo() throws {
+    let reader = try SQLiteConnection.scratch(in: self.folder)
+    try reader.pragma("BEGIN")
+    #expect(try reader.texts() == ["a", "b"])
+    try self.connection.write { try self.connection.execute(Scratch.insert, "c") }
+    let before = try Data(contentsOf: URL(filePath: self.connection.path))
+    #expect(try self.connection.checkpointGivingWay(.restart) == .blocked)
+    #expect(try Data(contentsOf: URL(filePath: self.connection.path)) == before)
+    // Nobody has the lock any more.
+    let writer = try SQLiteConnection.scratch(in: self.folder)
+    writer.busyHandler.patience = .limited(.zero)
+    try writer.write { try writer.execute(Scratch.insert, "d") }
+    try reader.pragma("COMMIT")
+    #expect(try self.connection.checkpointGivingWay(.restart) == .complete)
+    #expect(self.connection.walFrames == 0)
+    #expect(try self.connection.texts() == ["a", "b", "c", "d"])
+  }
+
+  @Test func aReaderOfTheNewestStateKeepsTheWALFromBeginningAnewToo() throws {
+    let reader = try SQLiteConnection.scratch(in: self.folder)
+    try reader.pragma("BEGIN")
+    #expect(try reader.texts() == ["a", "b"])
+    #expect(try self.connection.checkpointGivingWay(.restart) == .blocked)
+    try reader.pragma("COMMIT")
+  }
+
+  @Test func ofAWriterInTheWayItIsNotSaidThatItReads() throws {
+    let writer = try SQLiteConnection.scratch(in: self.folder)
+    try writer.write {
+      #expect(try self.connection.checkpointGivingWay(.restart) == .busy)
+    }
+    #expect(try self.connection.checkpointGivingWay(.restart) == .complete)
+  }
 }

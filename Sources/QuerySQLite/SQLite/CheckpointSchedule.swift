@@ -1,0 +1,100 @@
+/// When a writer checkpoints: after a commit that makes the WAL longer than it may be, and when nothing
+/// was committed for a second. After a try that a reader was in the way of, no process tries again for a
+/// while, twice as long each time: while a checkpoint waits for a reader, nobody can write.
+///
+/// Once the reader has left, the next try comes when the pause ends, so within a minute.
+struct CheckpointSchedule {
+  /// The first pause.
+  static let shortestPause = Duration.milliseconds(100)
+
+  /// After so long without a commit the WAL is copied.
+  static let idleTime = Duration.seconds(1)
+
+  /// How many frames the WAL may have.
+  private let frameLimit: Int
+
+  /// What all processes know.
+  private let shared: CheckpointPause
+
+  /// When to ask ``isDue(_:)``, if nothing is committed until then; nil: not at all.
+  private(set) var due: SuspendingClock.Instant?
+
+  /// Until when this process makes no try; nil: no reader is known to be in the way.
+  private(set) var pause: Pause?
+
+  struct Pause: Equatable {
+    let until: SuspendingClock.Instant
+    let length: Duration
+    /// Whether other processes can know of it.
+    var isShared = true
+  }
+
+  /// How a checkpoint went.
+  enum Outcome {
+    /// The next commit begins the WAL anew.
+    case complete
+    /// A reader was in the way.
+    case blocked
+    /// Another connection was checkpointing, or writing for too long: nothing is known of readers.
+    case busy
+  }
+
+  init(frameLimit: Int, _ shared: CheckpointPause) {
+    (self.frameLimit, self.shared) = (frameLimit, shared)
+  }
+
+  /// Takes note of a commit.
+  ///
+  /// - Parameter frames: How many the WAL has.
+  /// - Returns: Whether to checkpoint now.
+  mutating func didCommit(frames: Int, _ now: SuspendingClock.Instant = .now) -> Bool {
+    let isTooLong = frames > self.frameLimit
+    if isTooLong || self.pause != nil, self.isPaused(now) { return false }
+    if isTooLong { return true }
+    self.due = frames > 0 ? now + Self.idleTime : nil
+    return false
+  }
+
+  /// Whether to checkpoint now, although nothing was committed.
+  mutating func isDue(_ now: SuspendingClock.Instant = .now) -> Bool {
+    guard let due, now >= due else { return false }
+    return !self.isPaused(now)
+  }
+
+  /// Takes note of a checkpoint.
+  mutating func didCheckpoint(_ outcome: Outcome, _ now: SuspendingClock.Instant = .now) {
+    switch outcome {
+    case .complete:
+      if let shared = self.shared.read(), shared.length > .zero { self.shared.end() }
+      (self.due, self.pause) = (nil, nil)
+    case .busy: self.due = now + Self.idleTime
+    case .blocked:
+      // Two that tried at the same time have learnt one thing.
+      if self.isPaused(now) { return }
+      let last = self.shared.read()?.length ?? self.pause?.length ?? .zero
+      let length = min(max(last * 2, Self.shortestPause), CheckpointPause.longest)
+      let isShared = self.shared.begin(length)
+      self.pause = Pause(until: now + length, length: length, isShared: isShared)
+      self.due = now + length
+    }
+  }
+
+  /// Whether a pause lasts, of this process or another; then the next try is at its end.
+  private mutating func isPaused(_ now: SuspendingClock.Instant) -> Bool {
+    if self.pause?.isShared ?? true, let shared = self.shared.read() {
+      if shared.length == .zero {
+        // Another process has got through.
+        self.pause = nil
+      } else if shared.remaining > .zero,
+        self.pause?.length != shared.length || self.pause.map({ $0.until <= now }) ?? true
+      {
+        // Who began the pause tries first, and not all at the same time.
+        let delay = shared.length * Double.random(in: 0.05...0.25)
+        self.pause = Pause(until: now + shared.remaining + delay, length: shared.length)
+      }
+    }
+    guard let pause, now < pause.until else { return false }
+    self.due = pause.until
+    return true
+  }
+}
