@@ -244,3 +244,11 @@ CREATE INDEX history_by_name ON history (partition, name, instance, sequence);
 CREATE INDEX history_by_date ON history (partition, ended_at);
 -- Effects that a crash left undone.
 CREATE INDEX history_effects ON history (partition, sequence) WHERE effects IS NOT NULL;
+
+-- Damaged files that were set aside, of which all that can be read is in this one (persistence 8). The
+-- row is committed with what it tells of, so that nothing is salvaged twice.
+CREATE TABLE salvages (
+  name TEXT PRIMARY KEY,                -- of the file that was set aside
+  salvaged_at INTEGER NOT NULL,
+  is_whole INTEGER NOT NULL             -- whether nothing is known to be lost; else it is never deleted
+) STRICT;

@@ -9,11 +9,21 @@ extension SetAside {
   func removeAll() throws(StorageError) { try self.delete(self.names().sorted()) }
 
   /// Deletes the oldest damaged ones, so that with this one no more are left than are to be kept.
+  ///
+  /// Not those of the outbox: whoever has salvaged one knows whether all that it holds is saved.
   func deleteOldest(keeping kept: Name) throws(StorageError) {
+    if self.kind == .mutations { return }
     // By name rather than by the list: where the clock went back the new one is not the newest.
     let others = try self.names().filter { $0.reason == .corrupt && $0 != kept }.sorted()
     let room = max(0, self.maximumCorrupt - (kept.reason == .corrupt ? 1 : 0))
     try self.delete(others.dropLast(room))
+  }
+
+  /// Deletes the oldest damaged ones that may be deleted, so that no more of them are left than are to be
+  /// kept.
+  func deleteOldest(where isExpendable: (Name) -> Bool) throws(StorageError) {
+    let names = try self.names().filter { $0.reason == .corrupt && isExpendable($0) }.sorted()
+    try self.delete(names.dropLast(self.maximumCorrupt))
   }
 
   private func delete(_ names: some Sequence<Name>) throws(StorageError) {

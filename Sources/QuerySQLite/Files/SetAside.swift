@@ -61,14 +61,18 @@ extension SetAside {
   ///
   /// - Parameters:
   ///   - reason: Why it cannot be used.
+  ///   - name: What to call it; nil for a name by the time.
   ///   - lock: The database's lock, held exclusively.
   /// - Returns: The name of the file now; nil where there was none.
   /// - Throws: `StorageError`; what is left to do is done by the next call.
   @discardableResult
-  func run(_ reason: Reason, holding lock: FileLock) throws(StorageError) -> String? {
+  func run(
+    _ reason: Reason, as newName: Name? = nil, holding lock: FileLock
+  ) throws(StorageError) -> String? {
     let finished = try self.finish(holding: lock)
     guard self.fileNumber(of: self.databasePath) != nil else { return finished }
-    let name = try self.freeName(for: reason)
+    let name: Name
+    if let newName { name = newName } else { name = try self.freeName(for: reason) }
     try self.perform(self.linkingSteps(to: name), otherwise: name)
     try self.deleteOldest(keeping: name)
     return name.fileName(of: self.kind)
@@ -210,7 +214,7 @@ extension SetAside {
   }
 
   /// A name that no file has.
-  private func freeName(for reason: Reason) throws(StorageError) -> Name {
+  func freeName(for reason: Reason) throws(StorageError) -> Name {
     let taken = try self.names()
     var name = Name(reason: reason, date: self.now())
     while taken.contains(name) { name.number += 1 }

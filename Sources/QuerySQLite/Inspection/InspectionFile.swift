@@ -29,11 +29,13 @@ final class InspectionFile {
   /// Where the file is.
   var path: String { "\(self.folder)/\(self.kind.fileName)" }
 
-  /// Whether there is a file with something in it. One that was made and not yet written is none.
+  /// Whether there is a file with something in it. One that was made and not yet written is none. Where
+  /// mutations wait to be salvaged there is one, which cannot be read before that is done.
   ///
   /// - Throws: `InspectionError` (unavailable) where its folder cannot be looked into.
   var exists: Bool {
     get throws(InspectionError) {
+      if self.waitsForSalvage { return true }
       var status = stat()
       let number = stat(self.path, &status) == 0 ? 0 : errno
       if number == 0 && status.st_mode & S_IFMT == S_IFREG { return status.st_size > 0 }
@@ -42,6 +44,10 @@ final class InspectionFile {
         StorageError(
           errno: number == 0 ? EISDIR : number, operation: "look at", path: self.path))
     }
+  }
+
+  private var waitsForSalvage: Bool {
+    self.kind == .mutations && OutboxSalvage.isPending(in: self.folder)
   }
 
   /// How the file is read at the moment; nil before the first ``read(_:)``.
@@ -83,12 +89,14 @@ final class InspectionFile {
   /// - Returns: nil where what was read may be of two states.
   private func attempt<R>(_ body: (SQLiteConnection) throws -> R) throws -> R? {
     guard try self.exists else { throw InspectionError.noStore(folders: [self.folder]) }
+    // It would look as if nothing were unsent.
+    if self.waitsForSalvage { throw OutboxSalvage.waiting }
     let session = try self.session ?? InspectionSession(kind: self.kind, folder: self.folder)
     self.session = session
     guard try session.isCurrent() else { return nil }
     let result = Result { try session.connection.read { try body(session.connection) } }
     // What was read of two states may look damaged.
-    guard session.isWhole else { return nil }
+    guard session.isWhole, !self.waitsForSalvage else { return nil }
     return try result.get()
   }
 

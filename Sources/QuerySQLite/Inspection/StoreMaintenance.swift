@@ -60,6 +60,7 @@ package final class StoreMaintenance {
       try lock.lockShared()
       defer { lock.letGo() }
       // Whoever opens the store next with its application finishes that.
+      if kind == .mutations, OutboxSalvage.isPending(in: folder) { throw OutboxSalvage.waiting }
       if try SetAside(kind: kind, folder: folder).isPending {
         throw StorageError(
           operation: "open", code: .busy,

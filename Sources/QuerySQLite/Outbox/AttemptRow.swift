@@ -21,6 +21,15 @@ enum AttemptRow {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
+  /// Mutation, number, owner, dates of its beginning and its end, class, code, error's type and text, and
+  /// what was replaced after it: of another database, if it is not there.
+  static let salvage: SQL = """
+    INSERT INTO attempts
+      (mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
+      idempotency_key, arguments)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+    """
+
   /// Mutation, lowest number that stays.
   static let prune: SQL = "DELETE FROM attempts WHERE mutation = ? AND number < ?"
 

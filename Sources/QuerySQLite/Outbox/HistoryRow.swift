@@ -22,6 +22,8 @@ struct HistoryRow {
   var coder: String
   var arguments: Data
   var result: Data?
+  /// That of a row that was salvaged: where it does not fit, nobody is shown the row.
+  var keptChecksum: XXH128?
 
   /// The row of a mutation that ends now.
   init(_ row: OutboxRow, _ outcome: RecordedMutation.Outcome, endedAt: Int64) {
@@ -107,7 +109,8 @@ extension HistoryRow {
       self.instance, self.version, self.lane, self.outcome.rawValue, self.successor,
       self.attempts, self.maybeApplied, self.createdAt, self.startedAt, self.endedAt,
       self.error?.typeName, self.error?.text, self.effects, self.byteCount, self.coder,
-      Self.checksum(arguments: self.arguments, result: self.result), self.arguments, self.result)
+      self.keptChecksum ?? Self.checksum(arguments: self.arguments, result: self.result),
+      self.arguments, self.result)
   }
 
   /// Reads a row of ``readByID`` or ``readByName``.

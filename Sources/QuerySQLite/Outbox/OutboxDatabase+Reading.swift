@@ -4,6 +4,14 @@ import Query
 // MARK: - Reading
 
 extension OutboxDatabase {
+  /// Whether there is no file, and none whose mutations wait to be salvaged: then there is no mutation.
+  var hasNothing: Bool {
+    // The note first: whoever takes it away has made the file before.
+    let isPending = OutboxSalvage.isPending(
+      in: (self.path as NSString).deletingLastPathComponent)
+    return !isPending && access(self.path, F_OK) != 0 && errno == ENOENT
+  }
+
   /// Reads on this thread, and waits where it must.
   ///
   /// - Returns: What the closure returns; nil where there is no file, and so no mutation.
@@ -13,7 +21,7 @@ extension OutboxDatabase {
     _ body: (OutboxTables) throws -> Value
   ) throws -> Value? {
     if !self.guarded.withLock({ $0.isStarted }) {
-      if access(self.path, F_OK) != 0 && errno == ENOENT { return nil }
+      if self.hasNothing { return nil }
       self.start()
     }
     let end = SuspendingClock.now + self.configuration.busyTimeout

@@ -48,7 +48,7 @@ extension OutboxDatabase {
   /// that a crash left undone.
   func prepare(_ partition: OutboxPartition) {
     let isStarted = self.guarded.withLock { $0.isStarted }
-    if !isStarted && access(self.path, F_OK) != 0 { return }
+    if !isStarted && self.hasNothing { return }
     self.start()
     if isStarted { self.perform { $0.prepare(partition) } }
   }

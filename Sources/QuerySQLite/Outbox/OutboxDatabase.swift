@@ -165,11 +165,12 @@ extension OutboxDatabase {
     return isTaken
   }
 
-  /// Removes what a partition has. Where there is no file, there is nothing.
+  /// Removes what a partition has. Where there is no file, there is nothing. What waits to be salvaged is
+  /// salvaged before, so that other partitions keep theirs.
   ///
   /// - Throws: `StorageError`.
   func erase(_ partition: OutboxPartition) async throws {
-    if !self.guarded.withLock({ $0.isStarted }), access(self.path, F_OK) != 0, errno == ENOENT {
+    if !self.guarded.withLock({ $0.isStarted }), self.hasNothing {
       let folder = (self.path as NSString).deletingLastPathComponent
       return try SetAside(kind: .mutations, folder: folder).removeAll()
     }

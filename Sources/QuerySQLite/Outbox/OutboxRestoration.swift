@@ -4,7 +4,8 @@ import Query
 /// Writes what was read of a damaged outbox into a new one, in one write transaction of its caller's.
 ///
 /// Rows keep their numbers, and so their order. What ran is pending, and may have been carried out; what
-/// is not as it was enqueued is dead, as is what depends on a mutation that cannot be read.
+/// is not as it was enqueued is dead, as is what depends on a mutation that cannot be read. What the new
+/// one has already stays as it is.
 struct OutboxRestoration {
   let source: SalvageSource
   let connection: SQLiteConnection
@@ -16,50 +17,75 @@ struct OutboxRestoration {
 
   /// Does it all.
   ///
-  /// - Returns: What came of it.
+  /// - Parameter name: What was set aside.
+  /// - Returns: What came of it; nil where that was salvaged before.
   /// - Throws: `StorageError`.
-  func run() throws -> SalvageReport {
-    let names = self.source.partitionNames()
-    let rows = self.source.outboxRows()
-    let edges = self.source.dependencies()
-    let ended = self.source.endedRows()
+  func run(of name: String) throws -> SalvageReport? {
+    if try self.isThere(SalvageRow.find, name) { return nil }
+    let names = try self.source.partitionNames()
+    let rows = try self.source.outboxRows()
+    let ended = try self.source.endedRows()
     var partitions = [Int64: Int64]()
     for old in Set(rows.map(\.partition) + ended.map(\.partition)).sorted() {
       partitions[old] = try self.makePartition(names[old] ?? "lost account \(old)")
     }
-    var endedIDs = Set<UUID>()
-    for (partition, row) in ended {
-      guard let new = partitions[partition], endedIDs.insert(row.id).inserted else { continue }
-      try row.insert(partition: new, on: self.connection)
-    }
     var report = SalvageReport()
-    var seen = [Int64: UUID]()
-    for row in rows where !endedIDs.contains(row.id) && !seen.values.contains(row.id) {
-      guard let new = partitions[row.partition] else { continue }
-      try self.restore(row, partition: new)
-      seen[row.number] = row.id
+    for (partition, row) in ended {
+      guard let new = partitions[partition], try !self.isThere(Self.hasEnded, row.id) else {
+        continue
+      }
+      try row.insert(partition: new, on: self.connection)
+      report.ended += 1
     }
-    let lostTargets = try self.restore(edges, among: Set(seen.keys))
-    for number in lostTargets { try self.kill(number) }
+    var numbers = [Int64: Int64]()
+    for row in rows {
+      guard let new = partitions[row.partition] else { continue }
+      numbers[row.number] = try self.restore(row, partition: new)
+    }
+    report.rows = numbers.count
+    for number in try self.restoreDependencies(among: numbers) { try self.kill(number) }
+    try self.restoreAttempts()
     try self.restoreAliases(partitions)
-    let derived = DerivedRows(connection: self.connection, now: self.now)
-    try derived.makeHeads(of: seen.keys.sorted())
-    try derived.countRows(of: nil)
-    try self.pause(self.source.pausedPartitions(), partitions)
-    // A number of a row that is gone is not given again.
-    try derived.keepNumbersRising(above: self.source.newestNumber())
-    (report.rows, report.ended, report.lost) = (seen.count, endedIDs.count, self.source.lost)
+    try self.derive()
+    try self.pause(partitions)
+    report.lost = self.source.lost
+    try self.note(name, report)
     return report
+  }
+
+  private func isThere<Value: SQLiteBindable>(_ sql: SQL, _ value: Value) throws -> Bool {
+    try self.connection.first(sql, value) { _ in true } ?? false
+  }
+
+  /// From here on nothing of it is salvaged again, whoever is killed.
+  private func note(_ name: String, _ report: SalvageReport) throws {
+    for row in try self.source.salvages() {
+      try self.connection.execute(SalvageRow.insert, row.name, row.salvagedAt, row.isWhole)
+    }
+    try self.connection.execute(
+      SalvageRow.insert, name, self.now.wall.microsecondsSince1970, report.lost.isEmpty)
   }
 
   private func makePartition(_ name: String) throws -> Int64? {
     try self.connection.execute(OutboxPartitionRow.insert, name)
     return try self.connection.first(OutboxPartitionRow.read, name) { try $0.integer(at: 0) }
   }
+}
 
-  private func restore(_ old: OutboxRow, partition: Int64) throws {
+// MARK: - Mutations
+
+extension OutboxRestoration {
+  private static let hasEnded: SQL = "SELECT 1 FROM history WHERE id = ?"
+  private static let hasID: SQL = "SELECT 1 FROM outbox WHERE id = ?"
+  private static let hasNumber: SQL = "SELECT 1 FROM outbox WHERE number = ?"
+
+  /// - Returns: The row's number now; nil where the outbox has had it already.
+  private func restore(_ old: OutboxRow, partition: Int64) throws -> Int64? {
+    if try self.isThere(Self.hasEnded, old.id) || self.isThere(Self.hasID, old.id) { return nil }
     var row = old
     row.partition = partition
+    // Somebody has enqueued others before this: they keep theirs.
+    if try self.isThere(Self.hasNumber, row.number) { row.number = 0 }
     try row.insert(.none, on: self.connection)
     if !row.isSound {
       row.standing.makePending()
@@ -69,16 +95,16 @@ struct OutboxRestoration {
       row.standing.maybeApplied = true
     }
     try row.saveStanding(on: self.connection)
+    return row.number
   }
 
+  /// - Parameter numbers: The rows' numbers now, by those that they had.
   /// - Returns: The rows that depend on one that is not there.
-  private func restore(
-    _ edges: [(dependant: Int64, target: Int64)],
-    among numbers: Set<Int64>
-  ) throws -> Set<Int64> {
+  private func restoreDependencies(among numbers: [Int64: Int64]) throws -> Set<Int64> {
     var orphans = Set<Int64>()
-    for (dependant, target) in edges where numbers.contains(dependant) {
-      if numbers.contains(target) {
+    for (oldDependant, oldTarget) in try self.source.dependencies() {
+      guard let dependant = numbers[oldDependant] else { continue }
+      if let target = numbers[oldTarget] {
         try self.connection.execute(DependencyRow.insert, dependant, target)
       } else {
         orphans.insert(dependant)
@@ -96,8 +122,34 @@ struct OutboxRestoration {
     try row.saveStanding(on: self.connection)
   }
 
+  private static let heads: SQL = "DELETE FROM lane_heads"
+  private static let numbers: SQL = "SELECT number FROM outbox ORDER BY number"
+
+  private func derive() throws {
+    let derived = DerivedRows(connection: self.connection, now: self.now)
+    try self.connection.execute(Self.heads)
+    try derived.makeHeads(
+      of: try self.connection.rows(Self.numbers) { try $0.integer(at: 0) })
+    try derived.countRows(of: nil)
+    // A number of a row that is gone is not given again.
+    try derived.keepNumbersRising(above: try self.source.newestNumber())
+  }
+}
+
+// MARK: - The rest
+
+extension OutboxRestoration {
+  private func restoreAttempts() throws {
+    for attempt in try self.source.attempts() {
+      try self.connection.execute(
+        AttemptRow.salvage, attempt.mutation, attempt.number, attempt.owner, attempt.startedAt,
+        attempt.endedAt, attempt.outcome, attempt.code, attempt.error?.typeName,
+        attempt.error?.text, attempt.key, attempt.arguments)
+    }
+  }
+
   private func restoreAliases(_ partitions: [Int64: Int64]) throws {
-    for alias in self.source.publishedAliases() {
+    for alias in try self.source.publishedAliases() {
       guard let partition = partitions[alias.partition] else { continue }
       try self.connection.execute(
         AliasRow.insert, partition, alias.alias, alias.value, alias.publisher, alias.publishedAt,
@@ -107,8 +159,8 @@ struct OutboxRestoration {
 
   private static let pause: SQL = "UPDATE partitions SET paused_at = ? WHERE id = ?"
 
-  private func pause(_ paused: [Int64: Int64], _ partitions: [Int64: Int64]) throws {
-    for (old, date) in paused {
+  private func pause(_ partitions: [Int64: Int64]) throws {
+    for (old, date) in try self.source.pausedPartitions() {
       if let new = partitions[old] { try self.connection.execute(Self.pause, date, new) }
     }
   }

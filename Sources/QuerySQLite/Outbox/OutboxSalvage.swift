@@ -5,108 +5,122 @@ import Query
 ///
 /// A note, `mutations.salvage`, is there from before the damaged file loses its name until its rows are
 /// committed in the new one: who is killed in between leaves it, and who opens the outbox next goes on,
-/// before anybody else can.
+/// before anybody else can. The new one says in the same transaction whose rows it has, so that whoever is
+/// killed before the note is gone, even by a power cut that brings it back, does no harm.
 struct OutboxSalvage {
   /// The absolute path of the folder.
   let folder: String
 
   let now: OutboxTime
 
-  private var notePath: String { "\(self.folder)/mutations.salvage" }
+  private var notePath: String { Self.notePath(in: self.folder) }
+  private var files: SetAside { SetAside(kind: .mutations, folder: self.folder) }
+
+  /// Where the note of a folder is.
+  static func notePath(in folder: String) -> String { "\(folder)/mutations.salvage" }
+
+  /// Whether mutations of a folder wait to be salvaged, and are in no database until then.
+  static func isPending(in folder: String) -> Bool { access(self.notePath(in: folder), F_OK) == 0 }
+
+  /// What whoever does not salvage is told until that is done.
+  static let waiting = StorageError(
+    operation: "open", code: .cannotOpen,
+    message: "mutations of a damaged file wait to be salvaged; start the application once",
+    fileName: DatabaseKind.mutations.fileName)
 
   /// Whether something is to be salvaged yet.
-  var isPending: Bool { access(self.notePath, F_OK) == 0 }
+  var isPending: Bool { Self.isPending(in: self.folder) }
+}
 
-  /// Notes that the file is about to be set aside.
+// MARK: - The note
+
+extension OutboxSalvage {
+  /// Notes that the file is about to be set aside: its name is on the disk before it gets it.
   ///
   /// - Throws: `StorageError`.
-  func begin() throws { try DatabaseFiles().makeFile(self.notePath) }
-
-  /// Forgets the note.
-  func end() { unlink(self.notePath) }
-
-  /// Makes a new outbox with what can be read of the one that was set aside last. Under the lock,
-  /// exclusively, and with no connection open.
-  ///
-  /// - Returns: What came of it; nil where nothing was to be salvaged.
-  /// - Throws: `OpeningFailure`, `StorageError`, where the new one cannot be written: then it is to be
-  ///   done again.
-  @discardableResult
-  func finish(with opener: DatabaseOpener) throws -> SalvageReport? {
-    guard self.isPending else { return nil }
-    let files = SetAside(kind: .mutations, folder: self.folder)
-    // Where none was set aside, the damaged one is still at its place, and is found again.
-    guard let name = try files.names().filter({ $0.reason == .corrupt }).max() else {
-      self.end()
-      return nil
+  func begin(_ name: SetAside.Name) throws(StorageError) {
+    // Its own file, which no SQLite knows.
+    let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW
+    let descriptor = open(self.notePath, flags, 0o600)
+    guard descriptor >= 0 else {
+      throw StorageError(errno: errno, operation: "note the salvage", path: self.notePath)
     }
-    if access(opener.path, F_OK) == 0, self.isKeptWhole(files.path(of: name), opener.path) {
-      self.end()
-      return nil
+    defer { close(descriptor) }
+    let line = Array("\(name.fileName(of: .mutations))\n".utf8)
+    guard write(descriptor, line, line.count) == line.count, fsync(descriptor) == 0 else {
+      throw StorageError(errno: errno, operation: "note the salvage", path: self.notePath)
     }
-    let new = try opener.openWriter()
-    defer { try? new.close() }
-    var report = SalvageReport()
-    do {
-      let old = try self.openOld(files.path(of: name), opener)
-      defer { try? old.close() }
-      let source = SalvageSource(old)
-      try new.write {
-        report = try OutboxRestoration(from: source, to: new, now: self.now).run()
-      }
-    } catch let error as StorageError where error.operation == "open" {
-      report.lost.append("the whole file (\(error.message))")
-    }
-    self.end()
-    return report
+    _ = self.files.perform(.synchronise)
   }
 
-  /// Whether two names are of one file: then it was not set aside.
-  private func isKeptWhole(_ first: String, _ second: String) -> Bool {
-    guard let number = FileNumber(path: first) else { return false }
-    return number == FileNumber(path: second)
+  /// Forgets the note, on the disk too.
+  private func end() {
+    unlink(self.notePath)
+    _ = self.files.perform(.synchronise)
   }
 
-  /// Opens the damaged file, without a word of its own being written to it.
-  private func openOld(
-    _ path: String,
-    _ opener: DatabaseOpener
-  ) throws(StorageError) -> SQLiteConnection {
-    var options = opener.options
-    options.isReadOnly = true
-    options.checkpointsOnClose = false
-    let connection = try SQLiteConnection(path: path, options: options)
-    do {
-      try connection.pragma("PRAGMA query_only = 1")
-      // Rows that stand in the right order are read although something else is wrong with their page.
-      try connection.pragma("PRAGMA cell_size_check = 0")
-      return connection
-    } catch {
-      try? connection.close()
-      throw StorageError(
-        operation: "open", code: error.extendedCode, message: error.message,
-        fileName: error.fileName)
+  /// What is to be salvaged, what was set aside last first: it knows what was salvaged before.
+  private func names() throws -> [SetAside.Name] {
+    let lines = (try? String(contentsOfFile: self.notePath, encoding: .utf8)) ?? ""
+    let noted = lines.split(separator: "\n").compactMap {
+      SetAside.Name(fileName: String($0), of: .mutations)
     }
+    var names = [SetAside.Name]()
+    for name in noted.reversed() where !names.contains(name) { names.append(name) }
+    if !names.isEmpty { return names }
+    // It was made, and not written.
+    return try self.files.names().filter { $0.reason == .corrupt }.max().map { [$0] } ?? []
   }
 }
 
-/// What came of a salvage.
-struct SalvageReport {
-  /// How many live and dead mutations were read.
-  var rows = 0
+// MARK: - Salvaging
 
-  /// How many that had ended.
-  var ended = 0
+extension OutboxSalvage {
+  /// Makes a new outbox with what can be read of those that were set aside. Under the lock, exclusively,
+  /// and with no connection open.
+  ///
+  /// - Returns: The names, and what came of each that was not salvaged before.
+  /// - Throws: `OpeningFailure`, `StorageError`, where the new one cannot be written: then it is to be
+  ///   done again.
+  @discardableResult
+  func finish(with opener: DatabaseOpener) throws -> [(name: String, report: SalvageReport)] {
+    guard self.isPending else { return [] }
+    let names = try self.names().filter { name in
+      // Where it was not set aside, the damaged one is still at its place, and is found again.
+      guard let number = FileNumber(path: self.files.path(of: name)) else { return false }
+      return number != FileNumber(path: opener.path)
+    }
+    var reports = [(name: String, report: SalvageReport)]()
+    if !names.isEmpty {
+      let new = try opener.openWriter()
+      defer { try? new.close() }
+      for name in names {
+        let fileName = name.fileName(of: .mutations)
+        if let report = try self.salvage(self.files.path(of: name), fileName, new, opener) {
+          reports.append((fileName, report))
+        }
+      }
+      try self.deleteOldest(new)
+    }
+    self.end()
+    return reports
+  }
 
-  /// What was there and could not be read, each in a few words.
-  var lost = [String]()
+  private func salvage(
+    _ path: String, _ name: String, _ new: SQLiteConnection, _ opener: DatabaseOpener
+  ) throws -> SalvageReport? {
+    let isDone = try new.first(SalvageRow.find, name) { _ in true } ?? false
+    if isDone { return nil }
+    let source = try SalvageSource(path: path, opener)
+    return try new.write {
+      try OutboxRestoration(from: source, to: new, now: self.now).run(of: name)
+    }
+  }
 
-  /// The report for a person.
-  var words: String {
-    let kept = "\(self.rows) mutations and \(self.ended) ended ones were salvaged"
-    if self.lost.isEmpty { return "\(kept), and nothing is known to be lost" }
-    let named = self.lost.prefix(50).joined(separator: ", ")
-    let rest = self.lost.count > 50 ? " and \(self.lost.count - 50) more" : ""
-    return "\(kept); not readable: \(named)\(rest)"
+  /// Deletes the oldest of those of which all is here. Of the others none is ever deleted: what this
+  /// release cannot read, a person or another one may.
+  private func deleteOldest(_ new: SQLiteConnection) throws {
+    let whole = Set(try new.rows(SalvageRow.whole) { try $0.text(at: 0) })
+    try self.files.deleteOldest { whole.contains($0.fileName(of: .mutations)) }
   }
 }

@@ -115,7 +115,18 @@ extension OutboxTables {
       guard let row = try self.row(number) else { continue }
       if state == nil || row.standing.state == state { entries.append(row.entry(self.view)) }
     }
+    if state == nil, number == 0, numbers.count < limit { try self.requireCount(entries.count) }
     return (entries, numbers.count < limit ? nil : numbers.last)
+  }
+
+  /// SQLite says nothing of rows that a flipped bit in a page has hidden.
+  private func requireCount(_ count: Int) throws {
+    guard let counts = self.partition?.counts else { return }
+    let expected = counts.pending + counts.leased + counts.dead
+    if count == expected { return }
+    throw StorageError(
+      operation: "read", code: .corrupt, message: "\(count) of \(expected) mutations are there",
+      fileName: self.connection.fileName)
   }
 
   /// What there is of a name and instance, in the order of enqueueing.

@@ -71,6 +71,7 @@ extension OutboxWriter {
     try self.fileLock.lockShared(patience: self.opener.patience)
     do {
       try self.finishSettingAside()
+      try self.setAsideDamagedLog()
       try self.setAsideDamaged()
       let connection = try self.openOrReplace()
       self.connection = connection

@@ -40,8 +40,43 @@ extension OutboxWriter {
     guard try files.isPending || self.salvage.isPending else { return }
     try self.withExclusiveLock {
       try files.finish(holding: self.fileLock)
-      try self.salvage.finish(with: self.opener)
+      do {
+        self.tell(try self.salvage.finish(with: self.opener), of: Self.leftByOthers)
+      } catch {
+        // The one that was to have the rows is damaged by now, too.
+        let failure = Self.storageError(error)
+        guard failure.isOutboxDamage else { throw error }
+        try self.setAside(failure)
+      }
     }
+  }
+
+  private static let leftByOthers = StorageError(
+    operation: "open", code: .corrupt,
+    message: "the file was damaged, and a process that was killed had set it aside",
+    fileName: DatabaseKind.mutations.fileName)
+
+  /// Replaces the file where its log would be cut short at a damaged frame: SQLite says nothing of what
+  /// was committed behind that.
+  ///
+  /// A process that was killed leaves a log; who closes the file makes it invalid, or removes it. Only
+  /// the first who opens the file can look, and the others come after that.
+  func setAsideDamagedLog() throws {
+    let log = "\(self.opener.path)-wal"
+    guard let size = self.opener.files.size(of: log), size > 0 else { return }
+    let isEmpty = self.opener.files.size(of: self.opener.path) == 0
+    guard try isEmpty || LogCheck.mayHaveFrames(log) else { return }
+    // Where others have it open, one of them has looked.
+    guard try self.fileLock.tryExclusive() else {
+      return try self.fileLock.lockShared(patience: self.opener.patience)
+    }
+    let result = Result {
+      if let error = try LogCheck.damage(of: self.opener.path, isEmpty: isEmpty) {
+        try self.setAside(error)
+      }
+    }
+    try self.fileLock.downgrade()
+    try result.get()
   }
 
   /// Replaces the file that a read or a write has found to be damaged.
@@ -80,19 +115,22 @@ extension OutboxWriter {
   }
 
   private func setAside(_ error: StorageError) throws {
-    // From here on a process that is killed leaves a note of what is to be salvaged.
-    try self.salvage.begin()
     let files = SetAside(kind: .mutations, folder: self.opener.folder)
-    guard let name = try files.run(.corrupt, holding: self.fileLock) else {
-      return self.salvage.end()
-    }
-    let report = try self.salvage.finish(with: self.opener)
-    let reason = StorageError(
-      operation: error.operation, code: error.extendedCode,
-      message: "\(error.message); \(report?.words ?? "nothing was salvaged")", sql: error.sql,
-      fileName: error.fileName)
-    for partition in self.database.partitions {
-      partition.hooks?.tell(.setAside(fileName: name, reason: reason))
+    let name = try files.freeName(for: .corrupt)
+    // From here on a process that is killed leaves a note of what is to be salvaged.
+    try self.salvage.begin(name)
+    try files.run(.corrupt, as: name, holding: self.fileLock)
+    self.tell(try self.salvage.finish(with: self.opener), of: error)
+  }
+
+  private func tell(_ salvaged: [(name: String, report: SalvageReport)], of error: StorageError) {
+    for (name, report) in salvaged {
+      let reason = StorageError(
+        operation: error.operation, code: error.extendedCode,
+        message: "\(error.message); \(report.words)", sql: error.sql, fileName: error.fileName)
+      for partition in self.database.partitions {
+        partition.hooks?.tell(.setAside(fileName: name, reason: reason))
+      }
     }
   }
 }

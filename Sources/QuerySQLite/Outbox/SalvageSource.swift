@@ -1,75 +1,61 @@
 import Foundation
 import Query
 
-/// Reads what can be read of a damaged outbox: forwards, backwards, by the indexes, and one by one.
-///
-/// A statement that finds damage is not asked for more; what another one finds is added to it.
+/// What was found of a damaged outbox, row by row.
 final class SalvageSource {
   private let connection: SQLiteConnection
 
   /// What could not be read, in words.
-  private(set) var lost = [String]()
+  private(set) var lost: [String]
 
-  init(_ connection: SQLiteConnection) { self.connection = connection }
+  private let scratch: SalvageScratch?
 
-  /// As many rows as a statement hands out before it fails.
-  private func readable<Row, each Value: SQLiteBindable>(
-    _ sql: SQL,
-    _ values: repeat each Value,
-    read: (SQLiteStatement) throws -> Row
-  ) -> (rows: [Row], isWhole: Bool) {
-    var rows = [Row]()
-    do {
-      try self.connection.withStatement(sql) { statement in
-        try statement.bindAll(repeat each values)
-        while try statement.step() { rows.append(try read(statement)) }
-      }
-      return (rows, true)
-    } catch {
-      return (rows, false)
-    }
+  /// Reads a damaged outbox that was set aside.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - opener: Whose steps made it.
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  convenience init(path: String, _ opener: DatabaseOpener) throws {
+    try self.init(try DatabaseImage(path: path), opener)
+  }
+
+  init(_ image: DatabaseImage, _ opener: DatabaseOpener) throws {
+    let scan = SalvageScan(image, try SalvageLayout(opener.migrations))
+    let scratch = try SalvageScratch(scan, level: try SalvageLayout.makeDatabase(opener.migrations))
+    self.scratch = scratch
+    self.connection = scratch.connection
+    self.lost = scratch.lost
   }
 }
 
 // MARK: - Mutations
 
 extension SalvageSource {
-  private static let forwards: SQL = "SELECT number FROM outbox NOT INDEXED ORDER BY number"
-  private static let backwards: SQL = "SELECT number FROM outbox NOT INDEXED ORDER BY number DESC"
-  private static let byID: SQL = "SELECT number FROM outbox INDEXED BY outbox_by_id ORDER BY id"
-  private static let byName: SQL = """
-    SELECT number FROM outbox INDEXED BY outbox_by_name ORDER BY partition, name, instance, number
-    """
-  private static let newest: SQL = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+  private static let numbers: SQL = "SELECT number FROM outbox ORDER BY number"
 
-  /// So many numbers between those that were found are tried one by one.
-  private static let maximumGap: Int64 = 100_000
+  /// A number far beyond those that are in use is a flipped bit.
+  private static let newest: SQL = """
+    SELECT max(
+      coalesce((SELECT max(number) FROM outbox), 0), coalesce((SELECT max(number) FROM history), 0),
+      coalesce((SELECT max(newest_number) FROM aliases WHERE newest_number < 1 << 40), 0))
+    """
 
   /// The highest number there ever was, as far as it is known.
-  func newestNumber() -> Int64 {
-    self.readable(Self.newest, read: { try $0.integer(at: 0) }).rows.first ?? 0
+  func newestNumber() throws -> Int64 {
+    let seen = try self.connection.first(Self.newest) { try $0.integer(at: 0) } ?? 0
+    return max(seen, self.scratch?.newestNumber ?? 0)
   }
 
   /// All live and dead rows that can be read, in their order.
-  func outboxRows() -> [OutboxRow] {
-    var numbers = Set<Int64>()
-    var isWhole = true
-    for sql in [Self.forwards, Self.backwards, Self.byID, Self.byName] {
-      let found = self.readable(sql) { try $0.integer(at: 0) }
-      numbers.formUnion(found.rows)
-      isWhole = isWhole && found.isWhole
-    }
-    if !isWhole {
-      // Which numbers there are cannot be told: all that may be are asked for.
-      let last = max(self.newestNumber(), numbers.max() ?? 0)
-      numbers.formUnion(max(1, last - Self.maximumGap)...max(1, last))
-    }
+  func outboxRows() throws -> [OutboxRow] {
     var rows = [OutboxRow]()
-    for number in numbers.sorted() {
-      let found = self.readable(OutboxRow.read, number) { try OutboxRow($0) }
-      if let row = found.rows.first {
-        rows.append(row)
-      } else if !found.isWhole {
+    for number in try self.connection.rows(Self.numbers, read: { try $0.integer(at: 0) }) {
+      do {
+        if let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init) {
+          rows.append(row)
+        }
+      } catch {
         self.lost.append("mutation \(number)")
       }
     }
@@ -79,12 +65,10 @@ extension SalvageSource {
   private static let edges: SQL = "SELECT dependant, target FROM dependencies"
 
   /// Which rows depend on which.
-  func dependencies() -> [(dependant: Int64, target: Int64)] {
-    let found = self.readable(Self.edges) {
+  func dependencies() throws -> [(dependant: Int64, target: Int64)] {
+    try self.connection.rows(Self.edges) {
       (dependant: try $0.integer(at: 0), target: try $0.integer(at: 1))
     }
-    if !found.isWhole { self.lost.append("dependencies") }
-    return found.rows
   }
 }
 
@@ -99,25 +83,25 @@ extension SalvageSource {
   private static let history: SQL = """
     SELECT partition, id, outcome, successor, number, idempotency_key, name, instance, version, lane,
       attempts, maybe_applied, created_at, started_at, ended_at, error_type, error_text, effects,
-      coder, arguments, result
+      coder, arguments, result, checksum
     FROM history ORDER BY sequence
     """
+  private static let salvages: SQL = "SELECT name, salvaged_at, is_whole FROM salvages"
 
   /// The names of accounts, by number.
-  func partitionNames() -> [Int64: String] {
-    let found = self.readable(Self.partitions) {
-      (id: try $0.integer(at: 0), name: try $0.text(at: 1))
+  func partitionNames() throws -> [Int64: String] {
+    let found = try self.connection.rows(Self.partitions) {
+      (try $0.integer(at: 0), try $0.text(at: 1))
     }
-    if !found.isWhole { self.lost.append("names of accounts") }
-    return Dictionary(found.rows.map { ($0.id, $0.name) }) { first, _ in first }
+    return Dictionary(found) { first, _ in first }
   }
 
   /// Accounts that were paused.
-  func pausedPartitions() -> [Int64: Int64] {
-    let found = self.readable(Self.paused) {
-      (id: try $0.integer(at: 0), date: try $0.integer(at: 1))
+  func pausedPartitions() throws -> [Int64: Int64] {
+    let found = try self.connection.rows(Self.paused) {
+      (try $0.integer(at: 0), try $0.integer(at: 1))
     }
-    return Dictionary(found.rows.map { ($0.id, $0.date) }) { first, _ in first }
+    return Dictionary(found) { first, _ in first }
   }
 
   /// An alias that was published.
@@ -130,24 +114,66 @@ extension SalvageSource {
     let newestNumber: Int64
   }
 
-  func publishedAliases() -> [Alias] {
-    let found = self.readable(Self.aliases) { row in
+  func publishedAliases() throws -> [Alias] {
+    try self.readable(Self.aliases) { row in
       Alias(
         partition: try row.integer(at: 0), alias: try row.text(at: 1), value: try row.text(at: 2),
         publisher: try row.uuid(at: 3), publishedAt: try row.integer(at: 4),
         newestNumber: try row.integer(at: 5))
     }
-    if !found.isWhole { self.lost.append("aliases") }
-    return found.rows
   }
 
   /// Mutations that ended.
-  func endedRows() -> [(partition: Int64, row: HistoryRow)] {
-    let found = self.readable(Self.history) { row in
+  func endedRows() throws -> [(partition: Int64, row: HistoryRow)] {
+    try self.readable(Self.history) { row in
       (partition: try row.integer(at: 0), row: try HistoryRow(salvaged: row))
     }
-    if !found.isWhole { self.lost.append("history after \(found.rows.count) ended mutations") }
-    return found.rows
+  }
+
+  /// An attempt: the columns of ``AttemptRow/salvage``.
+  struct Attempt {
+    let mutation: UUID
+    let number: Int64
+    let owner: String
+    let startedAt: Int64
+    let endedAt: Int64?
+    let outcome: String?
+    let code: Int64?
+    let error: RestoredError?
+    let key: String?
+    let arguments: Data?
+  }
+
+  private static let attempts: SQL = """
+    SELECT mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
+      idempotency_key, arguments
+    FROM attempts ORDER BY id
+    """
+
+  /// Attempts that did not succeed.
+  func attempts() throws -> [Attempt] {
+    try self.readable(Self.attempts) { row in
+      Attempt(
+        mutation: try row.uuid(at: 0), number: try row.integer(at: 1), owner: try row.text(at: 2),
+        startedAt: try row.integer(at: 3), endedAt: try row.optionalInteger(at: 4),
+        outcome: try row.optionalText(at: 5), code: try row.optionalInteger(at: 6),
+        error: try row.optionalError(at: 7), key: try row.optionalText(at: 9),
+        arguments: try row.optionalData(at: 10))
+    }
+  }
+
+  /// What was salvaged into the damaged file while it was whole.
+  func salvages() throws -> [SalvageRow] {
+    try self.readable(Self.salvages) { row in
+      SalvageRow(
+        name: try row.text(at: 0), salvagedAt: try row.integer(at: 1),
+        isWhole: try row.bool(at: 2))
+    }
+  }
+
+  /// The rows that can be taken for what they ought to be.
+  private func readable<Row>(_ sql: SQL, _ read: (SQLiteStatement) throws -> Row) throws -> [Row] {
+    try self.connection.rows(sql) { row in try? read(row) }.compactMap { $0 }
   }
 }
 
@@ -172,5 +198,6 @@ extension HistoryRow {
     self.coder = try row.text(at: 18)
     self.arguments = try row.data(at: 19)
     self.result = try row.optionalData(at: 20)
+    self.keptChecksum = try row.hash(at: 21)
   }
 }

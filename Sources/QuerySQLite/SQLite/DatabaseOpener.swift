@@ -1,4 +1,5 @@
 import CSQLite
+import Foundation
 import Migrations
 import Query
 
@@ -78,7 +79,10 @@ extension DatabaseOpener {
         if self.kind == .cache { try connection.pragma("PRAGMA cache_size = -5120") }
         if isNew && self.kind.shrinks { try self.requireAutoVacuum(connection) }
         try Migrator(connection: connection, migrations: self.migrations).migrate()
-        if self.kind == .mutations { try connection.keepWAL() }
+        if self.kind == .mutations {
+          try self.requireNoAutoVacuum(connection)
+          try connection.keepWAL()
+        }
       }
     }
   }
@@ -212,10 +216,28 @@ extension DatabaseOpener {
       let tables =
         try connection.first("SELECT count(*) FROM sqlite_schema") { try $0.integer(at: 0) } ?? 0
       if id == self.kind.applicationID { return false }
+      if tables > 0, try self.hasOwnLedger(connection) {
+        throw StorageError(
+          operation: "open", code: .corrupt, message: "its application_id is \(id)",
+          fileName: self.kind.fileName)
+      }
       if id != 0 { throw self.foreign("its application_id is \(id)") }
       if tables > 0 { throw self.foreign("it has tables, and no application_id") }
       return true
     }
+  }
+
+  private static let ledger: SQL =
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'"
+  private static let ledgerNames: SQL = "SELECT name FROM migrations"
+
+  /// Whether the steps of this release have made the tables: no other program has their names.
+  private func hasOwnLedger(_ connection: SQLiteConnection) throws -> Bool {
+    guard try connection.first(Self.ledger, read: { _ in true }) == true else { return false }
+    let own = Set(self.migrations.map(\.name))
+    // Another program's table may have other columns.
+    let found = try? connection.rows(Self.ledgerNames) { try $0.text(at: 0) }
+    return found?.contains { own.contains($0) } ?? false
   }
 
   private func foreign(_ reason: String) -> OpeningFailure {
@@ -229,6 +251,11 @@ extension DatabaseOpener {
 
   private func requireWritable(_ connection: SQLiteConnection) throws(StorageError) {
     guard try connection.isReadOnly else { return }
+    if access(self.path, W_OK) == 0 {
+      throw StorageError(
+        operation: "open", code: .corrupt, message: "its header says that it must not be written",
+        fileName: self.kind.fileName)
+    }
     throw StorageError(
       operation: "open", code: .readOnly, message: "the file cannot be written",
       fileName: self.kind.fileName)
@@ -264,6 +291,14 @@ extension DatabaseOpener {
     if try connection.pragma("PRAGMA auto_vacuum") == "2" { return }
     try connection.pragma("PRAGMA auto_vacuum = 2")
     try connection.pragma("VACUUM")
+  }
+
+  /// In a header that says otherwise a bit was flipped, and what is written goes where it must not.
+  private func requireNoAutoVacuum(_ connection: SQLiteConnection) throws(StorageError) {
+    if try connection.pragma("PRAGMA auto_vacuum") == "0" { return }
+    throw StorageError(
+      operation: "open", code: .corrupt, message: "its header says that its pages are moved",
+      fileName: self.kind.fileName)
   }
 
   private func configure(_ connection: SQLiteConnection) throws {

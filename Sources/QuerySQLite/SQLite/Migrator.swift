@@ -58,6 +58,8 @@ struct Migrator {
 private struct LedgerRow {
   static let insert: SQL =
     "INSERT INTO migrations (level, name, checksum, applied_at) VALUES (?, ?, ?, ?)"
+  static let table: SQL =
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'"
   static let all: SQL = "SELECT level, name, checksum FROM migrations ORDER BY level"
 
   let level: Int
@@ -78,22 +80,46 @@ extension Migrator {
   ///   newer or altered.
   private func checkedLevel() throws -> Int {
     let level = try self.connection.first("PRAGMA user_version") { Int(try $0.integer(at: 0)) } ?? 0
-    if level > self.migrations.count { throw self.newer(level) }
-    if level == 0 { return 0 }
-    let ledger: [LedgerRow]
-    do {
-      ledger = try self.connection.rows(LedgerRow.all) { try LedgerRow($0) }
-    } catch let error as StorageError where error.extendedCode == .error {
+    guard let ledger = try self.ledger() else {
+      if level == 0 { return 0 }
       throw self.corrupt("the ledger of its schema is missing")
     }
-    guard ledger.map(\.level) == Array(1...level) else {
+    // The header has the level in 32 bits, and one that was flipped makes it anything.
+    guard level > 0, ledger.count == level,
+      ledger.enumerated().allSatisfy({ $1.level == $0 + 1 })
+    else {
       throw self.corrupt("the ledger of its schema is not that of level \(level)")
     }
+    if level > self.migrations.count { throw self.newer(level) }
     for (row, migration) in zip(ledger, self.migrations)
     where row.name != migration.name || row.checksum != Self.checksum(of: migration) {
+      if try self.hasSchema(of: level) {
+        throw self.corrupt("the ledger of its schema has level \(level) as no release has made it")
+      }
       throw self.altered(row, migration)
     }
     return level
+  }
+
+  /// Which steps made the schema; nil where there is no such table.
+  private func ledger() throws -> [LedgerRow]? {
+    guard try self.connection.first(LedgerRow.table, read: { _ in true }) == true else {
+      return nil
+    }
+    return try self.connection.rows(LedgerRow.all) { try LedgerRow($0) }
+  }
+
+  private static let schema: SQL = """
+    SELECT coalesce(group_concat(type || ' ' || name || ' ' || tbl_name || ' ' || sql, ';'), '')
+    FROM (SELECT * FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name)
+    """
+
+  /// Whether the schema is the one that the steps make: then it is the ledger that was changed, and not a
+  /// step.
+  private func hasSchema(of level: Int) throws -> Bool {
+    let own = try SalvageLayout.makeDatabase(Array(self.migrations.prefix(level)))
+    defer { try? own.close() }
+    return try own.pragma(Self.schema) == self.connection.pragma(Self.schema)
   }
 
   private func newer(_ level: Int) -> OpeningFailure {

@@ -197,7 +197,7 @@ import Testing
     let scratch = try StorageScratch()
     try await scratch.withStorage { try await $0.set(["a": "1"]) }
     let connection = try scratch.connection()
-    _ = try connection.rowsOfText("PRAGMA user_version = 99")
+    try connection.raiseLevel(to: 99)
     try connection.close()
     guard
       case .failure(.newer(level: 99, _)) = Self.result({ try self.entries(self.file(scratch)) })

@@ -55,9 +55,14 @@ import Testing
       testDescription: "wrong totals", sql: ["UPDATE partitions SET entry_count = 99"],
       found: [.wrongTotals]),
     Damage(
-      testDescription: "a newer file", sql: ["PRAGMA user_version = 7"], found: [.newerFile]),
+      testDescription: "a newer file",
+      sql: [
+        "PRAGMA user_version = 3",
+        "INSERT INTO migrations VALUES (2, 'two', zeroblob(16), 0), (3, 'three', zeroblob(16), 0)",
+      ], found: [.newerFile]),
     Damage(
-      testDescription: "a foreign file", sql: ["PRAGMA application_id = 7"],
+      testDescription: "a foreign file",
+      sql: ["PRAGMA application_id = 7", "UPDATE migrations SET name = 'theirs'"],
       found: [.foreignFile]),
     Damage(testDescription: "nothing", sql: [], found: []),
   ]

@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox dd2a51ea6d424e4fc59cc1b513cbaabc"]
+      ["mutations-0001-outbox 81b7a7a688f6bf38f041181a2f0f4e05"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -34,6 +34,14 @@ import Testing
       .filter { $0.hasPrefix("mutations.sqlite.corrupt-") && !$0.contains("-shm") }
   }
 
+  /// What a process does before it salvages.
+  private func setAside(_ scratch: OutboxScratch, _ lock: FileLock) throws {
+    let files = SetAside(kind: .mutations, folder: scratch.folder.path)
+    let name = try files.freeName(for: .corrupt)
+    try OutboxSalvage(folder: scratch.folder.path, now: OutboxClock.system.now()).begin(name)
+    try files.run(.corrupt, as: name, holding: lock)
+  }
+
   @Test func aDamagedPageCostsNoMoreThanItsRows() async throws {
     let (scratch, ids) = try await self.filled(40)
     let size = try #require(
@@ -56,14 +64,14 @@ import Testing
   }
 
   @Test func aFileThatIsNoDatabaseIsKeptWholeAndReplaced() async throws {
-    let (scratch, _) = try await self.filled(3)
+    let (scratch, ids) = try await self.filled(3)
     try self.overwrite(scratch.path, at: 0, count: 100)
     // It has whole pages of what was committed last.
     try FileManager.default.removeItem(atPath: "\(scratch.path)-wal")
     let bytes = try Data(contentsOf: URL(filePath: scratch.path))
     let next = try OutboxScratch(in: scratch.folder)
     let id = try await next.add("new")
-    #expect(try next.outbox.entries().map(\.id) == [id])
+    #expect(try next.outbox.entries().map(\.id) == ids + [id])
     let name = try #require(try self.setAside(scratch).min { $0.count < $1.count })
     #expect(
       try Data(contentsOf: URL(filePath: "\(scratch.folder.path)/\(name)")) == bytes)
@@ -126,9 +134,7 @@ import Testing
     // It has set the file aside, and not made the new one.
     let lock = FileLock(kind: .mutations, folder: scratch.folder.path)
     #expect(try lock.tryExclusive())
-    let now = OutboxClock.system.now()
-    try OutboxSalvage(folder: scratch.folder.path, now: now).begin()
-    try SetAside(kind: .mutations, folder: scratch.folder.path).run(.corrupt, holding: lock)
+    try self.setAside(scratch, lock)
     lock.unlock()
     let next = try OutboxScratch(in: scratch.folder)
     _ = try await next.add("new")
@@ -138,7 +144,9 @@ import Testing
 
   @Test func aNewerReleasesOutboxIsReadAndNotWritten() async throws {
     let (scratch, ids) = try await self.filled(2)
-    try scratch.damage("PRAGMA user_version = 9")
+    let newer = try SQLiteConnection(path: scratch.path)
+    try newer.raiseLevel(to: 9)
+    try newer.close()
     let next = try OutboxScratch(in: scratch.folder)
     #expect(try next.outbox.entries().map(\.id) == ids)
     await #expect(throws: StorageError.self) { try await next.add("new") }

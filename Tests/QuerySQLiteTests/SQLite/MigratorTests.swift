@@ -91,12 +91,27 @@ import Testing
 
   @Test func aStepThatChangedIsAnError() throws {
     try self.opener([self.first]).openWriter().close()
-    let changed = Migration(name: self.first.name, sql: self.first.sql + [UInt8(ascii: " ")])
+    let table = Array(" CREATE TABLE c (d INTEGER) STRICT;".utf8)
+    let changed = Migration(name: self.first.name, sql: self.first.sql + table)
     #expect(self.failure([changed])?.kind == .altered)
-    let renamed = Migration(name: "cache-0001-z", sql: self.first.sql)
+    let renamed = Migration(name: "cache-0001-z", sql: self.first.sql + table)
     let failure = self.failure([renamed, self.second])
     #expect(failure?.kind == .altered)
     #expect(failure?.error.code == .schema)
+  }
+
+  @Test(arguments: [
+    "UPDATE migrations SET checksum = x'00112233445566778899aabbccddeeff'",
+    "UPDATE migrations SET name = 'cache-0001-b'", "PRAGMA user_version = 3",
+    "PRAGMA user_version = 0", "PRAGMA user_version = -2147483647", "PRAGMA application_id = 7",
+    "PRAGMA application_id = 0",
+  ])
+  func aFlippedBitOfWhatNamesTheSchemaIsDamage(_ sql: String) throws {
+    try self.opener([self.first]).openWriter().close()
+    let connection = try SQLiteConnection(path: self.opener([]).path)
+    _ = try connection.rowsOfText(sql)
+    try connection.close()
+    #expect(self.failure([self.first])?.kind == .corrupt)
   }
 
   @Test func aLedgerThatIsNotThatOfTheLevelIsCorrupt() throws {

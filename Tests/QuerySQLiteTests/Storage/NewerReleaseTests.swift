@@ -12,7 +12,7 @@ import Testing
     first.set("a", "newer")
     #expect(await first.close() == nil)
     let connection = try SQLiteConnection(path: "\(folder.path)/cache.sqlite")
-    _ = try connection.rowsOfText("PRAGMA user_version = 2")
+    try connection.raiseLevel(to: 2)
     try connection.close()
     let trial = try StorageTrial(in: folder.path)
     #expect(!trial.storage.statistics.isDegraded)
@@ -35,7 +35,7 @@ import Testing
   @Test func whoListensIsToldThatANewerReleasesFileWasSetAside() async throws {
     let folder = try TemporaryFolder()
     let connection = try DatabaseOpener(.cache, in: folder).openWriter()
-    _ = try connection.rowsOfText("PRAGMA user_version = 7")
+    try connection.raiseLevel(to: 7)
     try connection.close()
     let trial = try StorageTrial(in: folder.path)
     let event = await trial.log.wait(\.isSetAside)
@@ -43,5 +43,17 @@ import Testing
     #expect(name.hasPrefix("cache.sqlite.level-7-"))
     #expect(reason.code == .schema)
     await trial.close()
+  }
+}
+
+extension SQLiteConnection {
+  /// Makes the file one of a newer release.
+  func raiseLevel(to level: Int) throws {
+    _ = try self.rowsOfText("PRAGMA user_version = \(level)")
+    for number in 2...level {
+      _ = try self.rowsOfText(
+        "INSERT INTO migrations VALUES (\(number), 'step \(number)', x'\(String(repeating: "0", count: 32))', 0)"
+      )
+    }
   }
 }

@@ -1,0 +1,25 @@
+import Query
+
+/// That what could be read of a damaged file was salvaged into this one.
+struct SalvageRow: Hashable {
+  /// The name of the file that was set aside.
+  let name: String
+  /// Microseconds since 1970.
+  let salvagedAt: Int64
+  /// Whether nothing that was in it is missing here: else it is kept for good.
+  let isWhole: Bool
+
+  /// Name, date, whether it is whole.
+  static let insert: SQL = """
+    INSERT INTO salvages (name, salvaged_at, is_whole) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+    """
+
+  /// Name.
+  static let find: SQL = "SELECT 1 FROM salvages WHERE name = ?"
+
+  /// The names of what was salvaged whole.
+  static let whole: SQL = "SELECT name FROM salvages WHERE is_whole <> 0"
+
+  /// Forgets all of them.
+  static let forget: SQL = "DELETE FROM salvages"
+}

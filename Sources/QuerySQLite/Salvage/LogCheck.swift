@@ -1,0 +1,44 @@
+import Foundation
+import Query
+
+/// Looks whether SQLite would read the log of a database to its end.
+///
+/// The log alone is opened by hand, by who holds the file's lock exclusively. SQLite has no locks on it
+/// that closing a descriptor would drop, and no connection is open.
+enum LogCheck {
+  /// Whether a log has a header that is not all zeros, as it has where it was closed.
+  ///
+  /// - Throws: `StorageError`.
+  static func mayHaveFrames(_ path: String) throws(StorageError) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return false }
+      throw StorageError(errno: errno, operation: "look at the log", path: path)
+    }
+    defer { close(descriptor) }
+    var header = [UInt8](repeating: 0, count: 32)
+    return read(descriptor, &header, 32) == 32 && header.contains { $0 != 0 }
+  }
+
+  /// What is wrong with the log of a database; nil where it is as good as SQLite says.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the database.
+  ///   - isEmpty: Whether it has no byte. SQLite removes its log, then.
+  /// - Throws: `StorageError`.
+  static func damage(of path: String, isEmpty: Bool) throws(StorageError) -> StorageError? {
+    guard let bytes = try FileBytes.read("\(path)-wal")?.bytes else { return nil }
+    let log = LogImage(bytes, pageSize: 4_096)
+    if isEmpty, log.frames.contains(where: { $0.page > 0 }) {
+      return StorageError(
+        operation: "open", code: .corrupt, message: "the file is empty, and its log is not",
+        fileName: DatabaseKind.mutations.fileName)
+    }
+    guard log.isDamaged else { return nil }
+    let count = log.committedCount - log.validCount
+    return StorageError(
+      operation: "open", code: .corrupt,
+      message: "\(count) frames of its log stand behind one that is damaged",
+      fileName: DatabaseKind.mutations.fileName)
+  }
+}

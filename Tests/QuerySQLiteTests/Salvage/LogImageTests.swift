@@ -1,0 +1,67 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// A flipped bit of a log is found and mended, wherever it is.
+@Suite struct LogImageTests {
+  private let log: [UInt8]
+
+  init() throws {
+    let folder = try TemporaryFolder()
+    let connection = try DatabaseOpener(.mutations, in: folder).openWriter()
+    for number in 0..<4 {
+      try connection.write { try connection.execute(OutboxPartitionRow.insert, "\(number)") }
+    }
+    self.log = Array(try Data(contentsOf: URL(filePath: "\(folder.path)/mutations.sqlite-wal")))
+    try connection.close()
+  }
+
+  @Test func aLogThatIsWholeIsReadAsSQLiteDoes() {
+    let image = LogImage(self.log, pageSize: 4_096)
+    #expect(!image.isDamaged && !image.isIdle)
+    #expect(image.validCount > 4)
+    #expect(image.committedCount == image.validCount)
+  }
+
+  @Test func aFlippedBitIsMended() throws {
+    let whole = LogImage(self.log, pageSize: 4_096)
+    let end = 32 + whole.validCount * 4_120
+    var generator = SeededGenerator(seed: 3)
+    let places =
+      Array(0..<56 * 8).shuffled(using: &generator).prefix(60)
+      + (0..<60).map { _ in Int.random(in: 0..<end * 8, using: &generator) }
+    for place in places {
+      var bytes = self.log
+      bytes[place / 8] ^= 1 << UInt8(place % 8)
+      let image = LogImage(bytes, pageSize: 4_096)
+      #expect(image.isDamaged, "bit \(place)")
+      #expect(image.committedCount == whole.committedCount, "bit \(place)")
+      for (mended, frame) in zip(image.frames.prefix(whole.validCount), whole.frames)
+      where mended.state != .flipped {
+        #expect(mended.page == frame.page, "bit \(place)")
+        let range = frame.offset..<frame.offset + 4_096
+        // The high bits of a word may be those of other words, too.
+        if place % 32 < 20 { #expect(image.bytes[range] == whole.bytes[range], "bit \(place)") }
+      }
+    }
+  }
+
+  @Test func whatIsCutOffIsNoDamage() {
+    let whole = LogImage(self.log, pageSize: 4_096)
+    for count in 0..<whole.validCount {
+      let image = LogImage(Array(self.log[..<(32 + count * 4_120 + 100)]), pageSize: 4_096)
+      #expect(!image.isDamaged)
+      #expect(image.validCount <= count)
+    }
+  }
+
+  @Test func aLogThatWasClosedIsIdle() {
+    var bytes = self.log
+    bytes.replaceSubrange(0..<32, with: repeatElement(0, count: 32))
+    let image = LogImage(bytes, pageSize: 4_096)
+    #expect(image.isIdle && !image.isDamaged && image.committedCount == 0)
+  }
+}
