@@ -83,10 +83,17 @@ let tests: [Target] = [
     path: "Tests/StorageWorker"
   ),
   .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
+  .target(name: "CFileRecorder", path: "Tests/CFileRecorder"),
+  .executableTarget(
+    name: "power-worker",
+    dependencies: ["CFileRecorder", "CSQLite", "Query", "QuerySQLite"],
+    path: "Tests/PowerWorker"
+  ),
   .testTarget(
     name: "QuerySQLiteTests",
     dependencies: [
       "QuerySQLite", "Query", "Migrations", "CSQLite", "CFaultVFS", "TestSupport", "storage-worker",
+      "power-worker", "CFileRecorder",
     ],
     exclude: ["Fixtures"]
   ),

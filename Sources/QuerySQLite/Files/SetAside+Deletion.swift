@@ -26,7 +26,7 @@ extension SetAside {
     try self.delete(names.dropLast(self.maximumCorrupt))
   }
 
-  private func delete(_ names: some Sequence<Name>) throws(StorageError) {
+  private func delete(_ names: some Collection<Name>) throws(StorageError) {
     var failure: Int32 = 0
     let suffixes = Self.companions.flatMap { [$0, $0 + Name.part] } + ["-shm"]
     for name in names {
@@ -36,6 +36,8 @@ extension SetAside {
         if failure == 0 { failure = number }
       }
     }
+    // What was to be forgotten must not be back after a power cut.
+    if !names.isEmpty { _ = self.perform(.synchronise) }
     if failure != 0 {
       throw StorageError(errno: failure, operation: "delete", path: self.databasePath)
     }

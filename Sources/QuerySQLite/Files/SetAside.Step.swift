@@ -22,11 +22,7 @@ extension SetAside {
     case .rename(let old, let new): return rename(old, new) == 0 ? 0 : errno
     case .unlink(let path): return unlink(path) == 0 || errno == ENOENT ? 0 : errno
     case .synchronise:
-      let descriptor = open(self.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      if descriptor >= 0 {
-        fsync(descriptor)
-        close(descriptor)
-      }
+      DatabaseFiles().synchronise(folder: self.folder)
       return 0
     }
   }

@@ -88,16 +88,19 @@ struct ImportedMutations {
     let folder = "\(self.folder)/bodies"
     try DatabaseFiles().makeFolder(folder)
     let path = "\(folder)/\(name)"
-    if FileManager.default.contents(atPath: path) == data { return }
-    unlink(path)
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let isThere = FileManager.default.contents(atPath: path) == data
+    if !isThere { unlink(path) }
+    let flags = isThere ? O_RDONLY : O_WRONLY | O_CREAT | O_EXCL
+    let descriptor = open(path, flags | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw StorageError(errno: errno, operation: "make the file", path: path)
     }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {
-      try file.write(contentsOf: data)
+      if !isThere { try file.write(contentsOf: data) }
+      // Also one that is there: an import that was killed may not have come to this.
       try file.synchronize()
+      DatabaseFiles().synchronise(folder: folder)
     } catch {
       throw StorageError(
         operation: "write", code: .inputOutput, message: "\(error)", fileName: name)

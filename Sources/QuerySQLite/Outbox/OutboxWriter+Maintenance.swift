@@ -161,7 +161,6 @@ extension OutboxWriter {
       self.didTell(changes)
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }
-      try SetAside(kind: .mutations, folder: self.opener.folder).removeAll()
       try self.finishErasing(connection, patience: self.configuration.erasePatience)
       self.mustKick = true
       self.didWork()
@@ -174,7 +173,7 @@ extension OutboxWriter {
   /// Partitions that are being erased.
   private static let erasing: SQL = "SELECT id, epoch FROM partitions WHERE is_erasing <> 0"
 
-  /// Makes sure that no byte of what was erased is in the file or its log.
+  /// Makes sure that no byte of what was erased is in the file, its log, or what was set aside.
   ///
   /// - Throws: `StorageError`.
   func finishErasing(_ connection: SQLiteConnection, patience: Duration) throws {
@@ -182,6 +181,7 @@ extension OutboxWriter {
       (id: try $0.integer(at: 0), epoch: try $0.integer(at: 1))
     }
     if erased.isEmpty { return }
+    try SetAside(kind: .mutations, folder: self.opener.folder).removeAll()
     try connection.scrub(patience: patience)
     try connection.write {
       for (id, epoch) in erased {

@@ -24,15 +24,27 @@ struct DatabaseFiles: Sendable {
   ///
   /// - Throws: `StorageError`.
   func makeFolder(_ path: String) throws(StorageError) {
-    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    if mkdir(path, 0o700) == 0 { return self.synchroniseParent(of: path) }
+    if errno == EEXIST { return }
     let parent = (path as NSString).deletingLastPathComponent
     guard errno == ENOENT, parent != path, !parent.isEmpty else {
       throw StorageError(errno: errno, operation: "make the folder", path: path)
     }
     try self.makeFolder(parent)
-    if mkdir(path, 0o700) != 0 && errno != EEXIST {
+    if mkdir(path, 0o700) == 0 { return self.synchroniseParent(of: path) }
+    if errno != EEXIST {
       throw StorageError(errno: errno, operation: "make the folder", path: path)
     }
+  }
+
+  /// Brings the name of a new folder to the disk: without it all that comes to be in it would be gone.
+  private func synchroniseParent(of path: String) {
+    let parent = (path as NSString).deletingLastPathComponent
+    let descriptor = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if descriptor < 0 { return }
+    // Some file systems do not know of it, and nothing can be done there.
+    _ = fsync(descriptor)
+    close(descriptor)
   }
 
   /// Makes an empty file for this user alone (0600) where there is none.

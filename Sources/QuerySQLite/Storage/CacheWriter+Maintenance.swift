@@ -142,8 +142,7 @@ extension CacheWriter {
       // Our own readers are not to be in the way.
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }
-      try self.files.removeAll()
-      try tables.finishErasing(patience: self.configuration.erasePatience)
+      try self.finishErasing(tables, patience: self.configuration.erasePatience)
       self.prepare([partition])
       self.mustKick = true
       self.didWork()
@@ -151,6 +150,14 @@ extension CacheWriter {
       self.didFail(error)
       throw StorageError(any: error, operation: "erase")
     }
+  }
+
+  /// Makes sure that no byte of what was erased is in the file, its log, or what was set aside.
+  ///
+  /// - Throws: `StorageError`.
+  func finishErasing(_ tables: CacheTables, patience: Duration) throws {
+    try self.files.removeAll()
+    try tables.finishErasing(patience: patience)
   }
 }
 

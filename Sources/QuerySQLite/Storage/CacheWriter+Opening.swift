@@ -224,7 +224,7 @@ extension CacheWriter {
       var row = try tables.readPartition()
       if row.isErasing, !partition.isErasing {
         // Another process died over it, or could not finish it. It is tried again at the next opening.
-        try? tables.finishErasing(patience: .seconds(1))
+        try? self.finishErasing(tables, patience: .seconds(1))
         row = try tables.readPartition()
       }
       partition.row = row
