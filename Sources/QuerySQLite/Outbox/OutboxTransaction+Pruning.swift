@@ -120,7 +120,7 @@ extension OutboxTransaction {
         isCounted ? OutboxMemory.HistoryCount(name: name, instance: instance, count: count) : nil
     }
     if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge {
-      try self.pruneOldHistory(StepBudget(rows: Self.prunedAtOnce))
+      try self.pruneOldHistory(.rows(Self.prunedAtOnce))
     }
     try self.pruneOldest()
   }

@@ -32,6 +32,9 @@ struct StepBudget {
 }
 
 extension StepBudget {
+  /// One that no clock ends: for few rows, which others may rely on being done.
+  static func rows(_ count: Int) -> StepBudget { StepBudget(rows: count, time: .seconds(3_600)) }
+
   /// Waits between two steps, so that others who wait for the write lock get it: they look for it every
   /// few milliseconds.
   static func letOthersWrite() { BusyHandler.sleep() }
