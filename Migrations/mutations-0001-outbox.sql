@@ -98,7 +98,7 @@ CREATE TABLE outbox (
   last_error_text TEXT,
   coder TEXT NOT NULL,
   body_file TEXT,                       -- in `bodies/`, removed with the row (8)
-  checksum BLOB NOT NULL,               -- over name, version, lane, key and arguments
+  checksum BLOB NOT NULL,               -- over what is sent, and what decides where to
   arguments BLOB NOT NULL
 ) STRICT;
 

@@ -55,6 +55,16 @@ extension QueryWarning {
     """
   }
 
+  /// A value is not stored, since the storage was erased after its store was made.
+  ///
+  /// - Parameter identity: The identity of the query.
+  public static func storeNotWrittenAfterErasing(identity: QueryIdentity) -> QueryWarning {
+    """
+    The value of \(identity) is not stored: its account was erased after the store was made. Call \
+    client.clearStores() after erase(), and make the store anew.
+    """
+  }
+
   /// A value could not be coded, so it is not stored.
   ///
   /// - Parameters:

@@ -3,7 +3,7 @@ import Query
 // MARK: - Erasing
 
 extension CacheChanges {
-  /// Removes all rows of the partition, those in quarantine too, and raises its epoch. Their bytes
+  /// Removes all rows of the partition, those in quarantine too, takes its name away, and raises its epoch. Their bytes
   /// are in the file until ``CacheTables/finishErasing(patience:)``.
   ///
   /// - Throws: `StorageError`.
@@ -11,6 +11,13 @@ extension CacheChanges {
     try self.connection.execute(EntryRow.deleteAll, self.partition)
     try self.connection.execute(QuarantineRow.deleteAll, self.partition)
     try self.connection.execute(PartitionRow.beginErasing, self.partition)
+    let name = try self.connection.first(PartitionRow.readName, self.partition) {
+      try $0.text(at: 0)
+    }
+    if let name, !name.hasPrefix(ErasedName.prefix) {
+      try self.connection.execute(
+        PartitionRow.rename, ErasedName(of: name).text, self.partition)
+    }
     self.countErasing()
   }
 }

@@ -15,6 +15,8 @@ struct CacheChanges {
   /// Whether an `erase()` is not done yet.
   private(set) var isErasing: Bool
 
+  private var isNamed: Bool
+
   /// What the partition has.
   private(set) var totals: Totals
 
@@ -36,6 +38,7 @@ struct CacheChanges {
     self.tables = tables
     self.epoch = row.epoch
     self.isErasing = row.isErasing
+    self.isNamed = row.isNamed
     self.totals = row.totals
     self.written = row.totals
   }
@@ -67,6 +70,7 @@ extension CacheChanges {
 
   /// Counts what ``eraseRows()`` did.
   mutating func countErasing() {
+    self.isNamed = false
     self.epoch += 1
     self.isErasing = true
     self.count(entries: -self.totals.entries, bytes: -self.totals.bytes)
@@ -78,6 +82,10 @@ extension CacheChanges {
   /// - Returns: The new totals, which hold when the transaction is committed.
   /// - Throws: `StorageError`.
   mutating func finish() throws -> Totals {
+    if !self.isNamed, self.totals.entries > 0, let name = self.tables.name {
+      try self.connection.execute(PartitionRow.rename, name, self.partition)
+      self.isNamed = true
+    }
     let isChanged =
       self.totals.entries != self.written.entries || self.totals.bytes != self.written.bytes
     if isChanged || self.hasHiddenNumber {

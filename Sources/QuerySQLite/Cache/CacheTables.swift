@@ -20,13 +20,17 @@ struct CacheTables {
   /// The number of the partition.
   let partition: Int64
 
+  /// The name of the account, where it is known: one that was erased gets it back with its first entry.
+  var name: String?
+
   /// Makes the tables of a partition that is known.
   ///
   /// - Parameters:
   ///   - partition: The number of the partition.
+  ///   - name: The name of the account.
   ///   - connection: A connection to `cache.sqlite`.
-  init(partition: Int64, on connection: SQLiteConnection) {
-    self.partition = partition
+  init(partition: Int64, named name: String? = nil, on connection: SQLiteConnection) {
+    (self.partition, self.name) = (partition, name)
     self.connection = connection
   }
 
@@ -37,18 +41,29 @@ struct CacheTables {
   ///   - connection: A connection that can write.
   /// - Throws: `StorageError`.
   init(partitionNamed name: String, on connection: SQLiteConnection) throws {
-    func find() throws -> Int64? {
-      try connection.first(PartitionRow.readID, name) { try $0.integer(at: 0) }
-    }
-    let found = try find()
-    let id =
+    let found = try Self.existing(named: name, on: connection)
+    let tables =
       try found
       ?? connection.write {
         try connection.execute(PartitionRow.insert, name)
-        return try find()
+        return try Self.existing(named: name, on: connection)
       }
-    guard let id else { throw Self.missing(connection) }
-    self.init(partition: id, on: connection)
+    guard let tables else { throw Self.missing(connection) }
+    self = tables
+  }
+
+  /// Finds a partition.
+  ///
+  /// - Returns: nil where it is missing.
+  /// - Throws: `StorageError`.
+  static func existing(
+    named name: String, on connection: SQLiteConnection
+  ) throws -> CacheTables? {
+    for text in [name, ErasedName(of: name).text] {
+      let id = try connection.first(PartitionRow.readID, text) { try $0.integer(at: 0) }
+      if let id { return CacheTables(partition: id, named: name, on: connection) }
+    }
+    return nil
   }
 }
 

@@ -29,9 +29,11 @@ extension EntryRow {
     """
 
   /// Partition, hash, revision: whether the row is still the one that could not be read. Id,
-  /// byte_count.
+  /// byte_count, 0 for one that cannot be.
   static let readSame: SQL = """
-    SELECT id, byte_count FROM entries WHERE partition = ? AND hash = ? AND revision = ?
+    SELECT id, CASE WHEN byte_count BETWEEN 0 AND 1152921504606846976 THEN byte_count ELSE 0 END
+    FROM entries
+    WHERE partition = ? AND hash = ? AND coalesce(revision, 0) = ?
     """
 
   /// All columns.

@@ -197,7 +197,12 @@ extension CacheTables {
   func read(_ identity: QueryIdentity, limit: Int = .max) throws -> CacheReading {
     let hash = XXH128(hashing: identity.text)
     let found = try self.connection.first(EntryRow.read, limit, self.partition, hash) { row in
-      try Self.found(row, identity, limit)
+      do {
+        return try Self.found(row, identity, limit)
+      } catch let error as StorageError where error.code == .mismatch {
+        // No release has written the row. The others may be as good as ever.
+        return .reading(.wrongChecksum(revision: row.rawInteger(at: 1)))
+      }
     }
     switch found {
     case nil: return .absent

@@ -12,6 +12,9 @@ struct PartitionRow: Equatable {
   var revision: Int64
   var entryCount: Int64
   var byteCount: Int64
+  /// Whether the row has the account's name. Not after `erase()`, until something is written again: see
+  /// ``ErasedName``.
+  var isNamed: Bool
 
   /// What the partition has.
   var totals: CacheChanges.Totals {
@@ -40,9 +43,15 @@ extension PartitionRow {
   static let read: SQL = """
     SELECT id, epoch, is_erasing, max(revision, coalesce(
       (SELECT max(revision) FROM entries WHERE partition = partitions.id), 0)),
-      entry_count, byte_count
+      entry_count, byte_count, substr(name, 1, 7) <> 'erased:'
     FROM partitions WHERE id = ?
     """
+
+  /// Id.
+  static let readName: SQL = "SELECT name FROM partitions WHERE id = ?"
+
+  /// Name, id.
+  static let rename: SQL = "UPDATE partitions SET name = ? WHERE id = ?"
 
   /// Revision, entries and bytes, then id: at most once for each commit.
   static let updateTotals: SQL = """
@@ -64,5 +73,6 @@ extension PartitionRow {
     self.revision = try row.amount(at: 3)
     self.entryCount = try row.amount(at: 4)
     self.byteCount = try row.amount(at: 5)
+    self.isNamed = try row.bool(at: 6)
   }
 }

@@ -25,12 +25,13 @@ extension QuarantineRow {
 // MARK: - SQL
 
 extension QuarantineRow {
-  /// Date, reason, message, id of an entry: moves its value here.
+  /// Date, reason, message, id of an entry: moves its value here. A damaged row may have a NULL where
+  /// there can be none.
   static let insertEntry: SQL = """
     INSERT INTO quarantine (quarantined_at, reason, message, partition, hash, kind, coder,
       value_version, byte_count, checksum, identity, value)
-    SELECT ?, ?, ?, partition, hash, kind, coder, value_version, coalesce(length(value), 0),
-      checksum, identity, value
+    SELECT ?, ?, ?, partition, hash, coalesce(kind, ''), coalesce(coder, ''),
+      coalesce(value_version, 0), coalesce(length(value), 0), checksum, coalesce(identity, ''), value
     FROM entries WHERE id = ?
     """
 
@@ -38,8 +39,10 @@ extension QuarantineRow {
   static let insertPages: SQL = """
     INSERT INTO quarantine (quarantined_at, reason, message, partition, hash, kind, coder,
       value_version, position, byte_count, checksum, identity, page_id, value)
-    SELECT ?, ?, ?, e.partition, e.hash, e.kind, e.coder, e.value_version, p.position,
-      length(p.value) + length(p.page_id), p.checksum, e.identity, p.page_id, p.value
+    SELECT ?, ?, ?, e.partition, e.hash, coalesce(e.kind, ''), coalesce(e.coder, ''),
+      coalesce(e.value_version, 0), p.position,
+      coalesce(length(p.value), 0) + coalesce(length(p.page_id), 0), p.checksum,
+      coalesce(e.identity, ''), p.page_id, p.value
     FROM pages AS p JOIN entries AS e ON e.id = p.entry WHERE e.id = ? ORDER BY p.position
     """
 

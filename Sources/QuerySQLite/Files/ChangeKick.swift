@@ -46,6 +46,7 @@ final class ChangeKick {
 
   private func openFile() {
     self.letGo()
-    self.descriptor = open(self.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    let descriptor = try? RegularFile.open(self.path, O_WRONLY | O_CREAT, operation: "kick")
+    self.descriptor = descriptor ?? -1
   }
 }

@@ -38,15 +38,17 @@ final class ChangeWatch {
   /// - Parameters:
   ///   - kind: Which database.
   ///   - folder: The absolute path of its folder, which must be there.
-  /// - Returns: nil where the system has no watch to give.
+  /// - Returns: nil where the system has no watch to give, or where something is in the place of
+  ///   `cache.kick` that nobody writes to.
   init?(kind: DatabaseKind, folder: String) {
     self.kickPath = ChangeKick.path(kind: kind, folder: folder)
     self.databaseName = kind.fileName
+    // The watch needs a file. Where it cannot be made, the folder tells when another process does.
+    let kick = try? RegularFile.open(self.kickPath, O_WRONLY | O_CREAT, operation: "watch")
+    if let kick { close(kick) }
+    if kick == nil, RegularFile.fault(at: self.kickPath, isWritten: true) != nil { return nil }
     self.descriptor = inotify_init1(Self.inNonblock | Self.inCloexec)
     guard self.descriptor >= 0 else { return nil }
-    // The watch needs a file. Where it cannot be made, the folder tells when another process does.
-    let kick = open(self.kickPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    if kick >= 0 { close(kick) }
     let mask =
       Self.inCreate | Self.inDelete | Self.inMovedFrom | Self.inMovedTo | Self.inDeleteSelf
       | Self.inMoveSelf | Self.inOnlyDirectory
@@ -68,7 +70,7 @@ final class ChangeWatch {
   /// Watches the file that is at the path now.
   private func watchKick() {
     let old = self.kickWatch
-    self.kickWatch = inotify_add_watch(self.descriptor, self.kickPath, Self.inModify)
+    self.kickWatch = inotify_add_watch(self.descriptor, self.kickPath, Self.inModify | Self.inDontFollow)
     let number = errno
     if old >= 0 && old != self.kickWatch { _ = inotify_rm_watch(self.descriptor, old) }
     errno = number
@@ -136,6 +138,7 @@ extension ChangeWatch {
   static let inOverflow: UInt32 = 0x4000
   static let inIgnored: UInt32 = 0x8000
   static let inOnlyDirectory: UInt32 = 0x0100_0000
+  static let inDontFollow: UInt32 = 0x0200_0000
   static let inNonblock: Int32 = 0x800
   static let inCloexec: Int32 = 0x80000
 

@@ -17,6 +17,7 @@ enum ExitFlush {
   private struct Registry {
     var last = 0
     var isHooked = false
+    var startedAt: SuspendingClock.Instant?
     /// In the order in which they came, with the process that they came from.
     var entries = [(token: Token, process: pid_t, body: @Sendable () -> Void)]()
   }
@@ -53,7 +54,11 @@ enum ExitFlush {
     return entry != nil
   }
 
+  /// Since when the program ends; nil while it goes on.
+  static var startedAt: SuspendingClock.Instant? { self.registry.withLock { $0.startedAt } }
+
   private static func runAll() {
+    self.registry.withLock { $0.startedAt = .now }
     while let entry = self.registry.withLock({ $0.entries.popLast() }) {
       // A forked child has its parent's closures, but not the threads that they wait for.
       if entry.process == getpid() { entry.body() }

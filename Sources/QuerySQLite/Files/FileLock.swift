@@ -128,10 +128,8 @@ extension FileLock {
   private func openFile() throws(StorageError) {
     self.closeFile()
     // For reading, so that it can be locked where nothing can be written.
-    self.descriptor = open(self.path, O_RDONLY | O_CREAT | O_CLOEXEC, 0o600)
-    guard self.descriptor >= 0 else {
-      throw StorageError(errno: errno, operation: "open the lock", path: self.path)
-    }
+    self.descriptor = try RegularFile.open(
+      self.path, O_RDONLY | O_CREAT, operation: "open the lock")
   }
 
   private func closeFile() {

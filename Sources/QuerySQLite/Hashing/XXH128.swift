@@ -8,6 +8,8 @@ struct XXH128: Hashable, Sendable {
   let high: UInt64
   let low: UInt64
 
+  init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+
   /// The hash of bytes.
   ///
   /// - Complexity: O(*n*).

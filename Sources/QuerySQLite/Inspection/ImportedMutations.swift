@@ -27,16 +27,21 @@ struct ImportedMutations {
       let count = try connection.first(Self.count) { try $0.integer(at: 0) } ?? 0
       if count > 0 { throw InspectionError.outboxNotEmpty(count: Int(count)) }
     }
-    try connection.execute(OutboxPartitionRow.insert, work.partition)
-    let row = try connection.first(OutboxPartitionRow.read, work.partition) {
-      try $0.integer(at: 0)
+    var found = try OutboxPartitionRow.find(work.partition, on: connection)
+    if found == nil {
+      try connection.execute(OutboxPartitionRow.insert, work.partition)
+      found = try OutboxPartitionRow.find(work.partition, on: connection)
     }
-    guard let row else {
+    guard var row = found else {
       throw StorageError(
         operation: "read partition", code: .corrupt, message: "the row of the partition is missing",
         fileName: connection.fileName)
     }
-    self.partition = row
+    if !row.isNamed {
+      row.isNamed = true
+      try row.saveName(work.partition, on: connection)
+    }
+    self.partition = row.id
   }
 
   /// Of all accounts: numbers are given to all together.
@@ -61,11 +66,24 @@ struct ImportedMutations {
         self.ended += try self.connection.changes
         self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
       case .mutation:
+        try self.sealImported(line.integer("number") ?? 0)
         self.mutations += 1
         self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
       default: break
       }
     }
+  }
+
+  private static let setChecksum: SQL = "UPDATE outbox SET checksum = ? WHERE number = ?"
+
+  /// Makes the checksum of a row, which an export has for an account without a number, one of this
+  /// account.
+  private func sealImported(_ number: Int64) throws {
+    guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init) else {
+      return
+    }
+    try self.connection.execute(
+      Self.setChecksum, row.checksum.adding(row.partition), row.number)
   }
 
   private static let setStanding: SQL = """

@@ -9,7 +9,7 @@ extension StoreInspection {
       (SELECT count(*) FROM quarantine AS q WHERE q.partition = partitions.id),
       (SELECT coalesce(sum(byte_count), 0) FROM quarantine AS q WHERE q.partition = partitions.id),
       id
-    FROM partitions ORDER BY name
+    FROM partitions WHERE substr(name, 1, 7) <> 'erased:' ORDER BY name
     """
 
   /// Partition.

@@ -81,8 +81,10 @@ package final class StoreInspection {
 // MARK: - Partitions
 
 extension StoreInspection {
-  /// All names of accounts of a file, by number. Id, name.
-  static let partitionNames: SQL = "SELECT id, name FROM partitions ORDER BY name, id"
+  /// All names of accounts of a file, by number. Id, name. Those that were erased have none.
+  static let partitionNames: SQL = """
+    SELECT id, name FROM partitions WHERE substr(name, 1, 7) <> 'erased:' ORDER BY name, id
+    """
 
   /// The names of the accounts of both files, in order.
   ///

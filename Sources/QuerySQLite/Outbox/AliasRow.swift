@@ -30,6 +30,9 @@ enum AliasRow {
   /// The newest number of all rows there ever were.
   static let newestNumber: SQL = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
 
+  /// Partition.
+  static let any: SQL = "SELECT 1 FROM aliases WHERE partition = ? LIMIT 1"
+
   /// Partition, date.
   static let hasOld: SQL = """
     SELECT 1 FROM aliases WHERE partition = ? AND published_at < ? LIMIT 1

@@ -13,13 +13,14 @@ struct BodyFiles: Sendable {
   /// Removes a file whose row has ended. A name that leaves the folder names nothing.
   func remove(_ name: String) {
     if name.isEmpty || name.contains("/") || name == "." || name == ".." { return }
-    unlink("\(self.folder)/\(name)")
+    if RegularFile.isFolder(self.folder) { unlink("\(self.folder)/\(name)") }
   }
 
   /// Removes files that are older than an hour and that no row names.
   ///
   /// - Parameter isNamed: Whether a row names a file.
   func sweep(now: Date = Date(), isNamed: (String) throws -> Bool) rethrows {
+    guard RegularFile.isFolder(self.folder) else { return }
     let names = (try? FileManager.default.contentsOfDirectory(atPath: self.folder)) ?? []
     for name in names {
       var status = stat()

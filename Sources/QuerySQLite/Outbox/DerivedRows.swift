@@ -33,9 +33,9 @@ struct DerivedRows {
       dead_count = (SELECT count(*) FROM outbox AS o
         WHERE o.partition = partitions.id AND o.state = 'dead'),
       history_count = (SELECT count(*) FROM history AS h WHERE h.partition = partitions.id),
-      history_bytes = (SELECT coalesce(sum(byte_count), 0) FROM history AS h
-        WHERE h.partition = partitions.id),
-      revision = revision + 1
+      history_bytes = (SELECT coalesce(sum(min(max(byte_count, 0), 1099511627776)), 0)
+        FROM history AS h WHERE h.partition = partitions.id),
+      revision = CASE WHEN revision < 9223372036854775807 THEN revision + 1 ELSE 0 END
     WHERE ?1 IS NULL OR id = ?1
     """
 

@@ -62,6 +62,9 @@ extension LaneHeadRow {
     """
 
   /// Number.
+  static let readLane: SQL = "SELECT lane FROM lane_heads WHERE number = ?"
+
+  /// Number.
   static let delete: SQL = "DELETE FROM lane_heads WHERE number = ?"
 
   /// Partition, lane.

@@ -58,7 +58,8 @@ extension OutboxDatabase {
       } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
         self.perform { $0.reopenWhereMoved() }
       }
-      throw error
+      // What a caller of the outbox can know.
+      throw error is OutboxError ? error : failure
     }
   }
 

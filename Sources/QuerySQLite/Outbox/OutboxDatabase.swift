@@ -27,7 +27,7 @@ final class OutboxDatabase: @unchecked Sendable {
   /// That of jobs and tasks.
   let waitingCount = WaitingCount()
 
-  let signal = WakeSignal()
+  let signal: WakeSignal
   let opening = DispatchGroup()
   let end = DispatchGroup()
 
@@ -55,6 +55,7 @@ final class OutboxDatabase: @unchecked Sendable {
 
   init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
     self.configuration = configuration
+    self.signal = try WakeSignal()
     self.guarded = Locked(Guarded(self.waitingCount))
     let opener = DatabaseOpener(outboxIn: folder, configuration)
     self.path = opener.path

@@ -11,6 +11,9 @@ struct OutboxJob: Sendable {
   /// Changes the tables. Called again where the transaction was undone by another one's failure.
   let body: @Sendable (inout OutboxTransaction) throws -> Void
 
+  /// Since when its caller waits: the wait for a lock is one, whatever else this thread waited for before.
+  let since = SuspendingClock.now
+
   /// Is told when it is committed, or that it failed.
   let completion: @Sendable ((any Error)?) -> Void
 }

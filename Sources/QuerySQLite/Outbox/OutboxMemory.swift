@@ -15,6 +15,9 @@ struct OutboxMemory {
   /// Whether no row waits for an alias.
   var isFreeOfAwaiting = false
 
+  /// Whether nothing is published.
+  var isFreeOfAliases = false
+
   /// How many rows the history has of the mutation that ended last.
   var historyCount: HistoryCount?
 

@@ -14,6 +14,59 @@ struct OutboxPartitionRow: Equatable {
   var counts: OutboxCounts
   var historyCount: Int64
   var historyBytes: Int64
+  /// Whether the row has the account's name. Not after `erase()`, until something is written again: see
+  /// ``ErasedName``.
+  var isNamed = true
+}
+
+// MARK: - Finding
+
+extension OutboxPartitionRow {
+  /// Reads the row of an account. Totals that cannot be, in a damaged file, are counted anew.
+  ///
+  /// - Returns: nil where the account has none.
+  /// - Throws: `StorageError`.
+  static func find(_ name: String, on connection: SQLiteConnection) throws -> OutboxPartitionRow? {
+    var found = try connection.first(Self.read, name) { try OutboxPartitionRow($0) }
+    if found == nil {
+      found = try connection.first(Self.read, ErasedName(of: name).text) {
+        try OutboxPartitionRow($0)
+      }
+      found?.isNamed = false
+    }
+    guard var row = found else { return nil }
+    if !row.arePossible { try row.count(on: connection) }
+    return row
+  }
+
+  private var arePossible: Bool {
+    let totals = [
+      Int64(self.counts.pending), Int64(self.counts.leased), Int64(self.counts.dead),
+      self.historyCount, self.historyBytes,
+    ]
+    return totals.allSatisfy { (0...(1 << 60)).contains($0) }
+  }
+
+  /// Id.
+  private static let totals: SQL = """
+    SELECT (SELECT count(*) FROM outbox WHERE partition = ?1 AND state = 'pending'),
+      (SELECT count(*) FROM outbox WHERE partition = ?1 AND state = 'leased'),
+      (SELECT count(*) FROM outbox WHERE partition = ?1 AND state = 'dead'),
+      (SELECT count(*) FROM history WHERE partition = ?1),
+      (SELECT coalesce(sum(min(max(byte_count, 0), 1099511627776)), 0) FROM history
+        WHERE partition = ?1)
+    """
+
+  private mutating func count(on connection: SQLiteConnection) throws {
+    let counted = try connection.first(Self.totals, self.id) { row in
+      (
+        OutboxCounts(
+          pending: Int(try row.integer(at: 0)), leased: Int(try row.integer(at: 1)),
+          dead: Int(try row.integer(at: 2))), try row.integer(at: 3), try row.integer(at: 4)
+      )
+    }
+    if let counted { (self.counts, self.historyCount, self.historyBytes) = counted }
+  }
 }
 
 // MARK: - SQL
@@ -37,6 +90,12 @@ extension OutboxPartitionRow {
     WHERE id = ?
     """
 
+  /// Name, id.
+  private static let rename: SQL = "UPDATE partitions SET name = ? WHERE id = ?"
+
+  /// Name, id: another row that was erased under the name.
+  private static let deleteOther: SQL = "DELETE FROM partitions WHERE name = ? AND id <> ?"
+
   /// Id, epoch.
   static let endErasing: SQL = "UPDATE partitions SET is_erasing = 0 WHERE id = ? AND epoch = ?"
 
@@ -54,7 +113,16 @@ extension OutboxPartitionRow {
     self.historyBytes = try row.integer(at: 10)
   }
 
-  /// Writes it.
+  /// Gives it the name of its account, or what takes the place of that.
+  ///
+  /// - Throws: `StorageError`.
+  func saveName(_ name: String, on connection: SQLiteConnection) throws {
+    let text = self.isNamed ? name : ErasedName(of: name).text
+    try connection.execute(Self.deleteOther, text, self.id)
+    try connection.execute(Self.rename, text, self.id)
+  }
+
+  /// Writes all but the name.
   ///
   /// - Throws: `StorageError`.
   func save(on connection: SQLiteConnection) throws {

@@ -83,7 +83,7 @@ extension OutboxRestoration {
   private func restore(_ old: OutboxRow, partition: Int64) throws -> Int64? {
     if try self.isThere(Self.hasEnded, old.id) || self.isThere(Self.hasID, old.id) { return nil }
     var row = old
-    row.partition = partition
+    row.move(to: partition)
     // Somebody has enqueued others before this: they keep theirs.
     if try self.isThere(Self.hasNumber, row.number) { row.number = 0 }
     try row.insert(.none, on: self.connection)

@@ -80,8 +80,7 @@ extension OutboxRow {
   ) throws {
     self.arguments = arguments
     self.idempotencyKey = key
-    self.checksum = Self.checksum(
-      name: self.name, version: self.version, lane: self.lane, key: key, arguments: arguments)
+    self.checksum = self.ownChecksum
     try connection.execute(
       Self.updateContent, key, arguments, self.checksum, self.number)
   }
@@ -114,13 +113,12 @@ extension OutboxRow {
     self.age = OutboxAge(from: now)
     self.coder = new.coder
     self.bodyFile = new.bodyFile
-    self.checksum = Self.checksum(
-      name: new.name, version: new.version, lane: new.lane, key: new.idempotencyKey,
-      arguments: new.arguments)
+    self.checksum = XXH128(high: 0, low: 0)
     self.arguments = new.arguments
     self.standing = Standing()
     self.standing.waitReason = new.waitReason
     self.isHead = false
     self.hasDependencies = false
+    self.checksum = self.ownChecksum
   }
 }

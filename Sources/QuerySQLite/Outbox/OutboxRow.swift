@@ -66,28 +66,43 @@ struct OutboxRow {
   /// What the host is that counts.
   var effectiveHost: String { self.host ?? "name:\(self.name)" }
 
-  /// Whether the bytes are those that were enqueued: SQLite does not see a flipped one.
-  var isSound: Bool {
-    self.checksum
-      == Self.checksum(
-        name: self.name, version: self.version, lane: self.lane, key: self.idempotencyKey,
-        arguments: self.arguments)
+  /// Whether the row is what was enqueued: SQLite does not see a flipped byte.
+  var isSound: Bool { self.checksum == self.ownChecksum }
+}
+
+// MARK: - The checksum
+
+extension OutboxRow {
+  /// The checksum of what is sent, and of all that decides where to: the account, the handler, the
+  /// place in a lane. Not of what merely decides when.
+  var ownChecksum: XXH128 {
+    let texts: [String?] = [
+      self.name, self.instance, self.lane, self.host, self.onFailure.rawValue, self.coder,
+      self.bodyFile, self.idempotencyKey,
+    ]
+    // With their lengths, so that no byte can change sides.
+    var head = "\(self.version)"
+    for text in texts {
+      head += " "
+      head += String(text?.utf8.count ?? -1)
+    }
+    for case let text? in texts { head += text }
+    return XXH128(hashing: head, self.arguments).adding(self.partition)
   }
 
-  /// The checksum of what is sent.
-  static func checksum(
-    name: String, version: Int, lane: String?, key: String, arguments: Data
-  ) -> XXH128 {
-    // With their lengths, so that no byte can change sides.
-    var head = ""
-    for number in [name.utf8.count, version, lane?.utf8.count ?? -1, key.utf8.count] {
-      head += String(number)
-      head += " "
-    }
-    head += name
-    if let lane { head += lane }
-    head += key
-    return XXH128(hashing: head, arguments)
+  /// Gives the row to an account that has another number, as in another file. A row that is not sound
+  /// stays so.
+  mutating func move(to partition: Int64) {
+    self.checksum = self.checksum.adding(partition &- self.partition)
+    self.partition = partition
+  }
+}
+
+extension XXH128 {
+  /// The hash with a number mixed in. To add another one is to add the sum of both.
+  func adding(_ number: Int64) -> XXH128 {
+    XXH128(
+      high: self.high, low: self.low &+ UInt64(bitPattern: number) &* 0x9e37_79b9_7f4a_7c15)
   }
 }
 
@@ -153,9 +168,9 @@ extension OutboxRow.Standing {
     let deadReason = try row.optionalText(at: start + 2)
     self.deadReason = deadReason.flatMap { MutationDeadReason(rawValue: $0) }
     self.awaitedAlias = try row.optionalText(at: start + 3)
-    self.attempts = Int(try row.integer(at: start + 4))
-    self.failures = Int(try row.integer(at: start + 5))
-    self.crashCount = Int(try row.integer(at: start + 6))
+    self.attempts = try row.count(at: start + 4)
+    self.failures = try row.count(at: start + 5)
+    self.crashCount = try row.count(at: start + 6)
     self.maybeApplied = try row.bool(at: start + 7)
     self.isCancelRequested = try row.bool(at: start + 8)
     if let endAt = try row.optionalInteger(at: start + 9) {
@@ -179,6 +194,12 @@ extension OutboxRow.Standing {
 }
 
 extension SQLiteStatement {
+  /// A number that counts attempts. One that cannot be, in a damaged file, becomes the nearest that one
+  /// can be added to: the row is as good as it was.
+  fileprivate func count(at index: Int32) throws -> Int {
+    Int(min(max(try self.integer(at: index), 0), 1 << 40))
+  }
+
   /// An identifier. Other than 16 bytes are a mismatch.
   func uuid(at index: Int32) throws -> UUID {
     let hash = try self.hash(at: index)

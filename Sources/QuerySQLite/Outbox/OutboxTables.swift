@@ -27,9 +27,7 @@ struct OutboxTables {
     _ now: OutboxTime
   ) throws {
     self.connection = connection
-    self.partition = try connection.first(OutboxPartitionRow.read, name) {
-      try OutboxPartitionRow($0)
-    }
+    self.partition = try OutboxPartitionRow.find(name, on: connection)
     self.view = OutboxView(
       isPaused: self.partition?.pausedAt != nil, handlers: handlers, now: now)
   }

@@ -68,8 +68,9 @@ extension OutboxTransaction {
       guard let index = groups.indices.min(by: { groups[$0].number < groups[$1].number }) else {
         return
       }
-      let number = groups[index].number
-      guard var row = try self.row(number), row.isHead, self.mayRun(row) else {
+      let group = groups[index]
+      let number = group.number
+      guard var row = try self.row(number), self.isHead(row, of: group), self.mayRun(row) else {
         // The head says otherwise, in a damaged file: it is made anew.
         try self.repairHead(number)
         try self.advance(&groups, index)
@@ -97,7 +98,9 @@ extension OutboxTransaction {
   ) throws {
     var repaired: Int64?
     while answer.expired < Self.batch, let number = try self.firstNumber(inLane: lane) {
-      guard var row = try self.row(number), row.isHead else {
+      guard var row = try self.row(number), row.isHead, row.partition == self.partition.id,
+        row.lane == lane
+      else {
         // The head says otherwise, in a damaged file: it is made anew, once.
         if repaired == number { return }
         repaired = number
@@ -131,8 +134,21 @@ extension OutboxTransaction {
     }
   }
 
+  /// Whether a row is what its head says. What it is sent by, and for whom, its own columns tell, which
+  /// the checksum is of.
+  private func isHead(_ row: OutboxRow, of group: Group) -> Bool {
+    row.isHead && row.partition == self.partition.id && row.name == group.handler.name
+      && row.instance == group.handler.instance && Int64(row.version) == group.version
+      && row.effectiveHost == group.host
+  }
+
   private mutating func repairHead(_ number: Int64) throws {
+    let lane = try self.connection.first(LaneHeadRow.readLane, number) {
+      try $0.optionalText(at: 0)
+    }
     try self.connection.execute(LaneHeadRow.delete, number)
+    // What it stood in front of must not be left without one.
+    if case let lane?? = lane { try self.findHead(of: lane) }
     guard var row = try self.row(number) else { return }
     try self.refreshHead(&row)
   }
@@ -162,7 +178,8 @@ extension OutboxTransaction {
     standing.waitReason = nil
     standing.wait = nil
     standing.attempts += 1
-    standing.token += 1
+    // Compared for being the same, and nothing else: it may begin anew.
+    standing.token &+= 1
     standing.credentialsEpoch = self.partition.credentialsEpoch
     standing.lease = OutboxRow.Lease(
       owner: owner,

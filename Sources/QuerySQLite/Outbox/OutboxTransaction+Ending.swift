@@ -91,6 +91,7 @@ extension OutboxTransaction {
   /// - Throws: `StorageError`.
   mutating func publish(_ aliases: [String: String], by id: UUID) throws {
     if aliases.isEmpty { return }
+    self.memory.isFreeOfAliases = false
     let newest =
       try self.connection.first(AliasRow.newestNumber) { try $0.integer(at: 0) } ?? 0
     for (alias, value) in aliases.sorted(by: { $0.key < $1.key }) {

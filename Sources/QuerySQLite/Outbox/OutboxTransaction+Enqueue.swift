@@ -12,7 +12,7 @@ extension OutboxTransaction {
       try self.connection.first(Self.isKnown, new.id, read: { try $0.bool(at: 0) }) == true
     {
       throw StorageError(
-        operation: "enqueue", code: .misuse, message: "there is a mutation \(new.id) already",
+        operation: "enqueue", code: .constraint, message: "there is a mutation of this identifier already",
         fileName: self.connection.fileName)
     }
     let targets = try self.targets(of: new.dependencies)
@@ -65,6 +65,7 @@ extension OutboxTransaction {
   private func targets(of ids: [UUID]) throws -> Set<Int64> {
     var targets = Set<Int64>()
     var unknown = [UUID]()
+    var ended: UUID?
     for id in ids {
       var next: UUID? = id
       // A chain of superseded ones ends with a live one, or one that ended otherwise.
@@ -83,7 +84,7 @@ extension OutboxTransaction {
         case nil: unknown.append(id)
         case .succeeded: break
         case .superseded: next = end?.1
-        case .cancelled, .discarded: throw OutboxError.ended(id)
+        case .cancelled, .discarded: ended = ended ?? id
         }
       }
     }
@@ -91,6 +92,7 @@ extension OutboxTransaction {
       var seen = Set<UUID>()
       throw OutboxError.unknownDependencies(unknown.filter { seen.insert($0).inserted })
     }
+    if let ended { throw OutboxError.ended(ended) }
     return targets
   }
 

@@ -39,7 +39,8 @@ extension OutboxTransaction {
     try self.connection.execute(Self.deleteRows, id)
     try self.connection.execute(Self.deleteHistory, id)
     try self.connection.execute(Self.deleteAliases, id)
-    self.partition.epoch += 1
+    self.partition.epoch &+= 1
+    self.partition.isNamed = false
     self.partition.isErasing = true
     self.partition.pausedAt = nil
     self.partition.counts = OutboxCounts()

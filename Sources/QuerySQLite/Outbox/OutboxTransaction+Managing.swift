@@ -109,7 +109,7 @@ extension OutboxTransaction {
     let sql: SQL
     switch reason {
     case .authentication:
-      if last == 0 { self.partition.credentialsEpoch += 1 }
+      if last == 0 { self.partition.credentialsEpoch &+= 1 }
       sql = Self.refused
     case .offline: sql = Self.offline
     default: return nil

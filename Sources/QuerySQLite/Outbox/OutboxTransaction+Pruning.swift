@@ -41,7 +41,7 @@ extension OutboxTransaction {
 
   /// Partition, name, instance, the newest that goes: how many do, and how many bytes.
   static let countUpTo: SQL = """
-    SELECT count(*), coalesce(sum(byte_count), 0) FROM history
+    SELECT count(*), coalesce(sum(min(max(byte_count, 0), 1099511627776)), 0) FROM history
     WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
     """
 
@@ -121,6 +121,10 @@ extension OutboxTransaction {
     }
     if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge {
       try self.pruneOldHistory(.rows(Self.prunedAtOnce))
+    } else if limits.days > 0, self.now.isSynchronised, !self.memory.isFreeOfAliases {
+      // The row that has ended may have been the last that could ask for one.
+      let date = self.nowAt.clampedDifference(Int64(limits.days) * 86_400_000_000)
+      _ = try self.pruneAliases(before: date, atMost: Self.prunedAtOnce)
     }
     try self.pruneOldest()
   }
@@ -153,7 +157,7 @@ extension OutboxTransaction {
   private mutating func didDelete(_ count: Int64, bytes: Int64) {
     self.memory.historyCount = nil
     self.partition.historyCount = max(self.partition.historyCount - count, 0)
-    self.partition.historyBytes = max(self.partition.historyBytes - bytes, 0)
+    self.partition.historyBytes = max(self.partition.historyBytes.clampedDifference(bytes), 0)
   }
 
   /// How many rows the history has of a mutation of which one was just added.
@@ -213,7 +217,8 @@ extension OutboxTransaction {
   mutating func pruneOldHistory(_ budget: StepBudget) throws {
     (self.outcome.hasPrunedByAge, self.outcome.mustPruneByAge) = (true, false)
     let days = self.terms.limits.days
-    if days <= 0 || self.partition.historyCount == 0 { return }
+    // A wrong clock makes nothing old.
+    if days <= 0 || self.partition.historyCount == 0 || !self.now.isSynchronised { return }
     let first = self.nowAt.clampedDifference(Int64(days) * 86_400_000_000)
     let rows = try self.connection.rows(
       Self.before, self.partition.id, first, budget.rows, read: Doomed.init)
@@ -268,7 +273,9 @@ extension OutboxTransaction {
   /// Removes aliases that are old, and that no live row can ask for any more.
   ///
   /// - Returns: Whether those were all.
-  private func pruneAliases(before date: Int64, atMost count: Int) throws -> Bool {
+  private mutating func pruneAliases(before date: Int64, atMost count: Int) throws -> Bool {
+    let isAny = try self.connection.first(AliasRow.any, self.partition.id) { _ in true }
+    self.memory.isFreeOfAliases = isAny == nil
     // Seldom, and where others have many rows in front it is a long way to the first.
     let isAnyOld = try self.connection.first(AliasRow.hasOld, self.partition.id, date) { _ in true }
     guard isAnyOld == true else { return true }

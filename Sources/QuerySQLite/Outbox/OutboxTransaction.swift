@@ -28,6 +28,9 @@ struct OutboxTransaction {
     let row: OutboxRow
   }
 
+  /// The name of the account.
+  let name: String
+
   let connection: SQLiteConnection
   let terms: Terms
   let now: OutboxTime
@@ -88,7 +91,7 @@ struct OutboxTransaction {
   ) throws {
     let memory =
       try memory ?? OutboxMemory(partition: try Self.partition(named: name, on: connection))
-    (self.connection, self.terms, self.now) = (connection, terms, now)
+    (self.name, self.connection, self.terms, self.now) = (name, connection, terms, now)
     self.nowAt = now.wall.microsecondsSince1970
     (self.memory, self.before, self.handlers) = (memory, memory.partition, handlers)
   }
@@ -98,13 +101,10 @@ struct OutboxTransaction {
     named name: String,
     on connection: SQLiteConnection
   ) throws -> OutboxPartitionRow {
-    func find() throws -> OutboxPartitionRow? {
-      try connection.first(OutboxPartitionRow.read, name) { try OutboxPartitionRow($0) }
-    }
-    var row = try find()
+    var row = try OutboxPartitionRow.find(name, on: connection)
     if row == nil {
       try connection.execute(OutboxPartitionRow.insert, name)
-      row = try find()
+      row = try OutboxPartitionRow.find(name, on: connection)
     }
     guard let row else {
       throw StorageError(
@@ -123,7 +123,13 @@ struct OutboxTransaction {
   /// - Throws: `StorageError`.
   mutating func finish() throws {
     if self.outcome.mustCheckAwaiting { try self.endVainWaits() }
-    if self.outcome.isChanged { self.partition.revision += 1 }
+    if self.outcome.isChanged { self.partition.revision &+= 1 }
+    // An account that has rows again is listed by its name.
+    let counts = self.partition.counts
+    if counts.pending + counts.leased + counts.dead > 0 { self.partition.isNamed = true }
+    if self.partition.isNamed != self.before.isNamed {
+      try self.partition.saveName(self.name, on: self.connection)
+    }
     if self.partition != self.before { try self.partition.save(on: self.connection) }
   }
 

@@ -67,7 +67,10 @@ extension OutboxWriter {
 
   /// Whether a job was refused for what it asks for.
   private static func isRefusal(_ error: any Error) -> Bool {
-    error is OutboxError || (error as? StorageError)?.code == .misuse
+    if error is OutboxError { return true }
+    // What SQLite itself refuses has the name of one of its calls.
+    let failure = error as? StorageError
+    return failure?.code == .misuse || failure?.operation == "enqueue"
   }
 
   /// Makes room in the log, or replaces a damaged file.
@@ -85,11 +88,22 @@ extension OutboxWriter {
     return true
   }
 
+  /// How long jobs wait for a lock: so long that the one which waits longest does so once. A moment is
+  /// left in any case, since others commit too.
+  private func end(of jobs: [OutboxJob]) -> SuspendingClock.Instant {
+    let timeout = self.configuration.busyTimeout
+    let first = jobs.map(\.since).min() ?? .now
+    return max(first + timeout, .now + timeout / 10)
+  }
+
   /// - Returns: How many of the jobs were done, one at least.
   private func commitOnce(_ jobs: [OutboxJob]) throws -> Int {
     let start = SuspendingClock.now
     let connection = try self.usableConnection()
     if jobs.contains(where: \.needsOwner) { try self.ensureOwner() }
+    let patience = connection.busyHandler.patience
+    connection.busyHandler.patience = .until(self.end(of: jobs))
+    defer { connection.busyHandler.patience = patience }
     let now = self.now
     var attempted = [Attempted]()
     var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()

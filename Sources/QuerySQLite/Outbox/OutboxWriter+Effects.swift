@@ -10,13 +10,9 @@ extension OutboxWriter {
     guard let connection = self.connection, let hooks = partition.hooks else { return }
     do {
       let rows = try connection.read {
-        guard
-          let row = try connection.first(
-            OutboxPartitionRow.read, partition.name,
-            read: {
-              try OutboxPartitionRow($0)
-            })
-        else { return [(sequence: Int64, effects: String)]() }
+        guard let row = try OutboxPartitionRow.find(partition.name, on: connection) else {
+          return [(sequence: Int64, effects: String)]()
+        }
         return try connection.rows(HistoryRow.readEffects, row.id) {
           (sequence: try $0.integer(at: 0), effects: try $0.text(at: 1))
         }

@@ -94,7 +94,7 @@ extension OutboxWriter {
 
   /// Looks whether another process has written.
   func lookForOthers(_ now: SuspendingClock.Instant) {
-    guard let connection = self.connection else { return }
+    if self.connection == nil { return }
     if let watch = self.watch {
       if now < self.lookDue { return }
       let changes = watch.drain()
@@ -105,7 +105,8 @@ extension OutboxWriter {
     } else {
       guard now >= self.pollDue else { return }
       self.pollDue = now + .seconds(1)
-      guard let version = try? connection.dataVersion, version != self.lastDataVersion else {
+      if self.fileAtPath != nil { self.reopenWhereMoved() }
+      guard let version = try? self.connection?.dataVersion, version != self.lastDataVersion else {
         return
       }
       self.lastDataVersion = version
@@ -116,10 +117,7 @@ extension OutboxWriter {
   private func lookForOthers(in partition: OutboxPartition) {
     guard let connection = self.connection else { return }
     do {
-      let row = try connection.first(OutboxPartitionRow.read, partition.name) {
-        try OutboxPartitionRow($0)
-      }
-      guard let row else { return }
+      guard let row = try OutboxPartitionRow.find(partition.name, on: connection) else { return }
       partition.send(self.noteRow(row, of: partition, ownChanges: 0))
     } catch {
       self.didFail(error)
@@ -129,9 +127,7 @@ extension OutboxWriter {
   /// Learns what a partition's row is, so that later changes of others are noticed.
   func prepare(_ partition: OutboxPartition) {
     guard let connection = self.connection else { return }
-    let row = try? connection.first(OutboxPartitionRow.read, partition.name) {
-      try OutboxPartitionRow($0)
-    }
+    let row = try? OutboxPartitionRow.find(partition.name, on: connection)
     // One that is not there yet has never changed.
     self.known[partition.name] = KnownPartition(
       revision: row?.revision ?? 0, epoch: row?.epoch ?? 0)

@@ -75,7 +75,10 @@ extension OutboxWriter {
       try self.setAsideDamaged()
       let connection = try self.openOrReplace()
       self.connection = connection
+      // What is done before anybody's job must not make it wait twice.
+      connection.busyHandler.patience = .until(.now + self.opener.patience)
       try self.readClock(connection)
+      try OutboxRepair(connection, self.now).run()
       try self.finishErasing(connection)
     } catch {
       self.letGoOfFile()
@@ -106,6 +109,7 @@ extension OutboxWriter {
     }
     self.didWrite(connection)
     self.scheduleEmptyingLog(connection)
+    connection.busyHandler.patience = .limited(self.configuration.busyTimeout)
   }
 
   /// File.

@@ -80,9 +80,9 @@ extension OutboxWriter {
     self.known[partition.name] = KnownPartition(revision: row.revision, epoch: row.epoch)
     guard let known else { return [] }
     if row.epoch != known.epoch, !isErasedHere {
-      self.loseLeases { $0.partition === partition && $0.lease.epoch < Int(row.epoch) }
+      self.loseLeases { $0.partition === partition && $0.lease.epoch != Int(row.epoch) }
       return [.erased]
     }
-    return row.revision - ownChanges == known.revision ? [] : [.changedByAnotherProcess]
+    return row.revision &- ownChanges == known.revision ? [] : [.changedByAnotherProcess]
   }
 }

@@ -169,7 +169,11 @@ extension OutboxWriter {
   /// - Throws: `StorageError` where that could not be written: then others find it by the lock.
   func finish() throws {
     defer { self.tellOthers() }
-    try self.giveBackLeases()
+    do {
+      try self.giveBackLeases()
+    } catch {
+      throw Self.storageError(error)
+    }
     self.clearEffects()
     self.emptyLog()
   }

@@ -20,6 +20,10 @@ final class OwnerFile {
   init(in folder: String) throws(StorageError) {
     let owners = Self.folder(in: folder)
     try DatabaseFiles().makeFolder(owners)
+    guard RegularFile.isFolder(owners) else {
+      throw RegularFile.error(
+        "it is no folder", operation: "make the owner's file", path: owners)
+    }
     while true {
       let name = UUID().uuidString
       let path = "\(owners)/\(name)"
@@ -66,8 +70,10 @@ final class OutboxReaper {
   /// Whether an owner's lock can be taken. A file that is missing says nothing.
   func isGone(_ owner: String) -> Bool {
     guard UUID(uuidString: owner) != nil else { return false }
-    let descriptor = open("\(self.folder)/\(owner)", O_RDWR | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
+    guard
+      let descriptor = try? RegularFile.open(
+        "\(self.folder)/\(owner)", O_RDONLY, operation: "look for the owner")
+    else { return false }
     defer { close(descriptor) }
     return flock(descriptor, LOCK_EX | LOCK_NB) == 0
   }
@@ -86,11 +92,12 @@ final class OutboxReaper {
 
   /// Removes the file of an owner that is gone and holds nothing.
   func remove(_ owner: String) {
-    if self.isGone(owner) { unlink("\(self.folder)/\(owner)") }
+    if RegularFile.isFolder(self.folder), self.isGone(owner) { unlink("\(self.folder)/\(owner)") }
   }
 
   /// The names of all files.
   var names: [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: self.folder)) ?? []
+    guard RegularFile.isFolder(self.folder) else { return [] }
+    return (try? FileManager.default.contentsOfDirectory(atPath: self.folder)) ?? []
   }
 }

@@ -134,16 +134,17 @@ extension SQLiteOutbox {
 
 extension SQLiteOutbox {
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
-    let limit = self.database.configuration.maximumValueBytes
-    if mutation.arguments.count > limit {
-      throw StorageError(
-        operation: "enqueue", code: .tooBig,
-        message: "the arguments have \(mutation.arguments.count) bytes, more than \(limit)",
-        fileName: DatabaseKind.mutations.fileName)
-    }
+    try self.requireRoom(for: mutation.arguments, "enqueue")
     return try await self.write(needsOwner: claiming) {
       try $0.enqueue(mutation, claiming: claiming)
     }
+  }
+
+  private func requireRoom(for arguments: Data, _ operation: String) throws(StorageError) {
+    try self.requireOpen()
+    try StorageError.requireRoom(
+      for: arguments, limit: self.database.configuration.maximumValueBytes, operation: operation,
+      fileName: DatabaseKind.mutations.fileName)
   }
 
   func claim(_ request: ClaimRequest) async throws -> ClaimAnswer {
@@ -166,7 +167,8 @@ extension SQLiteOutbox {
   }
 
   func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
-    try await self.write { try $0.retry(id, arguments: arguments, newKey: true) }
+    try self.requireRoom(for: arguments, "retry")
+    return try await self.write { try $0.retry(id, arguments: arguments, newKey: true) }
   }
 
   func discard(_ id: UUID) async throws { try await self.write { try $0.discard(id) } }

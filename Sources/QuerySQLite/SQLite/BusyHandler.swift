@@ -55,7 +55,10 @@ final class BusyHandler {
     switch self.patience {
     case .endless: break
     case .limited(let duration):
-      if SuspendingClock.now - self.start >= duration { return false }
+      let now = SuspendingClock.now
+      if now - self.start >= duration { return false }
+      // At the end of the program all waits together last no longer than one.
+      if let exit = ExitFlush.startedAt, now - exit >= duration { return false }
     case .until(let end):
       if SuspendingClock.now >= end { return false }
     case .interrupting(let duration):

@@ -68,11 +68,54 @@ struct DatabaseFiles: Sendable {
   /// on it: whoever else wants to open it comes by here first, and waits.
   private static let making = Mutex(())
 
+  /// Refuses what stands in the place of a database, or of the files that SQLite has beside it, and is
+  /// no file. The database may be a link to one; through a link in the place of its log SQLite would
+  /// write over what it leads to.
+  ///
+  /// - Throws: `StorageError` (cannot open).
+  func requireRegularFiles(_ path: String) throws(StorageError) {
+    var status = stat()
+    if stat(path, &status) == 0, let kind = RegularFile.otherKind(status) {
+      throw RegularFile.error("it is \(kind), and no file", operation: "open", path: path)
+    }
+    // SQLite has them beside the file that a link leads to.
+    let place = (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil
+      ? path : URL(filePath: path).resolvingSymlinksInPath().path
+    for companion in ["-wal", "-shm", "-journal"].map({ place + $0 }) {
+      guard lstat(companion, &status) == 0, let kind = RegularFile.otherKind(status) else {
+        continue
+      }
+      throw RegularFile.error("it is \(kind), and no file", operation: "open", path: companion)
+    }
+  }
+
   /// How long a file is, or nil where there is none.
   func size(of path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
   }
+
+  /// Refuses a path that SQLite has no room for.
+  ///
+  /// - Throws: `OpeningFailure` (refused).
+  func refuseLongPath(_ path: String) throws(OpeningFailure) {
+    let whole = URL(filePath: path).resolvingSymlinksInPath().path
+    // It puts "-journal" behind the name.
+    let count = max(path.utf8.count, whole.utf8.count) + 8
+    if count <= Self.maximumPathBytes { return }
+    throw OpeningFailure(
+      .refused,
+      StorageError(
+        operation: "open", code: .cannotOpen,
+        message: """
+          its path has \(count - 8) bytes, and SQLite takes \(Self.maximumPathBytes - 8) (512 with \
+          "-journal"); choose a folder with a shorter one
+          """,
+        fileName: (path as NSString).lastPathComponent))
+  }
+
+  /// What SQLite has room for: `MAX_PATHNAME` of its VFS.
+  private static let maximumPathBytes = 512
 
   /// Refuses a path on a network file system.
   ///

@@ -41,6 +41,9 @@ struct DatabaseOpener: Sendable {
   /// The steps of the schema.
   var migrations: [Migration]
 
+  /// How long the file is; nil where there is none.
+  var fileSize: Int? { self.files.size(of: self.path) }
+
   /// Where the file is.
   var path: String { "\(self.folder)/\(self.kind.fileName)" }
 
@@ -61,6 +64,7 @@ extension DatabaseOpener {
   func openWriter() throws(OpeningFailure) -> SQLiteConnection {
     let end = SuspendingClock.now + self.patience
     return try self.asOpeningFailure {
+      try self.files.refuseLongPath(self.path)
       try self.files.makeFolder(self.folder)
       try self.files.refuseNetworkFileSystem(self.folder)
       try self.files.makeFile(self.path)
@@ -97,7 +101,13 @@ extension DatabaseOpener {
       var opener = self
       opener.options.checkpointsOnClose = false
       return try self.closingOnError(try opener.connect(until: end)) { connection in
-        if try self.isBlank(connection) { throw self.foreign("it is empty") }
+        // Somebody may be making it just now.
+        var round: Int32 = 0
+        while try self.isBlank(connection) {
+          guard SuspendingClock.now < end else { throw self.foreign("it is empty") }
+          BusyHandler.sleep(round: round)
+          round += 1
+        }
         try self.configure(connection)
         try connection.pragma("PRAGMA query_only = 1")
         do throws(OpeningFailure) {
@@ -125,9 +135,28 @@ extension DatabaseOpener {
     }
   }
 
+  /// An opener of a file that can be read and not be written, nor anything be made beside it, as on a
+  /// medium for reading alone; nil where its state cannot be told so.
+  var forReadingAlone: DatabaseOpener? {
+    var opener = self
+    opener.options.isReadOnly = true
+    opener.options.checkpointsOnClose = false
+    let logSize = self.files.size(of: "\(self.path)-wal")
+    if logSize != nil, self.files.size(of: "\(self.path)-shm") != nil {
+      opener.options.parameters = ["mode": "ro", "readonly_shm": "1"]
+    } else if (logSize ?? 0) == 0 {
+      // Nobody has it open: there would be an shm.
+      opener.options.parameters = ["immutable": "1"]
+    } else {
+      return nil
+    }
+    return opener
+  }
+
   private func connect(
     until end: SuspendingClock.Instant
   ) throws(StorageError) -> SQLiteConnection {
+    try self.files.requireRegularFiles(self.path)
     let connection = try SQLiteConnection(path: self.path, options: self.options)
     connection.busyHandler.patience = .until(end)
     return connection
@@ -171,6 +200,7 @@ extension DatabaseOpener {
   /// - Throws: `StorageError`.
   func refuseWhatIsNotOurs() throws(StorageError) {
     do {
+      try self.files.refuseLongPath(self.path)
       try self.files.refuseNetworkFileSystem(self.folder)
       try self.refuseForeignFile(until: .now + self.patience)
     } catch let failure as OpeningFailure where failure.kind == .refused {

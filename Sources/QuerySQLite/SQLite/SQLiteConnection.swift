@@ -75,6 +75,10 @@ final class SQLiteConnection {
     // column for a string.
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    // No schema of ours has a trigger or a view: one that is in the file is a stranger's, and is not
+    // run.
+    _ = csqlite_configure(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    _ = csqlite_configure(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_DQS_DML, 0)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_ENABLE_FKEY, self.options.keepsReferences ? 1 : 0)

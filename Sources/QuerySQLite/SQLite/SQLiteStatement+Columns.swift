@@ -17,6 +17,9 @@ extension SQLiteStatement {
     return sqlite3_column_int64(self.handle, index)
   }
 
+  /// An integer of a row that is known to be damaged: 0 where there is none.
+  func rawInteger(at index: Int32) -> Int64 { sqlite3_column_int64(self.handle, index) }
+
   /// An integer, or nil for a NULL.
   func optionalInteger(at index: Int32) throws(StorageError) -> Int64? {
     self.isNull(at: index) ? nil : try self.integer(at: index)

@@ -27,14 +27,18 @@ extension CacheDatabase {
     guard let id = partition.row?.id else { throw self.degradation ?? Self.closed }
     partition.beginPrefetching()
     defer { partition.endPrefetching() }
-    let entries = try await self.readPatiently { connection in
-      var entries = [(QueryIdentity, StoredEntry)]()
-      _ = try CacheTables(partition: id, on: connection).scan(
-        prefix, upToBytes: CachePartition.maximumPrefetchedBytes
-      ) { identity, entry in entries.append((identity, entry)) }
-      return entries
+    do {
+      let entries = try await self.readPatiently { connection in
+        var entries = [(QueryIdentity, StoredEntry)]()
+        _ = try CacheTables(partition: id, on: connection).scan(
+          prefix, upToBytes: CachePartition.maximumPrefetchedBytes
+        ) { identity, entry in entries.append((identity, entry)) }
+        return entries
+      }
+      partition.keep(prefetched: entries)
+    } catch let failure as OpeningFailure {
+      throw failure.error
     }
-    partition.keep(prefetched: entries)
   }
 
   /// How long the end of a job is waited for without suspending: most commits take less.

@@ -24,11 +24,14 @@ final class CacheDatabase: @unchecked Sendable {
   /// where accounts have other numbers.
   let fileNumber = Locked<FileNumber?>(nil)
 
+  /// Whether the file is read alone, since it cannot be written.
+  let isReadAlone = Locked(false)
+
   /// Of the writing thread alone.
   let writer: CacheWriter
 
   /// What wakes the writing thread.
-  let signal = WakeSignal()
+  let signal: WakeSignal
 
   /// What tells that the writing thread has ended.
   let end = DispatchGroup()
@@ -69,14 +72,17 @@ final class CacheDatabase: @unchecked Sendable {
 
   init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
     self.configuration = configuration
+    self.signal = try WakeSignal()
     self.guarded = Locked(Guarded(self.waitingCount))
     let opener = DatabaseOpener(cacheIn: folder, configuration)
     var readerOpener = opener
     // Opened where a store is created, which must not wait for others.
     readerOpener.patience = .milliseconds(10)
     self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) {
-      [readerOpener, fileNumber] in
-      let connection = try readerOpener.openReader()
+      [readerOpener, fileNumber, isReadAlone] in
+      let isReadAlone = isReadAlone.withLock { $0 }
+      let opener = isReadAlone ? readerOpener.forReadingAlone ?? readerOpener : readerOpener
+      let connection = try opener.openReader()
       if try fileNumber.withLock({ $0 }) == connection.fileNumber { return connection }
       try? connection.close()
       throw StorageError(

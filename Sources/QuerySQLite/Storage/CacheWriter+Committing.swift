@@ -198,7 +198,8 @@ extension CacheWriter {
     let pages = try connection.writtenPages
     var before: Int64 = 0
     let totals = try connection.write { () throws -> CacheChanges.Totals? in
-      var changes = try CacheTables(partition: row.id, on: connection).begin()
+      let tables = CacheTables(partition: row.id, named: partition.name, on: connection)
+      var changes = try tables.begin()
       before = changes.totals.revision
       return try body(&changes) ? try changes.finish() : nil
     }

@@ -172,22 +172,30 @@ extension CacheWriter {
 
   /// Looks whether another process has written, or has moved the file away.
   func lookForOthers(_ now: SuspendingClock.Instant) {
-    guard let connection = self.connection else { return }
+    if self.connection == nil { return }
     if let watch = self.watch {
       if now < self.lookDue { return }
       let changes = watch.drain()
       if !changes.isEmpty { self.lookDue = now + .milliseconds(20) }
       if changes.contains(.ended) { self.watch = nil }
       if changes.isEmpty { return }
+      if changes.contains(.databaseMoved) { self.followToNewFile() }
     } else {
       guard now >= self.pollDue else { return }
       self.pollDue = now + .seconds(1)
-      guard let version = try? connection.dataVersion, version != self.lastDataVersion else {
-        return
-      }
+      self.followToNewFile()
+      guard let version = try? self.connection?.dataVersion, version != self.lastDataVersion
+      else { return }
       self.lastDataVersion = version
     }
+    guard let connection = self.connection else { return }
     for partition in self.database.partitions { self.lookForOthers(in: partition, connection) }
+  }
+
+  /// Goes on with another file that is at the path. Where there is none, who only reads makes none: it may
+  /// be that everything is being removed.
+  private func followToNewFile() {
+    if self.fileAtPath != nil { self.reopenWhereMoved() }
   }
 
   private func lookForOthers(in partition: CachePartition, _ connection: SQLiteConnection) {

@@ -36,13 +36,30 @@ extension CacheWriter {
     } catch {
       // The opener looks at the schema alone. The first rows are read after that.
       let failure = StorageError(any: error, operation: "open")
+      if [.readOnly, .permission, .cannotOpen].contains(failure.code) { self.readAlone() }
       guard failure.isDamage, self.damaged == nil, let file = self.fileAtPath else { throw error }
       self.damaged = (file, failure)
       try self.openFile()
     }
   }
 
+  /// Lets a file be read that cannot be written, where that is possible: what it has is shown.
+  private func readAlone() {
+    guard let opener = self.opener.forReadingAlone, (self.opener.fileSize ?? 0) > 0,
+      let connection = try? opener.openReader()
+    else { return }
+    defer { try? connection.close() }
+    for partition in self.database.partitions {
+      let tables = try? CacheTables.existing(named: partition.name, on: connection)
+      partition.row = try? tables?.readPartition()
+    }
+    self.database.isReadAlone.withLock { $0 = true }
+    self.database.fileNumber.withLock { $0 = self.fileAtPath }
+    self.database.readers.reopen()
+  }
+
   private func openFile() throws {
+    try self.opener.files.refuseLongPath(self.opener.path)
     try self.asOpeningFailure {
       try self.opener.files.makeFolder(self.opener.folder)
       try self.opener.files.refuseNetworkFileSystem(self.opener.folder)
@@ -58,6 +75,11 @@ extension CacheWriter {
       self.letGoOfFile()
       throw error
     }
+    // What is in a file that has taken the place of another one, others have written.
+    if let lastFile, lastFile != self.fileAtPath {
+      for name in self.seenRevisions.keys { self.seenRevisions[name] = 0 }
+    }
+    self.lastFile = self.fileAtPath
     self.watch = ChangeWatch(kind: .cache, folder: self.opener.folder)
     if let version = try? self.connection?.dataVersion { self.lastDataVersion = version }
     self.database.fileNumber.withLock { $0 = self.fileAtPath }
@@ -76,6 +98,7 @@ extension CacheWriter {
   /// Lets nobody use the file any more.
   func letGoOfFile() {
     self.database.readers.suspend()
+    self.database.isReadAlone.withLock { $0 = false }
     self.database.fileNumber.withLock { $0 = nil }
     self.closeConnection()
     self.watch = nil
@@ -185,7 +208,7 @@ extension CacheWriter {
       fileName: DatabaseKind.cache.fileName))
 
   /// What tells the file at the path from others that were there.
-  private var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
+  var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
 
   /// Takes note that a reader has found a file damaged, and replaces it, unless that was done.
   func didFindDamage(_ error: StorageError, in file: FileNumber) {
@@ -250,7 +273,9 @@ extension CacheWriter {
     }
     self.database.degradation = error
     // Nobody waits for a file that may be a long time coming.
-    if self.connection == nil { self.database.readers.close() }
+    if self.connection == nil, !self.database.isReadAlone.withLock({ $0 }) {
+      self.database.readers.close()
+    }
   }
 
   /// Says that a write has worked.

@@ -35,6 +35,9 @@ final class CacheWriter {
   /// Up to which revision of each partition others' changes are known.
   var seenRevisions = [String: Int64]()
 
+  /// Which file was open last.
+  var lastFile: FileNumber?
+
   /// The file that turned out to be damaged, which is to be set aside whatever opening says.
   var damaged: (file: FileNumber, error: StorageError)?
 

@@ -8,9 +8,13 @@ final class WakeSignal: @unchecked Sendable {
   private let reading: Int32
   private let writing: Int32
 
-  init() {
+  /// - Throws: `StorageError` where the process has no room for another descriptor.
+  init() throws(StorageError) {
     var ends: [Int32] = [0, 0]
-    precondition(pipe(&ends) == 0, "the process has no room for another descriptor")
+    guard pipe(&ends) == 0 else {
+      let message = String(cString: strerror(errno))
+      throw StorageError(operation: "open", code: .cannotOpen, message: message)
+    }
     for end in ends {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
       _ = fcntl(end, F_SETFL, O_NONBLOCK)

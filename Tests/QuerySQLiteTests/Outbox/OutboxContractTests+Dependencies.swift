@@ -37,6 +37,20 @@ extension OutboxContractTests {
     }
   }
 
+  /// Whoever asks mends all that nobody knows first.
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func ofUnknownAndCancelledOnesTheUnknownAreNamed(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let cancelled = try await trial.add()
+    try await trial.outbox.cancel(cancelled)
+    let unknown = UUID()
+    for ids in [[unknown, cancelled], [cancelled, unknown]] {
+      await #expect(throws: OutboxError.unknownDependencies([unknown])) {
+        try await trial.add(after: ids)
+      }
+    }
+  }
+
   @Test(arguments: StorageUnderTest.withOutbox)
   func oneThatSucceededIsNotWaitedFor(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)

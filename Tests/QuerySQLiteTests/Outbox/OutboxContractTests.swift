@@ -95,13 +95,28 @@ extension OutboxContractTests {
   func anIdentifierIsEnqueuedOnce(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)
     let id = try await trial.add()
-    await #expect(throws: StorageError.self) { try await trial.add { $0.id = id } }
+    let error = await storageError { try await trial.add { $0.id = id } }
+    #expect(error?.code == .constraint)
     #expect(try trial.outbox.counts == OutboxCounts(pending: 1))
     try await trial.run(id, .success)
     await #expect(throws: StorageError.self, "it is in the history") {
       try await trial.add { $0.id = id }
     }
     #expect(try trial.outbox.counts == OutboxCounts())
+  }
+}
+
+extension OutboxContractTests {
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func argumentsThatAreTooLongAreRefused(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind, maximumArgumentBytes: 10)
+    let id = try await trial.add { $0.arguments = Data(count: 10) }
+    let refused = [
+      await storageError { try await trial.add { $0.arguments = Data(count: 11) } },
+      await storageError { try await trial.outbox.retry(id, withArguments: Data(count: 11)) },
+    ]
+    #expect(refused.map { $0?.code } == [.tooBig, .tooBig])
+    #expect(try trial.outbox.entries().map(\.arguments) == [Data(count: 10)])
   }
 }
 

@@ -14,11 +14,14 @@ struct OutboxPair {
   private var leases = [(reference: MutationLease, other: MutationLease)]()
 
   static let names = ["a", "b"]
+  static let maximumArgumentBytes = 64
   static let aliases = ["x", "y", "z"]
 
   init(_ kind: StorageUnderTest, _ limits: MutationHistoryLimits) throws {
-    self.reference = try OutboxTrial(.memory, limits: limits)
-    self.other = try OutboxTrial(kind, limits: limits)
+    self.reference = try OutboxTrial(
+      .memory, limits: limits, maximumArgumentBytes: Self.maximumArgumentBytes)
+    self.other = try OutboxTrial(
+      kind, limits: limits, maximumArgumentBytes: Self.maximumArgumentBytes)
   }
 }
 
@@ -67,10 +70,15 @@ extension OutboxPair {
   }
 
   private func mutation(using generator: inout SeededGenerator) -> NewMutation {
-    let id = self.uuid(using: &generator)
+    // Now and then one that is there, or was.
+    let isKnown = Int.random(in: 0..<15, using: &generator) == 0
+    let id = isKnown ? self.id(using: &generator) : self.uuid(using: &generator)
     var mutation = NewMutation(
       id: id, idempotencyKey: "key of \(id)", name: "a", instance: "instance", coder: "json",
       arguments: Data(count: Int.random(in: 0..<40, using: &generator)))
+    if Int.random(in: 0..<25, using: &generator) == 0 {
+      mutation.arguments = Data(count: Self.maximumArgumentBytes + 1)
+    }
     mutation.name = Self.names.randomElement(using: &generator) ?? "a"
     mutation.version = Int.random(in: 1...2, using: &generator)
     mutation.lane = [nil, "lane 1", "lane 1", "lane 2"].randomElement(using: &generator) ?? nil
@@ -82,8 +90,9 @@ extension OutboxPair {
     }
     if Int.random(in: 0..<8, using: &generator) == 0 { mutation.waitReason = .offline }
     if Int.random(in: 0..<4, using: &generator) == 0 {
-      // One alone: which of several mistakes is told is nobody's promise.
-      mutation.dependencies = [self.id(using: &generator)]
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        mutation.dependencies.append(self.id(using: &generator))
+      }
     }
     return mutation
   }

@@ -46,12 +46,15 @@ final class OutboxTrial: Sendable {
   /// - Parameters:
   ///   - kind: Whose outbox.
   ///   - limits: How much history it keeps.
+  ///   - maximumArgumentBytes: How long arguments may be.
   init(
     _ kind: StorageUnderTest,
-    limits: MutationHistoryLimits = MutationHistoryLimits()
+    limits: MutationHistoryLimits = MutationHistoryLimits(),
+    maximumArgumentBytes: Int = 32 << 20
   ) throws {
     self.folder = try TemporaryFolder()
-    let storage = try kind.makeOutboxStorage(in: self.folder, limits, self.clock.clock)
+    let storage = try kind.makeOutboxStorage(
+      in: self.folder, limits, maximumArgumentBytes, self.clock.clock)
     self.storage = storage
     let events = Recorder<OutboxEvent>()
     self.events = events
@@ -80,13 +83,17 @@ extension StorageUnderTest {
   func makeOutboxStorage(
     in folder: TemporaryFolder,
     _ limits: MutationHistoryLimits,
+    _ maximumArgumentBytes: Int,
     _ clock: OutboxClock
   ) throws -> any QueryStorage {
     switch self {
-    case .memory: return MemoryQueryStorage(historyLimits: limits, outboxClock: clock)
+    case .memory: 
+      return MemoryQueryStorage(
+        historyLimits: limits, maximumArgumentBytes: maximumArgumentBytes, outboxClock: clock)
     case .sqlite:
       var configuration = SQLiteQueryStorage.Configuration()
       configuration.mutationHistory = limits
+      configuration.maximumValueBytes = maximumArgumentBytes
       configuration.outboxClock = clock
       return try SQLiteQueryStorage(
         directory: URL(filePath: folder.path, directoryHint: .isDirectory),

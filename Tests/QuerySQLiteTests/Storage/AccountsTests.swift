@@ -41,9 +41,11 @@ import Testing
     let error = storage.store("failed", fetching: nil)
     error.currentValue = Self.marker
     try await storage.erase()
-    for store in living {
-      #expect(store.currentValue == nil)
-      store.currentValue = "\(Self.marker) after"
+    await WarningRecorder().record {
+      for store in living {
+        #expect(store.currentValue == nil)
+        store.currentValue = "\(Self.marker) after"
+      }
     }
     try await storage.flush()
     #expect(storage.statistics.entries == 0)
@@ -56,6 +58,62 @@ import Testing
     try await neighbour.close()
     #expect(try scratch.files(containing: Self.marker) == [])
     #expect(try scratch.files(containing: Self.other) == ["cache.sqlite"])
+  }
+
+  /// Neither is the name: it may be an address.
+  @Test func ofTheNameOfAnErasedAccountNoByteIsLeft() async throws {
+    let scratch = try StorageScratch()
+    let name = "anna@example.org"
+    let storage = try scratch.storage(partition: name)
+    let neighbour = try scratch.storage(partition: "neighbour")
+    try await neighbour.set(["a": "neighbour's"])
+    try await storage.set(["a": "text"])
+    _ = try await storage.outbox.enqueue(OutboxScratch.mutation(), claiming: false)
+    try await storage.erase()
+    try await storage.close()
+    try await neighbour.close()
+    #expect(try scratch.files(containing: name) == [])
+    // Nor does opening it, or reading, bring it back.
+    let next = try scratch.storage(partition: name)
+    #expect(await next.text("a") == nil)
+    #expect(try next.outbox.entries(in: nil) == [])
+    try await next.close()
+    #expect(try scratch.files(containing: name) == [])
+    #expect(
+      try StoreInspection(directory: URL(filePath: scratch.path)).partitions() == ["neighbour"])
+  }
+
+  @Test func anAccountThatIsUsedAgainIsListedAgain() async throws {
+    let scratch = try StorageScratch()
+    let name = "anna@example.org"
+    for round in 1...3 {
+      let storage = try scratch.storage(partition: name)
+      try await storage.set(["a": "\(round)"])
+      _ = try await storage.outbox.enqueue(OutboxScratch.mutation(), claiming: false)
+      #expect(try StoreInspection(directory: URL(filePath: scratch.path)).partitions() == [name])
+      #expect(await storage.text("a") == "\(round)")
+      #expect(try storage.outbox.counts.pending == 1)
+      try await storage.erase()
+      try await storage.close()
+    }
+    #expect(try scratch.rows("SELECT epoch FROM partitions") == ["3"])
+  }
+
+  @Test func theFirstValueThatIsNotWrittenAfterErasingIsToldOf() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    let living = storage.store("told of")
+    living.currentValue = "before"
+    try await storage.erase()
+    let recorder = WarningRecorder()
+    let path = try QueryIdentity(path: ["texts", "told of"])
+    await recorder.record(about: "\(path)") {
+      living.currentValue = "first"
+      living.currentValue = "second"
+      await recorder.wait(forCount: 1)
+    }
+    #expect(recorder.warnings == [.storeNotWrittenAfterErasing(identity: path)])
+    try await storage.close()
   }
 
   /// What is in the log, and in the shared memory, right after it: another process looks.
@@ -79,7 +137,7 @@ import Testing
     try await storage.set(["a": "old"])
     let living = storage.store("a")
     try await storage.erase()
-    living.currentValue = "of the living"
+    await WarningRecorder().record { living.currentValue = "of the living" }
     try await storage.flush()
     #expect(await storage.text("a") == nil)
     try await storage.set(["a": "new"])

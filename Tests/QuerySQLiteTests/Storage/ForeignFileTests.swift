@@ -68,6 +68,31 @@ import Testing
     #expect(error?.message.contains("network file system (NFS)") == true)
   }
 
+  /// SQLite has room for 512 bytes, and says no more than that it cannot open the file.
+  @Test(arguments: [true, false])
+  func aPathThatIsTooLongForSQLiteIsRefusedInWords(_ isTooLong: Bool) async throws {
+    let folder = try TemporaryFolder()
+    let count = (isTooLong ? 505 : 504) - "/mutations.sqlite".utf8.count - folder.path.utf8.count
+    var rest = count
+    var path = folder.path
+    while rest > 0 {
+      let part = rest > 120 ? 100 : rest - 1
+      path += "/" + String(repeating: "a", count: part)
+      rest -= part + 1
+    }
+    #expect(path.utf8.count - folder.path.utf8.count == count)
+    if isTooLong {
+      let error = storageError { _ = try StorageTrial(in: path) }
+      #expect(error?.message.contains("512") == true)
+      return
+    }
+    let trial = try StorageTrial(in: path)
+    trial.set("a", "text")
+    _ = try await trial.storage.outbox.enqueue(OutboxScratch.mutation(), claiming: false)
+    #expect(await trial.close() == nil)
+    #expect(try await StorageTrial.texts(["a"], in: path) == ["a": "text"])
+  }
+
   @Test func aFileSystemThatCannotBeAskedForIsNotRefused() async throws {
     let folder = try TemporaryFolder()
     let trial = try StorageTrial(in: folder.path) { $0.fileSystemType = { _ in nil } }

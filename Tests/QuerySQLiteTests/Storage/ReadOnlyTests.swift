@@ -16,6 +16,8 @@ import Testing
     try folder.setReadOnly(true)
     let trial = try StorageTrial(in: folder.path)
     #expect(trial.storage.statistics.isDegraded)
+    // What is there is shown.
+    #expect(await trial.text("a") == "first")
     trial.set("b", "second")
     // Which of the files SQLite has missed first is its own affair.
     let failure = try #require(await trial.flush())
@@ -43,6 +45,24 @@ import Testing
     #expect(await trial.flush() == nil)
     await trial.close()
     #expect(try await StorageTrial.texts(["a"], in: folder.path + "/below") == ["a": "text"])
+  }
+
+  /// As an image that was copied while the file was open.
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a file system"))
+  func aLogOnAFileSystemForReadingAloneIsReadToo() async throws {
+    let folder = try MountedFolder(bytes: 4 << 20)
+    let scratch = try TemporaryFolder()
+    let writer = try StorageTrial(in: scratch.path)
+    writer.set("a", "in the log")
+    #expect(await writer.flush() == nil)
+    try FolderContents.copy(scratch.path, to: folder.path)
+    await writer.close()
+    #expect(DatabaseFiles().size(of: "\(folder.path)/cache.sqlite-wal") ?? 0 > 0)
+    try folder.setReadOnly(true)
+    let trial = try StorageTrial(in: folder.path)
+    #expect(await trial.text("a") == "in the log")
+    #expect(trial.storage.statistics.isDegraded)
+    await trial.close()
   }
 
   @Test func aDiskThatTakesNoWritesIsToldAndTriedAgain() async throws {

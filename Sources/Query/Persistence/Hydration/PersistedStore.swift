@@ -12,6 +12,8 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
   /// Whether changes are written. Not where a newer release has written the value, and not after the
   /// storage was erased.
   private var isWriting = true
+  /// Whether it was said that nothing is written any more.
+  private var isToldOf = false
   /// Whether the value is still the one that the store was created with.
   private var isPristine = true
   /// Whether the state holds all that is stored. Until then an error or an invalidation alone is not
@@ -29,8 +31,15 @@ final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @
   override func stateDidChange(_ state: State, in context: QueryContext) {
     if state.valueUpdateCount > 0 { self.isPristine = false }
     guard self.isWriting, self.hasStored || !self.isPristine else { return }
+    // Another process has erased it, or this one does so just now.
+    if state.valueUpdateCount > 0, self.slot.isClosed, !self.isToldOf {
+      self.isToldOf = true
+      PersistenceWarnings.reportUnwritten(self.slot.identity)
+    }
     self.hand(over: .write(self.write(of: state)))
   }
+
+  override var identity: QueryIdentity? { self.slot.identity }
 
   override func stateDidReset() {
     self.isPristine = false

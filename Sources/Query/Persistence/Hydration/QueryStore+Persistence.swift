@@ -72,8 +72,10 @@ extension QueryStore: StoredStore {
   func resetAfterErasing() {
     self.withLock {
       // Its slot is closed, so this is not written.
+      let identity = self.storing?.identity
       self.storing = nil
       self.reset()
+      self.storing = identity.map { ErasedStore(identity: $0) }
     }
   }
 }

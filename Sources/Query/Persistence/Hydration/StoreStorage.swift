@@ -8,6 +8,9 @@ class StoreStorage<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline
   init() {}
 
+  /// What the query is stored under; nil where it is not.
+  var identity: QueryIdentity? { nil }
+
   /// The value, an error, or the invalidation of the state changed.
   @usableFromInline
   func stateDidChange(_ state: State, in context: QueryContext) {}

@@ -9,7 +9,7 @@ import Foundation
 /// let second = QueryClient(storage: storage)  // "the next one": its stores are hydrated
 /// ```
 /// It codes values as one on disk does, so that a test finds what does not survive coding. It has no
-/// limits of size, and evicts nothing but ended mutations.
+/// limits of size but for the arguments of a mutation, 32 MiB, and evicts nothing but ended mutations.
 ///
 /// What is guarded, and by what: `guarded` by its own lock, under which no coder runs.
 public final class MemoryQueryStorage: QueryStorage {
@@ -53,10 +53,12 @@ public final class MemoryQueryStorage: QueryStorage {
   package init(
     synchronousHydrationLimit: Int = 1 << 20,
     historyLimits: MutationHistoryLimits = MutationHistoryLimits(),
+    maximumArgumentBytes: Int = 32 << 20,
     outboxClock: OutboxClock
   ) {
     self.synchronousHydrationLimit = synchronousHydrationLimit
-    self.mutations = MemoryMutationOutbox(limits: historyLimits, clock: outboxClock)
+    self.mutations = MemoryMutationOutbox(
+      limits: historyLimits, maximumArgumentBytes: maximumArgumentBytes, clock: outboxClock)
     self.outbox = self.mutations
   }
 

@@ -19,9 +19,11 @@ final class MemoryMutationOutbox: MutationOutbox {
   private let guarded: Locked<Guarded>
   private let hub = RecipientList<OutboxEvent>()
   private let clock: OutboxClock
+  private let maximumArgumentBytes: Int
 
   /// Creates an empty outbox.
-  init(limits: MutationHistoryLimits, clock: OutboxClock) {
+  init(limits: MutationHistoryLimits, maximumArgumentBytes: Int, clock: OutboxClock) {
+    self.maximumArgumentBytes = maximumArgumentBytes
     self.guarded = Locked(Guarded(table: OutboxTable(limits: limits)))
     self.clock = clock
   }
@@ -115,6 +117,7 @@ extension MemoryMutationOutbox {
   }
 
   func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
+    try self.requireRoom(for: arguments, "retry")
     let key = UUID().uuidString
     return try self.change("retry") { table, time in
       try table.retry(id, key: key, arguments: arguments, at: time)
@@ -138,9 +141,16 @@ extension MemoryMutationOutbox {
   }
 
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
-    try self.change("enqueue") { table, time in
+    try self.requireRoom(for: mutation.arguments, "enqueue")
+    return try self.change("enqueue") { table, time in
       try table.enqueue(mutation, claiming: claiming, at: time)
     }
+  }
+
+  private func requireRoom(for arguments: Data, _ operation: String) throws {
+    try self.guarded.withLock { try $0.requireOpen(operation) }
+    try StorageError.requireRoom(
+      for: arguments, limit: self.maximumArgumentBytes, operation: operation)
   }
 
   func claim(_ request: ClaimRequest) async throws -> ClaimAnswer {

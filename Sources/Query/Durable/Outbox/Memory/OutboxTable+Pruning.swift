@@ -57,7 +57,8 @@ extension OutboxTable {
 extension MutationHistoryLimits {
   /// Whether something is older than the history's days.
   fileprivate func isPast(_ date: Date, at time: OutboxTime) -> Bool {
-    self.days > 0 && time.wall.timeIntervalSince(date) > Double(self.days) * 86_400
+    // A wrong clock makes nothing old.
+    self.days > 0 && time.isSynchronised && time.wall.timeIntervalSince(date) > Double(self.days) * 86_400
   }
 }
 

@@ -1,0 +1,28 @@
+/// What is in the place of a ``PersistedStore`` after the storage was erased: nothing that the store
+/// comes to hold is written, and the first value is told of.
+// @unchecked: the variable is guarded by the store's lock.
+final class ErasedStore<State: QueryStateProtocol>: StoreStorage<State>, @unchecked Sendable {
+  private let erased: QueryIdentity
+  private var isToldOf = false
+
+  init(identity: QueryIdentity) { self.erased = identity }
+
+  override var identity: QueryIdentity? { self.erased }
+
+  override func stateDidChange(_ state: State, in context: QueryContext) {
+    if self.isToldOf || state.valueUpdateCount == 0 { return }
+    self.isToldOf = true
+    PersistenceWarnings.reportUnwritten(self.erased)
+  }
+}
+
+extension PersistenceWarnings {
+  /// Says of a query, once, that its store was made before an erasure. Called under the store's lock,
+  /// so it is said after that.
+  static func reportUnwritten(_ identity: QueryIdentity) {
+    Task {
+      self.reportOnce(
+        .storeNotWrittenAfterErasing(identity: identity), for: "erased: \(identity)")
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import Query
+
+/// Puts right what SQLite takes for sound, and no release has written: rows that would be found by
+/// nobody, and so never be sent, and numbers after which none can be given. Asked when the outbox is
+/// opened.
+///
+/// What is in a row itself is judged where it is read: see ``OutboxRow/isSound``.
+struct OutboxRepair {
+  let connection: SQLiteConnection
+  let now: OutboxTime
+
+  /// No release gives a number beyond it: behind it there must be room for as many again.
+  static let highest: Int64 = 1 << 60
+
+  init(_ connection: SQLiteConnection, _ now: OutboxTime) {
+    (self.connection, self.now) = (connection, now)
+  }
+
+  /// Looks, and writes where there is something to be mended.
+  ///
+  /// - Throws: `StorageError`.
+  /// - Complexity: O(*n*) in the number of rows.
+  func run() throws {
+    let isWhole = try self.connection.read { try self.isWhole() }
+    if isWhole { return }
+    try self.connection.write {
+      try self.mendAccounts()
+      try self.mendNumbers()
+      let derived = DerivedRows(connection: self.connection, now: self.now)
+      try self.connection.execute(Self.deleteHeads)
+      try derived.makeHeads(of: try self.numbers(Self.allNumbers))
+      try derived.countRows(of: nil)
+    }
+  }
+
+  private static let deleteHeads: SQL = "DELETE FROM lane_heads"
+  private static let allNumbers: SQL = "SELECT number FROM outbox NOT INDEXED ORDER BY number"
+
+  private func numbers<each Value: SQLiteBindable>(
+    _ sql: SQL, _ values: repeat each Value
+  ) throws -> [Int64] {
+    try self.connection.rows(sql, repeat each values) { try $0.integer(at: 0) }
+  }
+}
+
+// MARK: - Looking
+
+extension OutboxRepair {
+  /// The highest number.
+  private static let hasImpossibleNumber: SQL = """
+    SELECT EXISTS (SELECT 1 FROM outbox WHERE number > ?1)
+      OR EXISTS (SELECT 1 FROM outbox WHERE number < 1)
+      OR EXISTS (SELECT 1 FROM history WHERE sequence > ?1)
+      OR EXISTS (SELECT 1 FROM history WHERE sequence < 1)
+      OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE seq NOT BETWEEN 0 AND ?1)
+      OR EXISTS (SELECT 1 FROM outbox WHERE partition NOT IN (SELECT id FROM partitions))
+    """
+
+  /// Whether a head is not what its row says.
+  private static let hasWrongHead: SQL = """
+    SELECT EXISTS (SELECT 1 FROM lane_heads AS h LEFT JOIN outbox AS o ON o.number = h.number
+      WHERE o.number IS NULL OR h.partition <> o.partition OR h.lane IS NOT o.lane
+        OR h.name <> o.name OR h.instance <> o.instance OR h.version <> o.version
+        OR h.host <> coalesce(o.host, 'name:' || o.name)
+        OR h.state NOT IN ('ready', 'leased', 'dependency', 'authentication', 'halted')
+        OR (h.state = 'leased') <> (o.state = 'leased') OR (h.state = 'halted') <> (o.state = 'dead')
+        OR (h.state = 'authentication' AND o.wait_reason IS NOT 'authentication')
+        OR h.due_boottime < 0
+        OR (h.due_boottime > max(coalesce(o.due_boottime, 0), 1)
+          AND (o.due_boottime IS NULL OR o.due_boot_id IS (SELECT boot_id FROM clock))))
+    """
+
+  /// Whether a lane, or a row without one, has no head.
+  private static let hasNoHead: SQL = """
+    SELECT EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
+      WHERE o.lane IS NULL AND o.state <> 'dead'
+        AND NOT EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = o.number))
+    OR EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
+      WHERE o.lane IS NOT NULL AND (o.state <> 'dead' OR o.on_failure = 'halt')
+        AND NOT EXISTS (SELECT 1 FROM lane_heads AS h
+          WHERE h.partition = o.partition AND h.lane = o.lane AND h.number <= o.number))
+    """
+
+  private func isWhole() throws -> Bool {
+    func isTrue<each Value: SQLiteBindable>(
+      _ sql: SQL, _ values: repeat each Value
+    ) throws -> Bool {
+      try self.connection.first(sql, repeat each values) { try $0.bool(at: 0) } ?? false
+    }
+    if try isTrue(Self.hasImpossibleNumber, Self.highest) { return false }
+    if try isTrue(Self.hasWrongHead) { return false }
+    return try !isTrue(Self.hasNoHead)
+  }
+}
+
+// MARK: - Numbers
+
+extension OutboxRepair {
+  private static let impossible: SQL = """
+    SELECT number FROM outbox WHERE number > ?1 UNION SELECT number FROM outbox WHERE number < 1
+    ORDER BY 1
+    """
+  private static let impossibleSequences: SQL = """
+    SELECT sequence FROM history WHERE sequence > ?1
+    UNION SELECT sequence FROM history WHERE sequence < 1 ORDER BY 1
+    """
+  private static let newest: SQL = """
+    SELECT max(
+      coalesce((SELECT max(number) FROM outbox WHERE number <= ?1), 0),
+      coalesce((SELECT max(number) FROM history WHERE number <= ?1), 0),
+      coalesce((SELECT max(newest_number) FROM aliases WHERE newest_number <= ?1), 0),
+      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox' AND seq <= ?1), 0))
+    """
+  private static let newestSequence: SQL = """
+    SELECT max(coalesce((SELECT max(sequence) FROM history WHERE sequence <= ?1), 0),
+      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'history' AND seq <= ?1), 0))
+    """
+  private static let renumber: SQL = "UPDATE outbox SET number = ? WHERE number = ?"
+  private static let renumberDependant: SQL = """
+    UPDATE OR IGNORE dependencies SET dependant = ? WHERE dependant = ?
+    """
+  private static let renumberTarget: SQL = """
+    UPDATE OR IGNORE dependencies SET target = ? WHERE target = ?
+    """
+  private static let renumberSequence: SQL = "UPDATE history SET sequence = ? WHERE sequence = ?"
+  private static let setSequence: SQL = "UPDATE sqlite_sequence SET seq = ? WHERE name = ?"
+
+  /// Gives rows with impossible numbers the next ones: where they stood nobody knows.
+  private func mendNumbers() throws {
+    var newest = try self.numbers(Self.newest, Self.highest).first ?? 0
+    for number in try self.numbers(Self.impossible, Self.highest) {
+      newest += 1
+      for sql in [Self.renumber, Self.renumberDependant, Self.renumberTarget] {
+        try self.connection.execute(sql, newest, number)
+      }
+    }
+    try self.connection.execute(Self.setSequence, newest, "outbox")
+    var sequence = try self.numbers(Self.newestSequence, Self.highest).first ?? 0
+    for number in try self.numbers(Self.impossibleSequences, Self.highest) {
+      sequence += 1
+      try self.connection.execute(Self.renumberSequence, sequence, number)
+    }
+    try self.connection.execute(Self.setSequence, sequence, "history")
+  }
+}
+
+// MARK: - Accounts
+
+extension OutboxRepair {
+  private static let accounts: SQL = "SELECT id FROM partitions ORDER BY id"
+  private static let strangers: SQL = """
+    SELECT number FROM outbox WHERE partition NOT IN (SELECT id FROM partitions) ORDER BY number
+    """
+  private static let setAccountID: SQL = "UPDATE partitions SET id = ? WHERE id = ?"
+  private static let setAccount: SQL = """
+    UPDATE outbox SET partition = ?, checksum = ? WHERE number = ?
+    """
+
+  /// Gives rows back to their accounts, which their checksums are of.
+  private func mendAccounts() throws {
+    let accounts = try self.numbers(Self.accounts)
+    let rows = try self.numbers(Self.strangers).compactMap { number in
+      try self.connection.first(OutboxRow.read, number, read: OutboxRow.init)
+    }
+    // Rows are sound, and their account has another number: then that is wrong.
+    let missing = Set(rows.filter(\.isSound).map(\.partition))
+    let impossible = accounts.filter { !(1...Self.highest).contains($0) }
+    if missing.count == 1, impossible.count == 1, let id = missing.first {
+      try self.connection.execute(Self.setAccountID, id, impossible[0])
+    }
+    let known = try self.numbers(Self.accounts)
+    for row in rows where !known.contains(row.partition) {
+      var found = row
+      if let account = known.first(where: { row.isSound(in: $0) }) {
+        found.partition = account
+      } else {
+        found.move(to: try self.lostAccount(row.partition))
+      }
+      try self.connection.execute(
+        Self.setAccount, found.partition, found.checksum, found.number)
+    }
+  }
+
+  /// An account for rows of which nobody knows whose they are, so that a person sees them.
+  private func lostAccount(_ number: Int64) throws -> Int64 {
+    let name = "lost account \(number)"
+    try self.connection.execute(OutboxPartitionRow.insert, name)
+    return try OutboxPartitionRow.find(name, on: self.connection)?.id ?? number
+  }
+}
+
+extension OutboxRow {
+  /// Whether the row is what was enqueued for an account.
+  fileprivate func isSound(in partition: Int64) -> Bool {
+    var row = self
+    row.partition = partition
+    return row.isSound
+  }
+}

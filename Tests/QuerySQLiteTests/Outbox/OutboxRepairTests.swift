@@ -1,0 +1,122 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// What SQLite takes for sound and no release has written: heads that disagree with their rows, rows
+/// that nobody would find, and numbers after which there are none.
+@Suite struct OutboxRepairTests {
+  private static let other = MutationHandler(
+    name: "note", instance: "[1]", version: 1, upgradesOlder: false)
+
+  /// Also where it leaves a row that refers to none.
+  private static func damage(_ scratch: OutboxScratch, _ sql: SQL) throws {
+    let connection = try SQLiteConnection(path: scratch.path)
+    defer { try? connection.close() }
+    try connection.pragma("PRAGMA foreign_keys = 0")
+    try connection.write { try connection.execute(sql) }
+  }
+
+  private static func claim(
+    _ scratch: OutboxScratch, _ handler: MutationHandler
+  ) async throws -> [UUID] {
+    try await scratch.outbox.claim(ClaimRequest(.lowest(handledBy: [handler]), limit: 10))
+      .leases.map(\.entry.id)
+  }
+
+  /// Also where the outbox is open: nobody has looked at the heads since.
+  @Test(arguments: [true, false])
+  func aRowWhoseHeadNamesAnotherHandlerIsSentByItsOwn(_ isOpen: Bool) async throws {
+    var scratch = try OutboxScratch()
+    let id = try await scratch.add()
+    if !isOpen { try await scratch.storage.close() }
+    try scratch.damage("UPDATE lane_heads SET instance = '[1]'")
+    if !isOpen { scratch = try OutboxScratch(in: scratch.folder) }
+    #expect(try await Self.claim(scratch, Self.other) == [])
+    #expect(try await Self.claim(scratch, OutboxScratch.handler) == [id])
+    try await scratch.storage.close()
+  }
+
+  @Test(arguments: [
+    "UPDATE outbox SET instance = '[1]'",
+    "UPDATE outbox SET instance = '[1]'; UPDATE lane_heads SET instance = '[1]'",
+    "UPDATE outbox SET on_failure = 'halt'", "UPDATE outbox SET host = 'elsewhere'",
+    "UPDATE outbox SET lane = 'other'; UPDATE lane_heads SET lane = 'other'",
+  ])
+  func aRowThatIsNotWhatWasEnqueuedIsSentByNobody(_ sql: String) async throws {
+    let scratch = try OutboxScratch()
+    let id = try await scratch.add(lane: "lane")
+    try await scratch.storage.close()
+    let connection = try SQLiteConnection(path: scratch.path)
+    for statement in sql.split(separator: ";") { _ = try connection.rowsOfText(String(statement)) }
+    try connection.close()
+    let next = try OutboxScratch(in: scratch.folder)
+    #expect(try await Self.claim(next, OutboxScratch.handler) == [])
+    #expect(try await Self.claim(next, Self.other) == [])
+    #expect(try next.outbox.entry(id)?.deadReason == .undecodable)
+    try await next.storage.close()
+  }
+
+  @Test(arguments: [
+    "DELETE FROM lane_heads", "UPDATE lane_heads SET due_boottime = 9223372036854775807",
+    "UPDATE lane_heads SET state = 'raedy'", "UPDATE lane_heads SET version = -1",
+    "UPDATE lane_heads SET number = number + 1000", "UPDATE lane_heads SET partition = 7",
+  ] as [SQL])
+  func aMutationWhoseHeadIsLostIsSent(_ sql: SQL) async throws {
+    let scratch = try OutboxScratch()
+    let ids = [try await scratch.add(), try await scratch.add(lane: "lane")]
+    try await scratch.storage.close()
+    try Self.damage(scratch, sql)
+    let next = try OutboxScratch(in: scratch.folder)
+    #expect(try await Self.claim(next, OutboxScratch.handler) == ids)
+    try await next.storage.close()
+  }
+
+  @Test func aRowOfAnAccountThatIsNoneIsGivenBack() async throws {
+    let scratch = try OutboxScratch()
+    let id = try await scratch.add()
+    try await scratch.storage.close()
+    try Self.damage(scratch, "UPDATE outbox SET partition = 1000")
+    let next = try OutboxScratch(in: scratch.folder)
+    #expect(try await next.claim().map(\.entry.id) == [id])
+    try await next.storage.close()
+  }
+
+  /// One bit makes of one account another one.
+  @Test func aRowOfAnotherAccountIsNotSentForThat() async throws {
+    let folder = try TemporaryFolder()
+    let anna = try OutboxScratch(in: folder, partition: "anna")
+    let bert = try OutboxScratch(in: folder, partition: "bert")
+    try await anna.add("anna's")
+    let own = try await bert.add("bert's")
+    try await anna.storage.close()
+    try await bert.storage.close()
+    try anna.damage(
+      "UPDATE outbox SET partition = (SELECT id FROM partitions WHERE name = 'bert')")
+    let next = try OutboxScratch(in: folder, partition: "bert")
+    #expect(try await next.claim(10).map(\.entry.id) == [own])
+    try await next.storage.close()
+  }
+
+  @Test(arguments: ["outbox", "history"])
+  func afterTheLastNumberThereAreOthers(_ table: String) async throws {
+    let scratch = try OutboxScratch()
+    let first = try await scratch.add()
+    try await scratch.storage.close()
+    let connection = try SQLiteConnection(path: scratch.path)
+    _ = try connection.rowsOfText(
+      "INSERT OR IGNORE INTO sqlite_sequence (name, seq) VALUES ('history', 0)")
+    _ = try connection.rowsOfText(
+      "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = '\(table)'")
+    try connection.close()
+    let next = try OutboxScratch(in: scratch.folder)
+    let second = try await next.add()
+    for lease in try await next.claim(2) {
+      #expect(try await next.outbox.settle(lease, OutboxScratch.success))
+    }
+    let ended = try next.outbox.history(of: "note", instance: "[]").map(\.id)
+    #expect(ended == [first, second])
+    try await next.storage.close()
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// What the checksum of a row is of: what is sent, and what decides where to.
+@Suite struct OutboxRowTests {
+  private static let row: OutboxRow = {
+    var mutation = OutboxScratch.mutation("text", lane: "lane")
+    mutation.host = "host"
+    return OutboxRow(mutation, partition: 1, now: BootClock().clock.now())
+  }()
+
+  @Test(
+    arguments: [
+      { $0.name += "a" }, { $0.instance = #"["note",2]"# }, { $0.version += 1 },
+      { $0.lane = nil }, { $0.lane = "lan" }, { $0.host = nil }, { $0.host = "hosts" },
+      { $0.onFailure = .halt }, { $0.coder = "propertyList" }, { $0.bodyFile = "body" },
+      { $0.idempotencyKey = "key" }, { $0.arguments = Data() }, { $0.partition = 2 },
+      // A byte that changes sides.
+      { $0.name += "["; $0.instance = "]" },
+    ] as [@Sendable (inout OutboxRow) -> Void])
+  func whatDecidesWhereARowIsSentIsUnderItsChecksum(
+    _ edit: @Sendable (inout OutboxRow) -> Void
+  ) {
+    var row = Self.row
+    #expect(row.isSound)
+    edit(&row)
+    #expect(!row.isSound)
+  }
+
+  @Test func aRowThatMovesToAnotherAccountIsAsSoundAsItWas() {
+    var row = Self.row
+    row.move(to: .max)
+    #expect(row.partition == .max)
+    #expect(row.isSound)
+    row.name += "a"
+    row.move(to: .min)
+    #expect(!row.isSound)
+  }
+}
