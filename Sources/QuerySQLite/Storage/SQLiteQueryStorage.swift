@@ -119,6 +119,9 @@ extension SQLiteQueryStorage {
   /// set aside, and what was about to be written. Living stores are reset, and write nothing until
   /// they are made anew. Other partitions keep what they have.
   ///
+  /// Each file is rewritten for that, without what is erased, and no process can write to it meanwhile:
+  /// the one thing that keeps others waiting for as long as there is to do.
+  ///
   /// - Throws: `StorageError` where another process's reader stayed in the way for 30 s: the rows are
   ///   gone, their bytes are not, and the next opening finishes it.
   public func erase() async throws {
