@@ -9,16 +9,18 @@ import Testing
 /// the values are those of some commit, at least of the last checkpoint that was told of; what was erased
 /// is gone for good; nothing crashes, hangs, or is set aside that is not damaged.
 @Suite struct PowerLossTests {
-  /// So many power cuts each workload gets.
-  private static let cuts: UInt64 =
-    ProcessInfo.processInfo.environment["FULL"] == nil ? 15 : 1_430
+  /// So many power cuts each workload gets that are the same in each run, and so many that are not.
+  private static let (usualCuts, newCuts): (UInt64, Int) =
+    ProcessInfo.processInfo.environment["FULL"] == nil ? (5, 10) : (1_000, 430)
 
   /// What a failure has left: the record is played again, as often as it takes, with its seed as `SEED`.
   private static let kept = ProcessInfo.processInfo.environment["POWER_LOSS"]
 
   private static var seeds: [UInt64] {
     let environment = ProcessInfo.processInfo.environment
-    return environment["SEED"].flatMap { UInt64($0) }.map { [$0] } ?? Array(1...Self.cuts)
+    if let seed = environment["SEED"].flatMap({ UInt64($0) }) { return [seed] }
+    return Array(1...Self.usualCuts)
+      + (0..<Self.newCuts).map { _ in UInt64.random(in: 10_000...999_999_999) }
   }
 
   private struct Cut {
