@@ -70,7 +70,8 @@ final class ChangeWatch {
   /// Watches the file that is at the path now.
   private func watchKick() {
     let old = self.kickWatch
-    self.kickWatch = inotify_add_watch(self.descriptor, self.kickPath, Self.inModify | Self.inDontFollow)
+    self.kickWatch = inotify_add_watch(
+      self.descriptor, self.kickPath, Self.inModify | Self.inDontFollow)
     let number = errno
     if old >= 0 && old != self.kickWatch { _ = inotify_rm_watch(self.descriptor, old) }
     errno = number

@@ -12,7 +12,8 @@ extension OutboxTransaction {
       try self.connection.first(Self.isKnown, new.id, read: { try $0.bool(at: 0) }) == true
     {
       throw StorageError(
-        operation: "enqueue", code: .constraint, message: "there is a mutation of this identifier already",
+        operation: "enqueue", code: .constraint,
+        message: "there is a mutation of this identifier already",
         fileName: self.connection.fileName)
     }
     let targets = try self.targets(of: new.dependencies)

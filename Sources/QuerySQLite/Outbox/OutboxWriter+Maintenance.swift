@@ -105,11 +105,11 @@ extension OutboxWriter {
     } else {
       guard now >= self.pollDue else { return }
       self.pollDue = now + .seconds(1)
+      let old = self.connection
       if self.fileAtPath != nil { self.reopenWhereMoved() }
-      guard let version = try? self.connection?.dataVersion, version != self.lastDataVersion else {
-        return
-      }
-      self.lastDataVersion = version
+      let version = try? self.connection?.dataVersion
+      if self.connection === old, version == self.lastDataVersion { return }
+      self.lastDataVersion = version ?? 0
     }
     for partition in self.database.partitions { self.lookForOthers(in: partition) }
   }

@@ -79,7 +79,8 @@ struct DatabaseFiles: Sendable {
       throw RegularFile.error("it is \(kind), and no file", operation: "open", path: path)
     }
     // SQLite has them beside the file that a link leads to.
-    let place = (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil
+    let place =
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil
       ? path : URL(filePath: path).resolvingSymlinksInPath().path
     for companion in ["-wal", "-shm", "-journal"].map({ place + $0 }) {
       guard lstat(companion, &status) == 0, let kind = RegularFile.otherKind(status) else {

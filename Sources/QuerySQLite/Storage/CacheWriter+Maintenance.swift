@@ -183,10 +183,11 @@ extension CacheWriter {
     } else {
       guard now >= self.pollDue else { return }
       self.pollDue = now + .seconds(1)
+      let old = self.connection
       self.followToNewFile()
-      guard let version = try? self.connection?.dataVersion, version != self.lastDataVersion
-      else { return }
-      self.lastDataVersion = version
+      let version = try? self.connection?.dataVersion
+      if self.connection === old, version == self.lastDataVersion { return }
+      self.lastDataVersion = version ?? 0
     }
     guard let connection = self.connection else { return }
     for partition in self.database.partitions { self.lookForOthers(in: partition, connection) }

@@ -13,7 +13,12 @@ public import Query
 /// partition share what they know.
 ///
 /// Where the disk fails, is full, or may not be written to, queries go on from memory and network:
-/// `statistics.isDegraded` says so, and an event, until a later write works.
+/// `statistics.isDegraded` says so, and an event, until a later write works. A cache that can be read
+/// and not be written, as on a medium for reading alone, is shown meanwhile.
+///
+/// Folders and files are made for this user alone. A folder that others may write to is taken as it is:
+/// nothing that they put there is waited for, run, or written through, but who may write there can also
+/// replace the files.
 public final class SQLiteQueryStorage: QueryStorage {
   // Not private: tests take its readers away.
   let database: CacheDatabase
@@ -116,8 +121,9 @@ extension SQLiteQueryStorage {
   }
 
   /// Forgets everything of this partition: what is in memory, in the files, in their logs, in what was
-  /// set aside, and what was about to be written. Living stores are reset, and write nothing until
-  /// they are made anew. Other partitions keep what they have.
+  /// set aside, and what was about to be written. A hash stands in the place of the partition's name
+  /// until something is written again. Living stores are reset, and write nothing until they are made
+  /// anew, which a warning says of the first value that is not. Other partitions keep what they have.
   ///
   /// Each file is rewritten for that, without what is erased, and no process can write to it meanwhile:
   /// the one thing that keeps others waiting for as long as there is to do.

@@ -131,10 +131,10 @@ import Testing
       found: [.wrongTotals]),
     Damage(
       testDescription: "a missing body", sql: ["UPDATE outbox SET body_file = 'gone'"],
-      found: [.missingBody]),
+      found: [.wrongMutation, .missingBody]),
     Damage(
       testDescription: "a body elsewhere", sql: ["UPDATE outbox SET body_file = '../a'"],
-      found: [.missingBody]),
+      found: [.wrongMutation, .missingBody]),
     Damage(
       testDescription: "an edge to nowhere", sql: ["INSERT INTO dependencies VALUES (1, 99)"],
       found: [.missingReference]),

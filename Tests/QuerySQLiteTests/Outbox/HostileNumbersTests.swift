@@ -9,7 +9,7 @@ import Testing
 /// mutation is gone without a word.
 @Suite(.serialized) struct HostileNumbersTests {
   private static let values: [Int64] =
-    ProcessInfo.processInfo.environment["FULL"] == nil ? [.max, -1] : [.max, .min, -1]
+    ProcessInfo.processInfo.environment["FULL"] == nil ? [.max] : [.max, .min, -1]
 
   /// A folder with rows in every table, and the identifiers of the live ones.
   private static func fill(_ folder: TemporaryFolder) async throws -> Set<UUID> {
@@ -85,7 +85,8 @@ import Testing
   ///
   /// - Returns: The mutations that are there, in whichever account, or were carried out.
   private static func use(_ folder: TemporaryFolder) async throws -> Set<UUID> {
-    let scratch = try OutboxScratch(in: folder)
+    // That nothing is waited for on the disk has no part in this.
+    let scratch = try OutboxScratch(in: folder) { $0.outboxDurability = .normal }
     var found = Set<UUID>()
     for entry in try scratch.outbox.entries(in: nil) {
       found.insert(entry.id)

@@ -42,6 +42,25 @@ import Testing
   }
 
   @Test(arguments: [true, false])
+  func onlyAClockThatIsRightMakesTheHistoryTooOld(_ isSynchronised: Bool) async throws {
+    let clock = BootClock()
+    let scratch = try OutboxScratch { $0.outboxClock = clock.clock }
+    let first = try await scratch.add()
+    let lease = try #require(try await scratch.claim().first)
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    clock.edit { time in
+      time.wall += 10 * 365 * 86_400
+      time.isSynchronised = isSynchronised
+    }
+    let second = try await scratch.add()
+    let next = try #require(try await scratch.claim().first)
+    #expect(try await scratch.outbox.settle(next, OutboxScratch.success))
+    let ended = try scratch.outbox.history(of: "note", instance: "[]").map(\.id)
+    #expect(ended == (isSynchronised ? [second] : [first, second]))
+    try await scratch.storage.close()
+  }
+
+  @Test(arguments: [true, false])
   func onlyAClockThatIsRightMakesAMutationTooOld(_ isSynchronised: Bool) async throws {
     let first = try self.scratch()
     var mutation = OutboxScratch.mutation()

@@ -58,11 +58,12 @@ import Testing
     try await next.storage.close()
   }
 
-  @Test(arguments: [
-    "DELETE FROM lane_heads", "UPDATE lane_heads SET due_boottime = 9223372036854775807",
-    "UPDATE lane_heads SET state = 'raedy'", "UPDATE lane_heads SET version = -1",
-    "UPDATE lane_heads SET number = number + 1000", "UPDATE lane_heads SET partition = 7",
-  ] as [SQL])
+  @Test(
+    arguments: [
+      "DELETE FROM lane_heads", "UPDATE lane_heads SET due_boottime = 9223372036854775807",
+      "UPDATE lane_heads SET state = 'raedy'", "UPDATE lane_heads SET version = -1",
+      "UPDATE lane_heads SET number = number + 1000", "UPDATE lane_heads SET partition = 7",
+    ] as [SQL])
   func aMutationWhoseHeadIsLostIsSent(_ sql: SQL) async throws {
     let scratch = try OutboxScratch()
     let ids = [try await scratch.add(), try await scratch.add(lane: "lane")]

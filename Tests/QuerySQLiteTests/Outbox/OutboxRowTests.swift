@@ -19,7 +19,7 @@ import Testing
       { $0.onFailure = .halt }, { $0.coder = "propertyList" }, { $0.bodyFile = "body" },
       { $0.idempotencyKey = "key" }, { $0.arguments = Data() }, { $0.partition = 2 },
       // A byte that changes sides.
-      { $0.name += "["; $0.instance = "]" },
+      { ($0.name, $0.instance) = ("\($0.name)[", "]") },
     ] as [@Sendable (inout OutboxRow) -> Void])
   func whatDecidesWhereARowIsSentIsUnderItsChecksum(
     _ edit: @Sendable (inout OutboxRow) -> Void

@@ -87,7 +87,7 @@ extension StorageUnderTest {
     _ clock: OutboxClock
   ) throws -> any QueryStorage {
     switch self {
-    case .memory: 
+    case .memory:
       return MemoryQueryStorage(
         historyLimits: limits, maximumArgumentBytes: maximumArgumentBytes, outboxClock: clock)
     case .sqlite:

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Query
 import Testing
@@ -38,6 +39,55 @@ import Testing
     "ALTER TABLE entries RENAME COLUMN kind TO sort",
     "CREATE TRIGGER t AFTER UPDATE ON entries BEGIN SELECT raise(ABORT, 'no'); END",
   ]
+
+  /// Where the schema allows none: a flipped byte makes one. The other rows stay.
+  @Test(arguments: ["coder", "kind", "value_version", "revision", "byte_count"])
+  func aNullInARowCostsThatRowAlone(_ column: String) async throws {
+    let folder = try TemporaryFolder()
+    let first = try StorageTrial(in: folder.path)
+    first.set("a", "old")
+    first.set("b", "old")
+    #expect(await first.close() == nil)
+    try Self.setNull(column, "\(folder.path)/cache.sqlite")
+    let trial = try StorageTrial(in: folder.path)
+    #expect(await trial.text("a") == nil)
+    #expect(await trial.text("b") == "old")
+    await trial.recover()
+    #expect(await trial.flush() == nil)
+    #expect(try FolderContents.setAside("corrupt", in: folder.path) == [])
+    #expect(trial.storage.statistics.quarantined == 1)
+    await trial.close()
+  }
+
+  /// Takes the constraint away, sets the column of one row, and puts the constraint back.
+  private static func setNull(_ column: String, _ path: String) throws {
+    let sound = try SQLiteConnection(path: path).rowsOfText(
+      "SELECT sql FROM sqlite_schema WHERE name = 'entries'")[0]
+    var loose = sound
+    for type in ["TEXT", "INTEGER"] {
+      loose = loose.replacing("\(column) \(type) NOT NULL", with: "\(column) \(type)")
+    }
+    func setSchema(_ sql: String, _ version: Int) -> [String] {
+      [
+        "PRAGMA writable_schema = 1",
+        "UPDATE sqlite_schema SET sql = '\(sql.replacing("'", with: "''"))' WHERE name = 'entries'",
+        "PRAGMA schema_version = \(version)",
+      ]
+    }
+    for statements in [
+      setSchema(loose, 1_000),
+      ["UPDATE entries SET \(column) = NULL WHERE identity LIKE '%\"a\"%'"],
+      setSchema(sound, 1_001),
+    ] {
+      // Not one of the library's: those let nobody do that.
+      var handle: OpaquePointer?
+      #expect(sqlite3_open(path, &handle) == SQLITE_OK)
+      for sql in statements {
+        #expect(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK, "\(sql)")
+      }
+      #expect(sqlite3_close(handle) == SQLITE_OK)
+    }
+  }
 
   @Test(arguments: changes)
   func noRowKeepsAStorageFromWorking(_ change: String) async throws {

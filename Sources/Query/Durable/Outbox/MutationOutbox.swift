@@ -79,7 +79,9 @@ public protocol MutationOutbox: Sendable {
   ///   - mutation: The mutation.
   ///   - claiming: Whether it is to be leased where it may run now: no earlier live one in its lane,
   ///     dependencies succeeded, no pause.
-  /// - Throws: ``OutboxError/unknownDependencies(_:)``; ``StorageError``. Nothing is kept then.
+  /// - Throws: ``OutboxError/unknownDependencies(_:)``, and only then ``OutboxError/ended(_:)`` of a
+  ///   dependency; ``StorageError``: constraint where there is a mutation of the identifier, too big
+  ///   where the arguments are. Nothing is kept then.
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation
 
   /// Leases mutations that may run now, the lowest number first, after taking back those of processes

@@ -58,7 +58,8 @@ extension MutationHistoryLimits {
   /// Whether something is older than the history's days.
   fileprivate func isPast(_ date: Date, at time: OutboxTime) -> Bool {
     // A wrong clock makes nothing old.
-    self.days > 0 && time.isSynchronised && time.wall.timeIntervalSince(date) > Double(self.days) * 86_400
+    self.days > 0 && time.isSynchronised
+      && time.wall.timeIntervalSince(date) > Double(self.days) * 86_400
   }
 }
 
