@@ -56,6 +56,7 @@ typedef struct {
 static inline void csqlite_replace_truncate(
     sqlite3_file *file, csqlite_methods *replacement, int (*truncate)(sqlite3_file *, sqlite3_int64)) {
   replacement->methods = *file->pMethods;
+  // Bytes: SQLite calls it during a checkpoint alone, whose locks it holds then.
   replacement->methods.xTruncate = truncate;
   replacement->original = file->pMethods;
   file->pMethods = &replacement->methods;
@@ -68,6 +69,7 @@ static int csqlite_truncate_wal(sqlite3_file *file, sqlite3_int64 size) {
   sqlite3_int64 length = 0;
   int result = original->xFileSize(file, &length);
   if (result != SQLITE_OK) return result;
+  // Bytes: of the WAL, under the write lock and with no reader in it: so SQLite truncates it.
   if (size != 0 || length < (sqlite3_int64)sizeof no_header) return original->xTruncate(file, size);
   result = original->xWrite(file, no_header, (int)sizeof no_header, 0);
   return result == SQLITE_OK ? original->xSync(file, SQLITE_SYNC_NORMAL) : result;
@@ -84,6 +86,7 @@ static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
   // A hint is taken in chunks alone, and they would round what SQLite truncates later.
   int chunk = 64 << 10;
   int no_chunk = 1;
+  // Bytes: of the database, under the locks of checkpoints and of writers.
   if (length > wanted + chunk) return methods->original->xTruncate(file, wanted);
   if (length >= wanted) return SQLITE_OK;
   methods->original->xFileControl(file, SQLITE_FCNTL_CHUNK_SIZE, &chunk);

@@ -23,7 +23,7 @@ struct fault_vfs {
   pthread_mutex_t lock;
   int operations;
   long countdown;
-  int is_persistent;
+  int times;
   int result;
   long counts[FAULT_VFS_KINDS];
   long failures;
@@ -64,7 +64,7 @@ static int fault(fault_vfs *vfs, int operation) {
     if (vfs->countdown == 0) {
       result = vfs->result;
       vfs->failures++;
-      if (!vfs->is_persistent) vfs->operations = 0;
+      if (vfs->times > 0 && --vfs->times == 0) vfs->operations = 0;
     }
   }
   pthread_mutex_unlock(&vfs->lock);
@@ -72,17 +72,17 @@ static int fault(fault_vfs *vfs, int operation) {
   return result;
 }
 
-void fault_vfs_arm(fault_vfs *vfs, int operations, long nth, int is_persistent, int result) {
+void fault_vfs_arm(fault_vfs *vfs, int operations, long nth, int times, int result) {
   pthread_mutex_lock(&vfs->lock);
   vfs->operations = operations;
   vfs->countdown = nth;
-  vfs->is_persistent = is_persistent;
+  vfs->times = times;
   vfs->result = result;
   memset(vfs->counts, 0, sizeof vfs->counts);
   pthread_mutex_unlock(&vfs->lock);
 }
 
-void fault_vfs_disarm(fault_vfs *vfs) { fault_vfs_arm(vfs, 0, 0, 0, SQLITE_OK); }
+void fault_vfs_disarm(fault_vfs *vfs) { fault_vfs_arm(vfs, 0, 0, 1, SQLITE_OK); }
 
 long fault_vfs_count(fault_vfs *vfs, int operations) {
   pthread_mutex_lock(&vfs->lock);

@@ -35,6 +35,7 @@ final class ChangeKick {
   func kick() {
     if !self.isInPlace { self.openFile() }
     var byte: UInt8 = 0
+    // Bytes: the file of kicks, which no one else writes anything in.
     _ = pwrite(self.descriptor, &byte, 1, 0)
   }
 
@@ -46,6 +47,7 @@ final class ChangeKick {
 
   private func openFile() {
     self.letGo()
+    // Bytes: the file of kicks.
     let descriptor = try? RegularFile.open(self.path, O_WRONLY | O_CREAT, operation: "kick")
     self.descriptor = descriptor ?? -1
   }

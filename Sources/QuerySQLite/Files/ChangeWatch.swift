@@ -44,6 +44,7 @@ final class ChangeWatch {
     self.kickPath = ChangeKick.path(kind: kind, folder: folder)
     self.databaseName = kind.fileName
     // The watch needs a file. Where it cannot be made, the folder tells when another process does.
+    // Bytes: the file of kicks, which is made and not written.
     let kick = try? RegularFile.open(self.kickPath, O_WRONLY | O_CREAT, operation: "watch")
     if let kick { close(kick) }
     if kick == nil, RegularFile.fault(at: self.kickPath, isWritten: true) != nil { return nil }

@@ -128,6 +128,7 @@ extension FileLock {
   private func openFile() throws(StorageError) {
     self.closeFile()
     // For reading, so that it can be locked where nothing can be written.
+    // Bytes: the lock's file, which holds none.
     self.descriptor = try RegularFile.open(
       self.path, O_RDONLY | O_CREAT, operation: "open the lock")
   }

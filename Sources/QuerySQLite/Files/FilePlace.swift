@@ -17,6 +17,7 @@ final class FilePlace {
   ///   - number: What tells the file from others.
   /// - Returns: nil where the folder cannot be opened.
   init?(folder: String, name: String, number: FileNumber) {
+    // Bytes: a folder.
     self.descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     (self.name, self.number) = (name, number)
     if self.descriptor < 0 { return nil }

@@ -17,6 +17,7 @@ final class HeldFolder: Sendable {
   private let descriptor: Int32
 
   init(_ path: String) {
+    // Bytes: a folder.
     self.descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     self.key = FileNumber(descriptor: self.descriptor).map { .folder($0) } ?? .missing(path: path)
   }

@@ -19,6 +19,7 @@ extension SetAside {
   func perform(_ step: Step) -> Int32 {
     switch step {
     case .link(let old, let new): return self.link(old, new)
+    // Bytes: none change, and under the exclusive lock no process has the file open.
     case .rename(let old, let new): return rename(old, new) == 0 ? 0 : errno
     case .unlink(let path): return unlink(path) == 0 || errno == ENOENT ? 0 : errno
     case .synchronise:

@@ -38,6 +38,7 @@ struct SetAside: Sendable {
 
   /// `link(2)`: 0, or what `errno` is. A value, since file systems without hard links are rare.
   var link: @Sendable (_ old: String, _ new: String) -> Int32 = {
+    // Bytes: none change, and under the exclusive lock no process has the file open.
     Foundation.link($0, $1) == 0 ? 0 : errno
   }
 

@@ -14,6 +14,7 @@ struct ExportReader {
   /// - Throws: `InspectionError`: bad export where a line is too long, or the last one does not end;
   ///   unavailable where the file cannot be read. What the closure throws.
   func forEachLine(_ body: (_ number: Int, _ bytes: Data) throws -> Void) throws {
+    // Bytes: an export, which is read.
     let descriptor = open(self.path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw self.failure(errno) }
     defer { close(descriptor) }

@@ -107,12 +107,14 @@ struct ImportedMutations {
     try DatabaseFiles().makeFolder(folder)
     let path = "\(folder)/\(name)"
     let isThere = FileManager.default.contents(atPath: path) == data
+    // Bytes: a body file.
     if !isThere { unlink(path) }
     let flags = isThere ? O_RDONLY : O_WRONLY | O_CREAT | O_EXCL
     let descriptor = open(path, flags | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw StorageError(errno: errno, operation: "make the file", path: path)
     }
+    // Bytes: the same.
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {
       if !isThere { try file.write(contentsOf: data) }

@@ -18,6 +18,7 @@ final class PrivateFolder {
     self.path = String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  // Bytes: copies of this process's own.
   deinit { try? FileManager.default.removeItem(atPath: self.path) }
 
   /// Copies a file into the folder. Only one that no connection of this process has open: to close a
@@ -25,6 +26,7 @@ final class PrivateFolder {
   ///
   /// - Throws: `StorageError`.
   func add(_ source: String, as name: String) throws(StorageError) {
+    // Bytes: a file that no connection of this process has open; it is read.
     let input = open(source, O_RDONLY | O_CLOEXEC)
     guard input >= 0 else { throw StorageError(errno: errno, operation: "open", path: source) }
     defer { close(input) }
@@ -47,6 +49,7 @@ final class PrivateFolder {
   ) throws(StorageError) {
     var rest = bytes
     while !rest.isEmpty {
+      // Bytes: the copy.
       let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       if count < 0 { throw StorageError(errno: errno, operation: "copy", path: path) }

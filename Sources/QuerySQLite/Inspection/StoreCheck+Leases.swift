@@ -62,6 +62,7 @@ extension StoreCheck {
   private func isGone(_ owner: String) -> Bool {
     guard UUID(uuidString: owner) != nil else { return false }
     let path = "\(OwnerFile.folder(in: self.store.mutationsFile.folder))/\(owner)"
+    // Bytes: the lock of an owner.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 { return errno == ENOENT }
     defer { close(descriptor) }

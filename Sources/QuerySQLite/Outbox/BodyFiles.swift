@@ -13,6 +13,7 @@ struct BodyFiles: Sendable {
   /// Removes a file whose row has ended. A name that leaves the folder names nothing.
   func remove(_ name: String) {
     if name.isEmpty || name.contains("/") || name == "." || name == ".." { return }
+    // Bytes: a body file.
     if RegularFile.isFolder(self.folder) { unlink("\(self.folder)/\(name)") }
   }
 

@@ -40,6 +40,7 @@ extension OutboxSalvage {
   /// - Throws: `StorageError`.
   func begin(_ name: SetAside.Name) throws(StorageError) {
     // Its own file, which no SQLite knows.
+    // Bytes: the note of a salvage.
     let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW
     let descriptor = open(self.notePath, flags, 0o600)
     guard descriptor >= 0 else {
@@ -55,6 +56,7 @@ extension OutboxSalvage {
 
   /// Forgets the note, on the disk too.
   private func end() {
+    // Bytes: the note of a salvage.
     unlink(self.notePath)
     _ = self.files.perform(.synchronise)
   }

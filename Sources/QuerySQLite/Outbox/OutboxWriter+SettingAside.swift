@@ -94,9 +94,9 @@ extension OutboxWriter {
   /// at the next word for what it is.
   private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
     if !error.code.isOfPages || self.suspected == file { return true }
-    if try self.opener.findsDamage() { return true }
+    let isDamaged = try self.opener.findsDamage()
     self.suspected = file
-    return false
+    return isDamaged
   }
 
   private var salvage: OutboxSalvage { OutboxSalvage(folder: self.opener.folder, now: self.now) }

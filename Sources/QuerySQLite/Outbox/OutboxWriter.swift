@@ -76,7 +76,7 @@ final class OutboxWriter {
   /// The file that turned out to be damaged.
   var damaged: (file: FileNumber, error: StorageError)?
 
-  /// The file that was said to be damaged, and in which no damage was found then.
+  /// The file that was said to be damaged, and was looked at a second time.
   var suspected: FileNumber?
 
   /// When to try again what failed, and how long after that.

@@ -27,6 +27,7 @@ final class OwnerFile {
     while true {
       let name = UUID().uuidString
       let path = "\(owners)/\(name)"
+      // Bytes: the lock of this process.
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if descriptor < 0 {
         throw StorageError(errno: errno, operation: "make the owner's file", path: path)
@@ -48,6 +49,7 @@ final class OwnerFile {
   /// Removes the file, and lets go of the lock.
   func remove() {
     if self.descriptor < 0 { return }
+    // Bytes: the lock of this process.
     unlink(self.path)
     close(self.descriptor)
     self.descriptor = -1
@@ -71,6 +73,7 @@ final class OutboxReaper {
   func isGone(_ owner: String) -> Bool {
     guard UUID(uuidString: owner) != nil else { return false }
     guard
+      // Bytes: the lock of an owner.
       let descriptor = try? RegularFile.open(
         "\(self.folder)/\(owner)", O_RDONLY, operation: "look for the owner")
     else { return false }
@@ -92,6 +95,7 @@ final class OutboxReaper {
 
   /// Removes the file of an owner that is gone and holds nothing.
   func remove(_ owner: String) {
+    // Bytes: the lock of an owner that has died.
     if RegularFile.isFolder(self.folder), self.isGone(owner) { unlink("\(self.folder)/\(owner)") }
   }
 

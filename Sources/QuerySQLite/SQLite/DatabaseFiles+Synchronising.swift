@@ -6,6 +6,7 @@ extension DatabaseFiles {
   ///
   /// Some file systems do not know of it, and nothing can be done there.
   func synchronise(folder: String) {
+    // Bytes: a folder.
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if descriptor < 0 { return }
     fsync(descriptor)

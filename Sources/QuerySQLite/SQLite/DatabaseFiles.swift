@@ -40,6 +40,7 @@ struct DatabaseFiles: Sendable {
   /// Brings the name of a new folder to the disk: without it all that comes to be in it would be gone.
   private func synchroniseParent(of path: String) {
     let parent = (path as NSString).deletingLastPathComponent
+    // Bytes: a folder.
     let descriptor = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if descriptor < 0 { return }
     // Some file systems do not know of it, and nothing can be done there.
@@ -52,6 +53,7 @@ struct DatabaseFiles: Sendable {
   /// - Throws: `StorageError`.
   func makeFile(_ path: String) throws(StorageError) {
     let failure = Self.making.withLock { _ -> StorageError? in
+      // Bytes: a file that was not there, made empty before SQLite sees it.
       let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
       if descriptor < 0 {
         let number = errno

@@ -42,6 +42,7 @@ extension SQLiteConnection {
       // own would drop its locks.
       let zeros = [UInt8](repeating: 0, count: 4_096)
       while size < bytes {
+        // Bytes: of the WAL, under the write lock, behind its last frame.
         let count = min(zeros.count, bytes - Int(size))
         try self.check(
           methods.xWrite?(file, zeros, Int32(count), size) ?? SQLITE_ERROR, operation)

@@ -12,6 +12,7 @@ enum FileBytes {
   /// - Returns: The bytes, and how many could not be read; nil where there is no file.
   /// - Throws: `StorageError`.
   static func read(_ path: String) throws(StorageError) -> (bytes: [UInt8], unreadable: Int)? {
+    // Bytes: a file that was set aside, or of a database that no process has open; it is read.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if descriptor < 0 {
       if errno == ENOENT { return nil }

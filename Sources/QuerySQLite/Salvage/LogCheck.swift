@@ -10,6 +10,7 @@ enum LogCheck {
   ///
   /// - Throws: `StorageError`.
   static func mayHaveFrames(_ path: String) throws(StorageError) -> Bool {
+    // Bytes: a log that no process has open, under the exclusive lock; it is read.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return false }

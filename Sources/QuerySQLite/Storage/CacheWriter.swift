@@ -41,7 +41,7 @@ final class CacheWriter {
   /// The file that turned out to be damaged, which is to be set aside whatever opening says.
   var damaged: (file: FileNumber, error: StorageError)?
 
-  /// The file that was said to be damaged, and in which no damage was found then.
+  /// The file that was said to be damaged, and was looked at a second time.
   var suspected: FileNumber?
 
   /// When to try again to write, where it failed, and how long after that.

@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox 81b7a7a688f6bf38f041181a2f0f4e05"]
+      ["mutations-0001-outbox 1b3c4aa464c4fb58db922716dabf9890"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

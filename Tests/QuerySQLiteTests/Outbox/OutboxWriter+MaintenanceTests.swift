@@ -33,11 +33,10 @@ import Testing
     #expect(!pauses.isEmpty)
     // Not each of them is seen from here.
     let lengths = pauses.map(\.length)
-    #expect(lengths == lengths.sorted() && Set(lengths).count == lengths.count)
-    #expect(lengths.allSatisfy { (0..<10).map { .milliseconds(100 << $0) }.contains($0) })
+    let possible = (0..<10).map { Duration.milliseconds(100 << $0) } + [CheckpointPause.longest]
+    #expect(lengths.allSatisfy { possible.contains($0) })
     #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0.until <= $1.until - $1.length })
     let shared = CheckpointPause(kind: .mutations, folder: scratch.folder.path)
-    #expect(shared.read()?.length == lengths.last)
     try reader.close()
     let isDone = await self.onWriter(of: scratch) { writer in
       guard let connection = writer.connection else { return false }
@@ -54,12 +53,15 @@ import Testing
     let scratch = try OutboxScratch { $0.checkpointFrames = 10 }
     try await scratch.add()
     let shared = CheckpointPause(kind: .mutations, folder: scratch.folder.path)
-    #expect(shared.begin(.seconds(60)))
-    for _ in 0..<30 { try await scratch.add() }
+    for _ in 0..<30 {
+      // Begun anew each time: a loaded machine may take longer than it lasts.
+      #expect(shared.begin(.seconds(60)))
+      try await scratch.add()
+    }
     let (frames, pause) = await self.onWriter(of: scratch) {
       ($0.connection?.walFrames ?? 0, $0.checkpoints.pause)
     }
-    #expect(frames > 30)
+    #expect(frames >= 30)
     #expect(pause?.length == .seconds(60))
     // The other one has got through.
     shared.end()

@@ -126,7 +126,8 @@ import Testing
     let trial = try StorageTrial(in: folder.path, vfs: vfs)
     trial.set("old", String(repeating: "o", count: 20_000))
     #expect(await trial.flush() == nil)
-    vfs.fail(.read, nth: 1, with: result)
+    // The storage looks a second time.
+    vfs.fail(.read, nth: 1, times: 2, with: result)
     // By this read, or by one of the storage's own before it.
     _ = await trial.text("old")
     let event = await trial.log.wait(\.isSetAside)
@@ -147,7 +148,7 @@ import Testing
     let trial = try StorageTrial(in: folder.path, vfs: vfs)
     trial.set("old", "old")
     #expect(await trial.flush() == nil)
-    vfs.fail(.write, nth: 1, with: 11)
+    vfs.fail([.read, .write], nth: 1, times: 2, with: 11)
     trial.set("a", "a")
     trial.set("b", "b")
     #expect(await trial.flush() == nil)
@@ -158,6 +159,21 @@ import Testing
     #expect(texts == ["a": "a", "b": "b"])
   }
 
+  @Test func damageThatIsNotSeenASecondTimeCostsNothing() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    trial.set("old", "old")
+    #expect(await trial.flush() == nil)
+    vfs.fail(.write, nth: 1, with: 11)
+    trial.set("a", "a")
+    #expect(await trial.flush() == nil)
+    await trial.close()
+    #expect(try FolderContents.setAside("corrupt", in: folder.path) == [])
+    let texts = try await StorageTrial.texts(["old", "a"], in: folder.path)
+    #expect(texts == ["old": "old", "a": "a"])
+  }
+
   @Test func aFileThatAnotherProcessUsesIsSetAsideAfterThat() async throws {
     let folder = try TemporaryFolder()
     let vfs = FaultVFS()
@@ -166,7 +182,7 @@ import Testing
     #expect(await trial.flush() == nil)
     let other = FileLock(kind: .cache, folder: folder.path)
     try other.lockShared()
-    vfs.fail(.write, nth: 1, with: 11)
+    vfs.fail([.read, .write], nth: 1, times: 2, with: 11)
     trial.set("new", "new")
     #expect(await trial.flush() != nil)
     await trial.log.degradation()

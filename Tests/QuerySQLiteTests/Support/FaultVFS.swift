@@ -36,9 +36,14 @@ final class FaultVFS: @unchecked Sendable {
     self.vfs = vfs
   }
 
-  /// From now on the `nth` operation fails with a result of SQLite, the first is 1; and all after it.
-  func fail(_ operations: Operations, nth: Int, persistently: Bool = false, with result: Int32) {
-    fault_vfs_arm(self.vfs, operations.rawValue, nth, persistently ? 1 : 0, result)
+  /// From now on the `nth` operation fails with a result of SQLite, the first is 1; and so many in all, or
+  /// all that follow.
+  func fail(
+    _ operations: Operations, nth: Int, times: Int = 1, persistently: Bool = false,
+    with result: Int32
+  ) {
+    fault_vfs_arm(
+      self.vfs, operations.rawValue, nth, persistently ? 0 : Int32(times), result)
   }
 
   /// From now on the `nth` operation kills this process.
