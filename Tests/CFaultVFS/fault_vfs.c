@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FAULT_VFS_KINDS 7
 
@@ -23,7 +24,7 @@ struct fault_vfs {
   pthread_mutex_t lock;
   int operations;
   long countdown;
-  int times;
+  int is_persistent;
   int result;
   long counts[FAULT_VFS_KINDS];
   long failures;
@@ -31,6 +32,8 @@ struct fault_vfs {
   synced_file *synced;
   struct fault_file *databases;
   long unlocked_writes;
+  ino_t damaged;
+  int damaged_result;
 };
 
 typedef struct fault_file {
@@ -42,6 +45,7 @@ typedef struct fault_file {
   /// Set of a database, and of a WAL.
   int is_database;
   int is_wal;
+  ino_t inode;
   struct fault_file *next_database;
   /// What a connection holds of a database: the file's lock, and those of the shm, exclusively.
   int lock;
@@ -64,7 +68,7 @@ static int fault(fault_vfs *vfs, int operation) {
     if (vfs->countdown == 0) {
       result = vfs->result;
       vfs->failures++;
-      if (vfs->times > 0 && --vfs->times == 0) vfs->operations = 0;
+      if (!vfs->is_persistent) vfs->operations = 0;
     }
   }
   pthread_mutex_unlock(&vfs->lock);
@@ -72,17 +76,25 @@ static int fault(fault_vfs *vfs, int operation) {
   return result;
 }
 
-void fault_vfs_arm(fault_vfs *vfs, int operations, long nth, int times, int result) {
+void fault_vfs_arm(fault_vfs *vfs, int operations, long nth, int is_persistent, int result) {
   pthread_mutex_lock(&vfs->lock);
   vfs->operations = operations;
   vfs->countdown = nth;
-  vfs->times = times;
+  vfs->is_persistent = is_persistent;
   vfs->result = result;
   memset(vfs->counts, 0, sizeof vfs->counts);
   pthread_mutex_unlock(&vfs->lock);
 }
 
-void fault_vfs_disarm(fault_vfs *vfs) { fault_vfs_arm(vfs, 0, 0, 1, SQLITE_OK); }
+void fault_vfs_damage(fault_vfs *vfs, const char *path, int result) {
+  struct stat status;
+  pthread_mutex_lock(&vfs->lock);
+  vfs->damaged = stat(path, &status) == 0 ? status.st_ino : 0;
+  vfs->damaged_result = result;
+  pthread_mutex_unlock(&vfs->lock);
+}
+
+void fault_vfs_disarm(fault_vfs *vfs) { fault_vfs_arm(vfs, 0, 0, 0, SQLITE_OK); }
 
 long fault_vfs_count(fault_vfs *vfs, int operations) {
   pthread_mutex_lock(&vfs->lock);
@@ -231,6 +243,16 @@ int fault_vfs_write_synced(fault_vfs *vfs, const char *folder) {
     if (code != SQLITE_OK) return code;                    \
   } while (0)
 
+/// What a read of a file that is damaged for good fails with.
+static int damage(sqlite3_file *file) {
+  fault_vfs *vfs = ((fault_file *)file)->vfs;
+  pthread_mutex_lock(&vfs->lock);
+  int is_damaged = vfs->damaged != 0 && ((fault_file *)file)->inode == vfs->damaged;
+  int result = is_damaged ? vfs->damaged_result : SQLITE_OK;
+  pthread_mutex_unlock(&vfs->lock);
+  return result;
+}
+
 static int file_close(sqlite3_file *file) {
   if (((fault_file *)file)->is_database) remove_database((fault_file *)file);
   return METHODS(file)->xClose(REAL(file));
@@ -238,6 +260,7 @@ static int file_close(sqlite3_file *file) {
 
 static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
   int code = fault(((fault_file *)file)->vfs, FAULT_VFS_READ);
+  if (code == SQLITE_OK) code = damage(file);
   if (code == SQLITE_IOERR_CORRUPTFS) ((fault_file *)file)->last_errno = EIO;
   if (code != SQLITE_OK) return code;
   return METHODS(file)->xRead(REAL(file), bytes, count, offset);
@@ -381,6 +404,8 @@ static int vfs_open(
   opened->is_database = flags & SQLITE_OPEN_MAIN_DB;
   opened->is_wal = flags & SQLITE_OPEN_WAL;
   opened->lock = opened->shm_locks = opened->last_errno = 0;
+  struct stat status;
+  opened->inode = name && stat(name, &status) == 0 ? status.st_ino : 0;
   if (opened->is_database) add_database(opened);
   return result;
 }

@@ -26,11 +26,15 @@ enum { FAULT_VFS_KILL = -1 };
 /// Registers a VFS. Its memory is kept for good, since a connection may still use it.
 fault_vfs *fault_vfs_create(const char *name);
 
-/// From now on the `nth` operation of these kinds fails with a result, the first is 1, and so many in
-/// all that follow one another, with 0 all. There is one such rule; a new one takes its place.
-void fault_vfs_arm(fault_vfs *vfs, int operations, long nth, int times, int result);
+/// From now on the `nth` operation of these kinds fails with a result, the first is 1, and if
+/// `is_persistent` all after it too. There is one such rule; a new one takes its place.
+void fault_vfs_arm(fault_vfs *vfs, int operations, long nth, int is_persistent, int result);
 
-/// From now on nothing fails.
+/// From now on each read of the file that is at a path now fails with a result, whatever its name is
+/// later.
+void fault_vfs_damage(fault_vfs *vfs, const char *path, int result);
+
+/// From now on nothing fails, but what was damaged.
 void fault_vfs_disarm(fault_vfs *vfs);
 
 /// How many operations of these kinds there were since the last `fault_vfs_arm`, failed ones too.

@@ -169,7 +169,8 @@ import Testing
       try await group.waitForAll()
     }
     let commits = scratch.outbox.database.commits - before
-    #expect(commits <= 12, "\(commits)")
+    // 200 jobs. A transaction ends after some milliseconds, and a loaded machine does fewer in them.
+    #expect(commits <= 50, "\(commits)")
     try await scratch.storage.close()
   }
 

@@ -126,8 +126,7 @@ import Testing
     let trial = try StorageTrial(in: folder.path, vfs: vfs)
     trial.set("old", String(repeating: "o", count: 20_000))
     #expect(await trial.flush() == nil)
-    // The storage looks a second time.
-    vfs.fail(.read, nth: 1, times: 2, with: result)
+    vfs.damage("\(folder.path)/cache.sqlite", noticedBy: .read, with: result)
     // By this read, or by one of the storage's own before it.
     _ = await trial.text("old")
     let event = await trial.log.wait(\.isSetAside)
@@ -148,7 +147,7 @@ import Testing
     let trial = try StorageTrial(in: folder.path, vfs: vfs)
     trial.set("old", "old")
     #expect(await trial.flush() == nil)
-    vfs.fail([.read, .write], nth: 1, times: 2, with: 11)
+    vfs.damage("\(folder.path)/cache.sqlite", noticedBy: .write, with: 11)
     trial.set("a", "a")
     trial.set("b", "b")
     #expect(await trial.flush() == nil)
@@ -182,7 +181,7 @@ import Testing
     #expect(await trial.flush() == nil)
     let other = FileLock(kind: .cache, folder: folder.path)
     try other.lockShared()
-    vfs.fail([.read, .write], nth: 1, times: 2, with: 11)
+    vfs.damage("\(folder.path)/cache.sqlite", noticedBy: .write, with: 11)
     trial.set("new", "new")
     #expect(await trial.flush() != nil)
     await trial.log.degradation()

@@ -36,14 +36,16 @@ final class FaultVFS: @unchecked Sendable {
     self.vfs = vfs
   }
 
-  /// From now on the `nth` operation fails with a result of SQLite, the first is 1; and so many in all, or
-  /// all that follow.
-  func fail(
-    _ operations: Operations, nth: Int, times: Int = 1, persistently: Bool = false,
-    with result: Int32
-  ) {
-    fault_vfs_arm(
-      self.vfs, operations.rawValue, nth, persistently ? 0 : Int32(times), result)
+  /// From now on the `nth` operation fails with a result of SQLite, the first is 1; and all after it.
+  func fail(_ operations: Operations, nth: Int, persistently: Bool = false, with result: Int32) {
+    fault_vfs_arm(self.vfs, operations.rawValue, nth, persistently ? 1 : 0, result)
+  }
+
+  /// From now on each read of the file at a path fails, and one operation of its connections, so that
+  /// it is noticed: what they know of it they need not read.
+  func damage(_ path: String, noticedBy operations: Operations, with result: Int32) {
+    fault_vfs_damage(self.vfs, path, result)
+    self.fail(operations, nth: 1, with: result)
   }
 
   /// From now on the `nth` operation kills this process.
