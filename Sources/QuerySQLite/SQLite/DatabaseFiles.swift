@@ -40,12 +40,7 @@ struct DatabaseFiles: Sendable {
   /// Brings the name of a new folder to the disk: without it all that comes to be in it would be gone.
   private func synchroniseParent(of path: String) {
     let parent = (path as NSString).deletingLastPathComponent
-    // Bytes: a folder.
-    let descriptor = open(parent.isEmpty ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if descriptor < 0 { return }
-    // Some file systems do not know of it, and nothing can be done there.
-    _ = fsync(descriptor)
-    close(descriptor)
+    self.synchronise(folder: parent.isEmpty ? "." : parent)
   }
 
   /// Makes an empty file for this user alone (0600) where there is none.
