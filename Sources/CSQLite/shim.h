@@ -122,6 +122,15 @@ static inline int csqlite_checkpoint(
   return result;
 }
 
+/// Brings the WAL to the disk. It takes no lock and changes no byte, so nobody waits for it: what is synced
+/// already costs a checkpoint, which holds the write lock, next to nothing.
+static inline int csqlite_sync_wal(sqlite3 *database) {
+  sqlite3_file *wal = 0;
+  int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  if (result != SQLITE_OK || !wal || !wal->pMethods) return result;
+  return wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+}
+
 /// Whether the system's last error on either file of a database was one of the disk's, which SQLite
 /// calls damage: `pread` has failed with EIO, ENXIO or ERANGE.
 static inline int csqlite_disk_has_failed(sqlite3 *database) {

@@ -47,7 +47,8 @@ extension OutboxWriter {
   /// copied to this place.
   func checkpoint(_ connection: SQLiteConnection) {
     do {
-      self.checkpoints.didCheckpoint(try connection.checkpointGivingWay(.reset))
+      let (outcome, held) = try connection.checkpointGivingWay(.reset)
+      self.checkpoints.didCheckpoint(outcome, held: held)
     } catch {
       let failure = Self.storageError(error)
       if failure.isOutboxDamage { return self.didFail(failure) }

@@ -10,8 +10,18 @@ struct CheckpointSchedule {
   /// After so long without a commit the WAL is copied.
   static let idleTime = Duration.seconds(1)
 
+  /// A checkpoint is to keep writers out for no longer than this. What is copied must reach the disk
+  /// meanwhile, and disks differ a thousandfold.
+  static let longestHold = Duration.milliseconds(25)
+
+  /// However slow the disk, the WAL may have this many frames, or every commit would checkpoint.
+  static let fewestFrames = 100
+
+  /// How many frames the WAL may have on a disk that is quick.
+  private let mostFrames: Int
+
   /// How many frames the WAL may have.
-  private let frameLimit: Int
+  private(set) var frameLimit: Int
 
   /// What all processes know.
   private let shared: CheckpointPause
@@ -40,7 +50,7 @@ struct CheckpointSchedule {
   }
 
   init(frameLimit: Int, _ shared: CheckpointPause) {
-    (self.frameLimit, self.shared) = (frameLimit, shared)
+    (self.mostFrames, self.frameLimit, self.shared) = (frameLimit, frameLimit, shared)
   }
 
   /// Takes note of a commit.
@@ -62,9 +72,14 @@ struct CheckpointSchedule {
   }
 
   /// Takes note of a checkpoint.
-  mutating func didCheckpoint(_ outcome: Outcome, _ now: SuspendingClock.Instant = .now) {
+  ///
+  /// - Parameter held: For how long it kept writers out.
+  mutating func didCheckpoint(
+    _ outcome: Outcome, held: Duration = .zero, _ now: SuspendingClock.Instant = .now
+  ) {
     switch outcome {
     case .complete:
+      self.adaptLimit(toHold: held)
       if let shared = self.shared.read(), shared.length > .zero { self.shared.end() }
       (self.due, self.pause) = (nil, nil)
     case .busy: self.due = now + Self.idleTime
@@ -76,6 +91,17 @@ struct CheckpointSchedule {
       let isShared = self.shared.begin(length)
       self.pause = Pause(until: now + length, length: length, isShared: isShared)
       self.due = now + length
+    }
+  }
+
+  /// Makes the next checkpoint shorter after one that was too long, and longer step by step after one
+  /// that was quick.
+  private mutating func adaptLimit(toHold held: Duration) {
+    if held > Self.longestHold {
+      let limit = Int(Double(self.frameLimit) * (Self.longestHold / held))
+      self.frameLimit = max(limit, min(Self.fewestFrames, self.mostFrames))
+    } else if held < Self.longestHold / 2 {
+      self.frameLimit = min(self.frameLimit + self.frameLimit / 4 + 1, self.mostFrames)
     }
   }
 

@@ -100,7 +100,8 @@ extension CacheWriter {
   /// passive; a reader in the way is not waited for, since nobody can write meanwhile.
   private func checkpoint(_ connection: SQLiteConnection) {
     do {
-      self.checkpoints.didCheckpoint(try connection.checkpointGivingWay(.restart))
+      let (outcome, held) = try connection.checkpointGivingWay(.restart)
+      self.checkpoints.didCheckpoint(outcome, held: held)
     } catch {
       let failure = StorageError(any: error, operation: "checkpoint")
       if failure.isDamage { return self.didFail(failure) }

@@ -27,15 +27,19 @@ import Testing
 
     func isDue(_ now: SuspendingClock.Instant) -> Bool { self.schedule.isDue(now) }
 
-    func didCheckpoint(_ outcome: CheckpointSchedule.Outcome, _ now: SuspendingClock.Instant) {
-      self.schedule.didCheckpoint(outcome, now)
+    func didCheckpoint(
+      _ outcome: CheckpointSchedule.Outcome, held: Duration = .zero, _ now: SuspendingClock.Instant
+    ) {
+      self.schedule.didCheckpoint(outcome, held: held, now)
     }
+
+    var frameLimit: Int { self.schedule.frameLimit }
   }
 
   /// That of one process.
-  private func schedule() -> Writer {
-    Writer(
-      CheckpointSchedule(frameLimit: 10, CheckpointPause(kind: .cache, folder: self.folder.path)))
+  private func schedule(frameLimit: Int = 10) -> Writer {
+    let pause = CheckpointPause(kind: .cache, folder: self.folder.path)
+    return Writer(CheckpointSchedule(frameLimit: frameLimit, pause))
   }
 
   @Test func aLongLogIsCopiedAtOnceAndAShortOneAfterASecond() {
@@ -50,6 +54,28 @@ import Testing
     #expect(schedule.due == nil && schedule.pause == nil)
     #expect(!schedule.didCommit(frames: 0, self.start))
     #expect(schedule.due == nil)
+  }
+
+  @Test func aSlowDiskGetsShorterLogsAndAQuickOneTheFullLengthAgain() {
+    let schedule = self.schedule(frameLimit: 1_000)
+    #expect(!schedule.didCommit(frames: 1_000, self.start))
+    schedule.didCheckpoint(.complete, held: .milliseconds(100), self.start)
+    #expect(schedule.didCommit(frames: 251, self.start))
+    // As long as it should be: it stays.
+    schedule.didCheckpoint(.complete, held: .milliseconds(20), self.start)
+    #expect(schedule.frameLimit == 250)
+    schedule.didCheckpoint(.complete, held: .seconds(10), self.start)
+    #expect(schedule.frameLimit == CheckpointSchedule.fewestFrames)
+    for _ in 0..<20 { schedule.didCheckpoint(.complete, held: .milliseconds(1), self.start) }
+    #expect(schedule.frameLimit == 1_000)
+  }
+
+  @Test func aLimitThatIsLowAnywayIsNotRaised() {
+    let schedule = self.schedule(frameLimit: 10)
+    schedule.didCheckpoint(.complete, held: .seconds(10), self.start)
+    #expect(schedule.frameLimit == 10)
+    schedule.didCheckpoint(.complete, held: .zero, self.start)
+    #expect(schedule.frameLimit == 10)
   }
 
   @Test func whereAReaderStaysThePauseDoublesUpToAMinute() throws {

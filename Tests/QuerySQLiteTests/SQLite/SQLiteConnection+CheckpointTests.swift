@@ -115,14 +115,14 @@ import Testing
     #expect(try reader.texts() == ["a", "b"])
     try self.connection.write { try self.connection.execute(Scratch.insert, "c") }
     let before = try Data(contentsOf: URL(filePath: self.connection.path))
-    #expect(try self.connection.checkpointGivingWay(.restart) == .blocked)
+    #expect(try self.connection.checkpointGivingWay(.restart).outcome == .blocked)
     #expect(try Data(contentsOf: URL(filePath: self.connection.path)) == before)
     // Nobody has the lock any more.
     let writer = try SQLiteConnection.scratch(in: self.folder)
     writer.busyHandler.patience = .limited(.zero)
     try writer.write { try writer.execute(Scratch.insert, "d") }
     try reader.pragma("COMMIT")
-    #expect(try self.connection.checkpointGivingWay(.restart) == .complete)
+    #expect(try self.connection.checkpointGivingWay(.restart).outcome == .complete)
     #expect(self.connection.walFrames == 0)
     #expect(try self.connection.texts() == ["a", "b", "c", "d"])
   }
@@ -131,16 +131,16 @@ import Testing
     let reader = try SQLiteConnection.scratch(in: self.folder)
     try reader.pragma("BEGIN")
     #expect(try reader.texts() == ["a", "b"])
-    #expect(try self.connection.checkpointGivingWay(.restart) == .blocked)
+    #expect(try self.connection.checkpointGivingWay(.restart).outcome == .blocked)
     try reader.pragma("COMMIT")
   }
 
   @Test func ofAWriterInTheWayItIsNotSaidThatItReads() throws {
     let writer = try SQLiteConnection.scratch(in: self.folder)
     try writer.write {
-      let outcome = try self.connection.checkpointGivingWay(.restart)
+      let outcome = try self.connection.checkpointGivingWay(.restart).outcome
       #expect(outcome == .busy)
     }
-    #expect(try self.connection.checkpointGivingWay(.restart) == .complete)
+    #expect(try self.connection.checkpointGivingWay(.restart).outcome == .complete)
   }
 }

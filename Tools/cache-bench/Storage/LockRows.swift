@@ -170,6 +170,10 @@ private struct Chores {
     for name in ["cache.sqlite", "mutations.sqlite"] {
       try FileManager.default.copyItem(
         at: self.model.appending(path: name), to: folder.appending(path: name))
+      // Or the first checkpoint would wait for the whole copy to reach the disk.
+      let file = try FileHandle(forUpdating: folder.appending(path: name))
+      try file.synchronize()
+      try file.close()
     }
     return try await body(folder)
   }
