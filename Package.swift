@@ -73,7 +73,7 @@ let tests: [Target] = [
   .testTarget(
     name: "QueryTests",
     dependencies: ["Query", "TestSupport"],
-    exclude: ["Persistence/Identity/vectors.json"]
+    exclude: ["Identity/vectors.json"]
   ),
   .testTarget(name: "OperationTests", dependencies: ["Operation", "TestSupport"]),
   .testTarget(name: "SeedTests", dependencies: ["Query", "Operation", "TestSupport"]),
