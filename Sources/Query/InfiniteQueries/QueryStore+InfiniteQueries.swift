@@ -214,3 +214,31 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     self.subscribe(handler.storeHandler(for: State.self) ?? StoreHandler())
   }
 }
+
+// MARK: - Detached
+
+extension QueryStore {
+  /// Creates a store that no client knows, for an infinite query.
+  ///
+  /// - Parameters:
+  ///   - query: The request.
+  ///   - initialValue: The pages before the first fetch.
+  ///   - initialContext: The context that the request sets up.
+  @_disfavoredOverload
+  @inlinable
+  public static func detached<Query: InfiniteQueryRequest>(
+    query: Query,
+    initialValue: Query.State.StateValue = [],
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<InfiniteQueryState<Query.PageID, Query.PageValue>>
+  where State == InfiniteQueryState<Query.PageID, Query.PageValue> {
+    .detached(
+      query: query,
+      initialState: InfiniteQueryState(
+        initialValue: initialValue,
+        initialPageId: query.initialPageId
+      ),
+      initialContext: initialContext
+    )
+  }
+}

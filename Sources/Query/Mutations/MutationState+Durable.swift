@@ -6,11 +6,11 @@ import Foundation
 extension MutationState {
   /// Adds an entry for a mutation that is committed, or gives the one that there is a new attempt.
   @usableFromInline
-  mutating func show(_ entry: HistoryEntry, of admission: AttemptAdmission) {
+  mutating func show(_ entry: HistoryEntry, of admitted: any AdmittedAttempt) {
     var entry = entry
     entry.durable = DurableMark(
-      id: admission.id, idempotencyKey: admission.idempotencyKey, isLive: true)
-    guard admission.isOld, let index = self.index(of: admission.id) else {
+      id: admitted.id, idempotencyKey: admitted.idempotencyKey, isLive: true)
+    guard admitted.isOld, let index = self.index(of: admitted.id) else {
       self._history.append(entry)
       return
     }
@@ -19,10 +19,10 @@ extension MutationState {
   }
 
   /// Notes which mutation the entry of a task is about.
-  mutating func note(_ admission: AttemptAdmission, at task: QueryTaskIdentifier) {
+  mutating func note(_ admitted: any AdmittedAttempt, at task: QueryTaskIdentifier) {
     self._history.modify(id: task) { entry in
       entry.durable = DurableMark(
-        id: admission.id, idempotencyKey: admission.idempotencyKey, isLive: true)
+        id: admitted.id, idempotencyKey: admitted.idempotencyKey, isLive: true)
     }
   }
 

@@ -94,8 +94,8 @@ extension MutationState: QueryStateProtocol {
       startDate: task.context.queryClock.now(),
       fetch: task
     )
-    if let admission = task.context.attemptAdmission {
-      self.show(entry, of: admission)
+    if let admitted = task.context.admittedAttempt {
+      self.show(entry, of: admitted)
     } else {
       self._history.append(entry)
     }

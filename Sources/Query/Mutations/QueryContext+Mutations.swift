@@ -1,3 +1,5 @@
+public import Foundation
+
 extension QueryContext {
   @usableFromInline
   enum MutationArgumentsKey<Arguments: Sendable>: Key {
@@ -14,6 +16,18 @@ extension QueryContext {
   @usableFromInline
   enum MaxMutationHistoryLengthKey: Key {
     @inlinable static var defaultValue: Int { .max }
+  }
+
+  /// What the mutation of this context depends on.
+  @usableFromInline
+  var mutationDependencies: [UUID] {
+    get { self[MutationDependenciesKey.self] }
+    set { self[MutationDependenciesKey.self] = newValue }
+  }
+
+  @usableFromInline
+  enum MutationDependenciesKey: Key {
+    @inlinable static var defaultValue: [UUID] { [] }
   }
 }
 

@@ -82,12 +82,12 @@ extension QueryStore where State: _MutationStateProtocol {
     _ handler: MutationEventHandler<State.Arguments, State.Value>
   ) async throws -> State.Value {
     // A durable mutation is on disk before anything is shown or sent.
-    var admission: AttemptAdmission?
+    var admitted: (any AdmittedAttempt)?
     if let storing = self.withLock({ self.storing }) {
       var context = context
       context[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
       context.mutationDependencies = dependencies
-      admission = try await storing.admit(context, isRetry: name == .retryLatest)
+      admitted = try await storing.admit(context, isRetry: name == .retryLatest)
     }
     return try await self.run(
       in: context,
@@ -95,7 +95,7 @@ extension QueryStore where State: _MutationStateProtocol {
       handler: handler.storeHandler(for: State.self)
     ) {
       $0[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
-      if let admission { $0.attemptAdmission = admission }
+      if let admitted { $0.admittedAttempt = admitted }
     }
     .returnValue
   }
@@ -208,5 +208,45 @@ extension QueryStore where State: _MutationStateProtocol {
     with handler: MutationEventHandler<State.Arguments, State.Value>
   ) -> QuerySubscription {
     self.subscribe(handler.storeHandler(for: State.self) ?? StoreHandler())
+  }
+}
+
+// MARK: - Detached
+
+extension QueryStore {
+  /// Creates a store that no client knows, for a mutation.
+  ///
+  /// - Parameters:
+  ///   - mutation: The request.
+  ///   - initialValue: The value before the first attempt.
+  ///   - initialContext: The context that the request sets up.
+  @inlinable
+  public static func detached<Mutation: MutationRequest>(
+    mutation: Mutation,
+    initialValue: Mutation.ReturnValue? = nil,
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<MutationState<Mutation.Arguments, Mutation.ReturnValue>>
+  where State == MutationState<Mutation.Arguments, Mutation.ReturnValue> {
+    .detached(
+      query: mutation,
+      initialState: MutationState(initialValue: initialValue),
+      initialContext: initialContext
+    )
+  }
+
+  /// Creates a store that no client knows, for a mutation.
+  ///
+  /// - Parameters:
+  ///   - mutation: The request.
+  ///   - initialState: The state to start with.
+  ///   - initialContext: The context that the request sets up.
+  @inlinable
+  public static func detached<Mutation: MutationRequest>(
+    mutation: Mutation,
+    initialState: Mutation.State,
+    initialContext: QueryContext = QueryContext()
+  ) -> QueryStore<MutationState<Mutation.Arguments, Mutation.ReturnValue>>
+  where State == MutationState<Mutation.Arguments, Mutation.ReturnValue> {
+    .detached(query: mutation, initialState: initialState, initialContext: initialContext)
   }
 }

@@ -52,7 +52,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// The type of the request that a client made this store for.
   @exclusivity(unchecked) @usableFromInline var requestType: Any.Type?
   /// What writes the state to a storage, where the query is persisted.
-  @exclusivity(unchecked) @usableFromInline var storing: StoreStorage<State>?
+  @exclusivity(unchecked) @usableFromInline var storing: StoreAttachment<State>?
   @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
 
   @inlinable

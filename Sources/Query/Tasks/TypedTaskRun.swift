@@ -171,7 +171,7 @@ extension TypedTaskRun {
     }
     // The call of a durable mutation has committed it, and waits: its attempt begins on this thread.
     // Another one would have to be woken, and take time from the one that commits.
-    if context.attemptAdmission != nil {
+    if context.admittedAttempt != nil {
       return Task.immediate(name: name, priority: priority, operation: operation)
     }
     return Task(name: name, priority: priority, operation: operation)

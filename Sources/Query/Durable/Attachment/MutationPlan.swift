@@ -55,7 +55,7 @@ final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
   override func attach(_ store: AnyObject) {
     guard type(of: store) == QueryStore<MutationState<Arguments, Value>>.self else { return }
     let store = unsafeDowncast(store, to: QueryStore<MutationState<Arguments, Value>>.self)
-    DurableStore.attach(self, to: store)
+    DurableAttachment.attach(self, to: store)
   }
 }
 

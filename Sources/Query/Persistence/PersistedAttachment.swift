@@ -2,7 +2,7 @@ import Foundation
 
 /// What connects a store to the slot of its query in a storage.
 // @unchecked: the variables are guarded by the store's lock.
-final class PersistedStore<State: PersistableQueryState>: StoreStorage<State>, @unchecked Sendable {
+final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<State>, @unchecked Sendable {
   let slot: StorageSlot
   let storage: any QueryStorage
   private let options: PersistenceOptions

@@ -4,9 +4,9 @@ import Foundation
 ///
 /// Row, attempt and settling are its doing around the whole chain of modifiers: it stands in front of
 /// the store's request.
-final class DurableStore<Arguments: Sendable, Value: Sendable>:
+final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   // @unchecked: the variables are constants once the store is made; what changes has a lock.
-  StoreStorage<MutationState<Arguments, Value>>, @unchecked Sendable
+  StoreAttachment<MutationState<Arguments, Value>>, @unchecked Sendable
 {
   typealias Store = QueryStore<MutationState<Arguments, Value>>
   typealias Request = Store.Fetch
@@ -31,7 +31,7 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
 
   /// Stands in front of the request of a new store, and hydrates its history.
   static func attach(_ plan: TypedMutationPlan<Arguments, Value>, to store: Store) {
-    let durable = DurableStore(plan, for: store)
+    let durable = DurableAttachment(plan, for: store)
     store.storing = durable
     store.request = { context, continuation in
       try await durable.fetch(in: context, with: continuation)
@@ -82,6 +82,13 @@ final class DurableStore<Arguments: Sendable, Value: Sendable>:
   // MARK: - Committing
 
   override func admit(
+    _ context: QueryContext,
+    isRetry: Bool
+  ) async throws -> (any AdmittedAttempt)? {
+    try await self.admission(context, isRetry: isRetry)
+  }
+
+  func admission(
     _ context: QueryContext,
     isRetry: Bool
   ) async throws -> AttemptAdmission? {

@@ -6,7 +6,7 @@ import Testing
 
 /// What `mutate` waits for, and when it says that the mutation is queued.
 @Suite(.warningsAreIssues)
-struct DurableStoreFetchTests {
+struct DurableAttachmentFetchTests {
   private let options = MutationPersistenceOptions<Note>(scope: .by { "note-\($0.id)" })
 
   @Test func offlineNoAttemptIsMadeAndNoneIsCharged() async throws {

@@ -77,34 +77,3 @@ protocol TouchingStore: AnyObject, Sendable {
   /// The mutations that wait and will change a query; nil where there are none.
   func touching(_ path: QueryPath) -> TouchingMutations?
 }
-
-extension DurableStore: TouchingStore {
-  func touching(_ path: QueryPath) -> TouchingMutations? {
-    guard let invalidates = self.plan.options.invalidates, let store = self.store,
-      case .success(let ground) = self.ground
-    else { return nil }
-    let ids = store.state.history.compactMap { entry -> UUID? in
-      guard entry.isQueued else { return nil }
-      return invalidates(entry.arguments).contains { $0.isPrefix(of: path) }
-        ? entry.mutationID : nil
-    }
-    return ids.isEmpty ? nil : TouchingMutations(outbox: ground.outbox, ids: ids)
-  }
-}
-
-extension QueryStore {
-  /// Calls an action when the durable mutations that will change this query are sent, or five seconds
-  /// have passed; at once where there are none, or nobody sends them.
-  func afterReplay(_ action: @escaping @Sendable () -> Void) {
-    let pending = self.context.queryClient?.replayCoordinator.touching(self.path) ?? []
-    if pending.isEmpty { return action() }
-    Task {
-      await withTaskGroup(of: Void.self) { group in
-        for mutations in pending {
-          group.addTask { await mutations.wait(atMost: ReplayCoordinator.patience) }
-        }
-      }
-      action()
-    }
-  }
-}

@@ -6,7 +6,7 @@ import Testing
 
 /// What the next launch shows of the mutations of this one.
 @Suite(.warningsAreIssues)
-struct DurableStoreHistoryTests {
+struct DurableAttachmentHistoryTests {
   @Test func aSuccessComesBackWithArgumentsDatesAndResult() async throws {
     let device = Device()
     let save = SaveNote().persisted(as: "save-note")

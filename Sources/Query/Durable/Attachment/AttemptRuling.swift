@@ -12,7 +12,7 @@ struct AttemptRuling: Sendable {
   var isTriedAgain = false
 }
 
-extension DurableStore {
+extension DurableAttachment {
   /// Decides what is done about a failed attempt.
   func ruling(
     on error: any Error,

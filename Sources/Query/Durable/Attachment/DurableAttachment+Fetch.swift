@@ -1,6 +1,6 @@
 import Foundation
 
-extension DurableStore {
+extension DurableAttachment {
   typealias Continuation = QueryContinuation<MutationValue<Value>>
 
   /// Makes the attempt of a call, or waits for the outcome of its mutation.
@@ -9,10 +9,10 @@ extension DurableStore {
     with continuation: Continuation
   ) async throws -> MutationValue<Value> {
     let ground = try self.ground.get()
-    var admission = context.attemptAdmission
+    var admission = context.admittedAttempt as? AttemptAdmission
     if admission == nil {
       // A task that was scheduled, and is run now.
-      admission = try await self.admit(context, isRetry: false)
+      admission = try await self.admission(context, isRetry: false)
       if let admission { self.show(admission, in: context) }
     }
     guard let admission else { return try await self.chain(context, continuation) }
@@ -75,14 +75,6 @@ extension DurableStore {
 
   private func isInside(_ lane: String?) -> Bool {
     lane.map { AttemptScope.lanes.contains($0) } ?? false
-  }
-}
-
-extension MutationQueuedError {
-  init(_ entry: OutboxEntry) {
-    self.init(
-      id: entry.id, idempotencyKey: entry.idempotencyKey, waitReason: entry.waitReason,
-      underlyingError: entry.lastError)
   }
 }
 

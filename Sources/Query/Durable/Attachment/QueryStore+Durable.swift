@@ -24,8 +24,8 @@ extension QueryStore where State: _MutationStateProtocol {
     return try durable.ticket(enqueued.entry.id, enqueued.entry.idempotencyKey)
   }
 
-  private var durable: DurableStore<State.Arguments, State.Value>? {
-    self.withLock { self.storing } as? DurableStore<State.Arguments, State.Value>
+  private var durable: DurableAttachment<State.Arguments, State.Value>? {
+    self.withLock { self.storing } as? DurableAttachment<State.Arguments, State.Value>
   }
 
   fileprivate func ticket(of id: UUID) throws -> MutationTicket<State.Value> {
@@ -70,11 +70,11 @@ extension MutationTicket {
   }
 }
 
-extension DurableStore {
+extension DurableAttachment {
   func ticket(_ id: UUID, _ idempotencyKey: String) throws -> MutationTicket<Value> {
     MutationTicket(
       id: id, idempotencyKey: idempotencyKey, outbox: try self.ground.get().outbox,
-      decode: { [plan] record in try DurableStore.value(of: record, by: plan) })
+      decode: { [plan] record in try DurableAttachment.value(of: record, by: plan) })
   }
 
   /// Shows a mutation that was committed.
@@ -100,7 +100,7 @@ extension QueryClient {
   ) throws -> (any DurableRunner)? {
     let store = self.store(for: mutation)
     let storing = store.withLock { store.storing }
-    guard let durable = storing as? DurableStore<Mutation.Arguments, Mutation.ReturnValue> else {
+    guard let durable = storing as? DurableAttachment<Mutation.Arguments, Mutation.ReturnValue> else {
       return nil
     }
     return StoreRunner(
@@ -114,7 +114,7 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
   let requestType: Any.Type
   let handler: MutationHandler
   let store: QueryStore<MutationState<Arguments, Value>>
-  let durable: DurableStore<Arguments, Value>
+  let durable: DurableAttachment<Arguments, Value>
 
   func run(_ lease: MutationLease) async -> AttemptReport {
     guard let outbox = try? self.durable.ground.get().outbox else { return .leaseLost }
@@ -129,7 +129,7 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
     do {
       _ = try await self.store.run(in: self.store.context, name: .mutate, handler: nil) {
         $0[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
-        $0.attemptAdmission = admission
+        $0.admittedAttempt = admission
       }
     } catch {
       // The report says what became of it.

@@ -1,10 +1,9 @@
-public import Foundation
+import Foundation
 
 /// A mutation that is committed, on its way to the attempt that was made for it.
 ///
 /// Where that is never begun, the lease is given back.
-@usableFromInline
-final class AttemptAdmission: Sendable {
+final class AttemptAdmission: AdmittedAttempt {
   private struct Guarded {
     var lease: MutationLease?
     var report: AttemptReport?
@@ -17,7 +16,6 @@ final class AttemptAdmission: Sendable {
   let lane: String?
   /// Whether a replayer makes the attempt, which does not wait where it cannot be made.
   let isReplayers: Bool
-  /// Whether the history may have an entry for the mutation.
   let isOld: Bool
 
   private let outbox: any MutationOutbox
@@ -88,32 +86,6 @@ extension AttemptOutcome {
       FailedAttempt(
         error: RestoredError(CancellationError()), outcome: MutationFailure.cancelled.word,
         isCharged: false, maybeApplied: false, next: .now))
-  }
-}
-
-extension QueryContext {
-  /// The mutation that is committed already for the attempt with this context.
-  @usableFromInline
-  var attemptAdmission: AttemptAdmission? {
-    get { self[AttemptAdmissionKey.self] }
-    set { self[AttemptAdmissionKey.self] = newValue }
-  }
-
-  @usableFromInline
-  enum AttemptAdmissionKey: Key {
-    @inlinable static var defaultValue: AttemptAdmission? { nil }
-  }
-
-  /// What the mutation of this context depends on.
-  @usableFromInline
-  var mutationDependencies: [UUID] {
-    get { self[MutationDependenciesKey.self] }
-    set { self[MutationDependenciesKey.self] = newValue }
-  }
-
-  @usableFromInline
-  enum MutationDependenciesKey: Key {
-    @inlinable static var defaultValue: [UUID] { [] }
   }
 }
 

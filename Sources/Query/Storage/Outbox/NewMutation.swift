@@ -91,3 +91,21 @@ public struct EnqueuedMutation: Sendable {
     self.superseded = superseded
   }
 }
+
+/// What a lane does after one of its mutations is dead.
+public enum LanePolicy: String, Hashable, Sendable {
+  /// The next one is sent.
+  case `continue`
+  /// The rest waits until somebody retries or discards the dead one.
+  case halt
+}
+
+/// Whether a newer mutation takes the place of an older one of the same name and lane.
+public enum CoalescePolicy: String, Hashable, Sendable {
+  /// Each is sent.
+  case none
+  /// A new one supersedes the last one of its lane, where that was never attempted, and nothing
+  /// depends on it. It needs a scope, and is for arguments that carry the whole state: of two partial
+  /// edits the first would be lost.
+  case latest
+}

@@ -43,7 +43,7 @@ extension QueryStore where State: PersistableQueryState {
     do {
       let identity = try options.identity ?? QueryIdentity(path: self.path)
       guard let slot = storage.slots.attach(self, to: identity) else { return }
-      let stored = PersistedStore<State>(slot: slot, storage: storage, options: options)
+      let stored = PersistedAttachment<State>(slot: slot, storage: storage, options: options)
       self.storing = stored
       stored.hydrate(self)
     } catch let error as QueryIdentityError {
@@ -63,7 +63,7 @@ extension QueryStore: StoredStore {
     func open<S: PersistableQueryState>(_: S.Type) {
       guard S.self == State.self else { return }
       let store = unsafeDowncast(self, to: QueryStore<S>.self)
-      let storing = store.withLock { store.storing } as? PersistedStore<S>
+      let storing = store.withLock { store.storing } as? PersistedAttachment<S>
       storing?.takeOver(entry, into: store)
     }
     open(type)
@@ -75,7 +75,7 @@ extension QueryStore: StoredStore {
       let identity = self.storing?.identity
       self.storing = nil
       self.reset()
-      self.storing = identity.map { ErasedStore(identity: $0) }
+      self.storing = identity.map { ErasedAttachment(identity: $0) }
     }
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// What an attempt is given, and what its success leaves behind.
 @Suite(.warningsAreIssues)
-struct DurableStoreAttemptTests {
+struct DurableAttachmentAttemptTests {
   @Test func anAliasIsCommittedWithTheSuccessAndResolvedLater() async throws {
     let device = Device()
     let save = SaveNote { call in

@@ -1,6 +1,6 @@
 import Foundation
 
-extension DurableStore {
+extension DurableAttachment {
   /// Shows what the storage knows of the mutations of a store that nobody has seen yet.
   func hydrate(_ store: Store, from ground: Ground) {
     let (name, instance) = (self.plan.name, ground.instance)

@@ -6,7 +6,7 @@ import Testing
 
 /// The row is there before anything is sent, and gone only with the success.
 @Suite(.warningsAreIssues)
-struct DurableStoreTests {
+struct DurableAttachmentTests {
   @Test func theRowIsCommittedAndLeasedBeforeTheHandlerIsCalled() async throws {
     let device = Device()
     let seen = Recorder<OutboxEntry>()

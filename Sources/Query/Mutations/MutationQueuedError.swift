@@ -33,6 +33,14 @@ public struct MutationQueuedError: Error, Sendable {
   }
 }
 
+extension MutationQueuedError {
+  init(_ entry: OutboxEntry) {
+    self.init(
+      id: entry.id, idempotencyKey: entry.idempotencyKey, waitReason: entry.waitReason,
+      underlyingError: entry.lastError)
+  }
+}
+
 extension MutationQueuedError: CustomStringConvertible {
   /// That it is saved, and what it waits for.
   public var description: String {

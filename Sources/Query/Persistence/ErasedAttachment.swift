@@ -1,7 +1,7 @@
-/// What is in the place of a ``PersistedStore`` after the storage was erased: nothing that the store
+/// What is in the place of a ``PersistedAttachment`` after the storage was erased: nothing that the store
 /// comes to hold is written, and the first value is told of.
 // @unchecked: the variable is guarded by the store's lock.
-final class ErasedStore<State: QueryStateProtocol>: StoreStorage<State>, @unchecked Sendable {
+final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>, @unchecked Sendable {
   private let erased: QueryIdentity
   private var isToldOf = false
 

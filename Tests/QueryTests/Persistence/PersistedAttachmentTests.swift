@@ -5,7 +5,7 @@ import Testing
 
 /// What a store does where its storage cannot answer at once, or not at all. What every storage
 /// promises is tested by the storage contract suite.
-@Suite(.warningsAreIssues) struct PersistedStoreTests {
+@Suite(.warningsAreIssues) struct PersistedAttachmentTests {
   private let base = MemoryQueryStorage()
   private let identity = QueryIdentity(canonicalText: #"["probe"]"#)
 

@@ -1,6 +1,6 @@
 import Foundation
 
-extension DurableStore {
+extension DurableAttachment {
   /// What came of an attempt.
   struct Attempt: Sendable {
     /// What its caller gets; nil: what became of the mutation is to be looked up.
@@ -19,7 +19,7 @@ extension DurableStore {
     self.untrack(lease.entry.id)
     let aliases = AttemptAliases(ground.outbox)
     var context = context
-    context.attemptAdmission = nil
+    context.admittedAttempt = nil
     context.mutationDependencies = []
     context.mutationAttempt = MutationAttempt(lease: lease, aliases: aliases)
     guard let arguments = self.arguments(of: lease, in: context) else {
@@ -101,7 +101,7 @@ extension DurableStore {
 
 // MARK: - Settling
 
-extension DurableStore {
+extension DurableAttachment {
   private func settle(
     _ lease: MutationLease,
     _ admission: AttemptAdmission,

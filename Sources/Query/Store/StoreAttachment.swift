@@ -1,10 +1,10 @@
 /// What a store tells of its changes, where its query is persisted. Always called under the store's
 /// lock.
 ///
-/// The base class does nothing: what can be persisted is known to ``PersistedStore`` alone.
+/// The base class does nothing: what can be persisted is known to ``PersistedAttachment`` alone.
 // @unchecked: a subclass may have variables, which the store's lock guards.
 @usableFromInline
-class StoreStorage<State: QueryStateProtocol>: @unchecked Sendable {
+class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline
   init() {}
 
@@ -26,7 +26,9 @@ class StoreStorage<State: QueryStateProtocol>: @unchecked Sendable {
   ///   - isRetry: Whether it is the latest mutation of the history once more.
   /// - Returns: What was committed; nil where attempts are made without.
   @usableFromInline
-  func admit(_ context: QueryContext, isRetry: Bool) async throws -> AttemptAdmission? { nil }
+  func admit(_ context: QueryContext, isRetry: Bool) async throws -> (any AdmittedAttempt)? {
+    nil
+  }
 
   /// Runs an action when the stored value is there, where that is still to come.
   ///

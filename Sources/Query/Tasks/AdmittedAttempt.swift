@@ -1,0 +1,26 @@
+public import Foundation
+
+/// A durable mutation that is committed, as the task and the history of its attempt know it.
+@usableFromInline
+protocol AdmittedAttempt: AnyObject, Sendable {
+  /// The mutation's identifier.
+  var id: UUID { get }
+  /// What the server tells two sendings of the mutation by.
+  var idempotencyKey: String { get }
+  /// Whether the history may have an entry for the mutation.
+  var isOld: Bool { get }
+}
+
+extension QueryContext {
+  /// The mutation that is committed already for the attempt with this context.
+  @usableFromInline
+  var admittedAttempt: (any AdmittedAttempt)? {
+    get { self[AdmittedAttemptKey.self] }
+    set { self[AdmittedAttemptKey.self] = newValue }
+  }
+
+  @usableFromInline
+  enum AdmittedAttemptKey: Key {
+    @inlinable static var defaultValue: (any AdmittedAttempt)? { nil }
+  }
+}
