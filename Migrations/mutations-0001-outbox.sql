@@ -98,7 +98,7 @@ CREATE TABLE outbox (
   last_error_text TEXT,
   coder TEXT NOT NULL,
   body_file TEXT,                       -- in `bodies/`, removed with the row (8)
-  checksum BLOB NOT NULL,               -- over what is sent, and what decides where to
+  checksum BLOB NOT NULL,               -- over what is sent, where to, and which row it is
   arguments BLOB NOT NULL
 ) STRICT;
 
@@ -232,7 +232,7 @@ CREATE TABLE history (
   effects TEXT,                         -- what the cache must still be told (5, 7); NULL: nothing
   byte_count INTEGER NOT NULL,          -- of arguments, result and error
   coder TEXT NOT NULL,
-  checksum BLOB NOT NULL,               -- over arguments, then result
+  checksum BLOB NOT NULL,               -- over arguments, then result, and of which
   arguments BLOB NOT NULL,
   result BLOB
 ) STRICT;

@@ -83,7 +83,7 @@ struct ImportedMutations {
       return
     }
     try self.connection.execute(
-      Self.setChecksum, row.checksum.adding(row.partition), row.number)
+      Self.setChecksum, row.checksum.adding(row.partition, as: .account), row.number)
   }
 
   private static let setStanding: SQL = """

@@ -46,7 +46,9 @@ extension StoreExport {
         let id = try row.uuid(at: 0)
         let (arguments, result) = (try row.data(at: 20), try row.optionalData(at: 21))
         guard
-          try row.hash(at: 19) == HistoryRow.checksum(arguments: arguments, result: result)
+          try row.hash(at: 19)
+            == HistoryRow.checksum(
+              id: id, number: try row.integer(at: 1), arguments: arguments, result: result)
         else {
           chunk.damaged.append("mutation \(id), which has ended: it is not what was written")
           continue
@@ -135,7 +137,7 @@ extension StoreExport {
         let id = try row.uuid(at: 1)
         var line = try table.line(row)
         // In another file the account has another number.
-        let checksum = try row.hash(at: 38).adding(0 &- partition)
+        let checksum = try row.hash(at: 38).adding(0 &- partition, as: .account)
         line.values["checksum"] = .text(checksum.withBytes { Data($0) }.base64EncodedString())
         chunk.lines.append(line)
         chunk.lines += try self.attempts(of: id, on: connection)

@@ -50,9 +50,10 @@ struct HistoryRow {
     return self.arguments.count + (self.result?.count ?? 0) + error
   }
 
-  /// The checksum of what is kept.
-  static func checksum(arguments: Data, result: Data?) -> XXH128 {
-    XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data())
+  /// The checksum of what is kept, and of which mutation.
+  static func checksum(id: UUID, number: Int64, arguments: Data, result: Data?) -> XXH128 {
+    XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data()).adding(id)
+      .adding(number, as: .row)
   }
 }
 
@@ -109,7 +110,9 @@ extension HistoryRow {
       self.instance, self.version, self.lane, self.outcome.rawValue, self.successor,
       self.attempts, self.maybeApplied, self.createdAt, self.startedAt, self.endedAt,
       self.error?.typeName, self.error?.text, self.effects, self.byteCount, self.coder,
-      self.keptChecksum ?? Self.checksum(arguments: self.arguments, result: self.result),
+      self.keptChecksum
+        ?? Self.checksum(
+          id: self.id, number: self.number, arguments: self.arguments, result: self.result),
       self.arguments, self.result)
   }
 
@@ -120,10 +123,11 @@ extension HistoryRow {
     let outcome = try row.text(at: 4)
     let arguments = try row.data(at: 12)
     let result = try row.optionalData(at: 13)
-    let checksum = Self.checksum(arguments: arguments, result: result)
+    let (id, number) = (try row.uuid(at: 0), try row.integer(at: 1))
+    let checksum = Self.checksum(id: id, number: number, arguments: arguments, result: result)
     guard try row.hash(at: 14) == checksum else { return nil }
     return RecordedMutation(
-      id: try row.uuid(at: 0), number: Int(try row.integer(at: 1)),
+      id: id, number: Int(number),
       // A word of a later release: it ended, and that is all that is known.
       state: .ended(RecordedMutation.Outcome(rawValue: outcome) ?? .discarded),
       idempotencyKey: try row.text(at: 2), version: Int(try row.integer(at: 3)),

@@ -116,7 +116,10 @@ extension OutboxRepair {
     SELECT max(coalesce((SELECT max(sequence) FROM history WHERE sequence <= ?1), 0),
       coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'history' AND seq <= ?1), 0))
     """
-  private static let renumber: SQL = "UPDATE outbox SET number = ? WHERE number = ?"
+  private static let checksum: SQL = "SELECT checksum FROM outbox WHERE number = ?"
+  private static let renumber: SQL = """
+    UPDATE outbox SET number = ?, checksum = ? WHERE number = ?
+    """
   private static let renumberDependant: SQL = """
     UPDATE OR IGNORE dependencies SET dependant = ? WHERE dependant = ?
     """
@@ -126,12 +129,18 @@ extension OutboxRepair {
   private static let renumberSequence: SQL = "UPDATE history SET sequence = ? WHERE sequence = ?"
   private static let setSequence: SQL = "UPDATE sqlite_sequence SET seq = ? WHERE name = ?"
 
-  /// Gives rows with impossible numbers the next ones: where they stood nobody knows.
+  /// Gives rows with impossible numbers the next ones: where they stood nobody knows. One that was
+  /// enqueued under its number is as sound as it was; the others are dead once they are claimed.
   private func mendNumbers() throws {
     var newest = try self.numbers(Self.newest, Self.highest).first ?? 0
     for number in try self.numbers(Self.impossible, Self.highest) {
       newest += 1
-      for sql in [Self.renumber, Self.renumberDependant, Self.renumberTarget] {
+      // Also that of a row that is not readable otherwise.
+      let checksum = try? self.connection.first(Self.checksum, number) { try $0.hash(at: 0) }
+      try self.connection.execute(
+        Self.renumber, newest,
+        (checksum ?? XXH128(high: 0, low: 0)).adding(newest &- number, as: .row), number)
+      for sql in [Self.renumberDependant, Self.renumberTarget] {
         try self.connection.execute(sql, newest, number)
       }
     }

@@ -85,7 +85,7 @@ extension OutboxRestoration {
     var row = old
     row.move(to: partition)
     // Somebody has enqueued others before this: they keep theirs.
-    if try self.isThere(Self.hasNumber, row.number) { row.number = 0 }
+    if try self.isThere(Self.hasNumber, row.number) { row.renumber(0) }
     try row.insert(.none, on: self.connection)
     if !row.isSound {
       row.standing.makePending()

@@ -4,8 +4,14 @@ import Query
 // MARK: - Writing
 
 extension OutboxRow {
-  /// What is fixed when it is enqueued, or restored, its number, or NULL for the next one, and who runs
-  /// it.
+  /// The highest number that was ever given, as AUTOINCREMENT finds it.
+  private static let newest: SQL = """
+    SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0),
+      coalesce((SELECT max(number) FROM outbox), 0))
+    """
+
+  /// What is fixed when it is enqueued, or restored, its number, or NULL where there is none left, which
+  /// SQLite refuses, and who runs it.
   private static let insert: SQL = """
     INSERT INTO outbox (number, partition, id, idempotency_key, name, instance, version, lane, host,
       on_failure, max_attempts, max_age, coalesce, created_at, age_at, age_boottime, age_boot_id,
@@ -44,6 +50,8 @@ extension OutboxRow {
   ///
   /// - Throws: `StorageError`.
   mutating func insert(_ coalesce: CoalescePolicy, on connection: SQLiteConnection) throws {
+    // Not the one that SQLite would give: the checksum is of it, too.
+    if self.number == 0 { self.renumber(try Self.nextNumber(on: connection)) }
     try connection.execute(
       Self.insert, self.number == 0 ? nil : self.number, self.partition, self.id,
       self.idempotencyKey, self.name, self.instance, self.version, self.lane, self.host,
@@ -53,7 +61,12 @@ extension OutboxRow {
       self.standing.waitReason?.rawValue, self.standing.attempts, self.standing.lease?.owner,
       self.standing.lease?.endMonotonic, self.standing.lease?.bootID,
       self.standing.lease?.startedAt, self.standing.token, self.standing.credentialsEpoch)
-    if self.number == 0 { self.number = try connection.lastInsertedID }
+  }
+
+  /// The number of the next row, or 0 where there is none left.
+  private static func nextNumber(on connection: SQLiteConnection) throws -> Int64 {
+    let newest = try connection.first(Self.newest) { try $0.integer(at: 0) } ?? 0
+    return newest == .max ? 0 : max(newest, 0) + 1
   }
 
   /// Writes where it stands.
@@ -72,15 +85,17 @@ extension OutboxRow {
       standing.lastError?.text, self.number)
   }
 
-  /// Gives it other arguments, another key, or both.
+  /// Gives it other arguments, another key, or both. A row that is not what was enqueued stays so: nobody
+  /// knows what of it is wrong.
   ///
   /// - Throws: `StorageError`.
   mutating func replaceContent(
     arguments: Data, key: String, on connection: SQLiteConnection
   ) throws {
+    let wasSound = self.isSound
     self.arguments = arguments
     self.idempotencyKey = key
-    self.checksum = self.ownChecksum
+    if wasSound { self.checksum = self.ownChecksum }
     try connection.execute(
       Self.updateContent, key, arguments, self.checksum, self.number)
   }

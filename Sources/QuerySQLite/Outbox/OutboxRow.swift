@@ -73,8 +73,9 @@ struct OutboxRow {
 // MARK: - The checksum
 
 extension OutboxRow {
-  /// The checksum of what is sent, and of all that decides where to: the account, the handler, the
-  /// place in a lane. Not of what merely decides when.
+  /// The checksum of what is sent, of all that decides where to (the account, the handler, the place in
+  /// a lane), and of which row it is: its identifier and its number, by which others name it. Not of
+  /// what merely decides when.
   var ownChecksum: XXH128 {
     let texts: [String?] = [
       self.name, self.instance, self.lane, self.host, self.onFailure.rawValue, self.coder,
@@ -87,22 +88,45 @@ extension OutboxRow {
       head += String(text?.utf8.count ?? -1)
     }
     for case let text? in texts { head += text }
-    return XXH128(hashing: head, self.arguments).adding(self.partition)
+    return XXH128(hashing: head, self.arguments).adding(self.id)
+      .adding(self.partition, as: .account).adding(self.number, as: .row)
   }
 
   /// Gives the row to an account that has another number, as in another file. A row that is not sound
   /// stays so.
   mutating func move(to partition: Int64) {
-    self.checksum = self.checksum.adding(partition &- self.partition)
+    self.checksum = self.checksum.adding(partition &- self.partition, as: .account)
     self.partition = partition
+  }
+
+  /// Gives the row another number. A row that is not sound stays so.
+  mutating func renumber(_ number: Int64) {
+    self.checksum = self.checksum.adding(number &- self.number, as: .row)
+    self.number = number
   }
 }
 
 extension XXH128 {
+  /// What a number that is mixed in stands for. It is multiplied by an odd number, so that each of its
+  /// bits counts, and by another one for each meaning, so that two of them cannot change places.
+  enum Mixed: UInt64 {
+    case account = 0x9e37_79b9_7f4a_7c15
+    case row = 0xc2b2_ae3d_27d4_eb4f
+    case identifier = 0x1656_67b1_9e37_79f9
+  }
+
   /// The hash with a number mixed in. To add another one is to add the sum of both.
-  func adding(_ number: Int64) -> XXH128 {
+  func adding(_ number: Int64, as meaning: Mixed) -> XXH128 {
     XXH128(
-      high: self.high, low: self.low &+ UInt64(bitPattern: number) &* 0x9e37_79b9_7f4a_7c15)
+      high: self.high, low: self.low &+ UInt64(bitPattern: number) &* meaning.rawValue)
+  }
+
+  /// The hash with an identifier mixed in.
+  func adding(_ id: UUID) -> XXH128 {
+    let halves = unsafeBitCast(id.uuid, to: (UInt64, UInt64).self)
+    return XXH128(
+      high: self.high &+ UInt64(bigEndian: halves.0) &* Mixed.identifier.rawValue,
+      low: self.low &+ UInt64(bigEndian: halves.1) &* Mixed.identifier.rawValue)
   }
 }
 

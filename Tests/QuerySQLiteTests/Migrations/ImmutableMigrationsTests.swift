@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox 1b3c4aa464c4fb58db922716dabf9890"]
+      ["mutations-0001-outbox fa37188fe2ddd0d81c95177882e03954"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -58,6 +58,57 @@ import Testing
     try await next.storage.close()
   }
 
+  /// One bit makes of a row another one, which nobody has enqueued. Neither is it sent, nor is it by
+  /// asking for another try.
+  @Test(
+    arguments: [
+      "UPDATE outbox SET number = number + 64", "UPDATE outbox SET number = -number",
+      "UPDATE outbox SET id = x'000102030405060708090a0b0c0d0e0f'",
+    ] as [SQL])
+  func aRowOfAnotherNumberOrIdentifierIsSentByNobody(_ sql: SQL) async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add("pay 1")
+    try await scratch.storage.close()
+    try Self.damage(scratch, sql)
+    let next = try OutboxScratch(in: scratch.folder)
+    #expect(try await Self.claim(next, OutboxScratch.handler) == [])
+    let entry = try #require(try next.outbox.entries().first)
+    #expect(entry.deadReason == .undecodable)
+    // The row is found as the index has it.
+    for id in [entry.id] + (try next.outbox.entries(in: .dead).map(\.id)) {
+      _ = try? await next.outbox.retry(id, newKey: true)
+    }
+    #expect(try await Self.claim(next, OutboxScratch.handler) == [])
+    try await next.storage.close()
+  }
+
+  @Test func aDamagedRowIsNoneTheBetterForAnotherKey() async throws {
+    let scratch = try OutboxScratch()
+    let id = try await scratch.add("pay 1")
+    try scratch.damage("UPDATE outbox SET arguments = CAST('pay 9' AS BLOB)")
+    #expect(try await scratch.claim().isEmpty)
+    _ = try await scratch.outbox.retry(id, newKey: true)
+    #expect(try await scratch.claim().isEmpty)
+    #expect(try scratch.outbox.entry(id)?.deadReason == .undecodable)
+    try await scratch.storage.close()
+  }
+
+  @Test(
+    arguments: [
+      "UPDATE history SET number = number + 64", "UPDATE history SET result = x'00'",
+      "UPDATE history SET id = x'000102030405060708090a0b0c0d0e0f'",
+    ] as [SQL])
+  func nobodyIsShownAnEndThatIsAnotherMutations(_ sql: SQL) async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    let lease = try #require(try await scratch.claim().first)
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    #expect(try scratch.outbox.history(of: "note", instance: "[]").count == 1)
+    try Self.damage(scratch, sql)
+    #expect(try scratch.outbox.history(of: "note", instance: "[]").isEmpty)
+    try await scratch.storage.close()
+  }
+
   @Test(
     arguments: [
       "DELETE FROM lane_heads", "UPDATE lane_heads SET due_boottime = 9223372036854775807",

@@ -18,6 +18,9 @@ import Testing
       { $0.lane = nil }, { $0.lane = "lan" }, { $0.host = nil }, { $0.host = "hosts" },
       { $0.onFailure = .halt }, { $0.coder = "propertyList" }, { $0.bodyFile = "body" },
       { $0.idempotencyKey = "key" }, { $0.arguments = Data() }, { $0.partition = 2 },
+      { $0.number = 3 }, { $0.id = UUID() },
+      // Two numbers that change places.
+      { ($0.partition, $0.number) = ($0.number, $0.partition) },
       // A byte that changes sides.
       { ($0.name, $0.instance) = ("\($0.name)[", "]") },
     ] as [@Sendable (inout OutboxRow) -> Void])
@@ -37,6 +40,32 @@ import Testing
     #expect(row.isSound)
     row.name += "a"
     row.move(to: .min)
+    #expect(!row.isSound)
+  }
+
+  @Test(arguments: 0..<128)
+  func eachBitOfTheIdentifierCounts(_ bit: Int) {
+    var row = Self.row
+    var bytes = row.id.uuid
+    withUnsafeMutableBytes(of: &bytes) { $0[bit / 8] ^= 1 << UInt8(bit % 8) }
+    row.id = UUID(uuid: bytes)
+    #expect(!row.isSound)
+  }
+
+  @Test(arguments: 0..<64)
+  func eachBitOfTheNumberCounts(_ bit: Int) {
+    var row = Self.row
+    row.number ^= 1 << bit
+    #expect(!row.isSound)
+  }
+
+  @Test func aRowThatIsGivenAnotherNumberIsAsSoundAsItWas() {
+    var row = Self.row
+    row.renumber(.max)
+    #expect(row.number == .max)
+    #expect(row.isSound)
+    row.name += "a"
+    row.renumber(1)
     #expect(!row.isSound)
   }
 }

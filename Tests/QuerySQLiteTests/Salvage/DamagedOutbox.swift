@@ -8,6 +8,7 @@ import Testing
 struct DamagedOutbox: Sendable {
   /// What is there: by the text of its arguments, each text once.
   let texts: [UUID: String]
+  let numbers: [UUID: Int]
   let file: [UInt8]
   let log: [UInt8]
 
@@ -20,6 +21,7 @@ struct DamagedOutbox: Sendable {
   init(rows: Int = 60, isKilled: Bool) async throws {
     let folder = try TemporaryFolder()
     var texts = [UUID: String]()
+    var numbers = [UUID: Int]()
     var scratch = try OutboxScratch(in: folder)
     for number in 0..<rows {
       if isKilled, number == rows / 2 {
@@ -27,7 +29,9 @@ struct DamagedOutbox: Sendable {
         scratch = try OutboxScratch(in: folder)
       }
       let text = Self.text(number)
-      texts[try await scratch.add(text, lane: number % 3 == 0 ? "lane" : nil)] = text
+      let id = try await scratch.add(text, lane: number % 3 == 0 ? "lane" : nil)
+      texts[id] = text
+      numbers[id] = try scratch.outbox.entry(id)?.number
       if number % 5 == 4 {
         let sent = try await scratch.outbox.enqueue(
           OutboxScratch.mutation("sent " + text), claiming: true)
@@ -36,6 +40,7 @@ struct DamagedOutbox: Sendable {
     }
     if !isKilled { try await scratch.storage.close() }
     self.texts = texts
+    self.numbers = numbers
     self.file = Array(try Data(contentsOf: URL(filePath: scratch.path)))
     self.log = Array((try? Data(contentsOf: URL(filePath: scratch.path + "-wal"))) ?? Data())
     if isKilled { try await scratch.storage.close() }
@@ -44,6 +49,8 @@ struct DamagedOutbox: Sendable {
   /// What an application finds.
   struct Outcome {
     var texts = [UUID: String]()
+    var numbers = [UUID: Int]()
+    /// Those that are dead, or will be when somebody claims them.
     var dead = Set<UUID>()
     var reports = [String]()
     var errors = [String]()
@@ -78,6 +85,7 @@ struct DamagedOutbox: Sendable {
         for entry in try outbox.entries() where entry.id != new {
           if String(decoding: entry.arguments, as: UTF8.self) == "new" { continue }
           outcome.texts[entry.id] = String(decoding: entry.arguments, as: UTF8.self)
+          outcome.numbers[entry.id] = entry.number
           if entry.state == .dead { outcome.dead.insert(entry.id) }
         }
         break
@@ -86,10 +94,22 @@ struct DamagedOutbox: Sendable {
       }
     }
     await withCheckedContinuation { done in outbox.release { _ in done.resume() } }
+    outcome.dead.formUnion(try Self.unsound(in: folder))
     outcome.reports = events.withLock { $0 }.compactMap {
       if case .setAside(_, let reason) = $0 { reason.message } else { nil }
     }
     return outcome
+  }
+
+  /// The rows that nobody sends, by what a claim goes by.
+  private static func unsound(in folder: TemporaryFolder) throws -> [UUID] {
+    let connection = try SQLiteConnection(path: "\(folder.path)/mutations.sqlite")
+    defer { try? connection.close() }
+    let numbers: SQL = "SELECT number FROM outbox NOT INDEXED"
+    return try connection.rows(numbers) { try $0.integer(at: 0) }.compactMap { number in
+      let row = try connection.first(OutboxRow.read, number, read: OutboxRow.init)
+      return row?.isSound == false ? row?.id : nil
+    }
   }
 
   /// Opens a damaged copy, and checks that each row is there that has its own bytes yet.
@@ -110,8 +130,13 @@ struct DamagedOutbox: Sendable {
     #expect(
       missing.count <= mayLose, "\(comment): \(numbers), \(outcome.reports), \(outcome.errors)",
       sourceLocation: location)
-    // A flipped bit in a row's id makes it another one, which is there all the same.
-    let found = Set(outcome.texts.values)
+    // What is sent was enqueued, and under that number and identifier.
+    let foreign = outcome.texts.keys.filter {
+      !outcome.dead.contains($0) && self.numbers[$0] != outcome.numbers[$0]
+    }
+    #expect(foreign.isEmpty, "\(comment): \(foreign)", sourceLocation: location)
+    // One that has become another one is a dead letter, by which people are told.
+    let found = Set(outcome.dead.compactMap { outcome.texts[$0] })
     let gone = missing.filter { id in
       outcome.texts[id] == nil && self.texts[id].map { !found.contains($0) } ?? true
     }
