@@ -34,10 +34,10 @@ public typealias OperationState = QueryStateProtocol
 /// What identifies a store within its client: `QueryPath`.
 public typealias OperationPath = QueryPath
 
-/// The closures that hear of a store's events: `QueryEventHandler`.
+/// Callbacks for a store's events: `QueryEventHandler`.
 public typealias OperationEventHandler = QueryEventHandler
 
-/// What ends when it is cancelled or released: `QuerySubscription`.
+/// A subscription, which ends when it is cancelled or released: `QuerySubscription`.
 public typealias OperationSubscription = QuerySubscription
 
 // MARK: - Controllers

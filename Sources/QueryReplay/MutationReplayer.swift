@@ -1,16 +1,16 @@
 public import Query
 
-/// Sends the durable mutations of a client's storage that are due: those that could not be sent when
-/// they were made, and those of processes that are gone.
+/// Sends the durable mutations of a client's storage that are due: those that could not be sent
+/// when they were made, and those of processes that have exited.
 ///
 /// ```swift
 /// let replayer = MutationReplayer(client: client, network: SystemNetworkObserver.shared)
 /// try replayer.register(CreateNote().persisted(as: "create-note"))
 /// try await replayer.run()   // until its task is cancelled
 /// ```
-/// A mutation goes through the client's store for it, so that its state, history and handlers show it
-/// like any attempt. Any number of replayers may run, in any number of processes: none of them runs a
-/// mutation that another one runs. Without a network nothing is tried, and nothing counted as tried.
+/// A mutation goes through the client's store for it, so that its state, history and handlers show
+/// it like any attempt. Any number of replayers may run, in any number of processes: no two of them
+/// run the same mutation. Without a network no attempt is made, and none is counted.
 public final class MutationReplayer: Sendable {
   private let client: QueryClient?
   private let outbox: @Sendable () -> (any MutationOutbox)?
@@ -23,9 +23,9 @@ public final class MutationReplayer: Sendable {
   /// Creates a replayer. It does nothing before it is run.
   ///
   /// - Parameters:
-  ///   - client: Whose storage is meant, and whose stores show the attempts.
-  ///   - network: Says whether there is a network. Nil: that of the client, and where that has none,
-  ///     there always is.
+  ///   - client: The client whose storage is replayed, and whose stores show the attempts.
+  ///   - network: Says whether there is a network. Nil: the client's observer; if the client has
+  ///     none, the replayer assumes that there always is a network.
   ///   - configuration: How much is sent at a time.
   public init(
     client: QueryClient,
@@ -39,7 +39,7 @@ public final class MutationReplayer: Sendable {
     self.ledger = ReplayLedger(configuration.inBounds)
   }
 
-  /// Creates a replayer of an outbox without a client, for runners that need none.
+  /// Creates a replayer of an outbox without a client, for runners that do not need one.
   init(
     outbox: any MutationOutbox,
     network: (any NetworkObserver)? = nil,
@@ -62,12 +62,12 @@ public final class MutationReplayer: Sendable {
 // MARK: - Registering
 
 extension MutationReplayer {
-  /// Lets the replayer send a mutation. Those in the outbox that nobody registers wait.
+  /// Lets the replayer send a mutation. A mutation in the outbox that nobody registers waits.
   ///
   /// - Parameter mutation: The mutation, with its `persisted(as:)`. Registering it again replaces the
   ///   earlier one; other instances of its type may have the same name.
   /// - Throws: ``ReplayError``; `MutationDeclarationError` and `QueryIdentityError`, which say what is
-  ///   wrong with the name, the options or the path; `StorageError` where the client has no storage.
+  ///   wrong with the name, the options or the path; `StorageError` if the client has no storage.
   public func register<M: MutationRequest>(_ mutation: M) throws {
     guard let runner = try self.client?.durableRunner(for: mutation) else {
       throw ReplayError.notPersisted(typeName: mutation._debugTypeName)
@@ -88,20 +88,20 @@ extension MutationReplayer {
 
 extension MutationReplayer {
   /// Sends what is due, and whatever becomes due, until the task is cancelled, or as many attempts were
-  /// made as the configuration allows. A storage that fails is asked again.
+  /// made as the configuration allows. If the storage fails, the replayer tries it again.
   ///
   /// Several runs of one replayer share its limits.
   ///
-  /// - Throws: `CancellationError` where it is cancelled, when the attempts that ran were and are
-  ///   pending again; `StorageError` where the client has no storage.
+  /// - Throws: `CancellationError` if it is cancelled, once its running attempts have ended and are
+  ///   pending again; `StorageError` if the client has no storage.
   public func run() async throws {
     self.client?.replayCoordinator.runBegan()
     defer { self.client?.replayCoordinator.runEnded() }
     try await ReplayRun(self.parts(), until: .never).run()
   }
 
-  /// Sends all that is due, until nothing is. What waits for its time goes on waiting; where that is
-  /// over before the rest was sent, it is tried again, but not for ever.
+  /// Sends everything due, until nothing is. A mutation that waits for its time goes on waiting; if
+  /// its wait ends before the rest was sent, it is tried again, but not for ever.
   ///
   /// - Parameter deadline: After this time nothing more is begun, and attempts that run are cancelled:
   ///   their mutations are pending then, and count as failed.
@@ -114,7 +114,7 @@ extension MutationReplayer {
     return try run.summary()
   }
 
-  /// Lets all lanes go on, in every process, that wait for other credentials.
+  /// Resumes, in every process, all lanes that wait for new credentials.
   ///
   /// - Throws: `StorageError`.
   public func credentialsChanged() async throws {

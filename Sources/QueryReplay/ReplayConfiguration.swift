@@ -6,15 +6,16 @@ public struct ReplayConfiguration: Sendable {
   /// How many of those may go to one host. 2 by default.
   public var maximumPerHost: Int
 
-  /// How often it looks at the outbox where nothing wakes it, after a suspend for example. 30 s by
+  /// How often it looks at the outbox if nothing wakes it, after a suspend for example. 30 s by
   /// default.
   public var pollInterval: Duration
 
-  /// Only mutations of this lane are sent; nil, the default: of any lane, and of none.
+  /// Only mutations of this lane are sent; nil, the default: those of any lane, and those without
+  /// one.
   public var lane: String?
 
-  /// How many attempts it makes at most, over all of its runs, each of which ends when they are used
-  /// up. Nil, the default: as many as it takes.
+  /// How many attempts it makes at most, over all of its runs; each run ends once they are used up.
+  /// Nil, the default: no limit.
   public var maximumAttempts: Int?
 
   /// The time over which a host's mutations are spread when the network is back and more wait than may
@@ -25,7 +26,7 @@ public struct ReplayConfiguration: Sendable {
   /// once, and would run again and again.
   package var pauseAfterCancellation: Duration
 
-  /// What waits, and tells the time.
+  /// The source of time and waits.
   package var clock: ReplayClock
 
   /// Creates a configuration.
@@ -33,11 +34,11 @@ public struct ReplayConfiguration: Sendable {
   /// - Parameters:
   ///   - maximumConcurrency: How many mutations are sent at a time; less than 1 counts as 1.
   ///   - maximumPerHost: How many of those may go to one host; less than 1 counts as 1.
-  ///   - pollInterval: How often it looks at the outbox where nothing wakes it; less than 1 s counts
+  ///   - pollInterval: How often it looks at the outbox if nothing wakes it; less than 1 s counts
   ///     as 1 s.
-  ///   - lane: The lane whose mutations are sent alone; nil: all mutations are.
+  ///   - lane: The only lane whose mutations are sent; nil: all mutations are.
   ///   - maximumAttempts: How many attempts it makes at most, over all of its runs; less than 0 counts
-  ///     as 0, nil: as many as it takes.
+  ///     as 0, nil: no limit.
   public init(
     maximumConcurrency: Int = 4,
     maximumPerHost: Int = 2,
@@ -55,7 +56,7 @@ public struct ReplayConfiguration: Sendable {
     self.clock = .system
   }
 
-  /// The configuration with numbers that work.
+  /// The configuration with its numbers brought into range.
   var inBounds: Self {
     var configuration = self
     configuration.maximumConcurrency = max(1, self.maximumConcurrency)

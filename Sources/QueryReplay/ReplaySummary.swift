@@ -1,8 +1,8 @@
 /// What became of the mutations in one ``MutationReplayer/replayOnce(deadline:)``.
 public struct ReplaySummary: Hashable, Sendable {
-  /// How many it has ended: those that succeeded, and those that what the server has superseded.
+  /// How many it has ended: succeeded, or superseded by what the server has.
   public var succeeded: Int
-  /// How many it has tried in vain, and left pending.
+  /// How many it has tried without success and left pending.
   public var failed: Int
   /// How many are pending that it has not tried.
   public var waiting: Int

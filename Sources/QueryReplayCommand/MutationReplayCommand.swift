@@ -14,13 +14,13 @@ import ToolSupport
 ///   }
 /// }
 /// ```
-/// Its mutations must be declared as in the application: a row is sent by the same name, path and
-/// version alone. The others stay where they are.
+/// Declare its mutations as the application does: a row is sent only by the same name, path and
+/// version. Other rows stay where they are.
 public enum MutationReplayCommand {
   /// Runs the command that the command line of the process says, and ends the process.
   ///
   /// - Parameters:
-  ///   - applicationID: The application whose store is meant where the command line names none;
+  ///   - applicationID: The application whose store is used if the command line names none;
   ///     nil: the command line must.
   ///   - registering: Registers what can be sent.
   public static func main(

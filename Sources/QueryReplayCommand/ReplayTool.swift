@@ -4,7 +4,7 @@ import ToolSupport
 
 /// A tool that replays: its table of commands, and what they do.
 struct ReplayTool {
-  /// What is understood.
+  /// The commands and options.
   let tool: Tool
   private let applicationID: String?
 
@@ -14,7 +14,7 @@ struct ReplayTool {
 
   /// - Parameters:
   ///   - name: The name of the program.
-  ///   - applicationID: Whose store is meant where the command line names none.
+  ///   - applicationID: The application whose store is used if the command line names none.
   ///   - hasCredentials: Whether it has an option for a file with credentials.
   init(name: String, applicationID: String?, hasCredentials: Bool = false) {
     self.tool = Self.table(named: name, applicationID, hasCredentials: hasCredentials)
@@ -24,7 +24,7 @@ struct ReplayTool {
   /// Runs the command that a command line says.
   ///
   /// - Parameter registering: Registers what can be sent.
-  /// - Returns: How the process is to end.
+  /// - Returns: The exit code of the process.
   func run(
     registering: (MutationReplayer, ParsedCommand) throws -> Void
   ) async -> ExitCode {
@@ -37,7 +37,7 @@ struct ReplayTool {
         await session.close()
         return code
       } catch {
-        // Nobody waits for a lease that would end with the process.
+        // A lease would end with the process, so nothing waits for it.
         await session.close()
         throw error
       }

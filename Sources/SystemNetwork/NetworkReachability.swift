@@ -1,6 +1,7 @@
 /// Whether a host can be reached, as ``SystemNetworkObserver/reachability(of:)`` found.
 ///
-/// As every word about the network it is a hint, and old when it arrives: a request is what tells.
+/// Like all information about the network it is a hint, and old when it arrives: only a request
+/// tells.
 public enum NetworkReachability: String, Hashable, Sendable {
   /// The host's name is known, and a route leads to one of its addresses. Whether a server answers
   /// there is not known: nothing is sent to it.

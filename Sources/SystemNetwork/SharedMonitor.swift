@@ -1,8 +1,8 @@
 import Query
 
-/// The one monitor of any number of users, which runs while there is a user.
+/// A monitor with any number of users, which runs while it has one.
 final class SharedMonitor: Sendable {
-  /// The system's, of all ``SystemNetworkObserver``s of this process.
+  /// The system's, shared by all ``SystemNetworkObserver``s of this process.
   static let system = SharedMonitor { MonitorThread.start() }
 
   /// Guarded by the mutex. There is a monitor while there are users.
@@ -18,10 +18,10 @@ final class SharedMonitor: Sendable {
   ///   lock.
   init(start: @escaping @Sendable () -> any StatusMonitor) { self.start = start }
 
-  /// The monitor, where it runs.
+  /// The monitor, if it runs.
   var running: (any StatusMonitor)? { self.state.withLock { $0.monitor } }
 
-  /// Starts the monitor where it does not run, and keeps it running.
+  /// Starts the monitor unless it runs, and keeps it running.
   ///
   /// - Returns: The monitor, and what ends this use of it.
   func use() -> (monitor: any StatusMonitor, end: QuerySubscription) {

@@ -1,6 +1,6 @@
 import Query
 
-/// A status that changes, and those who want to hear of it.
+/// A status that changes, and its observers.
 ///
 /// No handler is called under a lock. Each gets the statuses one at a time, in order and never the
 /// same twice in a row; one that comes while a thread calls the handler follows after that call.
@@ -11,7 +11,7 @@ final class StatusList: Sendable {
 
   var value: NetworkConnectionStatus { self.list.value }
 
-  /// Changes the status and tells all handlers; does nothing where it is the status already.
+  /// Changes the status and calls all handlers; does nothing if the status is the same.
   func send(_ value: NetworkConnectionStatus) { self.list.send(value, where: !=) }
 
   /// Calls a handler with the status, before this returns, and with each one that follows.

@@ -1,10 +1,9 @@
 import Foundation
 import Query
 
-/// What follows the network from its creation until it is stopped: GIO, or a test's fake.
+/// Follows the network from its creation until it is stopped: GIO, or a test's fake.
 protocol StatusMonitor: AnyObject, Sendable {
-  /// The status, and those who want to hear of it. The first call may have to wait for the first
-  /// status.
+  /// The status, and its observers. The first call may have to wait for the first status.
   var statuses: StatusList { get }
 
   /// Ends the monitor, soon and without waiting for it. Called once.

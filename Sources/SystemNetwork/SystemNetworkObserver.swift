@@ -1,7 +1,7 @@
 public import Foundation
 public import Query
 
-/// What the system knows of the network, by GIO's `GNetworkMonitor`: NetworkManager where it runs,
+/// What the system knows of the network, by GIO's `GNetworkMonitor`: NetworkManager if it runs,
 /// the desktop portal inside a sandbox, and the kernel's routes otherwise.
 ///
 /// An application installs the shared one before it creates its clients:
@@ -14,35 +14,35 @@ public import Query
 /// route `disconnected`. It is a hint to try sooner, never a verdict.
 ///
 /// All observers of a process share one monitor and its thread. They run while there is a
-/// subscription, and from a look at ``currentStatus`` until the observer is gone where nobody was
-/// subscribed; so the shared one's run from such a look to the end of the process. Nothing runs
-/// before the first use, which waits until the system has said how it is: some milliseconds with
-/// NetworkManager, less than one without.
+/// subscription; a read of ``currentStatus`` without a subscription keeps them running until that
+/// observer is gone, which for the shared one is the end of the process. Nothing runs before the
+/// first use, which waits for the system's first answer: some milliseconds with NetworkManager,
+/// less than one without.
 ///
-/// Handlers are called on the monitor's thread, the first time on the subscriber's, and hold up all
-/// others, so they must return soon.
+/// The monitor's thread calls the handlers, except that the first call comes on the subscriber's
+/// thread. A handler holds up all others, so it must return soon.
 public final class SystemNetworkObserver: NetworkObserver {
   /// The observer that applications share.
   public static let shared = SystemNetworkObserver()
 
   private let monitor: SharedMonitor
-  /// The use that a look at the status began.
+  /// The use of the monitor that a read of the status began.
   private let use = Locked<QuerySubscription?>(nil)
 
-  /// Creates an observer of one's own. It asks nothing of the system before it is used.
+  /// Creates a separate observer. It does not contact the system before it is used.
   public init() { self.monitor = .system }
 
   init(monitor: SharedMonitor) { self.monitor = monitor }
 
-  /// Makes the shared observer the `QueryClient.defaultNetworkObserver`, which clients take that
-  /// are created from now on with the default creator.
+  /// Makes the shared observer the `QueryClient.defaultNetworkObserver`, which clients created from
+  /// now on with the default creator use.
   public static func install() { QueryClient.defaultNetworkObserver = Self.shared }
 
   /// The status now.
   public var currentStatus: NetworkConnectionStatus {
     if let running = self.monitor.running { return running.statuses.value }
     let (monitor, end) = self.monitor.use()
-    // Where another thread was first its use is kept, and this one ends with its last reference.
+    // If another thread was first, its use is kept, and this one ends with its last reference.
     self.use.withLock { use in if use == nil { use = end } }
     return monitor.statuses.value
   }
@@ -66,7 +66,7 @@ public final class SystemNetworkObserver: NetworkObserver {
   /// Cancelling the task ends the wait.
   ///
   /// - Parameter url: A URL with a host; the path does not matter.
-  /// - Returns: The answer; ``NetworkReachability/unknown`` where the task is cancelled before it.
+  /// - Returns: The answer; ``NetworkReachability/unknown`` if the task is cancelled before it.
   public func reachability(of url: URL) async -> NetworkReachability {
     let (monitor, end) = self.monitor.use()
     defer { end.cancel() }

@@ -13,7 +13,7 @@ public enum ReplayEvent: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - failure: The class of the failure.
-  ///   - next: What the mutation waits for now; nil where it is due at once.
+  ///   - next: What the mutation waits for now; nil if it is due at once.
   case attemptFailed(UUID, MutationFailure, next: MutationWaitReason?)
   /// The replayer has nothing to send at the moment, but something is pending.
   case waiting(ReplayWait)
@@ -25,9 +25,9 @@ public enum ReplayEvent: Hashable, Sendable {
   case cancelled(UUID)
   /// A mutation was superseded, by another one or by what the server has.
   case superseded(UUID, by: UUID?)
-  /// An attempt of the replayer ended when its mutation was no longer this process's.
+  /// This process no longer held the lease of a mutation when its attempt ended.
   case leaseLost(UUID)
-  /// A mutation of a process that is gone is pending again.
+  /// A mutation whose process has exited is pending again.
   case reaped(UUID)
   /// Nothing is pending, and nothing runs.
   case drained
@@ -39,12 +39,12 @@ public enum ReplayWait: Hashable, Sendable {
   case network
   /// The time at which the next mutation is due, or anything that changes the outbox.
   case outbox
-  /// The storage, which could not be read or written: it is asked again.
+  /// The storage, which could not be read or written: the replayer tries it again.
   case storage(RestoredError)
 }
 
 extension ReplayEvent {
-  /// What an event of the outbox is to those who watch the replayer; nil: nothing.
+  /// What an event of the outbox means to listeners of the replayer; nil if nothing.
   init?(_ event: OutboxEvent) {
     switch event {
     case .enqueued(let id): self = .enqueued(id)
@@ -58,7 +58,7 @@ extension ReplayEvent {
     }
   }
 
-  /// What is to be said of the end of an attempt; nil where the outbox says it.
+  /// The event for the end of an attempt; nil if the outbox reports that end itself.
   init?(_ report: AttemptReport, of id: UUID) {
     switch report {
     case .pending(let failure, let reason): self = .attemptFailed(id, failure, next: reason)

@@ -1,7 +1,7 @@
 import Query
 
-/// The events of a ``MutationReplayer``, from now on: a stream of its own for whoever asks, with the
-/// newest 256 that were not taken yet. It ends when the replayer is released.
+/// The events of a ``MutationReplayer``, from now on: each reader has a stream of its own, which
+/// keeps the newest 256 events not yet taken. It ends when the replayer is released.
 public struct ReplayEvents: AsyncSequence, Sendable {
   public typealias Element = ReplayEvent
   public typealias Failure = Never
@@ -23,7 +23,7 @@ public struct ReplayEvents: AsyncSequence, Sendable {
   }
 }
 
-/// Hands the events of a replayer to all who listen.
+/// Sends the events of a replayer to all listeners.
 final class ReplayEventHub: Sendable {
   private struct Guarded {
     var next = 0
@@ -41,7 +41,7 @@ final class ReplayEventHub: Sendable {
 
   /// A stream of the events from now on.
   ///
-  /// - Parameter outbox: Whose events are handed on too; nil where there is none.
+  /// - Parameter outbox: The outbox whose events are passed on too; nil if there is none.
   func makeEvents(of outbox: (any MutationOutbox)?) -> ReplayEvents {
     let (stream, continuation) = AsyncStream.makeStream(
       of: ReplayEvent.self, bufferingPolicy: .bufferingNewest(256))
@@ -58,7 +58,7 @@ final class ReplayEventHub: Sendable {
     return ReplayEvents(stream: stream)
   }
 
-  /// Hands an event to all who listen.
+  /// Sends an event to all listeners.
   func send(_ event: ReplayEvent) {
     let continuations = self.guarded.withLock { hub in
       hub.continuations.isEmpty ? [] : Array(hub.continuations.values)
@@ -70,7 +70,7 @@ final class ReplayEventHub: Sendable {
     let subscription = outbox.subscribe { [weak self] event in
       if let event = ReplayEvent(event) { self?.send(event) }
     }
-    // Where two were first at the same time, the later one ends with the one that is returned here.
+    // If two threads raced, the later subscription ends with the one returned here.
     let superfluous = self.guarded.withLock { hub -> QuerySubscription? in
       if hub.outbox != nil { return subscription }
       hub.outbox = subscription

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A secret, as the headers that a request is sent with, and where it may be sent to.
+/// A secret: the headers that a request is sent with, and the origins it may be sent to.
 public struct HTTPCredential: Sendable {
   let origins: Set<HTTPOrigin>
   let headers: @Sendable () async throws -> [String: String]
@@ -8,7 +8,7 @@ public struct HTTPCredential: Sendable {
   /// Creates a credential.
   ///
   /// - Parameters:
-  ///   - origins: URLs of the places that it may be sent to: scheme, host and port count.
+  ///   - origins: URLs of the origins that it may be sent to: only scheme, host and port count.
   ///   - headers: Makes the headers, at each attempt.
   public init(
     for origins: [URL],
@@ -19,14 +19,14 @@ public struct HTTPCredential: Sendable {
   }
 }
 
-/// A request cannot be sent for want of a credential: its lane waits for other ones.
+/// A request cannot be sent without a credential: its lane waits until credentials change.
 public enum HTTPCredentialError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// There is none of this name.
+  /// There is no credential of this name.
   case unknown(name: String)
-  /// It must not be sent to this place.
+  /// The credential must not be sent to this origin.
   case notFor(name: String, origin: HTTPOrigin)
 
-  /// What is missing.
+  /// The missing credential.
   public var description: String {
     switch self {
     case .unknown(let name): "There is no credential named \"\(name)\"."

@@ -18,7 +18,7 @@ public struct HTTPCredentials: Sendable {
   /// - Parameter credentials: The credentials by their names.
   public init(_ credentials: [String: HTTPCredential] = [:]) { self.credentials = credentials }
 
-  /// The credential of a name; nil where there is none.
+  /// The credential of a name; nil if there is none.
   public subscript(name: String) -> HTTPCredential? {
     get { self.credentials[name] }
     set { self.credentials[name] = newValue }
@@ -27,8 +27,8 @@ public struct HTTPCredentials: Sendable {
   /// The headers for a request.
   ///
   /// - Parameters:
-  ///   - name: The name that the request refers to; nil: it needs none.
-  ///   - origin: Where it goes to.
+  ///   - name: The name that the request refers to; nil if it needs no credential.
+  ///   - origin: The origin that the request goes to.
   /// - Throws: ``HTTPCredentialError``; what the credential throws.
   func headers(for name: String?, to origin: HTTPOrigin) async throws -> [String: String] {
     guard let name else { return [:] }

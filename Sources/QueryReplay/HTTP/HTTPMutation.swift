@@ -11,8 +11,8 @@ public import Query
 /// ```
 /// Its name on disk is `http/1`, so that a tool can send what an application has left. Each request has
 /// the row's key as its `Idempotency-Key`. A status that the request does not accept is an
-/// `HTTPStatusError`. Redirects of 307 and 308 are followed with method, body and key, one of 303 is
-/// read; on their way to another origin they lose the credentials, for good.
+/// `HTTPStatusError`. A redirect with status 307 or 308 is followed with method, body and key, one
+/// with 303 is read; a redirect to another origin drops the credentials for good.
 public struct HTTPMutation: MutationRequest {
   public typealias Arguments = HTTPRequestDescription
   public typealias ReturnValue = HTTPResponseDescription
@@ -73,8 +73,9 @@ public struct HTTPMutation: MutationRequest {
 extension HTTPMutation {
   /// Makes it durable, under its name.
   ///
-  /// - Parameter options: How it is kept and sent. `version` and `coder` should stay what they are, or
-  ///   other programs cannot send it. Without `host`, a request goes by the host and port of its URL.
+  /// - Parameter options: How it is stored and sent. Leave `version` and `coder` as they are, or
+  ///   other programs cannot send it. Without `host`, a request counts toward the host and port of
+  ///   its URL.
   public func durable(
     _ options: MutationPersistenceOptions<HTTPRequestDescription> = MutationPersistenceOptions()
   ) -> ModifiedQuery<Self, some QueryModifier<Self>> {
@@ -88,7 +89,7 @@ extension HTTPMutation {
     return self.persisted(reservedAs: Self.name, options)
   }
 
-  /// What the errors of this module mean; nil: the library knows it.
+  /// What the errors of this module mean; nil if the library classifies the error.
   static func failure(of error: any Error) -> MutationFailure? {
     switch error {
     case is HTTPCredentialError: .authentication
@@ -135,7 +136,7 @@ extension HTTPMutation {
       var request = URLRequest(url: url)
       request.httpMethod = method
       for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
-      // After the secrets, of which none may take the place of the key.
+      // Set after the credential's headers, so that none of them replaces the key.
       if sendsBody { Self.fill(&request, with: description, key) }
       let answer = try await self.transport.send(
         request, file: sendsBody ? file : nil, limit: limit)

@@ -1,17 +1,17 @@
 public import Foundation
 
-/// Where a request goes to, as far as secrets go by it: scheme, host and port.
+/// The part of a URL that decides whether a credential may be sent: scheme, host and port.
 public struct HTTPOrigin: Hashable, Sendable {
   /// `http` or `https`.
   public let scheme: String
   /// The host, in lower case.
   public let host: String
-  /// The port, the scheme's own where the URL names none.
+  /// The port; the scheme's default if the URL names none.
   public let port: Int
 
-  /// The origin of a URL; nil where it is not one of HTTP, or names no host.
+  /// The origin of a URL; nil if it is not an HTTP URL, or has no host.
   ///
-  /// - Parameter url: The URL, of which the rest does not matter.
+  /// - Parameter url: The URL; path and query do not matter.
   public init?(_ url: URL) {
     let url = url.absoluteURL
     guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https",
@@ -27,7 +27,7 @@ extension HTTPOrigin: CustomStringConvertible {
   /// As in a URL.
   public var description: String { "\(self.scheme)://\(self.authority)" }
 
-  /// The host, with the port where that is not the scheme's own.
+  /// The host, with the port unless that is the scheme's default.
   var authority: String {
     let isUsual = self.port == (self.scheme == "https" ? 443 : 80)
     return isUsual ? self.host : "\(self.host):\(self.port)"

@@ -1,14 +1,15 @@
 import Foundation
 
-/// What becomes of a request that the server sends elsewhere.
+/// How a request goes on when the server redirects it.
 ///
 /// 307 and 308 send the same request again, with its body and its `Idempotency-Key`. 303 says that the
 /// request was carried out, and where to look: that is read without the body and the key. 301 and 302
 /// are followed for `GET` and `HEAD` alone: others would become a `GET` that the server answers with
-/// success, and the mutation would be lost. From https to http nothing is followed. What is not followed
-/// is an answer of its status.
+/// success, and the mutation would be lost. A redirect from https to http is never followed. An
+/// answer
+/// that is not followed counts by its status.
 struct HTTPRedirect: Hashable, Sendable {
-  /// Where the request goes.
+  /// The target URL.
   var url: URL
   /// Whether the body and the key go with it.
   var keepsBody: Bool
@@ -21,8 +22,8 @@ struct HTTPRedirect: Hashable, Sendable {
   /// - Parameters:
   ///   - answer: What the server answered.
   ///   - method: The method of the request.
-  ///   - url: Where it went to.
-  /// - Returns: Nil where the answer is none that is followed.
+  ///   - url: The URL that the request was sent to.
+  /// - Returns: Nil if the answer is not a redirect to follow.
   init?(_ answer: HTTPAnswer, to method: String, _ url: URL) {
     guard let location = answer.headers["location"],
       let target = URL(string: location, relativeTo: url)?.absoluteURL,

@@ -32,7 +32,7 @@ extension HTTPRequestBody: Codable {
     if let data = try values.decodeIfPresent(Data.self, forKey: .data) {
       self = .data(data)
     } else if let name = try values.decodeIfPresent(String.self, forKey: .name) {
-      // Only what the library names so is read: never a path out of the folder.
+      // Accepts only names that the library makes: never a path out of the folder.
       guard UUID(uuidString: name) != nil else { throw HTTPRequestError.badFileName(name) }
       self = .copy(
         HTTPBodyCopy(

@@ -11,7 +11,7 @@ public import Foundation
 public struct HTTPRequestDescription: Hashable, Sendable {
   /// The method, as `PUT`.
   public let method: String
-  /// Where it goes to.
+  /// The target URL.
   public let url: URL
   /// The headers; all of them are ``allowedHeaders``.
   public let headers: [String: String]
@@ -21,7 +21,7 @@ public struct HTTPRequestDescription: Hashable, Sendable {
   public let acceptedStatuses: [ClosedRange<Int>]
   /// How many bytes of the answer are kept. 64 KiB by default.
   public let responseLimit: Int
-  /// The name of the credential that it is sent with; nil: without any.
+  /// The name of the credential that it is sent with; nil if it needs none.
   public let credential: String?
 
   /// Creates a request.
@@ -107,7 +107,7 @@ extension HTTPRequestDescription: Codable {
 
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
-    // What a file says is not believed either.
+    // A row's content is not trusted either.
     try self.init(
       method: values.decode(String.self, forKey: .method),
       url: values.decode(URL.self, forKey: .url),

@@ -1,8 +1,8 @@
 import Query
 
-/// Why a request cannot be made durable, or not be sent any more.
+/// Why a request cannot be made durable, or can no longer be sent.
 public enum HTTPRequestError: Error, Hashable, Sendable {
-  /// The method is none.
+  /// The method is not a valid one.
   case badMethod(String)
   /// The URL is not one of HTTP or HTTPS with a host.
   case badURL(String)
@@ -15,11 +15,11 @@ public enum HTTPRequestError: Error, Hashable, Sendable {
   case badHeaderValue(String)
   /// The storage has no folder for the files of requests.
   case noFolderForFiles
-  /// The name of a file in that folder is none.
+  /// The name of a file in that folder is not a valid one.
   case badFileName(String)
   /// It is not a file that can be read.
   case notAFile(path: String)
-  /// The file of the request is missing, or not what it was.
+  /// The file of the request is missing, or has changed.
   case fileDamaged(name: String)
 }
 
@@ -43,6 +43,6 @@ extension HTTPRequestError: CustomStringConvertible {
   }
 }
 
-// Both are found before anything is sent.
+// Both are thrown before anything is sent.
 extension HTTPRequestError: UnsentError {}
 extension HTTPCredentialError: UnsentError {}

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Query
 
-/// What a server answered, as far as it was taken.
+/// A server's answer, as much of it as was read.
 struct HTTPAnswer: Sendable {
   var status: Int
   /// The names are in lower case.
@@ -11,8 +11,8 @@ struct HTTPAnswer: Sendable {
   var wasTruncated = false
 }
 
-/// Sends requests by a session of its own: without cookies, cache and credentials, and without following
-/// redirects, which it returns.
+/// Sends requests through a session of its own: without cookies, cache or credentials. It returns a
+/// redirect instead of following it.
 final class HTTPTransport: Sendable {
   private let session: URLSession
   private let delegate = TransportDelegate()
@@ -38,7 +38,7 @@ final class HTTPTransport: Sendable {
   ///   - request: The request.
   ///   - file: What is sent as its body; nil: the request's own.
   ///   - limit: How many bytes of the answer are taken.
-  /// - Throws: `URLError`; of `.cancelled` where the task is cancelled.
+  /// - Throws: `URLError`, `.cancelled` if the task is cancelled.
   func send(_ request: URLRequest, file: URL?, limit: Int) async throws -> HTTPAnswer {
     let task =
       file.map { self.session.uploadTask(with: request, fromFile: $0) }
@@ -47,7 +47,7 @@ final class HTTPTransport: Sendable {
       try await withCheckedThrowingContinuation { continuation in
         self.delegate.expect(task, limit: limit, continuation)
         task.resume()
-        // The handler may have come before anybody waited for an answer.
+        // The handler may have run before a caller waited for an answer.
         if Task.isCancelled { self.delegate.giveUp(task) }
       }
     } onCancel: {
@@ -105,7 +105,7 @@ private final class TransportDelegate: NSObject, URLSessionDataDelegate, @unchec
       if data.count > room { exchanges[dataTask.taskIdentifier]?.answer?.wasTruncated = true }
       return data.count > room
     }
-    // The rest is not wanted, and the server has said what became of the request.
+    // The rest is not needed: the server has already said what became of the request.
     if isFull { self.end(dataTask, nil) }
   }
 

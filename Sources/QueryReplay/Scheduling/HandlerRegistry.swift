@@ -39,7 +39,7 @@ struct HandlerRegistry: Sendable {
     self.handlers = Set(self.runners.values.joined().map(\.handler))
   }
 
-  /// What runs a row: the registration of its own version, or else the newest that takes it.
+  /// The runner of a row: the one registered for its version, else the newest that accepts it.
   func runner(for entry: OutboxEntry) -> (any DurableRunner)? {
     let runners = self.runners[Place(name: entry.name, instance: entry.instance)] ?? []
     return runners.first { $0.handler.version == entry.version }

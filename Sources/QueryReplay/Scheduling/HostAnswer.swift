@@ -6,7 +6,7 @@ enum HostAnswer: Hashable, Sendable {
   case answered
   /// The host was not reached, or its answer was lost.
   case unreachable
-  /// The attempt cancelled itself, though nobody wanted it to.
+  /// The attempt cancelled itself, although no caller cancelled it.
   case gaveUp
   /// Nothing.
   case nothing

@@ -5,7 +5,7 @@ package struct ReplayClock: Sendable {
 
   /// Waits until that time has passed.
   ///
-  /// - Throws: `CancellationError` where the task is cancelled.
+  /// - Throws: `CancellationError` if the task is cancelled.
   package var sleep: @Sendable (_ until: Duration) async throws -> Void
 
   package init(

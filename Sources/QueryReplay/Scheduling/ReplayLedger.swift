@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// What all runs of one replayer share: its slots, and what is to be released.
+/// The state that all runs of one replayer share: its slots, and the waits to release.
 ///
 /// The slots and flags are read and written under a lock; nothing is called under it.
 final class ReplayLedger: Sendable {
@@ -26,7 +26,7 @@ final class ReplayLedger: Sendable {
   /// How often a run looked whether there is something to do.
   var turns: Int { self.guarded.withLock { $0.turns } }
 
-  /// How often the outbox was asked for mutations.
+  /// How many claims were made on the outbox.
   var claims: Int { self.guarded.withLock { $0.claims } }
 
   func countTurn() { self.guarded.withLock { $0.turns += 1 } }
@@ -64,7 +64,7 @@ extension ReplayLedger {
     return self.guarded.withLock { $0.slots.nextSlot(after: now) }
   }
 
-  /// Whether a host takes one after another for the time being.
+  /// Whether a host takes mutations one at a time for now.
   var isSpreading: Bool {
     let now = self.clock.now()
     return self.guarded.withLock { $0.slots.isSpreading(at: now) }
@@ -74,7 +74,7 @@ extension ReplayLedger {
 
   func isProbe(_ id: UUID) -> Bool { self.guarded.withLock { $0.slots.isProbe(id) } }
 
-  /// Whether no attempt may be made any more.
+  /// Whether no further attempt may be made.
   var isUsedUp: Bool { self.guarded.withLock { $0.slots.isUsedUp } }
 
   /// See ``ReplaySlots/beginClaim(_:at:)``.
@@ -111,8 +111,8 @@ extension ReplayLedger {
   /// Notes that there is no network.
   func noteOffline() { self.guarded.withLock { $0.wasOffline = true } }
 
-  /// Notes that there is a network. Where there was none before, hosts are probed, and what waits for
-  /// the network is to be released.
+  /// Notes that there is a network. If there was none before, hosts are probed, and rows that wait
+  /// for the network are to be released.
   func noteOnline() {
     self.guarded.withLock { ledger in
       guard ledger.wasOffline else { return }
@@ -122,8 +122,8 @@ extension ReplayLedger {
     }
   }
 
-  /// Takes what is to be released now, so that nobody else does. It is to be given back where that
-  /// failed.
+  /// Takes the wait reasons to release, so that no other run does. The run gives them back if the
+  /// release fails.
   func takeReleases() -> Set<MutationWaitReason> {
     self.guarded.withLock { ledger in
       let reasons = ledger.mustRelease

@@ -6,7 +6,7 @@ import Query
 /// Attempts are child tasks of the run: cancelling that cancels them, and it ends when the last one is
 /// settled.
 final class ReplayRun: Sendable {
-  /// What ends a run, but for its being cancelled.
+  /// When a run ends, unless it is cancelled.
   enum Ending: Sendable {
     /// Nothing.
     case never
@@ -25,7 +25,7 @@ final class ReplayRun: Sendable {
     var tally = ReplayTally()
     var running = 0
     var failures = 0
-    /// How often it could have ended, but for hosts that rest.
+    /// How often it could have ended, had hosts not been resting.
     var rests = 0
     var lastNews: ReplayEvent?
   }
@@ -42,8 +42,8 @@ final class ReplayRun: Sendable {
 
   /// Runs.
   ///
-  /// - Throws: `CancellationError`, after the attempts were cancelled and settled; where the run ends
-  ///   by itself, `StorageError` too.
+  /// - Throws: `CancellationError`, once the attempts are cancelled and settled; if the run ends by
+  ///   itself, `StorageError` too.
   func run() async throws {
     let subscriptions = self.subscribe()
     defer { subscriptions.cancel() }
@@ -111,8 +111,8 @@ extension ReplayRun {
     return .combined([outbox, parts.ledger.subscribe(signal)] + (network.map { [$0] } ?? []))
   }
 
-  /// Whether something may be due because of an event. Of an attempt that this replayer runs the ledger
-  /// tells.
+  /// Whether an event may make something due. The ledger reports the attempts that this replayer
+  /// runs, so events of those are ignored.
   private static func isNews(_ event: OutboxEvent, to ledger: ReplayLedger) -> Bool {
     switch event {
     case .claimed, .erased: false
@@ -161,8 +161,8 @@ extension ReplayRun {
   /// Whether no attempt of this run runs.
   private var isIdle: Bool { self.guarded.withLock { $0.running == 0 } }
 
-  /// Lets go on what waits for credentials when the replayer is new, and for the network when that is
-  /// back.
+  /// Releases rows that wait for credentials if the replayer is new, and rows that wait for the
+  /// network if it has come back.
   private func release() async throws {
     var reasons = self.parts.ledger.takeReleases()
     defer { self.parts.ledger.giveBack(reasons) }
@@ -180,7 +180,7 @@ extension ReplayRun {
     if handlers.isEmpty || isDone || isUsedUp {
       return (self.isOnce || isUsedUp) && self.isIdle ? .end : .wait(until: poll)
     }
-    // An attempt that ends while the outbox is asked may make way for more than the answer tells.
+    // An attempt that ends during the claim may free more than the answer shows.
     let wasIdle = ledger.isIdle
     guard let request = ledger.beginClaim(handlers) else {
       return .wait(until: min(poll, ledger.nextSlot ?? poll))
@@ -198,7 +198,8 @@ extension ReplayRun {
     return try self.step(after: answer, wasIdle: wasIdle, poll)
   }
 
-  /// Starts what was leased, also where the run was cancelled meanwhile: then it is given back.
+  /// Starts what was leased; if the run has been cancelled meanwhile, the attempt gives the lease
+  /// back.
   private func start(_ answer: ClaimAnswer, in group: inout DiscardingTaskGroup) {
     let ids = answer.leases.map(\.entry.id)
     self.guarded.withLock { run in
@@ -225,12 +226,12 @@ extension ReplayRun {
       let isDrained = counts.pending == 0 && counts.leased == 0
       self.announce(isDrained ? .drained : .waiting(.outbox))
     }
-    // What is due already, and was not leased, waits for another attempt to end.
+    // A row that is due and was not leased waits for another attempt to end.
     let nextDue = answer.nextDue.flatMap { $0 > .zero ? now + $0 : nil }
     return .wait(until: min(poll, nextSlot ?? poll, nextDue ?? poll))
   }
 
-  /// Whether a run that is to end does not wait any more for hosts whose attempts cancel themselves.
+  /// Whether an ending run stops waiting for hosts whose attempts cancel themselves.
   private func hasRestedEnough() -> Bool {
     guard self.isOnce, !self.parts.ledger.isSpreading else { return false }
     return self.guarded.withLock { run in
@@ -259,7 +260,7 @@ extension ReplayRun {
       if self.isOnce { run.tally.note(report, of: id) }
     }
     if let event = ReplayEvent(report, of: id) { self.parts.events.send(event) }
-    // One that was cancelled with this run says nothing about its host.
+    // An attempt cancelled with this run says nothing about its host.
     let answer = Task.isCancelled ? .nothing : HostAnswer(report)
     let isFirstAnswer = answer == .answered && self.parts.ledger.isProbe(id)
     let counts = isFirstAnswer ? try? self.parts.outbox.counts : nil

@@ -3,8 +3,9 @@ import Query
 
 /// How many mutations may be leased now, and for which hosts.
 ///
-/// While the network is new, each host takes one, its probe, until one got an answer; then it takes as
-/// many as otherwise, spread over some time where many wait. Times are those of a ``ReplayClock``.
+/// After the network has come back, each host takes one mutation, its probe, until one got an
+/// answer; then as many as otherwise, spread over some time if many wait. Times are those of a
+/// ``ReplayClock``.
 struct ReplaySlots: Sendable {
   private struct Delay {
     /// Nothing is leased for the host before this.
@@ -19,39 +20,39 @@ struct ReplaySlots: Sendable {
   private var running = [UUID: String]()
   private var counts = [String: Int]()
   private var delays = [String: Delay]()
-  /// The hosts that answered since the network is back; nil where no host needs a probe.
+  /// The hosts that answered since the network came back; nil if no host needs a probe.
   private var answered: Set<String>?
   private var isClaiming = false
   /// How many were leased until now.
   private var begun = 0
 
-  /// How many hosts are told apart. Where more have answered, the network is as good as it gets.
+  /// How many hosts are told apart. Once more than that have answered, no host is probed.
   private static let maximumHosts = 1_024
 
   init(_ limits: ReplayConfiguration) { self.limits = limits }
 
-  /// Whether nothing runs, and nobody leases anything.
+  /// Whether nothing runs and no claim is under way.
   var isIdle: Bool { self.running.isEmpty && !self.isClaiming }
 
   func isRunning(_ id: UUID) -> Bool { self.running[id] != nil }
 
-  /// How many attempts are left of those that may be made.
+  /// How many more attempts may be made.
   private var attemptsLeft: Int { (self.limits.maximumAttempts ?? .max) - self.begun }
 
-  /// Whether no attempt may be made any more.
+  /// Whether no further attempt may be made.
   var isUsedUp: Bool { self.attemptsLeft <= 0 }
 }
 
 // MARK: - Claiming
 
 extension ReplaySlots {
-  /// Begins a claim. No other one begins before ``endClaim(_:at:)``, so that two runs together keep to
-  /// the limits.
+  /// Begins a claim. No other claim begins before ``endClaim(_:at:)``, so that two concurrent runs
+  /// together keep to the limits.
   ///
   /// - Parameters:
   ///   - handlers: What may be leased.
   ///   - now: The time.
-  /// - Returns: What to ask for; nil where there is no room, or somebody else claims.
+  /// - Returns: The claim to make; nil if there is no room, or another run is claiming.
   mutating func beginClaim(
     _ handlers: Set<MutationHandler>, at now: Duration
   ) -> ClaimRequest? {
@@ -82,12 +83,12 @@ extension ReplaySlots {
     }
   }
 
-  /// When a host takes more, where it does not now; nil where there is none that waits for a time.
+  /// When a host that is at its limit takes more; nil if no host waits for a time.
   func nextSlot(after now: Duration) -> Duration? {
     self.delays.values.map(\.notBefore).filter { $0 > now }.min()
   }
 
-  /// Whether a host takes one after another for the time being.
+  /// Whether a host takes mutations one at a time for now.
   func isSpreading(at now: Duration) -> Bool {
     self.delays.values.contains { $0.interval > .zero && $0.end > now }
   }
@@ -125,7 +126,7 @@ extension ReplaySlots {
   /// - Parameters:
   ///   - id: The mutation.
   ///   - answer: What it says about its host.
-  ///   - waiting: How many mutations are pending, where it was a probe.
+  ///   - waiting: How many mutations are pending, if it was a probe.
   ///   - now: The time.
   mutating func end(_ id: UUID, _ answer: HostAnswer, waiting: Int, at now: Duration) {
     let isProbe = self.isProbe(id)

@@ -5,7 +5,7 @@ import Query
 struct ReplayTally: Sendable {
   private var summary = ReplaySummary()
   private var vain = Set<UUID>()
-  // Those of them that go on with other arguments.
+  // Those that go on with other arguments.
   private var changed = Set<UUID>()
   private var firstTries = 0
   private var repeats = 0
@@ -27,8 +27,8 @@ struct ReplayTally: Sendable {
   /// Notes mutations that a claim has found too old.
   mutating func noteExpired(_ count: Int) { self.summary.dead += count }
 
-  /// Notes mutations that are about to be tried. One that a conflict gave other arguments counts as
-  /// another one.
+  /// Notes mutations that are about to be tried. A mutation whose arguments a conflict changed
+  /// counts as another one.
   mutating func noteBegin(of ids: [UUID]) {
     for id in ids {
       let isRepeat = self.vain.contains(id) && !self.changed.contains(id)
@@ -36,8 +36,8 @@ struct ReplayTally: Sendable {
     }
   }
 
-  /// Whether it has come to trying again what it has tried in vain: where many fail for long, there is
-  /// always one whose wait is over.
+  /// Whether the run now only repeats failed attempts: if many fail for long, the wait of one of
+  /// them is always over.
   var isRepeating: Bool { self.repeats > self.firstTries + 8 }
 
   /// - Parameter pending: How many mutations are pending in the end.

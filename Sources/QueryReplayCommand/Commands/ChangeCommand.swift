@@ -2,7 +2,7 @@ import Foundation
 import Query
 import ToolSupport
 
-/// `retry`, `discard` and `cancel`: what a person decides of single mutations.
+/// `retry`, `discard` and `cancel`: a person's decision about single mutations.
 struct ChangeCommand {
   let session: ReplaySession
 
@@ -17,7 +17,7 @@ struct ChangeCommand {
     var isOutOfOrder: Bool?
   }
 
-  /// Does it with each that is named, and says so. Nothing is done where one of them is not found.
+  /// Applies the command to each named mutation, and reports it. Does nothing if one is not found.
   ///
   /// - Throws: `UsageError`; `OutboxError`; `StorageError`; what printing throws.
   func run() async throws -> ExitCode {

@@ -64,6 +64,6 @@ struct DryRun {
 }
 
 extension OutboxEntry {
-  /// Whether those behind it in its lane wait for it although it is dead.
+  /// Whether the rows behind it in its lane wait for it although it is dead.
   var holdsLane: Bool { self.state == .dead && self.onFailure == .halt && self.lane != nil }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Query
 import ToolSupport
 
-/// Mutations of one host and lane that stand the same way.
+/// Mutations of one host and lane in the same state.
 struct LaneGroup: Encodable {
   var host: String
   var lane: String?

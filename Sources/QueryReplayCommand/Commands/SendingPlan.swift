@@ -11,7 +11,7 @@ struct SendingPlan {
   ///   - entries: The live mutations, and the dead ones that halt their lanes, in the order of
   ///     enqueueing. That is the order of sending too: the lowest number that may run goes first,
   ///     and what is behind another one in its lane has a higher number.
-  ///   - dependencies: What must succeed before which, by their numbers, of which it is the higher.
+  ///   - dependencies: Pairs of numbers: the lower mutation must succeed before the higher one.
   ///   - canSend: Whether this program has a handler for one.
   init(
     _ entries: [OutboxEntry], dependencies: [Int: Set<Int>] = [:],
@@ -34,17 +34,17 @@ struct SendingPlan {
     }
   }
 
-  /// Leaves out what options leave out.
+  /// Leaves out what the options exclude.
   mutating func keep(lane: String?, maximum: Int?) {
     if let lane { self.order.removeAll { $0.lane != lane } }
     if let maximum { self.order = Array(self.order.prefix(maximum)) }
   }
 
-  /// What keeps the first row of a lane where it is; nil: nothing.
+  /// What keeps the first row of a lane waiting; nil if nothing does.
   ///
   /// - Parameters:
   ///   - entry: The row.
-  ///   - missing: What it depends on and is not sent before; nil where it depends on nothing.
+  ///   - missing: The row it depends on and that is not sent before it; nil if it depends on none.
   ///   - isOwn: Whether this program has a handler for it.
   private static func obstacle(
     _ entry: OutboxEntry, _ missing: Set<Int>?, _ isOwn: Bool
@@ -56,9 +56,10 @@ struct SendingPlan {
     if !isOwn { return MutationWaitReason.handler.rawValue }
     if let missing, !missing.isEmpty { return MutationWaitReason.dependency.rawValue }
     switch entry.waitReason {
-    // Without an edge it waits for an alias, and nobody knows who publishes that.
+    // Without an edge it waits for an alias, and nothing says which row will publish it.
     case .dependency where missing != nil: return nil
-    // Each new replayer tries once what waits for credentials; the rest is for this one to send.
+    // Each new replayer tries once what waits for credentials; the other rows are this replayer's
+    // to send.
     case nil, .authentication, .handler, .predecessor: return nil
     case .backoff, .offline, .dependency, .paused, .retryAfter: return entry.waitReason?.rawValue
     }

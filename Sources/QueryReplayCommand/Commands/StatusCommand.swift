@@ -17,7 +17,7 @@ struct StatusCommand {
     var pending: Int
     var leased: Int
     var dead: Int
-    /// Where nothing is pending, nobody can tell.
+    /// nil if nothing is pending, since nothing shows it then.
     var isPaused: Bool?
     var oldestAt: Date?
     var lanes: [LaneGroup]

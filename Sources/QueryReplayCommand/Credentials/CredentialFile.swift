@@ -8,9 +8,9 @@ import ToolSupport
 /// ```json
 /// {"api": {"origins": ["https://api.example.org"], "headers": {"Authorization": "Bearer …"}}}
 /// ```
-/// It is used only where it belongs to the user and nobody else can read or write it.
+/// It is used only if it belongs to the user and nobody else can read or write it.
 struct CredentialFile {
-  /// More than this is no file of credentials.
+  /// A larger file is not a file of credentials.
   private static let maximumBytes = 1 << 20
 
   private struct Entry: Decodable {
@@ -18,18 +18,18 @@ struct CredentialFile {
     var headers: [String: String]
   }
 
-  /// Where it is.
+  /// The path of the file.
   let path: String
-  /// Whether it has to be there.
+  /// Whether the file must exist.
   let isRequired: Bool
 
-  /// A file that somebody has named.
+  /// A file that the user named.
   init(path: String) {
     self.path = path
     self.isRequired = true
   }
 
-  /// The place for an application's, which may be empty: `mutation-replay/ID.json` below
+  /// An application's file, which may be missing: `mutation-replay/ID.json` below
   /// `$XDG_CONFIG_HOME`, by default `~/.config`.
   ///
   /// - Parameters:
@@ -49,9 +49,9 @@ struct CredentialFile {
     self.isRequired = false
   }
 
-  /// What it has. No error of it shows any of that.
+  /// The credentials in the file. No error shows any of its content.
   ///
-  /// - Throws: `ToolError` where it cannot be used.
+  /// - Throws: `ToolError` if the file cannot be used.
   func read() throws(ToolError) -> HTTPCredentials {
     guard let data = try self.data() else { return HTTPCredentials() }
     let entries: [String: Entry]

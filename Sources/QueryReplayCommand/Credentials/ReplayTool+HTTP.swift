@@ -4,9 +4,9 @@ import ToolSupport
 extension ReplayTool {
   /// Registers what the stock tool sends: requests, with the credentials of a file.
   ///
-  /// - Throws: `ToolError` where the file cannot be used; what registering throws.
+  /// - Throws: `ToolError` if the file cannot be used; what registering throws.
   static func registerHTTP(_ replayer: MutationReplayer, _ command: ParsedCommand) throws {
-    // Other commands send nothing, and need no secrets.
+    // The other commands send nothing, and need no secrets.
     let file = command.path == ["run"] ? Self.credentialFile(command) : nil
     let credentials = try file?.read() ?? HTTPCredentials()
     try replayer.register(HTTPMutation(credentials: credentials).durable())

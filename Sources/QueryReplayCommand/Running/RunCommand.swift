@@ -4,18 +4,18 @@ import QueryReplay
 import SystemNetwork
 import ToolSupport
 
-/// `run --once` and `run --watch`: sends, and says what happens, until it is done or somebody ends
-/// it.
+/// `run --once` and `run --watch`: sends, and reports what happens, until it is done or the user
+/// ends it.
 ///
-/// One task prints and decides; others only tell it what happens. Whatever ends the run, attempts
-/// are cancelled and given back before it returns.
+/// One task prints and decides; the others only report to it. Whatever ends the run, attempts are
+/// cancelled and their leases given back before it returns.
 struct RunCommand {
   let session: ReplaySession
 
   /// - Parameter session: The store.
   init(_ session: ReplaySession) { self.session = session }
 
-  /// What the printing task is told.
+  /// What other tasks report to the printing task.
   private enum Happening: Sendable {
     case event(ReplayEvent)
     case counts(OutboxCounts)
@@ -31,7 +31,8 @@ struct RunCommand {
 
   /// Runs.
   ///
-  /// - Throws: `UsageError`; `StorageError`; what printing throws, when leases were given back.
+  /// - Throws: `UsageError`; `StorageError`; what printing throws, after the leases were given
+  ///   back.
   func run() async throws -> ExitCode {
     let command = self.session.invocation.command
     let isOnce = command.has(RunOption.once)
@@ -47,7 +48,7 @@ struct RunCommand {
     return self.code(live, outcome.summary ?? ReplaySummary())
   }
 
-  /// How a run ends that nobody interrupted.
+  /// The exit code of a run that was not interrupted.
   private func code(_ live: [OutboxEntry], _ summary: ReplaySummary) -> ExitCode {
     let lane = self.session.invocation.command.text(RunOption.lane)
     let meant = live.filter { lane == nil || $0.lane == lane }
@@ -86,7 +87,7 @@ extension RunCommand {
     do {
       return try await self.follow(happenings, run, &report)
     } catch {
-      // The reader has gone, for example: nothing more is sent, and nothing is left leased.
+      // The reader of the output may have gone: send nothing more, and leave nothing leased.
       run.cancel()
       await run.value
       throw error
@@ -121,12 +122,12 @@ extension RunCommand {
       case .counts(let counts): try report.note(counts)
       case .deadline: run.cancel()
       case .signal:
-        // A second one is for those whose handlers do not end.
+        // A second signal is for handlers that do not end.
         if outcome.isInterrupted { throw ExitCode.interrupted }
         outcome.isInterrupted = true
         run.cancel()
       case .ended(.success(let summary)):
-        // What ended just before the signal came was not interrupted.
+        // A run that ended just before the signal came was not interrupted.
         outcome.isInterrupted = false
         outcome.summary = summary
         return outcome

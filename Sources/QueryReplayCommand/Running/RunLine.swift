@@ -3,7 +3,7 @@ import Query
 import QueryReplay
 import ToolSupport
 
-/// What is said of an event of a run.
+/// The line that a run prints for an event.
 struct RunLine {
   /// An event as JSON.
   struct Row: Encodable {
@@ -12,11 +12,11 @@ struct RunLine {
     var id: String?
     var name: String?
     var attempt: Int?
-    /// The class of a failure, why one is dead, or what is waited for.
+    /// The class of a failure, why a mutation is dead, or what the run waits for.
     var reason: String?
     /// What it failed with.
     var error: String?
-    /// What one waits for that is tried again.
+    /// What a mutation that will be tried again waits for.
     var next: String?
   }
 
@@ -30,9 +30,9 @@ struct RunLine {
   /// - Parameters:
   ///   - event: The event.
   ///   - session: The store.
-  ///   - names: The names of mutations that run, which the outbox does not know when they have
-  ///     ended.
-  /// - Returns: nil where nothing is to be said.
+  ///   - names: The names of running mutations: once they have ended, the outbox no longer knows
+  ///     them.
+  /// - Returns: nil if there is nothing to print.
   init?(_ event: ReplayEvent, _ session: ReplaySession, names: inout [UUID: String]) {
     func line(
       _ name: String, _ words: String, _ id: UUID, isEnd: Bool = false
@@ -78,7 +78,7 @@ struct RunLine {
 }
 
 extension RunLine {
-  /// Adds what went wrong, which is to be seen for longer than the next event.
+  /// Adds the error, which stays on the terminal longer than the next event.
   private mutating func tell(_ error: String?) {
     self.isKept = true
     self.row.error = error
@@ -87,7 +87,7 @@ extension RunLine {
 }
 
 extension ReplaySession {
-  /// What the last attempt of a mutation failed with.
+  /// The error of a mutation's last attempt.
   fileprivate func lastError(of id: UUID) -> String? {
     (try? self.outbox.entry(id))?.lastError?.text
   }

@@ -3,8 +3,8 @@ import Query
 import QueryReplay
 import ToolSupport
 
-/// Says what a run does: by a bar on a terminal, by lines elsewhere, by objects where JSON is
-/// wanted.
+/// Reports what a run does: as a bar on a terminal, as lines elsewhere, as objects if JSON is
+/// requested.
 struct RunReport {
   private let session: ReplaySession
   private let isOnce: Bool
@@ -24,7 +24,7 @@ struct RunReport {
     let invocation = session.invocation
     self.hasBar = invocation.terminal.isTerminal && invocation.json == nil
     let done = self.done
-    // Counted here, since a stream of events leaves out some where many come at a time.
+    // Counted here, since a stream drops events if many come at once.
     self.subscription = session.outbox.subscribe { event in
       switch event {
       case .succeeded, .superseded: done.withLock { $0 += 1 }
@@ -66,8 +66,8 @@ struct RunReport {
   /// Says how the run ended.
   ///
   /// - Parameters:
-  ///   - summary: What it has done; nil where it ran until it was ended.
-  ///   - others: What it has left to others.
+  ///   - summary: What it has done; nil if it ran until a signal ended it.
+  ///   - others: The rows that it left to other programs.
   /// - Throws: What printing throws.
   mutating func end(_ summary: ReplaySummary?, others: OtherRows) throws {
     let invocation = self.session.invocation

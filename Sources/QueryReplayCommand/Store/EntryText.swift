@@ -3,10 +3,10 @@ import Query
 import ToolSupport
 
 extension OutboxEntry {
-  /// The beginning of its identifier that people type.
+  /// The prefix of its identifier that users type.
   var shortID: String { String(self.id.uuidString.lowercased().prefix(8)) }
 
-  /// What it waits for, or why it is dead; empty where it is due or runs.
+  /// What it waits for, or why it is dead; empty if it is due or runs.
   var reason: String { self.deadReason?.rawValue ?? self.waitReason?.rawValue ?? "" }
 }
 

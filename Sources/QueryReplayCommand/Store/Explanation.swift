@@ -3,9 +3,9 @@ import Query
 import QueryReplay
 import ToolSupport
 
-/// What errors of the library mean for who uses a tool.
+/// What errors of the library mean to the user of a tool.
 enum Explanation {
-  /// The exit code, and a line that says what to do; nil where the error says all.
+  /// The exit code, and a line that says what to do; nil if the error already says everything.
   static func of(_ error: any Error) -> ToolError? {
     switch error {
     case let error as StorageError: Self.of(error)
@@ -26,7 +26,7 @@ enum Explanation {
     }
   }
 
-  /// Without a full stop, since the name of the tool stands before it.
+  /// Without a full stop, since the tool's name comes first.
   private static func sentence(_ text: String) -> String {
     text.hasSuffix(".") ? String(text.dropLast()) : text
   }

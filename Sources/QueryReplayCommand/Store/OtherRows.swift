@@ -3,18 +3,18 @@ import ToolSupport
 
 /// Live rows that this program has no handler for, by name and version.
 struct OtherRows {
-  /// A kind of them.
+  /// One kind of these rows.
   struct Kind: Encodable, Hashable {
     var name: String
     var version: Int
     var count: Int
-    /// Whose they are.
+    /// The application that owns them.
     var application: String
   }
 
   private(set) var kinds = [Kind]()
 
-  /// - Parameter kinds: The kinds, as another one has found them.
+  /// - Parameter kinds: The kinds, as another program has found them.
   init(_ kinds: [Kind]) { self.kinds = kinds }
 
   /// - Parameters:

@@ -5,14 +5,14 @@ import QuerySQLite
 import SystemNetwork
 import ToolSupport
 
-/// A store that a command works on, and what replays it.
+/// A store that a command works on, and its replayer.
 struct ReplaySession {
   let invocation: Invocation
   let storage: SQLiteQueryStorage
   let client: QueryClient
   let network: SystemNetworkObserver
   let replayer: MutationReplayer
-  /// Whose the store is, for people: the application's identifier, or the path of the folder.
+  /// The store's owner as shown to users: the application's identifier, or the path of the folder.
   let owner: String
 
   var outbox: any MutationOutbox { self.storage.outbox }
@@ -21,8 +21,8 @@ struct ReplaySession {
   ///
   /// - Parameters:
   ///   - invocation: The command.
-  ///   - applicationID: Whose store is meant where the command line names none.
-  /// - Throws: `UsageError`; `ToolError` where there is no store; `StorageError`.
+  ///   - applicationID: The application whose store is used if the command line names none.
+  /// - Throws: `UsageError`; `ToolError` if there is no store; `StorageError`.
   init(_ invocation: Invocation, applicationID: String?) throws {
     let command = invocation.command
     let choice = try Self.choice(command, applicationID)
@@ -54,7 +54,7 @@ struct ReplaySession {
     return try StoreChoice(command)
   }
 
-  /// Opening a store makes what is missing, which is not for a tool to do.
+  /// Opening a store creates missing files, which a tool should not do.
   private static func requireFile(_ files: StoreFiles, _ choice: StoreChoice) throws {
     for path in [files.mutations, files.cache] {
       if access(path, F_OK) == 0 { return }
@@ -73,6 +73,6 @@ struct ReplaySession {
     self.replayer.handlers.contains { $0.canRun(entry) }
   }
 
-  /// Lets go of the files. What it could not write is in the error of what wrote it.
+  /// Closes the files. A write that failed was already thrown to its caller.
   func close() async { try? await self.storage.close() }
 }

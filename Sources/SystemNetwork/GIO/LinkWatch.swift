@@ -3,12 +3,13 @@ import Foundation
 
 /// Tells when links and addresses of this machine change.
 ///
-/// The kernel removes IPv4 routes without a word when their link goes down or their address leaves,
-/// and GIO listens to words about routes alone: it would say for ever that the network is there. So
-/// a monitor that reads the kernel's routes has to be asked anew some time after such a change.
+/// The kernel removes IPv4 routes without a message when their link goes down or their address
+/// leaves, and GIO listens to route messages alone, so it would go on reporting a network. A
+/// monitor that reads the kernel's routes must therefore be asked again some time after such a
+/// change.
 final class LinkWatch {
-  /// How long after a change the routes are asked for, in microseconds: the kernel tells of a link
-  /// before it takes the routes away. A burst of changes is one.
+  /// How long after a change the routes are read, in microseconds: the kernel reports a link before
+  /// it removes the routes. A burst of changes counts as one.
   private static let delay: gint64 = 100_000
 
   private let descriptor: Int32
@@ -17,8 +18,8 @@ final class LinkWatch {
 
   /// Watches from now on.
   ///
-  /// - Parameter context: What the calling thread iterates.
-  /// - Returns: `nil` where this process may not ask the kernel.
+  /// - Parameter context: The main context that the calling thread iterates.
+  /// - Returns: `nil` if this process may not listen to the kernel.
   init?(context: MainContext) {
     let kind = Int32(SOCK_RAW.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let descriptor = socket(AF_NETLINK, kind | Int32(SOCK_CLOEXEC.rawValue), NETLINK_ROUTE)
@@ -41,7 +42,7 @@ final class LinkWatch {
     close(self.descriptor)
   }
 
-  /// Whether the routes are to be asked for. Once for each burst of changes.
+  /// Whether the routes are to be read now. True once for each burst of changes.
   func takeDue() -> Bool {
     defer { self.isDue = false }
     return self.isDue
@@ -59,7 +60,7 @@ final class LinkWatch {
     }
   }
 
-  /// - Parameter hasNews: Whether the kernel has something to say; else the delay is over.
+  /// - Parameter hasNews: Whether the kernel has sent something; otherwise the delay is over.
   /// - Returns: Whether to go on.
   fileprivate func handle(hasNews: Bool) -> Bool {
     if !hasNews {
@@ -73,9 +74,10 @@ final class LinkWatch {
     return self.discardNews()
   }
 
-  /// Reads all that the kernel has to say, of which only counts that it was something.
+  /// Drains the kernel's messages; only that there was one matters.
   private func discardNews() -> Bool {
-    // What does not fit is cut off; a full buffer (ENOBUFS) is an error once.
+    // A message that does not fit is truncated; a full buffer (ENOBUFS) is reported as an error
+    // once.
     var byte: UInt8 = 0
     while recv(self.descriptor, &byte, 1, 0) >= 0 || errno == ENOBUFS || errno == EINTR {}
     return errno == EAGAIN

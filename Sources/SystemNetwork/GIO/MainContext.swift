@@ -9,8 +9,8 @@ final class MainContext: @unchecked Sendable {
 
   deinit { g_main_context_unref(self.pointer) }
 
-  /// Runs a closure on the thread that iterates this context. What the closure creates of GIO's
-  /// hears its news here.
+  /// Runs a closure on the thread that iterates this context. GIO objects that the closure creates
+  /// receive their events here.
   func asThreadDefault(_ body: () -> Void) {
     g_main_context_push_thread_default(self.pointer)
     defer { g_main_context_pop_thread_default(self.pointer) }

@@ -4,8 +4,8 @@ import Query
 
 /// GIO's monitor, and the thread that it lives on.
 ///
-/// All that is GIO's is created, asked and freed by that thread; other threads leave it a closure
-/// and wake it.
+/// Only that thread creates, uses and frees GIO objects; other threads hand it a closure and wake
+/// it.
 final class MonitorThread: StatusMonitor {
   /// The thread's name, as the kernel shows it.
   static let name = "query-network"
@@ -26,7 +26,7 @@ final class MonitorThread: StatusMonitor {
   /// Starts a thread, which keeps the object until it is stopped.
   static func start() -> MonitorThread {
     let monitor = MonitorThread()
-    // GLib's rather than Foundation's, whose name reaches the kernel at times only.
+    // GLib's thread rather than Foundation's, whose name does not always reach the kernel.
     let thread = g_thread_new(Self.name, monitorThread, Unmanaged.passRetained(monitor).toOpaque())
     g_thread_unref(thread)
     return monitor
@@ -34,7 +34,7 @@ final class MonitorThread: StatusMonitor {
 
   var statuses: StatusList {
     if let statuses = self.state.withLock({ $0.statuses }) { return statuses }
-    // Each that was let through lets the next one through.
+    // Each waiter that is let through lets the next one through.
     self.hasStatus.wait()
     self.hasStatus.signal()
     return self.statuses
@@ -76,13 +76,13 @@ final class MonitorThread: StatusMonitor {
       for job in jobs { job(monitor) }
       self.context.iterate()
       if links?.takeDue() == true { monitor = NetworkMonitor() }
-      // The monitor changes while its context is iterated, and at no other time, so that its signals
-      // would say no more. No handler runs inside GLib.
+      // The monitor changes only while its context is iterated, so its signals would add nothing.
+      // No handler runs inside GLib.
       statuses.send(monitor.status)
     }
   }
 
-  /// - Returns: What is to be done before the next wait; `nil` at the end.
+  /// - Returns: What to do before the next wait; `nil` at the end.
   private func takeJobs() -> [Job]? {
     self.state.withLock { state in
       defer { state.jobs = [] }

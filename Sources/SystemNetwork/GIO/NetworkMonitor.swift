@@ -2,11 +2,11 @@ import CGIO
 import Foundation
 import Query
 
-/// A network monitor of GIO's that belongs to the thread which creates it.
+/// One of GIO's network monitors, which belongs to the thread that creates it.
 ///
-/// Not `g_network_monitor_get_default()`: that one, made once in a process, hears its news on the
-/// context of whoever asked first, for ever. Where nobody iterates that context, it knows nothing;
-/// where somebody stopped to, the kernel's messages overflow, whereupon GIO gives up listening.
+/// Not `g_network_monitor_get_default()`: that one, made once in a process, receives its events on
+/// the context of its first caller, for ever. If nobody iterates that context, it knows nothing; if
+/// its thread stops iterating, the kernel's messages overflow, and GIO gives up listening.
 final class NetworkMonitor {
   let pointer: OpaquePointer
 
@@ -22,7 +22,7 @@ final class NetworkMonitor {
       self.pointer = monitor
       return
     }
-    // A GIO that keeps its types to itself still has the process's one.
+    // A GIO that does not export its types still has the process's default monitor.
     self.pointer = g_network_monitor_get_default()
     g_object_ref(UnsafeMutableRawPointer(self.pointer))
   }
@@ -37,7 +37,7 @@ final class NetworkMonitor {
     )
   }
 
-  /// Whether this one reads the kernel's routes, and asks nobody else.
+  /// Whether this monitor reads the kernel's routes itself and uses no service.
   var isOfKernel: Bool {
     let name = g_type_name_from_instance(UnsafeMutablePointer<GTypeInstance>(self.pointer))
     return name.map { String(cString: $0) } == "GNetworkMonitorNetlink"
@@ -65,7 +65,7 @@ final class NetworkMonitor {
 extension NetworkConnectionStatus {
   /// - Parameters:
   ///   - isAvailable: Whether GIO says that there is a network.
-  ///   - connectivity: How well it can be reached. A word that a later GIO may add counts as full.
+  ///   - connectivity: How well it can be reached. A value that a later GIO may add counts as full.
   init(isAvailable: Bool, connectivity: GNetworkConnectivity) {
     switch connectivity {
     case _ where !isAvailable: self = .disconnected

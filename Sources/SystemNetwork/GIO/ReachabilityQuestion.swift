@@ -17,17 +17,17 @@ final class ReachabilityQuestion: @unchecked Sendable {
 
   deinit { g_object_unref(self.cancellable) }
 
-  /// Asks. To be called once.
+  /// Asks. Call it once.
   ///
   /// - Parameters:
-  ///   - monitor: What is asked.
+  ///   - monitor: The monitor to ask.
   ///   - answer: Takes the answer, once.
   func ask(
     _ monitor: NetworkMonitor,
     _ answer: @escaping @Sendable (NetworkReachability) -> Void
   ) {
-    // GIO takes a URL without a host for one with an empty one. The port matters to a portal alone,
-    // and only where the URL names it.
+    // GIO treats a URL without a host as one with an empty host. Only the portal uses the port, and
+    // only if the URL names one.
     guard let name = self.url.host(), !name.isEmpty,
       let host = g_network_address_parse_uri(self.url.absoluteString, 0, nil)
     else { return answer(.unknown) }
@@ -39,7 +39,7 @@ final class ReachabilityQuestion: @unchecked Sendable {
     g_object_unref(UnsafeMutableRawPointer(host))
   }
 
-  /// Ends the wait for the answer, also of a question that is yet to be asked.
+  /// Ends the wait for the answer, even if the question has not been asked yet.
   func cancel() { g_cancellable_cancel(self.cancellable) }
 
   fileprivate func finish(_ reachability: NetworkReachability) {
@@ -64,7 +64,7 @@ private func reachabilityCallback(
 }
 
 extension NetworkReachability {
-  /// What an error of GIO's says of a host.
+  /// What one of GIO's errors says about a host.
   init(_ error: GError?) {
     guard let error else {
       self = .unknown
