@@ -1,7 +1,7 @@
 extension QueryClient {
-  /// The store of a request, made where there is none at its path.
+  /// The store of a request, created if there is none at its path.
   ///
-  /// Where there is one, the other arguments are ignored. Where there is one of another request
+  /// If the path has a store, the other arguments are ignored. If that store is of another request
   /// type, ``QueryWarning/duplicatePath(expectedType:foundType:)`` is reported and a new store is
   /// returned that the client does not keep.
   ///
@@ -16,7 +16,7 @@ extension QueryClient {
     self.resolve(query) { initialState }
   }
 
-  /// The store of a query, made where there is none at its path.
+  /// The store of a query, created if there is none at its path.
   ///
   /// - Parameters:
   ///   - query: The request.
@@ -29,7 +29,7 @@ extension QueryClient {
     self.resolve(query) { QueryState(initialValue: initialValue) }
   }
 
-  /// The store of a query with a default value, made where there is none at its path.
+  /// The store of a query with a default value, created if there is none at its path.
   ///
   /// - Parameter query: The request.
   @inlinable
@@ -39,7 +39,7 @@ extension QueryClient {
     self.resolve(query) { query._defaultState }
   }
 
-  /// The store of an infinite query, made where there is none at its path.
+  /// The store of an infinite query, created if there is none at its path.
   ///
   /// - Parameters:
   ///   - query: The request.
@@ -55,7 +55,7 @@ extension QueryClient {
     }
   }
 
-  /// The store of a mutation, made where there is none at its path.
+  /// The store of a mutation, created if there is none at its path.
   ///
   /// - Parameters:
   ///   - mutation: The request.
@@ -95,7 +95,7 @@ extension QueryClient {
     return self.typed(winner, for: query) ?? self.uncached(winner, query, initialState())
   }
 
-  /// The store with its type, where it is one for this request.
+  /// The store with its type, if it is one for this request.
   @inlinable
   func typed<Query: QueryRequest>(
     _ store: OpaqueQueryStore,
@@ -127,7 +127,7 @@ extension QueryClient {
     initialState: Query.State
   ) -> QueryStore<Query.State> {
     let context = self.defaultContext
-    // Called by its type where that is known, so that its code is specialised.
+    // Called by its type if that is known, so that its code is specialised.
     let store =
       if let creator = self.defaultCreator {
         creator.store(for: query, in: context, with: initialState)

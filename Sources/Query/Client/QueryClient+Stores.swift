@@ -1,5 +1,5 @@
 extension QueryClient {
-  /// The store with exactly this path, where there is one.
+  /// The store with exactly this path, if there is one.
   ///
   /// - Parameter path: The path.
   public func store(with path: QueryPath) -> OpaqueQueryStore? {
@@ -27,7 +27,8 @@ extension QueryClient {
     self.stores(matching: path).compactMapElements { $0.erased as? QueryStore<State> }
   }
 
-  /// Forgets the stores whose path begins with another one. Those that somebody holds go on.
+  /// Forgets the stores whose path begins with another one. A store that the program still holds
+  /// lives on.
   ///
   /// - Parameter path: The beginning of the paths. The empty path finds all stores.
   public func clearStores(matching path: QueryPath = QueryPath()) {
@@ -43,7 +44,7 @@ extension QueryClient {
   /// Forgets the store with exactly this path.
   ///
   /// - Parameter path: The path.
-  /// - Returns: The store, where there was one.
+  /// - Returns: The store, if there was one.
   @discardableResult
   public func clearStore(with path: QueryPath) -> OpaqueQueryStore? {
     self.withCache { $0.removeValue(forPath: path) }
@@ -56,9 +57,9 @@ extension QueryClient {
   /// Adds stores to the client, or removes some.
   ///
   /// The closure edits a copy. When it has returned, stores at new paths are added, and those whose
-  /// path vanished are removed; a store that was replaced under its path is not written back. What
-  /// others changed meanwhile stays. Controllers of new stores are started after that. Where the
-  /// closure throws, nothing is changed.
+  /// path vanished are removed; a store that was replaced under its path is not written back.
+  /// Changes that other threads make meanwhile stay. Controllers of new stores are started after
+  /// that. If the closure throws, nothing is changed.
   ///
   /// - Parameters:
   ///   - path: The beginning of the paths of the stores that the closure sees.

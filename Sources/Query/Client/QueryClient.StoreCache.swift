@@ -16,8 +16,8 @@ extension QueryClient {
 
     /// Creates a cache.
     ///
-    /// - Parameter memoryPressureSource: Tells that memory is short. Stores without subscribers go
-    ///   then, those whose ``QueryContext/evictableMemoryPressure`` holds the pressure.
+    /// - Parameter memoryPressureSource: Reports that memory is short. The cache then drops stores
+    ///   without subscribers whose ``QueryContext/evictableMemoryPressure`` contains the pressure.
     public init(
       memoryPressureSource: sending (any MemoryPressureSource)? = defaultMemoryPressureSource
     ) {
@@ -26,8 +26,8 @@ extension QueryClient {
       self.subscription.withLock { $0 = subscription }
     }
 
-    /// The source that a new cache listens to: ``MemoryPressureSource/pressureStall`` where the
-    /// kernel offers it. None inside tests, so that what else the machine does cannot empty a cache.
+    /// The source that a new cache listens to: ``MemoryPressureSource/pressureStall`` if the kernel
+    /// offers it. nil inside tests, so that other load on the machine cannot empty a cache.
     public static var defaultMemoryPressureSource: (any MemoryPressureSource)? {
       TestDetection.isTesting ? nil : PressureStallSource.pressureStall
     }

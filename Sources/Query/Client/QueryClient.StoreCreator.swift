@@ -49,8 +49,8 @@ extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator
   ///
   /// - Parameters:
   ///   - retryLimit: How many times a fetch is tried again.
-  ///   - backoff: The waits between; the context's where it is nil.
-  ///   - delayer: What waits; the context's where it is nil.
+  ///   - backoff: The waits between retries; nil to use the context's.
+  ///   - delayer: Does the waiting; nil to use the context's.
   ///   - queryEnableAutomaticFetchingCondition: When queries fetch by themselves. Mutations never
   ///     do.
   ///   - networkObserver: Lets queries refetch when the network comes back.
@@ -113,7 +113,7 @@ final class ClientDefaults: Sendable {
     self.networkObserver = networkObserver
   }
 
-  /// Connected and active, of which there is what somebody observes.
+  /// Connected and active; a condition without an observer is left out.
   static func refetchCondition(
     _ networkObserver: (any NetworkObserver)?,
     _ activityObserver: (any ApplicationActivityObserver)?

@@ -42,7 +42,7 @@ public final class QueryClient: @unchecked Sendable {
       defaultContext: defaultContext,
       cache: storeCache
     )
-    // Also where the context has one, such as that of another client's stores.
+    // Even if the context has a client, such as the one of another client's stores.
     self.guarded.defaultContext.setWeakClient(self)
     self.addNetworkObserver(to: &self.guarded.defaultContext)
   }
@@ -84,7 +84,7 @@ public final class QueryClient: @unchecked Sendable {
 }
 
 extension QueryClient {
-  /// Adds what the creator observes the network by, where the context has nothing for it.
+  /// Adds the creator's network observer if the context has none.
   private func addNetworkObserver(to context: inout QueryContext) {
     guard let observer = self.defaultCreator?.defaults.networkObserver,
       context.networkObserver == nil

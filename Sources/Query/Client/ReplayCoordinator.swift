@@ -33,7 +33,7 @@ package final class ReplayCoordinator: Sendable {
     }
   }
 
-  /// The mutations that wait and will change a query, where somebody sends them.
+  /// The waiting mutations that will change a query, if a replayer sends them.
   func touching(_ path: QueryPath) -> [TouchingMutations] {
     let stores = self.guarded.withLock { coordinator in
       coordinator.runs > 0 ? coordinator.stores.compactMap(\.store) : []
@@ -47,7 +47,7 @@ struct TouchingMutations: Sendable {
   let outbox: any MutationOutbox
   let ids: [UUID]
 
-  /// Returns when none of them waits any more, or the time is over.
+  /// Returns when no mutation of them waits any more, or the time is over.
   func wait(atMost patience: Duration) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.waitUntilNoneIsLive() }
@@ -74,6 +74,6 @@ struct TouchingMutations: Sendable {
 
 /// The store of a durable mutation, as a ``ReplayCoordinator`` knows it.
 protocol TouchingStore: AnyObject, Sendable {
-  /// The mutations that wait and will change a query; nil where there are none.
+  /// The waiting mutations that will change a query; nil if there are none.
   func touching(_ path: QueryPath) -> TouchingMutations?
 }

@@ -22,8 +22,8 @@ public struct PropertyListQueryCoder: QueryCoder {
     do {
       return try self.encoder.encode(value)
     } catch {
-      // Where it was not for want of a container at the top, the wrapped value cannot be encoded
-      // either, and the first error is the one that speaks of the value.
+      // If the error was not about a missing container at the top, the wrapped value cannot be
+      // encoded either, and the first error is the one that describes the value.
       guard let data = try? self.encoder.encode(Wrapped(value: value)) else { throw error }
       return data
     }
@@ -57,7 +57,7 @@ private struct Wrapped<Value: Encodable>: Encodable {
 }
 
 /// A value that may be wrapped. One look decides: to try one way and then the other would parse the
-/// list twice, and would take a wrapped nil for a value whose properties are all absent.
+/// list twice, and would read a wrapped nil as a value whose properties are all absent.
 private struct Unwrapped<Value: Decodable>: Decodable {
   let value: Value
 

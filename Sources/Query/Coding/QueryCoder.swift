@@ -8,8 +8,8 @@ public import Foundation
 /// A storage writes the name of the coder beside the bytes, and reads bytes of another name as a
 /// miss.
 public protocol QueryCoder: Sendable {
-  /// What tells the bytes of this coder from those of others. A coder whose bytes change in a way
-  /// that its older version cannot read changes its name.
+  /// Tells the bytes of this coder from those of others. A coder whose bytes change so that its
+  /// older version cannot read them must change its name.
   var name: String { get }
 
   /// Turns a value into bytes. Equal values had better make equal bytes, also in another process,

@@ -22,7 +22,7 @@ public protocol FetchCondition: Sendable {
   ) -> QuerySubscription
 }
 
-/// A condition whose type is not known.
+/// A type-erased condition.
 public struct AnyFetchCondition: FetchCondition {
   /// The condition inside.
   public let base: any FetchCondition

@@ -76,7 +76,7 @@ private final class Sides: Sendable {
       self.hasEmitted = true
     }
 
-    /// An emission is newer than any answer that was asked for when there was none yet.
+    /// An emission is newer than any answer requested before it.
     mutating func answer(_ value: Bool) {
       if !self.hasEmitted { self.value = value }
     }

@@ -1,6 +1,6 @@
 extension QueryRequest {
-  /// Refetches this query whenever a condition becomes satisfied, where the store has subscribers,
-  /// is stale, and fetches by itself. The refetch is cancelled when the condition ends.
+  /// Refetches this query whenever a condition becomes satisfied, if the store has subscribers, is
+  /// stale, and fetches by itself. The refetch is cancelled when the condition ends.
   ///
   /// - Parameter condition: The condition.
   public func refetchOnChange<Condition: FetchCondition>(

@@ -32,7 +32,7 @@ public struct _SuspendModifier<Query: QueryRequest, Condition: FetchCondition>: 
   }
 }
 
-/// A wait that ends once, however often and however early that is asked for.
+/// A wait that ends once, however often and however early it is ended.
 private final class Suspension: Sendable {
   private enum State {
     case idle

@@ -32,7 +32,7 @@ public struct QueryContext: Sendable {
     /// The type of the value.
     associatedtype Value: Sendable
 
-    /// What a context returns for this key where nothing was set, evaluated at each such read.
+    /// What a context returns for this key if it was never set, evaluated at each such read.
     static var defaultValue: Value { get }
   }
 
@@ -80,7 +80,7 @@ extension QueryContext {
     }
   }
 
-  /// The newest node of a key, where no other context can see it.
+  /// The newest node of a key, if no other context can see it.
   @usableFromInline
   mutating func exclusiveNode(for key: ObjectIdentifier) -> Unmanaged<ContextNode>? {
     guard self.head != nil, isKnownUniquelyReferenced(&self.head) else { return nil }

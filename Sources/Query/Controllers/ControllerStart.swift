@@ -34,7 +34,7 @@ enum ControllerStart {
     return try body()
   }
 
-  /// Puts a start off where this thread is inside ``deferred(_:)``.
+  /// Defers a start if this thread is inside ``deferred(_:)``.
   ///
   /// - Returns: Whether it did.
   static func isDeferred(_ start: @escaping () -> Void) -> Bool {
@@ -73,7 +73,7 @@ extension QueryStore {
     self.withLock { self.controllerSubscription = .combined(subscriptions) }
   }
 
-  /// - Returns: `nil` where the controller is one for another state.
+  /// - Returns: `nil` if the controller is for another state type.
   private static func start<C: QueryController>(
     _ controller: C,
     with controls: QueryControls<State>

@@ -1,8 +1,8 @@
 /// What a ``QueryController`` may do to a store.
 ///
-/// It does not keep the store alive. Where the store is gone, its members report
-/// ``QueryWarning/controllerDeallocatedStoreAccess(stateType:)`` and do nothing, or answer with
-/// what the store was created with.
+/// It does not keep the store alive. Once the store is gone, its members report
+/// ``QueryWarning/controllerDeallocatedStoreAccess(stateType:)`` and do nothing, or return what the
+/// store was created with.
 public struct QueryControls<State: QueryStateProtocol>: Sendable {
   // One weak reference for all copies.
   private final class Reference: Sendable {
@@ -21,7 +21,7 @@ public struct QueryControls<State: QueryStateProtocol>: Sendable {
     self.initialState = initialState
   }
 
-  /// The store, where it is still there, without a warning where it is not.
+  /// The store if it is still alive; no warning if it is not.
   var livingStore: QueryStore<State>? { self.reference.store }
 
   private var store: QueryStore<State>? {
@@ -63,7 +63,7 @@ extension QueryControls {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - context: Supplies the clock and is the context of the event; the store's where it is nil.
+  ///   - context: Supplies the clock and is the context of the event; nil to use the store's.
   public func yield(_ value: State.StateValue, using context: QueryContext? = nil) {
     self.yield(with: .success(value), using: context)
   }
@@ -72,7 +72,7 @@ extension QueryControls {
   ///
   /// - Parameters:
   ///   - error: The error.
-  ///   - context: Supplies the clock and is the context of the event; the store's where it is nil.
+  ///   - context: Supplies the clock and is the context of the event; nil to use the store's.
   public func yield(throwing error: any Error, using context: QueryContext? = nil) {
     self.yield(with: .failure(error), using: context)
   }
@@ -81,7 +81,7 @@ extension QueryControls {
   ///
   /// - Parameters:
   ///   - result: The value or the error.
-  ///   - context: Supplies the clock and is the context of the event; the store's where it is nil.
+  ///   - context: Supplies the clock and is the context of the event; nil to use the store's.
   public func yield(
     with result: Result<State.StateValue, any Error>,
     using context: QueryContext? = nil
@@ -91,15 +91,15 @@ extension QueryControls {
 
   /// Goes back to a fresh state.
   ///
-  /// - Parameter context: The context of the event; the store's where it is nil.
+  /// - Parameter context: The context of the event; nil to use the store's.
   public func yieldReset(using context: QueryContext? = nil) {
     self.store?.reset(using: context)
   }
 
-  /// Fetches the value, where the store fetches by itself.
+  /// Fetches the value, if the store fetches by itself.
   ///
   /// - Parameter configuration: What the fetch runs with, as for ``QueryStore``'s `fetch`.
-  /// - Returns: The value, or `nil` where the store does not fetch by itself.
+  /// - Returns: The value, or `nil` if the store does not fetch by itself.
   /// - Throws: What the request throws.
   @discardableResult
   public func yieldRefetch(
@@ -108,16 +108,16 @@ extension QueryControls {
     try await self.yieldRefetchTask(with: configuration)?.runIfNeeded()
   }
 
-  /// Fetches the value, with a context instead of the store's, where the store fetches by itself.
+  /// Fetches the value with a context instead of the store's, if the store fetches by itself.
   @discardableResult
   public func yieldRefetch(with context: QueryContext) async throws -> State.QueryValue? {
     try await self.yieldRefetchTask(with: context)?.runIfNeeded()
   }
 
-  /// Schedules a fetch, where the store fetches by itself.
+  /// Schedules a fetch, if the store fetches by itself.
   ///
   /// - Parameter configuration: What the fetch runs with, as for ``QueryStore``'s `fetchTask`.
-  /// - Returns: The task, or `nil` where the store does not fetch by itself.
+  /// - Returns: The task, or `nil` if the store does not fetch by itself.
   @discardableResult
   public func yieldRefetchTask(
     with configuration: QueryTaskConfiguration? = nil
@@ -125,7 +125,7 @@ extension QueryControls {
     self.refetchingStore?.fetchTask(using: configuration)
   }
 
-  /// Schedules a fetch, with a context instead of the store's, where the store fetches by itself.
+  /// Schedules a fetch with a context instead of the store's, if the store fetches by itself.
   @discardableResult
   public func yieldRefetchTask(with context: QueryContext) -> QueryTask<State.QueryValue>? {
     self.refetchingStore?.fetchTask(using: context)

@@ -1,18 +1,18 @@
 extension QueryRequest {
   /// Lets overlapping fetches of one store share their work.
   ///
-  /// Of an ordinary query every overlapping fetch is a duplicate, of an infinite query those that
-  /// fetch the same page or all pages; of a mutation none. A duplicate waits for the fetch that is
-  /// under way. A caller that is cancelled leaves alone; the shared fetch is cancelled when all
-  /// have left.
+  /// For an ordinary query every overlapping fetch is a duplicate; for an infinite query, those
+  /// that fetch the same page or all pages; for a mutation, no fetch is. A duplicate waits for the
+  /// fetch under way. A cancelled caller leaves without cancelling the others; the shared fetch is
+  /// cancelled when all callers have left.
   @inlinable
   public func deduplicated() -> ModifiedQuery<Self, _DeduplicationModifier<Self>> {
     self.modifier(_DeduplicationModifier { State._isDuplicate($0, $1) })
   }
 
-  /// Lets overlapping fetches of one store share their work where a closure says so.
+  /// Lets overlapping fetches of one store share their work if a closure says so.
   ///
-  /// Of several such modifiers on a query, the closure of the one nearest to the request counts.
+  /// If a query has several such modifiers, the closure of the one nearest to the request counts.
   ///
   /// - Parameter isDuplicate: Whether a fetch in the second context, which is about to start, does
   ///   the work of the one in the first context, which is under way.

@@ -5,12 +5,12 @@ final class SharedFetch<Value: Sendable>: Sendable {
   @usableFromInline
   struct State {
     @usableFromInline var waiters = [Int: CheckedContinuation<Value, any Error>]()
-    /// Who joined and has not left, whether it waits already or not.
+    /// The callers that joined and have not left, whether they already wait or not.
     @usableFromInline var members = Set<Int>()
     @usableFromInline var lastMember = 0
     @usableFromInline var task: Task<Void, any Error>?
     @usableFromInline var result: Result<Value, any Error>?
-    /// Where yields go: to the caller that came first, until it leaves.
+    /// The destination of yields: the caller that came first, until it leaves.
     @usableFromInline var continuation: QueryContinuation<Value>?
     @usableFromInline var isAbandoned = false
 
@@ -40,7 +40,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
     self.state = Locked(state)
   }
 
-  /// Counts one more caller, where the fetch still goes on.
+  /// Counts one more caller, if the fetch still runs.
   @inlinable
   func join() -> Int? {
     self.state.withLock { state in

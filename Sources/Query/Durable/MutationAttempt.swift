@@ -8,13 +8,13 @@ public import Foundation
 ///   request.setValue(
 ///     context.mutationAttempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
 /// ```
-/// Delivery is at least once: an attempt whose answer was lost, or whose process died, is made again
-/// with the same key, by which the server must tell that it has carried the mutation out already.
+/// Delivery is at least once: an attempt whose answer was lost, or whose process died, is made
+/// again with the same key, by which the server must recognise that it has already carried it out.
 public struct MutationAttempt: Sendable {
   /// The mutation's identifier, which its ticket has too.
   public let id: UUID
-  /// What the server tells two sendings of the mutation by. It never changes, but where a conflict is
-  /// retried with other arguments.
+  /// The key by which the server recognises a repeated mutation. It never changes, unless a
+  /// conflict is retried with other arguments.
   public let idempotencyKey: String
   /// Which attempt of the mutation this is, counted from 1.
   public let number: Int
@@ -37,13 +37,13 @@ public struct MutationAttempt: Sendable {
     self.aliases = aliases
   }
 
-  /// Says under which value the server knows something that later mutations call by an alias. It is
-  /// committed with the success of this attempt.
+  /// Publishes the value by which the server knows something that later mutations refer to by an
+  /// alias. It is committed with the success of this attempt.
   ///
   /// - Parameters:
   ///   - alias: One identifier for ever, a UUID by custom.
   ///   - value: What the server calls it.
-  /// - Throws: ``OutboxError/aliasTaken(_:)`` where the alias has another value; ``StorageError``.
+  /// - Throws: ``OutboxError/aliasTaken(_:)`` if the alias has another value; ``StorageError``.
   public func publish(alias: String, value: String) throws {
     try self.aliases.publish(alias, value)
   }
@@ -51,8 +51,8 @@ public struct MutationAttempt: Sendable {
   /// The value that an earlier mutation has published for an alias.
   ///
   /// - Parameter alias: The alias.
-  /// - Throws: ``MutationAliasError`` where there is none: rethrown from the mutation, it lets that wait
-  ///   for an earlier one, and makes it dead where no earlier one is live; ``StorageError``.
+  /// - Throws: ``MutationAliasError`` if there is none: if the mutation rethrows it, the mutation
+  ///   waits for an earlier one, or is dead if no earlier one is live; ``StorageError``.
   public func resolve(_ alias: String) throws -> String { try self.aliases.resolve(alias) }
 }
 
@@ -94,7 +94,7 @@ final class AttemptAliases: Sendable {
 }
 
 extension QueryContext {
-  /// The attempt that runs with this context; nil where the mutation is not durable.
+  /// The attempt that runs with this context; nil if the mutation is not durable.
   public internal(set) var mutationAttempt: MutationAttempt? {
     get { self[MutationAttemptKey.self] }
     set { self[MutationAttemptKey.self] = newValue }

@@ -1,6 +1,6 @@
 extension QueryContext {
-  /// What tells whether the network is there. That of the client's default creator, where it has one;
-  /// nil: nobody knows, and everything is tried.
+  /// Tells whether there is a network. By default the observer of the client's default creator, if
+  /// it has one; nil: the status is unknown, and every attempt is made.
   public var networkObserver: (any NetworkObserver)? {
     get { self[NetworkObserverKey.self] }
     set { self[NetworkObserverKey.self] = newValue }
@@ -27,8 +27,8 @@ extension QueryContext {
 }
 
 extension MutationRequest {
-  /// Lets `mutate` of this durable mutation make an attempt while the network is known not to be there,
-  /// instead of leaving it queued: for servers that need none.
+  /// Lets `mutate` of this durable mutation make an attempt although the network is known to be
+  /// down, instead of leaving it queued: for servers that can be reached without one.
   public func attemptsWhileOffline() -> ModifiedQuery<
     Self, _AttemptsWhileOfflineModifier<Self>
   > {

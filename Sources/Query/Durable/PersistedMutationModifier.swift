@@ -25,7 +25,7 @@ extension MutationRequest where Arguments: Codable, ReturnValue: Codable {
     self.modifier(_PersistedMutationModifier(name: name, options: options, codec: .coded))
   }
 
-  /// As ``persisted(as:_:)``, for the mutations of the library, whose names begin with `http/`.
+  /// As ``persisted(as:_:)``, for the library's own mutations, whose names begin with `http/`.
   package func persisted(
     reservedAs name: String,
     _ options: MutationPersistenceOptions<Arguments>

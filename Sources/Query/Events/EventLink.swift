@@ -6,7 +6,8 @@ public import Synchronization
 /// mailbox holds the link that it has to look at next. So an event is written once for any number
 /// of handlers, and is released when the last of them has seen it.
 ///
-/// `event` and `next` are written once, under the store's lock. Who sees `next` sees `event`.
+/// `event` and `next` are written once, under the store's lock. A thread that sees `next` sees
+/// `event`.
 // @unchecked: see above; the store to `next` publishes `event`.
 @usableFromInline
 final class EventLink<State: QueryStateProtocol>: @unchecked Sendable {
@@ -43,7 +44,7 @@ final class EventLink<State: QueryStateProtocol>: @unchecked Sendable {
     self.next.store(Unmanaged.passRetained(next).toOpaque(), ordering: .releasing)
   }
 
-  /// The link after this one, where this one is filled.
+  /// The link after this one, if this one is filled.
   @inlinable
   var nextLink: Unmanaged<EventLink>? {
     self.next.load(ordering: .acquiring).map { Unmanaged<EventLink>.fromOpaque($0) }

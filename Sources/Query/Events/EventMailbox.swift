@@ -10,16 +10,16 @@ public import Synchronization
 final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline let handler: StoreHandler<State>
   @usableFromInline let flags: Atomic<UInt8>
-  /// The link to look at next; `nil` where the handler hears of nothing more.
+  /// The link to look at next; `nil` if the handler receives no more events.
   ///
   /// Held by this mailbox, but counted by hand: each step would count four times otherwise.
   @exclusivity(unchecked) @usableFromInline var position: Unmanaged<EventLink<State>>?
   private let ending = Locked(Ending())
 
   private struct Ending {
-    /// Where a handler that was given to one fetch stops.
+    /// The link at which a handler that was passed to one fetch stops.
     var end: EventLink<State>?
-    /// Who waits until no thread is delivering.
+    /// Callers that wait until no thread is delivering.
     var waiters = [CheckedContinuation<Void, Never>]()
   }
 
@@ -58,7 +58,7 @@ enum MailboxFlag {
 // MARK: - Delivery
 
 extension EventMailbox {
-  /// Calls the handler with all events that it has not seen, where no other thread does so already.
+  /// Calls the handler with all events that it has not seen, unless another thread is doing so.
   @inlinable
   func deliver() {
     guard self.begin() else { return }
@@ -68,7 +68,7 @@ extension EventMailbox {
   /// Calls the handler with all events that it has not seen. The caller claimed the delivery.
   @usableFromInline
   func deliverClaimed() {
-    // What was asked for so far is about to be done.
+    // This pass does everything requested so far.
     self.flags.bitwiseAnd(~MailboxFlag.pending, ordering: .acquiringAndReleasing)
     self.deliverAll()
   }
@@ -195,7 +195,7 @@ extension EventMailbox {
   func waitUntilDelivered() async {
     self.deliver()
     await withCheckedContinuation { continuation in
-      // Put in before the flag is set, so that who clears the flag finds it.
+      // Appended before the flag is set, so that the thread that clears the flag finds it.
       self.ending.withLock { $0.waiters.append(continuation) }
       let old = self.flags.bitwiseOr(MailboxFlag.awaited, ordering: .sequentiallyConsistent)
       if old.oldValue & MailboxFlag.delivering == 0 { self.resumeIdleWaiters() }

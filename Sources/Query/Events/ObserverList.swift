@@ -1,4 +1,4 @@
-/// A value that changes, and those who want to hear of it.
+/// A value that changes, and its observers.
 ///
 /// No observer is called under the lock. Each gets the values one at a time and in the order in
 /// which they were sent, so that the last one that it gets is the list's. A value that is sent

@@ -40,7 +40,7 @@ public struct QueryEventHandler<State: QueryStateProtocol>: Sendable {
 }
 
 extension QueryEventHandler {
-  /// This handler for a store's mailbox, or `nil` where it wants to hear of nothing.
+  /// This handler for a store's mailbox, or `nil` if it handles no event.
   @inlinable
   var storeHandler: StoreHandler<State>? {
     var handler = StoreHandler<State>(

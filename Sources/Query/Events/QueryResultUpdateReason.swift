@@ -13,7 +13,7 @@ public struct QueryResultUpdateReason: Hashable, Sendable, CustomStringConvertib
 }
 
 extension QueryContext {
-  /// Why the result of this event was reported; `nil` where the event has none.
+  /// Why the result of this event was reported; `nil` if the event has no reason.
   public var queryResultUpdateReason: QueryResultUpdateReason? {
     get { self[QueryResultUpdateReasonKey.self] }
     set { self[QueryResultUpdateReasonKey.self] = newValue }

@@ -68,8 +68,8 @@ public struct QuerySubscription: Sendable {
 // MARK: - Hashable
 
 extension QuerySubscription: Hashable {
-  /// Empty ones are equal; others where they are copies of one another; combined ones element by
-  /// element, in order.
+  /// Empty ones are equal; others if they are copies of one another; combined ones if they are
+  /// equal element by element, in order.
   public static func == (lhs: QuerySubscription, rhs: QuerySubscription) -> Bool {
     lhs.content == rhs.content
   }

@@ -1,5 +1,5 @@
-/// Those who want to hear of values, each of whom gets them one at a time and in the order in which they
-/// were posted.
+/// The recipients of values; each gets them one at a time and in the order in which they were
+/// posted.
 ///
 /// Posting calls nobody, so that it may be done under the lock that orders the values; delivering is
 /// done off every lock:
@@ -10,8 +10,8 @@
 /// }
 /// self.events.deliver()
 /// ```
-/// What is posted while a recipient is called, by another thread or by itself, it gets after that call,
-/// from the thread that calls it.
+/// A value posted while a recipient is being called, by another thread or by the recipient itself,
+/// is delivered after that call, by the thread that makes it.
 package final class RecipientList<Value: Sendable>: Sendable {
   package typealias Handler = @Sendable (Value) -> Void
 
@@ -23,7 +23,7 @@ package final class RecipientList<Value: Sendable>: Sendable {
       var isDelivering = false
       var isCancelled = false
 
-      /// What is to be delivered now; empty where there is nothing.
+      /// The values to deliver now; may be empty.
       mutating func take() -> [Value] {
         self.isDelivering = !self.isCancelled && !self.values.isEmpty
         if !self.isDelivering { return [] }

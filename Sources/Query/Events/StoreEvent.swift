@@ -11,8 +11,8 @@ final class StoreEvent<State: QueryStateProtocol>: Sendable {
     case reported
   }
 
-  // Plain constants rather than payloads: a handler then borrows what it is called with, where a
-  // payload would be copied for each of them.
+  // Plain constants rather than payloads: a handler borrows the values it is called with, while a
+  // payload would be copied for each handler.
   @usableFromInline let kind: Kind
   /// The state after the change that this event is about.
   @usableFromInline let state: State

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an error of an attempt means where the mutation does not say so itself.
+/// What an error of an attempt means if the mutation does not say so itself.
 struct FailureVerdict: Hashable, Sendable {
   /// What is to be done about it.
   var failure: MutationFailure
@@ -35,7 +35,7 @@ extension FailureVerdict {
     }
   }
 
-  /// The code of an error, an HTTP status or that of a `URLError`, where it has one.
+  /// The code of an error: an HTTP status or that of a `URLError`, if it has one.
   static func code(of error: any Error) -> Int? {
     (error as? HTTPStatusError)?.statusCode ?? Self.urlErrorCode(of: error)
   }
@@ -77,5 +77,5 @@ extension FailureVerdict {
   }
 }
 
-/// An error from before anything was sent, of which trying again makes nothing better.
+/// An error thrown before anything was sent; retrying cannot help.
 package protocol UnsentError: Error {}

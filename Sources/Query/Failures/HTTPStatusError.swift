@@ -8,7 +8,7 @@ public struct HTTPStatusError: Error, Hashable, Sendable, CustomStringConvertibl
   /// How long the server asks to wait, by its `Retry-After`.
   public let retryAfter: Duration?
 
-  /// The beginning of the answer's body, where somebody may want to look at it.
+  /// The beginning of the answer's body, for diagnosis.
   public let body: Data?
 
   /// Creates an error.

@@ -5,7 +5,7 @@ public enum MutationFailure: Hashable, Sendable {
   case connectivity
   /// The server cannot do it now. It is tried again later, and not before it asks for.
   case transient(retryAfter: Duration?)
-  /// Who asks is not known to the server. The lane waits for other credentials.
+  /// The server does not know the sender. The lane waits for other credentials.
   case authentication
   /// What the mutation changes has changed meanwhile.
   case conflict
@@ -23,8 +23,8 @@ public enum MutationFailure: Hashable, Sendable {
   }
 }
 
-/// Throw this from a mutation that the server has carried out, where its answer is of no use: it counts
-/// as succeeded, with a warning, and is not sent again.
+/// Throw this from a mutation that the server has carried out but whose answer is of no use: it
+/// counts as succeeded, with a warning, and is not sent again.
 public struct MutationAppliedError: Error, CustomStringConvertible {
   /// What was wrong with the answer.
   public let underlying: any Error

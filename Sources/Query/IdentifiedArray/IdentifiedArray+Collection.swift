@@ -56,14 +56,14 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
   @inlinable
   public var isEmpty: Bool { count == 0 }
 
-  /// The first element, or `nil` where the array is empty.
+  /// The first element, or `nil` if the array is empty.
   @inlinable
   public var first: Element? {
     guard let storage, storage.count > 0 else { return nil }
     return storage.slot(storage.head).pointee
   }
 
-  /// The last element, or `nil` where the array is empty.
+  /// The last element, or `nil` if the array is empty.
   @inlinable
   public var last: Element? {
     guard let storage, storage.count > 0 else { return nil }
@@ -82,7 +82,7 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
   /// the program.
   ///
   /// - Parameter index: A position, from 0 up to but not including `count`.
-  /// - Complexity: O(1) where there are no holes, otherwise O(*n* / 64), where *n* is the number of
+  /// - Complexity: O(1) if there are no holes, otherwise O(*n* / 64), where *n* is the number of
   ///   elements.
   @inlinable
   public subscript(index: Int) -> Element {
@@ -130,7 +130,7 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
 // MARK: - Sorting
 
 extension IdentifiedArray {
-  /// Sorts the elements. Elements of which neither comes before the other keep their order.
+  /// Sorts the elements. Elements that compare as equal keep their order.
   ///
   /// - Parameter areInIncreasingOrder: Whether the first element comes before the second.
   /// - Throws: What `areInIncreasingOrder` throws; the array is then as it was.

@@ -16,8 +16,8 @@ extension IdentifiedArray: ExpressibleByArrayLiteral {
 extension IdentifiedArray: Equatable where Element: Equatable {
   /// Whether two arrays have equal elements in the same order.
   ///
-  /// - Complexity: O(*n*), where *n* is the number of elements, but O(1) where the two are copies of
-  ///   which neither was changed.
+  /// - Complexity: O(*n*), where *n* is the number of elements, but O(1) if the two are unchanged
+  ///   copies of one another.
   @inlinable
   public static func == (lhs: Self, rhs: Self) -> Bool {
     if lhs.storage === rhs.storage { return true }
@@ -43,7 +43,7 @@ extension IdentifiedArray: Hashable where Element: Hashable {
 // sendable itself.
 extension IdentifiedArray: @unchecked Sendable where ID: Sendable, Element: Sendable {}
 
-// A storage whose elements an iterator reads has two owners, so that nobody writes it.
+// A storage whose elements an iterator reads has two owners, so no thread writes it.
 extension IdentifiedArray.Iterator: @unchecked Sendable where ID: Sendable, Element: Sendable {}
 
 // MARK: - Coding
@@ -64,7 +64,7 @@ extension IdentifiedArray: Decodable where Element: Decodable {
   /// Decodes an array of elements.
   ///
   /// - Parameter decoder: The decoder.
-  /// - Throws: `DecodingError.dataCorrupted` where two elements have one id, and what the decoder, or
+  /// - Throws: `DecodingError.dataCorrupted` if two elements have one id, and what the decoder, or
   ///   an element, throws.
   /// - Complexity: O(*n*), where *n* is the number of elements.
   public init(from decoder: any Decoder) throws {

@@ -1,9 +1,9 @@
 extension IdentifiedArray {
-  /// Puts an element at the end. Where its id is there already, nothing happens.
+  /// Appends an element. Does nothing if its id is there already.
   ///
   /// - Parameter element: The element.
   /// - Returns: Whether it was put in, and the position of the element that now has its id.
-  /// - Complexity: O(1) amortised where the storage is not shared.
+  /// - Complexity: O(1) amortised if the storage is not shared.
   @inlinable
   @discardableResult
   public mutating func append(_ element: Element) -> (inserted: Bool, index: Int) {
@@ -12,23 +12,22 @@ extension IdentifiedArray {
     return (true, count - 1)
   }
 
-  /// Puts the elements of a sequence at the end, but for those whose id is there already.
+  /// Appends the elements of a sequence, except those whose id is there already.
   ///
   /// - Parameter newElements: The elements.
-  /// - Complexity: O(*m*) amortised where the storage is not shared, where *m* is their number.
+  /// - Complexity: O(*m*) amortised if the storage is not shared, where *m* is their number.
   @inlinable
   public mutating func append(contentsOf newElements: some Sequence<Element>) {
     for element in newElements where !contains(id: element.id) { appendNew(element) }
   }
 
-  /// Puts an element at a position, before the one that is there. Where its id is there already,
-  /// nothing happens.
+  /// Inserts an element before the one at a position. Does nothing if its id is there already.
   ///
   /// - Parameters:
   ///   - element: The element.
   ///   - index: A position, from 0 up to and including `count`.
   /// - Returns: Whether it was put in, and the position of the element that now has its id.
-  /// - Complexity: O(1) amortised at 0 and at `count`, where the storage is not shared, otherwise
+  /// - Complexity: O(1) amortised at 0 and at `count` if the storage is not shared, otherwise
   ///   O(*n*), where *n* is the number of elements.
   @inlinable
   @discardableResult
@@ -40,7 +39,7 @@ extension IdentifiedArray {
     return (true, index)
   }
 
-  /// Makes room for a number of elements, which lasts until one is removed.
+  /// Reserves capacity for a number of elements, until one is removed.
   ///
   /// - Parameter minimumCapacity: The number of elements in all. Smaller ones than `count` change
   ///   nothing.
@@ -51,7 +50,7 @@ extension IdentifiedArray {
     if missing > 0 { _ = ownStorage(adding: missing) }
   }
 
-  /// Appends an element whose id is not there, as the caller made sure.
+  /// Appends an element; the caller has made sure that its id is not there.
   @inlinable
   mutating func appendNew(_ element: Element) {
     let storage = ownStorage(adding: 1)
@@ -71,7 +70,7 @@ extension IdentifiedArray {
     return storage!
   }
 
-  /// Closes the holes where a quarter of the slots are, otherwise moves to a larger storage.
+  /// Closes the holes if they make up a quarter of the slots, otherwise moves to a larger storage.
   @inlinable
   @inline(never)
   mutating func makeRoom(for extra: Int) {

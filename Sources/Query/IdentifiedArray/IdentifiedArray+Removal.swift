@@ -1,9 +1,9 @@
 extension IdentifiedArray {
-  /// Takes out the element with the id.
+  /// Removes the element with the id.
   ///
   /// - Parameter id: An element's id.
-  /// - Returns: The element, or `nil` where there is none with the id.
-  /// - Complexity: O(1) amortised where the storage is not shared.
+  /// - Returns: The element, or `nil` if there is none with the id.
+  /// - Complexity: O(1) amortised if the storage is not shared.
   @inlinable
   @discardableResult
   public mutating func remove(id: ID) -> Element? {
@@ -11,11 +11,11 @@ extension IdentifiedArray {
     return removeElement(position)
   }
 
-  /// Takes out the element at a position.
+  /// Removes the element at a position.
   ///
   /// - Parameter index: A position, from 0 up to but not including `count`.
   /// - Returns: The element.
-  /// - Complexity: O(1) amortised where the storage is not shared and there are no holes, otherwise
+  /// - Complexity: O(1) amortised if the storage is not shared and there are no holes, otherwise
   ///   as for finding an element by its position.
   @inlinable
   @discardableResult
@@ -25,23 +25,23 @@ extension IdentifiedArray {
     return removeElement(storage!.position(at: index))
   }
 
-  /// Takes out the first element, of which there must be one.
+  /// Removes the first element. The array must not be empty.
   ///
   /// - Returns: The element.
-  /// - Complexity: O(1) amortised where the storage is not shared.
+  /// - Complexity: O(1) amortised if the storage is not shared.
   @inlinable
   @discardableResult
   public mutating func removeFirst() -> Element { remove(at: 0) }
 
-  /// Takes out the last element, of which there must be one.
+  /// Removes the last element. The array must not be empty.
   ///
   /// - Returns: The element.
-  /// - Complexity: O(1) amortised where the storage is not shared.
+  /// - Complexity: O(1) amortised if the storage is not shared.
   @inlinable
   @discardableResult
   public mutating func removeLast() -> Element { remove(at: count - 1) }
 
-  /// Takes out all elements.
+  /// Removes all elements.
   ///
   /// - Parameter keepingCapacity: Whether to have room for as many elements as before.
   /// - Complexity: O(*n*), where *n* is the number of elements.
@@ -54,10 +54,10 @@ extension IdentifiedArray {
     storage = Storage.make(slotCount: slotCount)
   }
 
-  /// Takes out the elements for which a predicate holds.
+  /// Removes the elements that satisfy a predicate.
   ///
-  /// - Parameter shouldBeRemoved: Whether to take an element out. It is asked once for each element,
-  ///   in order, before any is taken out.
+  /// - Parameter shouldBeRemoved: Whether to remove an element. It is called once for each element,
+  ///   in order, before any is removed.
   /// - Throws: What `shouldBeRemoved` throws; the array is then as it was.
   /// - Complexity: O(*n*), where *n* is the number of elements.
   @inlinable
@@ -82,8 +82,8 @@ extension IdentifiedArray {
     return element
   }
 
-  /// Gives memory back after a removal: all of it where a large storage became empty, most of it
-  /// where an eighth or less is used. A small one is kept for the next element.
+  /// Frees memory after a removal: all of it if a large storage became empty, most of it if an
+  /// eighth or less is used. A small storage is kept for the next element.
   @inlinable
   mutating func settle() {
     guard let storage, storage.slotCount > Storage.smallCapacity else { return }

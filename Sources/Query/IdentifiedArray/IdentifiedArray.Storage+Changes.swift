@@ -17,7 +17,7 @@ extension IdentifiedArray.Storage {
     return head + offset
   }
 
-  /// Puts an element, whose id is not there, at an empty position in use.
+  /// Puts an element whose id is not there at an empty position in use.
   @inlinable
   func occupy(_ position: Int, with element: Element) {
     slot(position).pointee = element

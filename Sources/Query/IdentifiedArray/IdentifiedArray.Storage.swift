@@ -23,7 +23,7 @@ extension IdentifiedArray {
     /// The number of positions in use, holes included.
     @usableFromInline var span = 0
     @usableFromInline var count = 0
-    /// The positions by id, or `nil` where the elements are few enough to be searched.
+    /// The positions by id, or `nil` if there are so few elements that a search is used.
     @usableFromInline var index: [ID: Int]?
     @usableFromInline var holes = SlotSet()
 
@@ -122,7 +122,7 @@ extension IdentifiedArray.Storage {
   @inlinable
   func position(of id: ID) -> Int? {
     guard count > 0 else { return nil }
-    // What is asked for is most often what was put in last.
+    // The element that was added last is the one most often looked up.
     var position = end - 1
     if slot(position).pointee!.id == id { return position }
     if fields.pointee.index != nil { return fields.pointee.index![id] }

@@ -21,7 +21,7 @@
 /// It is not a set (order matters to `==`), and an element's id cannot change in place: remove the
 /// element and insert the changed one.
 public struct IdentifiedArray<ID, Element: Identifiable> where Element.ID == ID {
-  /// `nil` where nothing was ever put in, or where a large array became empty.
+  /// `nil` if nothing was ever added, or if a large array became empty.
   @usableFromInline
   var storage: Storage?
 
@@ -31,8 +31,8 @@ public struct IdentifiedArray<ID, Element: Identifiable> where Element.ID == ID 
 
   /// Creates an array of the elements of a sequence, in its order.
   ///
-  /// - Parameter elements: The elements. That two of them have one id is a programmer's mistake, and
-  ///   stops the program.
+  /// - Parameter elements: The elements. Two elements with one id are a programmer's mistake, and
+  ///   stop the program.
   /// - Complexity: O(*n*), where *n* is the number of elements.
   @inlinable
   public init(uniqueElements elements: some Sequence<Element>) {
@@ -65,10 +65,10 @@ extension IdentifiedArray {
     storage?.position(of: id) != nil
   }
 
-  /// The position of the element with the id, or `nil` where there is none.
+  /// The position of the element with the id, or `nil` if there is none.
   ///
   /// - Parameter id: An element's id.
-  /// - Complexity: O(1) where there are no holes, otherwise O(*n* / 64), where *n* is the number of
+  /// - Complexity: O(1) if there are no holes, otherwise O(*n* / 64), where *n* is the number of
   ///   elements.
   @inlinable
   public func index(id: ID) -> Int? {
@@ -76,7 +76,7 @@ extension IdentifiedArray {
     return storage.offset(of: position)
   }
 
-  /// The element with the id, or `nil` where there is none.
+  /// The element with the id, or `nil` if there is none.
   ///
   /// An element is edited in place, without being copied. Assigning `nil` removes the element;
   /// assigning an element whose id is new appends it. Assigning an element with another id than the
@@ -119,7 +119,8 @@ extension IdentifiedArray {
   /// - Parameters:
   ///   - id: An element's id.
   ///   - body: The edit, which must leave the id as it is.
-  /// - Returns: What `body` returns, or `nil` where there is no such element and it is not called.
+  /// - Returns: What `body` returns, or `nil` if there is no such element, in which case it is not
+  ///   called.
   /// - Throws: What `body` throws; its edit up to there stays.
   @inlinable
   @discardableResult

@@ -69,7 +69,7 @@ struct CanonicalKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 }
 
-/// Where a superclass encodes itself that was given no key.
+/// The key for a superclass that encodes itself without being given one.
 private struct SuperKey: CodingKey {
   let stringValue = "super"
   let intValue: Int? = nil

@@ -12,7 +12,7 @@ extension CanonicalForm {
     let cases = KnownCases()
     return CanonicalForm { address, writer in
       let value = address.assumingMemoryBound(to: Value.self).pointee
-      // An enumeration of C, or of a module that was built without names, has none.
+      // An enumeration of C, or of a module built without names, has no case names.
       guard let name = caseName(value) else { throw NotRepresentable(type: Value.self) }
       try writer.typed(Value.self, header: header) {
         if cases.isPlain(name, in: value) {

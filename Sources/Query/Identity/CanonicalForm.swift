@@ -1,8 +1,8 @@
 /// How the values of one type are written, worked out once for each type.
 ///
-/// To ask a type what it conforms to costs 0.2 µs, to print its name tens of microseconds, and a
-/// `Mirror` 2 µs, so that is done here and kept: one form for each type, none for a value. Types are
-/// not unloaded, and neither are forms.
+/// A conformance check costs 0.2 µs, printing a type's name tens of microseconds, and a `Mirror` 2
+/// µs, so that is done once here and kept for the type, not for each value. Types are not unloaded,
+/// and neither are forms.
 struct CanonicalForm: Sendable {
   /// Writes the value at an address. The memory holds a value of the type, and is only read.
   let write: @Sendable (UnsafeRawPointer, CanonicalWriter) throws -> Void
@@ -31,8 +31,8 @@ struct CanonicalForm: Sendable {
 
   private static func make<Value>(for type: Value.Type) -> CanonicalForm {
     if let type = type as? any CanonicalValue.Type { return type.canonicalForm }
-    // A conformance that is isolated to an actor could be used on that actor alone, which is what
-    // `SendableMetatype` leaves out: the form must not depend on who asked first.
+    // A conformance isolated to an actor could be used only on that actor, so `SendableMetatype`
+    // excludes it: the form must not depend on its first caller.
     if let type = type as? any (Encodable & SendableMetatype).Type { return type.encodedForm }
     // Its mirror shows what the type likes to show, which need not be what it stores.
     if type is any CustomReflectable.Type { return Self.refused(type) }
@@ -45,7 +45,7 @@ struct CanonicalForm: Sendable {
     }
   }
 
-  /// The form of `any P`, where each value brings its own type.
+  /// The form of `any P`, whose values each bring their own type.
   private static func ofExistential<Value>(_ type: Value.Type) -> CanonicalForm {
     CanonicalForm { address, writer in
       let value = address.assumingMemoryBound(to: Value.self).pointee
@@ -64,7 +64,7 @@ extension Encodable where Self: SendableMetatype {
     return CanonicalForm { address, writer in
       let value = address.assumingMemoryBound(to: Self.self).pointee
       let dynamicType: Any.Type = Swift.type(of: value)
-      // Differs where an instance of a subclass is known by its superclass.
+      // Differs if an instance of a subclass is known by its superclass.
       let isExact = dynamicType == Self.self
       try writer.typed(
         dynamicType,

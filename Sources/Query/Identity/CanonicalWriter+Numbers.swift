@@ -6,8 +6,8 @@ extension CanonicalWriter {
     self.bytes += value.description.utf8
   }
 
-  /// Writes a number as `AnyHashable` sees it: an integer where it is one within 64 bits, a `Double`
-  /// otherwise.
+  /// Writes a number as `AnyHashable` sees it: an integer if it is one within 64 bits, otherwise a
+  /// `Double`.
   func writeDouble(_ value: Double) {
     if let integer = Int64(exactly: value) {
       self.writeInteger(integer)
@@ -23,8 +23,8 @@ extension CanonicalWriter {
   }
 
   #if arch(x86_64) || arch(i386)
-    /// As ``writeDouble(_:)``; a number that is neither an integer within 64 bits nor a `Double` is
-    /// equal to no value of another type, and is written as none.
+    /// As ``writeDouble(_:)``; a number that is neither an integer within 64 bits nor a `Double`
+    /// equals no value of another type, and is written as a type of its own.
     func writeFloat80(_ value: Float80) {
       if let integer = Int64(exactly: value) {
         self.writeInteger(integer)

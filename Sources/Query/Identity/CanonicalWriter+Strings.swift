@@ -33,7 +33,7 @@ extension CanonicalWriter {
   }
 
   /// Writes UTF-8 as a JSON string, with the escapes of RFC 8785, section 3.2.2.2: the short ones
-  /// where JSON has them, `\u00xx` in lower case for the other control characters, and no others.
+  /// if JSON has them, `\u00xx` in lower case for the other control characters, and no others.
   func writeQuoted(_ utf8: UnsafeBufferPointer<UInt8>) {
     self.append(ascii: "\"")
     var start = 0

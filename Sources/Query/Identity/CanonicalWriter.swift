@@ -1,10 +1,11 @@
 /// Writes values as canonical text, into one buffer of UTF-8.
 ///
-/// Canonical is: no spaces, keys and sets in the order of their bytes, strings in NFC, and one
-/// spelling of all that `AnyHashable` holds equal. ``CanonicalForm`` knows how a type is written.
+/// Canonical means: no spaces, keys and sets in the order of their bytes, strings in NFC, and one
+/// spelling of all that `AnyHashable` treats as equal. ``CanonicalForm`` knows how a type is
+/// written.
 ///
-/// Parts that must be put in order are written where they come, and then replaced by their ordered
-/// copy, so nothing is ever written into a string of its own.
+/// Parts that need ordering are written in place, and then replaced by their ordered copy, so
+/// nothing is ever written into a string of its own.
 final class CanonicalWriter {
   enum TypeNames {
     case kept

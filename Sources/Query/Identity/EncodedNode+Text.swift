@@ -11,7 +11,7 @@ extension EncodedNode {
 
   /// - Parameters:
   ///   - written: The text of the values, in the order in which they were encoded.
-  ///   - offset: Where the text began in the buffer when the ranges were noted.
+  ///   - offset: The offset of the text in the buffer when the ranges were noted.
   private func append(to writer: CanonicalWriter, from written: ArraySlice<UInt8>, offset: Int) {
     func append(_ range: Range<Int>) {
       writer.bytes += written[range.lowerBound - offset..<range.upperBound - offset]

@@ -38,7 +38,7 @@ final class EncodedNode {
     if self.depth > CanonicalWriter.maximumDepth { self.session.fail() }
   }
 
-  /// Worked out when it is asked for, which hardly any type does.
+  /// Computed on demand, since hardly any type reads it.
   var codingPath: [any CodingKey] {
     (self.parent?.codingPath ?? []) + (self.key.map { [$0] } ?? [])
   }

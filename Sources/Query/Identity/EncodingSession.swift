@@ -1,8 +1,9 @@
 /// One run of an `encode(to:)`.
 ///
-/// Its containers may be filled in any order, also after others were asked for, so each value is
-/// written to the end of the writer's buffer, and a tree of ``EncodedNode`` holds where. When the
-/// method has returned, the tree is copied out in order, in place of what was written.
+/// Its containers may be filled in any order, even after other containers were created, so each
+/// value is written to the end of the writer's buffer, and a tree of ``EncodedNode`` holds its
+/// range. When the method has returned, the tree is copied out in order, in place of what was
+/// written.
 final class EncodingSession {
   let writer: CanonicalWriter
   private let type: Any.Type
@@ -22,7 +23,7 @@ final class EncodingSession {
 
   /// Writes a value to the end of the buffer.
   ///
-  /// - Throws: ``NotRepresentable`` where the method has returned already, or a value inside it is
+  /// - Throws: ``NotRepresentable`` if the method has already returned, or a value inside it is
   ///   encoding itself: that value's text is at the end of the buffer.
   func write(depth: Int, _ body: (CanonicalWriter) throws -> Void) throws -> Range<Int> {
     guard self.writer.session === self else {

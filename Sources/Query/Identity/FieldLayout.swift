@@ -1,6 +1,6 @@
 @_spi(Reflection) import Swift
 
-/// The stored properties of a structure or a tuple: where they lie, and in which order they are
+/// The stored properties of a structure or a tuple: their offsets, and in which order they are
 /// written.
 struct FieldLayout: Sendable {
   private struct Field: Sendable {
@@ -17,7 +17,7 @@ struct FieldLayout: Sendable {
   private let isTuple: Bool
   private var isReadInPlace = true
 
-  /// Nothing where the type stores what reflection does not show.
+  /// nil if the type stores something that reflection does not show.
   init?<Value>(of type: Value.Type) {
     self.isTuple = TypeKind(of: type) == .tuple
     var isVisible = true

@@ -1,4 +1,4 @@
-/// What a stored value is found by: the canonical text of a query's path.
+/// The key of a stored value: the canonical text of a query's path.
 ///
 /// ```swift
 /// let identity = try QueryIdentity(path: ["players", 3])
@@ -8,11 +8,12 @@
 /// and a path has the same text in every process that is built from the same modules, on every
 /// launch: it contains no hash, no address, and no description that a type gives of itself.
 ///
-/// An element of a type of one's own is written with the name of the type and what it encodes, or,
-/// where it is not `Encodable`, its stored properties. A type whose `==` ignores what it stores or
-/// encodes, one whose coding leaves out what `==` compares, and one that calls `encode(to:)` of a set
-/// itself, instead of handing the set to a container, needs an identity that is given by hand. So do
-/// two private types of one name in one module, which have one name here too.
+/// An element of a custom type is written with the name of the type and what it encodes, or, if it
+/// is not `Encodable`, its stored properties. An identity must be given by hand for a type whose
+/// `==` ignores something that it stores or encodes, for one whose coding leaves out something that
+/// `==` compares, and for one that calls `encode(to:)` of a set itself, instead of handing the set
+/// to a container. So must it for two private types of one name in one module, which have one name
+/// here too.
 public struct QueryIdentity: Hashable, Sendable, CustomStringConvertible {
   /// The canonical text.
   public let text: String
@@ -20,7 +21,7 @@ public struct QueryIdentity: Hashable, Sendable, CustomStringConvertible {
   /// Makes the identity of a path.
   ///
   /// - Parameter path: The path of a query.
-  /// - Throws: ``QueryIdentityError`` where an element, or a value in it, has no text that would be
+  /// - Throws: ``QueryIdentityError`` if an element, or a value in it, has no text that would be
   ///   the same on every launch.
   /// - Complexity: O(*n*) in the length of the text, and O(*n* log *n*) in the number of values of
   ///   each set and dictionary.

@@ -2,7 +2,8 @@
 public enum QueryIdentityError: Error, Hashable, CustomStringConvertible {
   /// A value has no text that would be the same on every launch: an instance of a class that is not
   /// `Encodable`, a closure, a metatype, a pointer, a type with a mirror of its own that is not
-  /// `Encodable`, a type that shows none of what it stores, an `encode(to:)` that throws, or more
+  /// `Encodable`, a type that shows nothing of what it stores, an `encode(to:)` that throws, or
+  /// more
   /// than 128 values inside one another.
   ///
   /// - Parameters:

@@ -38,7 +38,7 @@ final class AllPagesTracker<PageID: Hashable & Sendable, PageValue: Sendable>: S
     }
   }
 
-  /// Adds a page that was fetched. Where nobody else holds the progress, it is not copied.
+  /// Adds a fetched page. The progress is not copied unless another owner holds it.
   @inlinable
   func add(_ page: InfiniteQueryPage<PageID, PageValue>) {
     self.progress.withLock { progress in

@@ -1,4 +1,4 @@
-/// What a store was asked to fetch of an infinite query. A plain fetch has none.
+/// What a store was asked to fetch of an infinite query. A plain fetch has no kind.
 @usableFromInline
 enum InfiniteFetchKind: Sendable {
   case allPages
@@ -55,7 +55,7 @@ struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable> {
     self.previousPageId = previousPageId
   }
 
-  /// What a fetch of the given kind does from here; `nil` where there is no page left.
+  /// What a fetch of the given kind fetches from here; `nil` if there is no page left.
   @inlinable
   func request(for kind: InfiniteFetchKind?) -> InfiniteQueryPagingRequest<PageID>? {
     switch kind {

@@ -70,7 +70,7 @@ public struct InfiniteQueryEventHandler<PageID: Hashable & Sendable, PageValue: 
 }
 
 extension InfiniteQueryEventHandler {
-  /// This handler for a store's mailbox, or `nil` where it wants to hear of nothing.
+  /// This handler for a store's mailbox, or `nil` if it handles no event.
   @inlinable
   func storeHandler<State: _InfiniteQueryStateProtocol<PageID, PageValue>>(
     for type: State.Type

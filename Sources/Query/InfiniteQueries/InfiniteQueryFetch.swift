@@ -111,7 +111,7 @@ extension InfiniteQueryFetch {
     return self.allPagesValue(tracker.progress(startingWith: pages).pages)
   }
 
-  /// Fetches the page after those that were fetched so far, where there is one.
+  /// Fetches the page after those fetched so far, if there is one.
   @inlinable
   func fetchPage(after progress: Tracker.Progress) async throws -> Page? {
     let pages = progress.pages

@@ -6,7 +6,7 @@ public struct InfiniteQueryPaging<PageID: Hashable & Sendable, PageValue: Sendab
   /// The pages at hand; in a refetch of all pages, those that it has fetched so far.
   public let pages: InfiniteQueryPages<PageID, PageValue>
 
-  /// What was asked for.
+  /// The request that this page answers.
   public let request: InfiniteQueryPagingRequest<PageID>
 
   @inlinable

@@ -1,8 +1,8 @@
 /// A request for a list that arrives page by page.
 ///
 /// A store of it fetches pages with ``QueryStore/fetchNextPage(using:handler:)-(QueryTaskConfiguration?,_)``
-/// and its siblings; a plain `fetch()` fetches all loaded pages again, or the initial one where
-/// none is loaded.
+/// and its siblings; a plain `fetch()` fetches all loaded pages again, or the initial one if none
+/// is loaded.
 public protocol InfiniteQueryRequest<PageID, PageValue>: QueryRequest
 where
   Value == InfiniteQueryValue<PageID, PageValue>, State == InfiniteQueryState<PageID, PageValue>
@@ -22,7 +22,7 @@ where
   ///   - page: The page before.
   ///   - paging: What `page` was fetched for.
   ///   - context: The values that the fetch runs with.
-  /// - Returns: The identifier of the page after it, or `nil` where it is the last one.
+  /// - Returns: The identifier of the page after it, or `nil` if it is the last one.
   func pageId(
     after page: InfiniteQueryPage<PageID, PageValue>,
     using paging: InfiniteQueryPaging<PageID, PageValue>,
@@ -35,7 +35,7 @@ where
   ///   - page: The page after.
   ///   - paging: What `page` was fetched for.
   ///   - context: The values that the fetch runs with.
-  /// - Returns: The identifier of the page before it, or `nil` where it is the first one.
+  /// - Returns: The identifier of the page before it, or `nil` if it is the first one.
   func pageId(
     before page: InfiniteQueryPage<PageID, PageValue>,
     using paging: InfiniteQueryPaging<PageID, PageValue>,
@@ -49,7 +49,7 @@ where
   ///   - context: The values that this fetch runs with.
   ///   - continuation: Takes values of the page that are known before the final one.
   /// - Returns: What the page holds.
-  /// - Throws: Any error; it ends the fetch, also where more pages were to follow.
+  /// - Throws: Any error; it ends the fetch, even if more pages were to follow.
   func fetchPage(
     using paging: InfiniteQueryPaging<PageID, PageValue>,
     in context: QueryContext,

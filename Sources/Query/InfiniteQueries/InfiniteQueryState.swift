@@ -49,10 +49,10 @@ extension InfiniteQueryState {
   /// The pages, in their order.
   @inlinable public var currentValue: StateValue { self._currentValue }
 
-  /// The page after the last one, where there is one, as of the last fetch.
+  /// The page after the last one, if there is one, as of the last fetch.
   @inlinable public var nextPageId: PageID? { self._nextPageId }
 
-  /// The page before the first one, where there is one, as of the last fetch.
+  /// The page before the first one, if there is one, as of the last fetch.
   @inlinable public var previousPageId: PageID? { self._previousPageId }
 
   @inlinable public var valueUpdateCount: Int { self._updates.valueUpdateCount }
@@ -108,11 +108,11 @@ extension InfiniteQueryState {
       || self.isLoadingPreviousPage
   }
 
-  /// Whether a page can be fetched at the end. True where there is no page yet.
+  /// Whether a page can be fetched at the end. True if there is no page yet.
   @inlinable
   public var hasNextPage: Bool { self._currentValue.isEmpty || self._nextPageId != nil }
 
-  /// Whether a page can be fetched at the beginning. True where there is no page yet.
+  /// Whether a page can be fetched at the beginning. True if there is no page yet.
   @inlinable
   public var hasPreviousPage: Bool { self._currentValue.isEmpty || self._previousPageId != nil }
 }
@@ -128,7 +128,7 @@ extension InfiniteQueryState: QueryStateProtocol {
       // A plain fetch waits for nothing: several of the initial page may overlap. Any other call
       // wants the page after it, so it waits, and decides again when it starts.
       if kind == nil {
-        // It fetches all pages where some are there when it starts.
+        // It fetches all pages if there are some when it starts.
         task.context.allPagesTracker = AllPagesTracker<PageID, PageValue>()
       } else {
         task.schedule(after: self._initialPageActiveTasks)
@@ -177,7 +177,7 @@ extension InfiniteQueryState: QueryStateProtocol {
       return running.infiniteFetchKind == new.infiniteFetchKind
     }
     let position = store.pagePosition()
-    // Where there is no page left, there is no work to share.
+    // If there is no page left, there is no work to share.
     guard let request = position.request(for: new.infiniteFetchKind) else { return false }
     return position.request(for: running.infiniteFetchKind) == request
   }
@@ -243,7 +243,7 @@ extension InfiniteQueryState {
     beside anchor: PageID,
     offset: Int
   ) {
-    // Where the list was replaced meanwhile, the page belongs nowhere in the new one.
+    // If the list was replaced meanwhile, the page belongs nowhere in the new one.
     guard let index = self._currentValue.index(id: anchor) else { return }
     if self._currentValue[id: page.id] != nil {
       self._currentValue[id: page.id] = page

@@ -21,7 +21,7 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
     self.isUnchanged = isUnchanged
   }
 
-  /// The page or pages that were fetched, by what was asked for.
+  /// The page or pages that were fetched, by the request.
   public enum FetchValue: Sendable {
     /// All pages, which replace those at hand.
     case allPages(InfiniteQueryPages<PageID, PageValue>)
@@ -61,7 +61,7 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
     }
   }
 
-  /// The one page that was fetched; `nil` where all pages were.
+  /// The one page that was fetched; `nil` if all pages were.
   @inlinable
   var page: InfiniteQueryPage<PageID, PageValue>? {
     switch self.fetchValue {

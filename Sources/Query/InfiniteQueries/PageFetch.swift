@@ -32,7 +32,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
   ) async throws -> Page {
     let owner = self.owner
     let id = self.paging.pageId
-    // Asked for, too, where nobody listens yet: after a reset nothing starts, so nothing ends.
+    // Checked even if nobody listens yet: after a reset nothing starts, so nothing ends.
     let isStarted = owner?.report(Event.started(id), isEnd: false, in: self.context) ?? true
     let result: Result<Query.PageValue, any Error>
     do {
@@ -96,7 +96,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     owner.report(event, isEnd: isEnd, in: context)
   }
 
-  /// The fetch that this page is a part of, where its store is one of this query's state.
+  /// The fetch that this page is a part of, if its store has this query's state.
   @inlinable
   var owner: StoreFetch<Query.State>? {
     guard

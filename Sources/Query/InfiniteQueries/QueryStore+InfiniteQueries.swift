@@ -6,7 +6,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   ///     the store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: The pages that were fetched.
-  /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
   @inlinable
   @discardableResult
   public func fetchAllPages(
@@ -28,14 +28,14 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     try await self.run(.allPages, in: context, handler).allPages
   }
 
-  /// Fetches the page after the last one; the initial one where there is none.
+  /// Fetches the page after the last one, or the initial one if no page is loaded.
   ///
   /// - Parameters:
   ///   - configuration: What the fetch runs with. One that was made without a context is laid over
   ///     the store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
-  /// - Returns: The page that was fetched, or `nil` where there is none left.
-  /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  /// - Returns: The page that was fetched, or `nil` if there is none left.
+  /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
   @inlinable
   @discardableResult
   public func fetchNextPage(
@@ -58,14 +58,14 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     return try await self.run(.nextPage, in: context, handler).page
   }
 
-  /// Fetches the page before the first one; the initial one where there is none.
+  /// Fetches the page before the first one, or the initial one if no page is loaded.
   ///
   /// - Parameters:
   ///   - configuration: What the fetch runs with. One that was made without a context is laid over
   ///     the store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
-  /// - Returns: The page that was fetched, or `nil` where there is none left.
-  /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  /// - Returns: The page that was fetched, or `nil` if there is none left.
+  /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
   @inlinable
   @discardableResult
   public func fetchPreviousPage(
@@ -123,7 +123,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     self.task(.allPages, in: context).map(\.allPages)
   }
 
-  /// Schedules a fetch of the next page without starting it. Where there is none left, the task
+  /// Schedules a fetch of the next page without starting it. If there is none left, the task
   /// returns `nil` and the store does not know of it.
   ///
   /// - Parameter configuration: What the fetch runs with, as for `fetchNextPage`.
@@ -143,7 +143,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     return self.task(.nextPage, in: context).map(\.page)
   }
 
-  /// Schedules a fetch of the previous page without starting it. Where there is none left, the
+  /// Schedules a fetch of the previous page without starting it. If there is none left, the
   /// task returns `nil` and the store does not know of it.
   ///
   /// - Parameter configuration: What the fetch runs with, as for `fetchPreviousPage`.

@@ -2,9 +2,9 @@ public import Foundation
 
 /// A value behind a lock of its own.
 ///
-/// A pthread mutex rather than `Mutex` of Synchronization: where that has to wait, it takes the lock
-/// inside the runtime library, which the thread sanitizer does not see, so that each contended
-/// access would be reported as a race.
+/// A pthread mutex rather than `Mutex` of Synchronization: a contended `Mutex` is locked inside the
+/// runtime library, which the thread sanitizer does not see, so that each contended access would be
+/// reported as a race.
 // @unchecked: the value is reached under the mutex alone.
 @usableFromInline
 package struct Locked<Value>: @unchecked Sendable {

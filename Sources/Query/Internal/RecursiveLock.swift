@@ -25,7 +25,7 @@ struct RecursiveLock: @unchecked Sendable {
   @usableFromInline
   func unlock() { pthread_mutex_unlock(self.mutex) }
 
-  /// Takes the lock where no other thread has it.
+  /// Takes the lock if no other thread has it.
   func tryLock() -> Bool { pthread_mutex_trylock(self.mutex) == 0 }
 
   /// Frees the mutex. Called by its owner, last.

@@ -110,7 +110,7 @@ private struct Parser {
       self.position += 1
       first = self.word()
     }
-    // The first word is the module where another one follows; builtin types have none.
+    // The first word is the module if another word follows; builtin types have no module.
     if self.current != "." { components.append(Name.Component(name: first)) }
     while let character = self.current {
       if character == "<" {

@@ -8,15 +8,15 @@ public protocol QueryLogger: Sendable {
   ///
   /// - Parameters:
   ///   - level: How important the message is.
-  ///   - message: The message, made only where it is wanted.
+  ///   - message: The message, evaluated only if it is logged.
   func log(level: QueryLogLevel, message: @autoclosure () -> String)
 }
 
 /// How important a log message is, the least important first.
 public enum QueryLogLevel: String, Hashable, Sendable, CaseIterable {
-  /// Each step, for who looks for a fault in the library.
+  /// Each step, to find a fault in the library.
   case trace
-  /// What a program does, for who develops it.
+  /// What a program does, for its developers.
   case debug
   /// What is worth to know, and asks for nothing.
   case info
@@ -56,7 +56,7 @@ extension QueryRequest {
   /// Logs how long each fetch of this query took, by the clock of the context.
   ///
   /// - Parameters:
-  ///   - logger: What takes the message; the context's logger where it is nil.
+  ///   - logger: The logger; nil to use the context's.
   ///   - level: How important the message is.
   public func logDuration(
     with logger: (any QueryLogger)? = nil,

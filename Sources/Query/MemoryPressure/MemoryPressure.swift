@@ -45,7 +45,7 @@ extension QueryRequest {
   /// Sets at which pressures a store of this query, without subscribers, leaves the memory of its
   /// client.
   ///
-  /// - Parameter pressure: The pressures; none keeps it.
+  /// - Parameter pressure: The pressures; an empty set keeps the store.
   public func evictWhen(
     pressure: MemoryPressure
   ) -> ModifiedQuery<Self, _EvictWhenPressureModifier<Self>> {

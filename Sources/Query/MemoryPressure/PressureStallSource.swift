@@ -19,7 +19,7 @@ public final class PressureStallSource: MemoryPressureSource, Sendable {
   /// Creates a source.
   ///
   /// - Parameter path: The kernel's file.
-  /// - Returns: `nil` where the kernel does not offer it, or not to this program.
+  /// - Returns: `nil` if the kernel does not offer it, or not to this process.
   public init?(path: String = "/proc/pressure/memory") {
     self.path = path
     // Kept for the first subscriber: the kernel takes milliseconds to take a trigger back.
@@ -54,7 +54,7 @@ public final class PressureStallSource: MemoryPressureSource, Sendable {
 }
 
 extension MemoryPressureSource where Self == PressureStallSource {
-  /// The kernel's pressure-stall information for memory; `nil` where it is not offered.
+  /// The kernel's pressure-stall information for memory; `nil` if it is not offered.
   public static var pressureStall: PressureStallSource? { PressureStallSource.shared }
 }
 
@@ -89,7 +89,7 @@ private final class PressureWatch: Sendable {
     for descriptor in self.descriptors + self.stopPipe { close(descriptor) }
   }
 
-  /// - Returns: A descriptor that becomes urgent when the trigger fires; -1 where there is none.
+  /// - Returns: A descriptor that becomes urgent when the trigger fires; -1 on failure.
   private static func open(_ path: String, trigger: String) -> Int32 {
     let descriptor = Foundation.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return -1 }

@@ -1,6 +1,6 @@
 /// A query with a modifier around it.
 ///
-/// It has the path, the state and the name of the query inside. Where that is an
+/// It has the path, the state and the name of the query inside. If that is an
 /// ``InfiniteQueryRequest`` or a ``MutationRequest``, so is this.
 public struct ModifiedQuery<Query: QueryRequest, Modifier: QueryModifier>: QueryRequest
 where Modifier.Query == Query {

@@ -39,7 +39,7 @@ public struct MutationEventHandler<Arguments: Sendable, Value: Sendable>: Sendab
 }
 
 extension MutationEventHandler {
-  /// This handler for a store's mailbox, or `nil` where it wants to hear of nothing.
+  /// This handler for a store's mailbox, or `nil` if it handles no event.
   @inlinable
   func storeHandler<State: _MutationStateProtocol<Arguments, Value>>(
     for type: State.Type

@@ -10,13 +10,13 @@ public import Foundation
 /// }
 /// ```
 public struct MutationQueuedError: Error, Sendable {
-  /// The mutation's identifier, of which a ticket can be made.
+  /// The mutation's identifier, from which a ticket can be made.
   public let id: UUID
   /// What the server tells two sendings of the mutation by.
   public let idempotencyKey: String
-  /// What it waits for; nil where it is due at once.
+  /// What it waits for; nil if it is due at once.
   public let waitReason: MutationWaitReason?
-  /// What the last attempt failed with; nil where there was none.
+  /// The error of the last attempt; nil if there was no attempt.
   public let underlyingError: (any Error)?
 
   /// Creates an error. See the properties for what each is.

@@ -42,7 +42,7 @@ where Value == MutationValue<ReturnValue>, State == MutationState<Arguments, Ret
 extension MutationRequest {
   /// Makes an attempt with the arguments of the context.
   ///
-  /// - Throws: An error that says so where the context has no arguments; what `mutate` throws.
+  /// - Throws: An error that says so if the context has no arguments; what `mutate` throws.
   @inlinable
   public func fetch(
     in context: QueryContext,
@@ -87,7 +87,7 @@ public struct MutationValue<ReturnValue: Sendable>: Sendable {
   init(returnValue: ReturnValue) { self.returnValue = returnValue }
 }
 
-/// A mutation was fetched without arguments, and its history has none.
+/// A mutation was fetched without arguments, and its history has no earlier ones.
 @usableFromInline
 struct MissingMutationArguments: Error, CustomStringConvertible {
   private let mutation: String

@@ -108,7 +108,7 @@ extension MutationState {
     }
   }
 
-  /// Where a mutation is, looked for from the newest.
+  /// The index of a mutation, searched from the newest.
   private func index(of id: UUID) -> Int? {
     self._history.lastIndex { $0.durable?.id == id }
   }

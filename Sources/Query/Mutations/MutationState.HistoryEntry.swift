@@ -21,7 +21,7 @@ extension MutationState {
     @usableFromInline var _lastUpdatedAt: Date?
     @usableFromInline let fetch: QueryTask<QueryValue>
     @usableFromInline var isLoading = true
-    /// What the outbox knows it as, where the mutation is durable.
+    /// The outbox's mark of the mutation, if it is durable.
     @usableFromInline var durable: DurableMark?
 
     @inlinable
@@ -38,11 +38,11 @@ extension MutationState {
     /// The task of the attempt, which can be awaited.
     public var task: QueryTask<Value> { self.fetch.map(\.returnValue) }
 
-    /// The identifier of the mutation in the outbox, of which a ticket can be made; nil where it is not
-    /// durable.
+    /// The identifier of the mutation in the outbox, from which a ticket can be made; nil if it is
+    /// not durable.
     public var mutationID: UUID? { self.durable?.id }
 
-    /// What the server tells two sendings of the mutation by; nil where it is not durable.
+    /// The key by which the server recognises a repeated mutation; nil if it is not durable.
     public var idempotencyKey: String? { self.durable?.idempotencyKey }
 
     /// Whether the mutation is saved and has not ended: it runs, or waits to be sent.

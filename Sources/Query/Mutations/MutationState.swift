@@ -156,7 +156,7 @@ extension MutationState {
       entry._currentResult = result.map(\.returnValue)
       entry._lastUpdatedAt = date
     }
-    // Only the latest attempt counts, and none that the history has forgotten.
+    // Only the latest attempt counts, and only if the history still has it.
     guard isRecorded != nil, self._history.last?.id == task.id else { return }
     switch result {
     case .success:

@@ -3,8 +3,8 @@ public import Foundation
 extension QueryStore where State: _MutationStateProtocol {
   /// Makes an attempt.
   ///
-  /// One that is durable (`persisted(as:)`) is committed to the outbox of the store's storage first. Where
-  /// it cannot be sent now, this throws ``MutationQueuedError``: it is saved, and will be.
+  /// A durable mutation (`persisted(as:)`) is first committed to the outbox of the store's storage.
+  /// If it cannot be sent now, this throws ``MutationQueuedError``: it is saved, and will be sent.
   ///
   /// - Parameters:
   ///   - arguments: What the attempt is given.
@@ -13,10 +13,10 @@ extension QueryStore where State: _MutationStateProtocol {
   ///     over the store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the mutation returned.
-  /// - Throws: What the mutation threw; `CancellationError` where the attempt was cancelled. Of one that
-  ///   is durable also ``MutationQueuedError``, ``MutationDeadError``, ``MutationEndedError``, and, where
-  ///   nothing was saved, ``StorageError``, ``OutboxError``, ``MutationDeclarationError``, and what its
-  ///   coder throws.
+  /// - Throws: What the mutation threw; `CancellationError` if the attempt was cancelled. A durable
+  ///   mutation also throws ``MutationQueuedError``, ``MutationDeadError`` and
+  ///   ``MutationEndedError``, and, if nothing was saved, ``StorageError``, ``OutboxError``,
+  ///   ``MutationDeclarationError`` and what its coder throws.
   @inlinable
   @discardableResult
   public func mutate(
@@ -51,8 +51,8 @@ extension QueryStore where State: _MutationStateProtocol {
   ///     over the store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the mutation returned.
-  /// - Throws: What the mutation threw; `CancellationError` where the attempt was cancelled; an
-  ///   error that says so where there was no attempt yet, which is reported as a warning, too.
+  /// - Throws: What the mutation threw; `CancellationError` if the attempt was cancelled; an error
+  ///   that says so if there was no attempt yet, which is also reported as a warning.
   @discardableResult
   public func retryLatest(
     using configuration: QueryTaskConfiguration? = nil,

@@ -38,7 +38,7 @@ extension QueryRequest {
   ///
   /// A `retry` nearer to the request than this modifier is kept.
   ///
-  /// - Parameter isOffline: Whether it needs none; `false` changes nothing.
+  /// - Parameter isOffline: Whether it needs no network; `false` changes nothing.
   public func completelyOffline(
     _ isOffline: Bool = true
   ) -> ModifiedQuery<Self, _CompletelyOfflineModifier<Self>> {

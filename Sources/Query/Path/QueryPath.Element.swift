@@ -1,9 +1,9 @@
 extension QueryPath {
   /// One step of a path: any hashable, sendable value.
   ///
-  /// Two elements are equal where their values are equal as `AnyHashable`: `1` and `1.0` are, `1`
-  /// and `true` are not. As `AnyHashable` does, an element that is given an optional with a value in
-  /// it holds that value itself.
+  /// Two elements are equal if their values are equal as `AnyHashable`: `1` and `1.0` are, `1` and
+  /// `true` are not. Like `AnyHashable`, an element made from a non-nil optional holds the wrapped
+  /// value.
   public struct Element: Hashable, Sendable, CustomStringConvertible {
     @usableFromInline
     // Safe to share: the initialisers put only `Sendable` values in, and nothing changes them.
@@ -28,7 +28,7 @@ extension QueryPath {
       storage.base as! any Hashable & Sendable
     }
 
-    /// The value's own description, in double quotes where the value is text.
+    /// The value's own description, in double quotes if the value is text.
     public var description: String {
       let base = storage.base
       return base is any StringProtocol ? "\"\(base)\"" : "\(base)"

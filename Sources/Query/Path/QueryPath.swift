@@ -1,13 +1,13 @@
-/// Where a query's store is found: an array of hashable values.
+/// The key of a query's store: an array of hashable values.
 ///
 /// ```swift
 /// let path: QueryPath = ["users", 3, "posts"]
 /// QueryPath(["users", 3]).isPrefix(of: path)  // true
 /// ```
 ///
-/// Paths are equal, and have equal hashes, where their elements are, however they were built:
-/// `QueryPath("users") == ["users"]`. A path is no file path and no URL: nothing is joined, split or
-/// normalised.
+/// Paths are equal, and have equal hashes, if their elements are equal, however they were built:
+/// `QueryPath("users") == ["users"]`. A path is neither a file path nor a URL: nothing is joined,
+/// split or normalised.
 public struct QueryPath: Hashable, Sendable {
   @usableFromInline
   var elements: [Element]

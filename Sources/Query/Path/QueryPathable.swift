@@ -3,6 +3,6 @@
 /// Queries and stores are. The path of an element of a ``QueryPathableCollection`` must not change
 /// while the element is in it.
 public protocol QueryPathable {
-  /// Where the value is found.
+  /// The path at which the value is found.
   var path: QueryPath { get }
 }

@@ -48,7 +48,7 @@ extension QueryPathableCollection: Collection {
     i.advance(in: trie)
   }
 
-  /// The number of elements from one place to another, negative where the second comes first.
+  /// The number of elements from one index to another, negative if the second comes first.
   ///
   /// - Complexity: O(1).
   @inlinable

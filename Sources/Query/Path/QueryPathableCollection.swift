@@ -53,7 +53,7 @@ extension QueryPathableCollection: Sendable where Element: Sendable {}
 // MARK: - Looking up
 
 extension QueryPathableCollection {
-  /// The element whose path is exactly the given one, or nil where there is none.
+  /// The element whose path is exactly the given one, or nil if there is none.
   ///
   /// - Complexity: O(*d*) in the length of the path.
   @inlinable
@@ -84,7 +84,7 @@ extension QueryPathableCollection {
 // MARK: - Editing
 
 extension QueryPathableCollection {
-  /// Puts an element in, in place of the one of the same path where there is one.
+  /// Adds an element, replacing the one at the same path, if any.
   ///
   /// - Parameter element: The element, which is kept under the path that it has now.
   /// - Complexity: O(*d*) in the length of the path, amortised.
@@ -96,7 +96,7 @@ extension QueryPathableCollection {
   /// Removes the element whose path is exactly the given one.
   ///
   /// - Parameter path: The path of the element.
-  /// - Returns: The element, or nil where there was none.
+  /// - Returns: The element, or nil if there was none.
   /// - Complexity: O(*d*) in the length of the path.
   @inlinable
   @discardableResult
@@ -170,12 +170,12 @@ extension QueryPathableCollection {
   /// Finds the paths that only one of two collections has.
   ///
   /// - Parameters:
-  ///   - other: The other collection, of which this one is the older state.
+  ///   - other: The newer collection; this one is the older state.
   ///   - body: Called once for each such path, with the element of this collection and nil, or with
   ///     nil and the element of the other. First come those that `other` lacks. An element that
   ///     another one of the same path replaced is not among them.
-  /// - Complexity: Where one is an edited copy of the other, in the number of the edits, times the
-  ///   logarithm of the number of elements. At worst, O(*n*) in the number of both.
+  /// - Complexity: If one is an edited copy of the other: the number of edits times the logarithm
+  ///   of the number of elements. At worst, O(*n*) in the number of both.
   @inlinable
   package func forEachDifference(
     to other: Self,

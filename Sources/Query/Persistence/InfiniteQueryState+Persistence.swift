@@ -55,7 +55,7 @@ public struct PersistedPages<PageID: Hashable & Codable & Sendable, PageValue: C
   }
 }
 
-/// Thrown where two stored pages have the same id.
+/// Thrown if two stored pages have the same id.
 private struct DuplicatePage: Error, CustomStringConvertible {
   var description: String { "two of its pages have the same id" }
 }
@@ -64,7 +64,7 @@ extension InfiniteQueryState: PersistableQueryState
 where PageID: Codable, PageValue: Codable {
   public static var persistedKind: String { "infinite" }
 
-  /// The pages, where they are more than what the state started with.
+  /// The pages, if they are more than what the state started with.
   public var persistedValue: PersistedPages<PageID, PageValue>? {
     guard self._updates.valueUpdateCount > 0 else { return nil }
     return PersistedPages(

@@ -2,8 +2,8 @@ public import Foundation
 
 /// A state that can be written to a storage and restored from it.
 ///
-/// ``QueryState`` is one where its value is `Codable`, and ``InfiniteQueryState`` where page ids and
-/// pages are. A paradigm of one's own conforms its state, and ``QueryRequest/persisted(_:)`` takes its
+/// ``QueryState`` is one if its value is `Codable`, and ``InfiniteQueryState`` if page ids and
+/// pages are. A custom paradigm conforms its state, and ``QueryRequest/persisted(_:)`` takes its
 /// requests:
 /// ```swift
 /// extension CounterState: PersistableQueryState {
@@ -25,15 +25,15 @@ public protocol PersistableQueryState: QueryStateProtocol {
   /// restored. `own` unless it says otherwise.
   static var persistedKind: String { get }
 
-  /// What is to be written of the value at hand; nil where there is none. Read under the lock of the
-  /// store at each change, so it must be cheap to make.
+  /// The part of the current value to write; nil if there is none. Read under the store's lock at
+  /// each change, so it must be cheap to make.
   var persistedValue: PersistedValue? { get }
 
-  /// Takes what was written by an earlier launch. Called when a store is created; or later, where the
-  /// value was too large, or another process has written a newer one. Tasks that are under way stay.
+  /// Takes the value that an earlier launch wrote. Called when a store is created, or later if the
+  /// value was too large or another process has written a newer one. Running tasks stay.
   ///
   /// - Parameters:
-  ///   - value: The value; nil where there was none.
+  ///   - value: The value; nil if there was none.
   ///   - history: Counts, dates, the last error, and whether the value was invalidated, all of which
   ///     the state shows from now on.
   mutating func restore(_ value: PersistedValue?, history: UpdateHistory)
@@ -77,7 +77,7 @@ extension PersistableQueryState {
   }
 }
 
-/// Thrown where an entry has pages and its state has none, or the other way round.
+/// Thrown if an entry has pages and its state has no pages, or the other way round.
 struct UnexpectedContent: Error, CustomStringConvertible {
   var description: String { "it was written by another kind of query" }
 }
@@ -87,7 +87,7 @@ struct UnexpectedContent: Error, CustomStringConvertible {
 extension QueryState: PersistableQueryState where QueryValue: Codable {
   public static var persistedKind: String { "query" }
 
-  /// The value, where it is more than what the state started with.
+  /// The value, if it is more than what the state started with.
   public var persistedValue: QueryValue? {
     guard self._updates.valueUpdateCount > 0 else { return nil }
     // The initialisers allow these two, which the compiler cannot know of here.
@@ -102,7 +102,7 @@ extension QueryState: PersistableQueryState where QueryValue: Codable {
     if let value {
       self._currentValue = self._stateValue(value)
     } else if history.valueUpdateCount > 0, StateValue.self == QueryValue?.self {
-      // Nil is a value of its own where somebody has set it.
+      // nil is a value of its own if it was set by hand.
       self._currentValue = unsafeBitCast(QueryValue?.none, to: StateValue.self)
     } else {
       self._currentValue = self.initialValue

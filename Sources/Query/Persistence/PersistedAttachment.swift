@@ -9,7 +9,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// There while the value is still to come.
   private var gate: HydrationGate?
 
-  /// Whether changes are written. Not where a newer release has written the value, and not after the
+  /// Whether changes are written. False if a newer release has written the value, and after the
   /// storage was erased.
   private var isWriting = true
   /// Whether it was said that nothing is written any more.
@@ -81,12 +81,13 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
   // MARK: - Hydrating
 
-  /// Reads what is stored into a store that nobody has seen yet, or begins to, where it takes longer.
+  /// Reads the stored value into a store that no other thread has seen yet; a slow read goes on
+  /// later.
   func hydrate(_ store: QueryStore<State>) {
     switch self.slot.unwrittenChange {
     case .write(let write)?:
-      // What a store of the same query, gone by now, has left to be written. Where it does not encode
-      // it never will be, and what is stored stays.
+      // A change that an earlier store of the same query left unwritten. If it cannot be encoded,
+      // it will never be written, and the stored value stays.
       if let entry = try? write.entry() {
         self.restore(entry, into: store)
       } else {

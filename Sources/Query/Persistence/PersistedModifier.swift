@@ -40,7 +40,7 @@ where Query.State: PersistableQueryState {
 }
 
 extension QueryContext {
-  /// Where persisted queries are kept. None by default; a ``QueryClient`` that was created with a
+  /// The storage of persisted queries. nil by default; a ``QueryClient`` that was created with a
   /// storage sets it.
   public var queryStorage: (any QueryStorage)? {
     get { self[QueryStorageKey.self] }
@@ -51,7 +51,7 @@ extension QueryContext {
     static var defaultValue: (any QueryStorage)? { nil }
   }
 
-  /// How the query of this context is kept; nil where it is not.
+  /// How the query of this context is persisted; nil if it is not.
   @inlinable
   var persistencePlan: PersistencePlan? {
     get { self[PersistencePlanKey.self] }
@@ -68,7 +68,7 @@ extension QueryClient {
   /// Creates a client whose persisted queries are kept in a storage.
   ///
   /// - Parameters:
-  ///   - storage: Where they are kept.
+  ///   - storage: The storage.
   ///   - defaultContext: The context that new stores start with.
   ///   - storeCache: Keeps the stores.
   public convenience init(

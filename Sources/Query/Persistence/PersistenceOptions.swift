@@ -13,16 +13,16 @@ public struct PersistenceOptions: Sendable {
   /// What makes bytes of values.
   public var coder: any QueryCoder
 
-  /// Whether the entry stays where others are evicted to keep to the limits of the storage.
+  /// Whether the entry stays when others are evicted to keep to the limits of the storage.
   public var isPinned: Bool
 
-  /// What the query is stored under; nil: the canonical text of its path. Needed where a path has no
-  /// ``QueryIdentity``, or where two unequal paths have the same.
+  /// The key that the query is stored under; nil: the canonical text of its path. Needed if a path
+  /// has no ``QueryIdentity``, or if two unequal paths have the same.
   public var identity: QueryIdentity?
 
-  /// Makes the bytes of a value of this version from those of an older one, whose version is the
-  /// second argument; nil: older values are not read. Of an infinite query it is called with the
-  /// value of each page. What it throws means that the value cannot be read.
+  /// Upgrades the bytes of a value of an older version, which is the second argument, to this
+  /// version; nil: older values are not read. For an infinite query it is called with the value of
+  /// each page. An error that it throws means that the value cannot be read.
   public var upgrade: (@Sendable (Data, Int) throws -> Data)?
 
   /// Creates options.
@@ -31,7 +31,7 @@ public struct PersistenceOptions: Sendable {
   ///   - version: The version of the value's shape.
   ///   - maxAge: How old a value may be to be shown.
   ///   - coder: What makes bytes of values.
-  ///   - isPinned: Whether the entry stays where others are evicted.
+  ///   - isPinned: Whether the entry stays when others are evicted.
   ///   - identity: What the query is stored under.
   ///   - upgrade: Makes the bytes of a value of this version from those of an older one.
   public init(

@@ -1,5 +1,5 @@
-/// How a query is kept, on its way from the modifier to the store, in the context.
-// @unchecked: it has one constant, which is Sendable, and its subclass has none.
+/// How a query is persisted: carried in the context from the modifier to the store.
+// @unchecked: its one constant is Sendable, and its subclass has no variables.
 @usableFromInline
 class PersistencePlan: @unchecked Sendable {
   let options: PersistenceOptions
@@ -41,7 +41,7 @@ class PersistencePlan: @unchecked Sendable {
   }
 }
 
-/// The plan of a query whose state is known.
+/// The plan of a query whose state type is known.
 final class TypedPersistencePlan<State: PersistableQueryState>:
   // @unchecked: as the plan.
   PersistencePlan, @unchecked Sendable

@@ -1,24 +1,24 @@
 import Foundation
 
 extension QueryStore {
-  /// Where the value comes from. Observation tracks it.
+  /// The source of the value. Observation tracks it.
   public var origin: ValueOrigin {
     self.trackAccess()
     return self.withLock { self.valueOrigin }
   }
 
-  /// Returns when the stored value is there, as far as there is one.
+  /// Returns when the stored value is there, if there is one.
   ///
-  /// That is at once for most stores: they are hydrated when they are created. A large value is decoded
-  /// meanwhile, and so is one that the storage was too busy for; the automatic fetch waits for it, too.
-  /// Where the task is cancelled, this returns earlier.
+  /// That is at once for most stores: they are hydrated when they are created. A large value, or
+  /// one that the storage was too busy to read, is decoded later; the automatic fetch waits for it,
+  /// too. If the task is cancelled, this returns earlier.
   public func hydrated() async {
     let (waits, resume) = AsyncStream.makeStream(of: Never.self)
     guard self.whenHydrated({ resume.finish() }) else { return }
     for await _ in waits {}
   }
 
-  /// Runs an action when the stored value is there, where that is still to come.
+  /// Runs an action once the stored value is there, if that is still to come.
   ///
   /// - Returns: Whether it is still to come.
   func whenHydrated(_ action: @escaping @Sendable () -> Void) -> Bool {
@@ -27,7 +27,7 @@ extension QueryStore {
 }
 
 extension OpaqueQueryStore {
-  /// Where the value comes from. Observation tracks it.
+  /// The source of the value. Observation tracks it.
   public var origin: ValueOrigin { self.erased.origin }
 }
 

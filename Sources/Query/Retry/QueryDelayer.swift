@@ -5,7 +5,7 @@ public protocol QueryDelayer: Sendable {
   /// Waits.
   ///
   /// - Parameter seconds: How long, in seconds.
-  /// - Throws: `CancellationError` where the task is cancelled.
+  /// - Throws: `CancellationError` if the task is cancelled.
   func delay(for seconds: TimeInterval) async throws
 }
 
@@ -36,7 +36,7 @@ public struct NoDelayer: QueryDelayer {
   public func delay(for seconds: TimeInterval) async throws { try Task.checkCancellation() }
 }
 
-/// A delayer whose type is not known.
+/// A type-erased delayer.
 public struct AnyDelayer: QueryDelayer {
   /// The delayer inside.
   public let base: any QueryDelayer

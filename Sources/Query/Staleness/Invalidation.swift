@@ -1,7 +1,7 @@
 extension QueryStore {
   /// Makes the value stale from now on, whatever its age, until the next successful update.
   ///
-  /// A store with subscribers that fetches by itself fetches at once. Where the query is persisted,
+  /// A store with subscribers that fetches by itself fetches at once. If the query is persisted,
   /// the invalidation survives a restart.
   public func invalidate() {
     let hasSubscribers = self.withLock {

@@ -2,7 +2,7 @@ import Foundation
 
 /// When the value of a query is stale, so that an automatic fetch is due.
 ///
-/// It is stale where any of its predicates says so, and always where there is none.
+/// It is stale if any of its predicates says so, and always if it has no predicate.
 public struct StaleWhenRevalidateCondition: Sendable {
   private var predicates = [@Sendable (OpaqueQueryState, QueryContext) -> Bool]()
 

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension QueryRequest {
-  /// Makes the value stale where a predicate says so.
+  /// Makes the value stale if a predicate says so.
   ///
   /// Staleness decides about automatic fetches alone: `fetch()` fetches in any case. Of several
   /// staleness modifiers one is enough to make the value stale.
@@ -26,7 +26,7 @@ extension QueryRequest {
     self.modifier(_StaleWhenModifier { _, context in condition.isSatisfied(in: context) })
   }
 
-  /// Makes the value stale while there is none.
+  /// Makes the value stale while it is nil.
   public func staleWhenNoValue<Value>() -> ModifiedQuery<Self, _StaleWhenModifier<Self>>
   where State.StateValue == Value? {
     self.staleWhen { state, _ in state.currentValue == nil }

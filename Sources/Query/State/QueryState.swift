@@ -2,7 +2,7 @@ public import Foundation
 
 /// The state of an ordinary query.
 ///
-/// `StateValue` is the query's value, or that value as an optional where there is no default.
+/// `StateValue` is the query's value, or an optional of it if there is no default.
 public struct QueryState<StateValue: Sendable, QueryValue: Sendable>: QueryStateProtocol {
   public typealias StatusValue = QueryValue
 

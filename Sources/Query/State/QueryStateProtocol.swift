@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// ``QueryState``, ``InfiniteQueryState`` and ``MutationState`` are the library's. A paradigm of
 /// one's own brings a state of its own. The store calls every mutating requirement under its lock,
-/// so that a state needs none; a state must not call back into a store.
+/// so a state needs no lock; a state must not call back into a store.
 public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// What ``currentValue`` holds.
   associatedtype StateValue: Sendable
@@ -23,7 +23,7 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   var valueLastUpdatedAt: Date? { get }
   /// Whether any fetch is scheduled or running.
   var isLoading: Bool { get }
-  /// The error of the last update, or `nil` where it succeeded.
+  /// The error of the last update, or `nil` if it succeeded.
   var error: (any Error)? { get }
   /// How many failed updates there were since the last reset.
   var errorUpdateCount: Int { get }
@@ -78,12 +78,12 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   ///   - new: The context of the fetch that is about to start.
   static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool
 
-  /// Whether a client may fetch a store of this state unasked. Not where a fetch is a write.
+  /// Whether a client may fetch a store of this state unasked. False if a fetch is a write.
   static var _isFetchedAutomatically: Bool { get }
 
-  /// Whether a client lets overlapping fetches of this state share their work unasked. Only where
-  /// ``_isDuplicate(_:_:)`` knows of all that tells two fetches apart, which it cannot of a paradigm
-  /// that puts values of its own into the context.
+  /// Whether a client lets overlapping fetches of this state share their work unasked. Only if
+  /// ``_isDuplicate(_:_:)`` knows everything that distinguishes two fetches, which it cannot for a
+  /// paradigm that puts values of its own into the context.
   static var _isDeduplicatedByClients: Bool { get }
 }
 
@@ -100,7 +100,7 @@ extension QueryStateProtocol {
   @inlinable
   public static var _isFetchedAutomatically: Bool { true }
 
-  /// Only what is asked for is shared.
+  /// By default only explicitly requested work is shared.
   @inlinable
   public static var _isDeduplicatedByClients: Bool { false }
 }
@@ -108,15 +108,15 @@ extension QueryStateProtocol {
 // MARK: - Status
 
 extension QueryStateProtocol where StateValue == StatusValue {
-  /// Loading, else idle where nothing was ever updated, else the error, else the value.
+  /// Loading; idle if nothing was ever updated; otherwise the error or the value.
   public var status: QueryStatus<StatusValue> {
     self.resolvedStatus { .result(.success(self.currentValue)) }
   }
 }
 
 extension QueryStateProtocol where StateValue == StatusValue? {
-  /// Loading, else idle where nothing was ever updated, else the error, else the value; a value
-  /// that is absent is idle.
+  /// Loading; idle if nothing was ever updated; otherwise the error or the value. An absent value
+  /// is idle.
   public var status: QueryStatus<StatusValue> {
     self.resolvedStatus { self.currentValue.map { .result(.success($0)) } ?? .idle }
   }

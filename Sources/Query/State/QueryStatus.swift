@@ -1,4 +1,4 @@
-/// Where a query stands: idle, loading, or at a result.
+/// The status of a query: idle, loading, or with a result.
 public enum QueryStatus<Value: Sendable>: Sendable {
   /// Nothing was fetched yet.
   case idle
@@ -43,7 +43,7 @@ extension QueryStatus {
     if case .result(.failure(let error)) = self { error } else { nil }
   }
 
-  /// The result, where there is one.
+  /// The result, if there is one.
   public var result: Result<Value, any Error>? {
     if case .result(let result) = self { result } else { nil }
   }

@@ -14,13 +14,13 @@ package struct IdentityPrefix: Sendable {
     self.init(identity: try QueryIdentity(path: path))
   }
 
-  /// Makes the prefix of a path whose text is known already.
+  /// Makes the prefix of a path whose text is already known.
   ///
   /// - Parameter identity: The text of the path.
   package init(identity: QueryIdentity) { self.beginning = Array(identity.text.utf8.dropLast()) }
 
-  /// Whether an identity is that of such a path. One that was given by hand is, too, where its text
-  /// looks like it.
+  /// Whether an identity is that of such a path. An identity given by hand matches, too, if its
+  /// text looks like one.
   package func matches(_ identity: QueryIdentity) -> Bool {
     var text = identity.text
     return text.withUTF8 { self.matches(UnsafeRawBufferPointer($0)) }

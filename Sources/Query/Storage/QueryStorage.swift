@@ -7,44 +7,45 @@
 /// let client = QueryClient(storage: storage)
 /// let notes = client.store(for: NotesQuery(folder: 3).persisted())
 /// ```
-/// A storage knows neither states nor values: it is handed coded entries, each of them for a
-/// ``StorageSlot``. What it must do about time and threads is said at each requirement; a store calls
-/// ``read(_:)`` and ``write(_:)`` where its user waits.
+/// A storage knows neither states nor values: it receives coded entries, each of them for a
+/// ``StorageSlot``. Each requirement says on which thread it is called and whether it may wait; a
+/// store calls ``read(_:)`` and ``write(_:)`` on the thread of its caller.
 public protocol QueryStorage: Sendable {
   /// The queries that this storage has to do with at the moment.
   var slots: StorageSlots { get }
 
   /// Reads an entry, if that can be done without waiting. Called when a store is created.
   ///
-  /// What the slot has not written yet is asked for before, so it need not be looked at.
+  /// The change that the slot has not written yet is read before, so the storage need not look at
+  /// it.
   ///
   /// - Parameter slot: The query.
   func read(_ slot: StorageSlot) -> StorageReading
 
-  /// Reads an entry that ``read(_:)`` answered ``StorageReading/later`` for, and waits where it must.
+  /// Reads an entry for which ``read(_:)`` returned ``StorageReading/later``; waits if it must.
   ///
   /// - Parameter slot: The query.
   func readLater(_ slot: StorageSlot) async -> StorageReading
 
-  /// Takes note of what became of an entry that was read: counts it, reports it, and moves it to the
-  /// quarantine where ``StorageMiss/isQuarantined`` says so.
+  /// Records what became of an entry that was read: counts it, reports it, and moves it to the
+  /// quarantine if ``StorageMiss/isQuarantined`` says so.
   ///
   /// - Parameters:
   ///   - slot: The query.
-  ///   - entry: The entry, where one was read.
-  ///   - miss: Why its store could not show it; nil where it does.
+  ///   - entry: The entry, if one was read.
+  ///   - miss: Why its store could not show it; nil if it does.
   func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?)
 
-  /// Takes note that a slot has a change to be written, which ``StorageSlot/takeChange()`` hands out.
+  /// Records that a slot has a change to be written, which ``StorageSlot/takeChange()`` returns.
   ///
-  /// Never waits: it is called under the lock of a store. Where the slot's change is replaced before
+  /// Never waits: it is called under the lock of a store. If the slot's change is replaced before
   /// it was taken, this is not called again.
   ///
   /// - Parameter slot: The query.
   func write(_ slot: StorageSlot)
 
-  /// Marks entries as invalidated, those whose path begins with another one, whether their stores
-  /// live or not. Does not wait; ``flush()`` does.
+  /// Marks entries whose path begins with another one as invalidated, whether their stores live or
+  /// not. Does not wait; ``flush()`` does.
   ///
   /// - Parameter path: The beginning of the paths. The empty path means all.
   func invalidate(matching path: QueryPath)
@@ -58,19 +59,19 @@ public protocol QueryStorage: Sendable {
 
   /// Returns when all that was handed over before is committed.
   ///
-  /// - Throws: ``StorageError`` where it could not be; it is tried again later.
+  /// - Throws: ``StorageError`` if it could not be; it is tried again later.
   func flush() async throws
 
-  /// Writes what is left, and lets go of the files. Later use throws, or does nothing where it cannot
+  /// Writes what is left, and closes the files. Later use throws, or does nothing if it cannot
   /// throw.
   ///
-  /// - Throws: ``StorageError`` where not all could be written.
+  /// - Throws: ``StorageError`` if not all could be written.
   func close() async throws
 
   /// Forgets everything of this storage's account: in memory, on disk, and what was about to be
   /// written. Living stores are reset, and write nothing until they are made anew.
   ///
-  /// - Throws: ``StorageError`` where the disk could not be cleaned yet; the next opening finishes it.
+  /// - Throws: ``StorageError`` if the disk could not be cleaned yet; the next opening finishes it.
   func erase() async throws
 
   /// What happens from now on: a stream of its own at each access.

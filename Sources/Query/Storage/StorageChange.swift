@@ -6,8 +6,8 @@ public enum StorageChange: Sendable {
   case remove
 }
 
-/// An entry that is to be written: a snapshot of a state, which is coded when it is first asked for,
-/// off the thread that made the change.
+/// An entry to be written: a snapshot of a state, which is coded when it is first read, off the
+/// thread that made the change.
 public final class StorageWrite: Sendable {
   private enum Phase: Sendable {
     case snapshot(@Sendable () throws -> StoredEntry)
@@ -18,7 +18,7 @@ public final class StorageWrite: Sendable {
 
   /// Creates a write.
   ///
-  /// - Parameter encode: Codes the snapshot. Called once, or twice where two threads ask at a time.
+  /// - Parameter encode: Codes the snapshot. Called once, or twice if two threads read at a time.
   public init(encode: @escaping @Sendable () throws -> StoredEntry) {
     self.phase = Locked(.snapshot(encode))
   }

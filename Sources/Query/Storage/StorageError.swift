@@ -1,4 +1,4 @@
-/// What went wrong in a storage, in SQLite's words where they come from it.
+/// An error of a storage, in SQLite's words if it comes from SQLite.
 ///
 /// ```swift
 /// do {
@@ -7,13 +7,13 @@
 ///   // the disk is full, nothing was sent
 /// }
 /// ```
-/// It never shows a value that the storage holds, but in ``expandedSQL`` where the configuration
+/// It never shows a value that the storage holds, except in ``expandedSQL`` if the configuration
 /// asks for it.
 public struct StorageError: Error, Hashable, Sendable {
   /// What the storage was doing, as `"open"` or `"commit"`.
   public let operation: String
 
-  /// SQLite's extended result code, as 266 (`SQLITE_IOERR_READ`); equal to ``code`` where there is
+  /// SQLite's extended result code, as 266 (`SQLITE_IOERR_READ`); equal to ``code`` if there is
   /// nothing finer to say.
   public let extendedCode: Code
 
@@ -23,8 +23,8 @@ public struct StorageError: Error, Hashable, Sendable {
   /// The statement that failed, with `?` in the place of each value.
   public let sql: String?
 
-  /// The statement that failed, with the values in their places, where the configuration of the
-  /// storage asks for it.
+  /// The statement that failed, with the values in their places, if the storage's configuration
+  /// asks for it.
   public let expandedSQL: String?
 
   /// The name of the database file, without its folder.

@@ -21,7 +21,7 @@ public struct StorageEvents: AsyncSequence, Sendable {
   }
 }
 
-/// Hands the events of a storage to all who listen.
+/// Sends the events of a storage to all listeners.
 ///
 /// A storage keeps one: `events` is ``makeEvents(startingWith:)``, and what happens goes to ``send(_:)``.
 public final class StorageEventHub: Sendable {
@@ -62,7 +62,7 @@ public final class StorageEventHub: Sendable {
     return StorageEvents(stream: stream)
   }
 
-  /// Hands an event to all who listen.
+  /// Sends an event to all listeners.
   ///
   /// - Parameter event: What happened.
   public func send(_ event: StorageEvent) {

@@ -35,9 +35,9 @@ public final class StorageSlot: Sendable {
 // MARK: - What a storage does with it
 
 extension StorageSlot {
-  /// Takes the change that waits, for writing it. ``didWrite()`` or ``putBack()`` follows.
+  /// Takes the waiting change, to write it. ``didWrite()`` or ``putBack()`` follows.
   ///
-  /// - Returns: The change, or nil where there is none any more.
+  /// - Returns: The change, or nil if there is none any more.
   public func takeChange() -> StorageChange? {
     self.guarded.withLock { slot in
       slot.taken = slot.change
@@ -55,10 +55,10 @@ extension StorageSlot {
     withExtendedLifetime(old) {}
   }
 
-  /// Says that what was taken could not be written.
+  /// Reports that the change that was taken could not be written.
   ///
-  /// - Returns: Whether it waits again, so that the storage has to come back. Not where a newer change
-  ///   has come, which was announced on its own.
+  /// - Returns: Whether it waits again, so that the storage has to come back. False if a newer
+  ///   change has come, which was announced separately.
   public func putBack() -> Bool {
     let (isWaiting, old) = self.guarded.withLock { slot in
       let taken = slot.taken
@@ -134,7 +134,7 @@ extension StorageSlot {
 
   /// Lets a change wait, in the place of an older one.
   ///
-  /// - Returns: Whether the storage has to be told, and what is to be released where that may be done.
+  /// - Returns: Whether the storage must be notified, and what to release outside the lock.
   func replaceChange(_ change: StorageChange) -> (isFirst: Bool, old: StorageChange?) {
     self.guarded.withLock { slot in
       if slot.isClosed { return (false, nil) }

@@ -1,5 +1,5 @@
-/// The queries that a storage has to do with at the moment: those whose stores live, and those with a
-/// change that is not written yet.
+/// The queries that a storage currently serves: those whose stores live, and those with a change
+/// that is not written yet.
 ///
 /// Each storage, or all storages of one account in one file, has one.
 public final class StorageSlots: Sendable {
@@ -12,9 +12,9 @@ public final class StorageSlots: Sendable {
   /// Creates an empty table.
   public init() {}
 
-  /// The slot of an identity, where there is one.
+  /// The slot of an identity, if there is one.
   ///
-  /// - Parameter identity: What the query is stored under.
+  /// - Parameter identity: The key that the query is stored under.
   public func existingSlot(for identity: QueryIdentity) -> StorageSlot? {
     self.table.withLock { $0[identity]?.slot }
   }
@@ -60,7 +60,7 @@ public final class StorageSlots: Sendable {
 
   /// The slot of an identity, for a store that lives there from now on.
   ///
-  /// - Returns: nil where a store of an unequal path lives there, which is reported as a warning.
+  /// - Returns: nil if a store of an unequal path lives there, which is reported as a warning.
   func attach(_ store: some StoredStore, to identity: QueryIdentity) -> StorageSlot? {
     let new = StorageSlot(identity: identity, table: self, store: store)
     let existing = self.table.withLock { table -> StorageSlot? in

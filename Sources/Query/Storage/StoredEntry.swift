@@ -17,10 +17,10 @@ public struct StoredEntry: Hashable, Sendable {
   /// Counts, dates and the last error.
   public var history: UpdateHistory
 
-  /// Whether it stays where others are evicted.
+  /// Whether it stays when others are evicted.
   public var isPinned: Bool
 
-  /// When the value is too old to be shown, where the query has a `maxAge`.
+  /// When the value is too old to be shown, if the query has a `maxAge`.
   public var expiresAt: Date?
 
   /// Which writing of the query this is, a number of the storage's own; 0 before it is written.
@@ -34,7 +34,7 @@ public struct StoredEntry: Hashable, Sendable {
   ///   - version: The version of the value.
   ///   - content: The coded value.
   ///   - history: Counts, dates and the last error.
-  ///   - isPinned: Whether it stays where others are evicted.
+  ///   - isPinned: Whether it stays when others are evicted.
   ///   - expiresAt: When the value is too old to be shown.
   public init(
     kind: String,

@@ -8,7 +8,7 @@ public struct UpdateHistory: Hashable, Sendable {
   /// When the value was last updated, by the clock of the query's context.
   public var valueLastUpdatedAt: Date?
 
-  /// The error of the last update, where it failed.
+  /// The error of the last update, if it failed.
   public var error: RestoredError?
 
   /// How many failed updates there were.
@@ -25,7 +25,7 @@ public struct UpdateHistory: Hashable, Sendable {
   /// - Parameters:
   ///   - valueUpdateCount: How many successful updates there were.
   ///   - valueLastUpdatedAt: When the value was last updated.
-  ///   - error: The error of the last update, where it failed.
+  ///   - error: The error of the last update, if it failed.
   ///   - errorUpdateCount: How many failed updates there were.
   ///   - errorLastUpdatedAt: When an update last failed.
   ///   - isInvalidated: Whether the value was invalidated.

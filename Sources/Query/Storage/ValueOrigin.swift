@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where the value of a store comes from.
+/// The source of a store's value.
 public enum ValueOrigin: Hashable, Sendable {
   /// It is what the store started with.
   case initial

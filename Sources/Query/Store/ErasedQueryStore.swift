@@ -65,11 +65,11 @@ extension QueryStore: ErasedQueryStore {
   }
 }
 
-/// The one place where a value that lost its type gets it back.
+/// The one place that gives a type-erased value its type back.
 enum OpaqueValue {
-  /// - Precondition: The value has the type that is asked for.
+  /// - Precondition: The value has the requested type.
   static func unwrap<Value>(_ value: (any Sendable)?) -> Value {
-    // An absent value stays absent where the type has room for that.
+    // An absent value stays absent if the type is an optional.
     if let value = value as? Value { return value }
     preconditionFailure(
       """
@@ -79,8 +79,8 @@ enum OpaqueValue {
     )
   }
 
-  /// A value without its type, where an optional that is absent is `nil` itself, also where it is
-  /// wrapped in another one.
+  /// A type-erased value. An absent optional becomes `nil` itself, even if it is wrapped in another
+  /// optional.
   static func wrap<Value: Sendable>(_ value: Value) -> (any Sendable)? {
     guard let optional = value as? any OptionalValue else { return value }
     // What a sendable optional wraps is sendable, which a cast cannot ask: it leaves no trace in

@@ -41,7 +41,7 @@ extension OpaqueQueryStore {
     self.state[keyPath: keyPath]
   }
 
-  /// The value of the state; `nil`, too, where it is an optional that is absent.
+  /// The value of the state; `nil` also if it is an absent optional.
   public var currentValue: (any Sendable)? {
     get { self.state.currentValue }
     @available(
@@ -56,7 +56,7 @@ extension OpaqueQueryStore {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - context: Supplies the clock and is the context of the event; the store's where it is nil.
+  ///   - context: Supplies the clock and is the context of the event; nil to use the store's.
   /// - Precondition: The value has the type of the store's values.
   public func uncheckedSetCurrentValue(
     _ value: (any Sendable)?,
@@ -69,7 +69,7 @@ extension OpaqueQueryStore {
   ///
   /// - Parameters:
   ///   - result: The value or the error.
-  ///   - context: Supplies the clock and is the context of the event; the store's where it is nil.
+  ///   - context: Supplies the clock and is the context of the event; nil to use the store's.
   /// - Precondition: The value has the type of the store's values.
   public func uncheckedSetResult(
     to result: Result<(any Sendable)?, any Error>,
@@ -80,7 +80,7 @@ extension OpaqueQueryStore {
 
   /// Goes back to a fresh state. See ``QueryStore/reset(using:)``.
   ///
-  /// - Parameter context: The context of the event; the store's where it is nil.
+  /// - Parameter context: The context of the event; nil to use the store's.
   public func reset(using context: QueryContext? = nil) { self.erased.reset(using: context) }
 
   /// Whether an automatic fetch would be due.

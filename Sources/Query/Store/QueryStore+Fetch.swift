@@ -6,7 +6,7 @@ extension QueryStore {
   ///     the store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the request returned.
-  /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
   @inlinable
   @discardableResult
   public func fetch(
@@ -26,7 +26,7 @@ extension QueryStore {
   ///   - context: What the fetch runs with, instead of the store's context.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the request returned.
-  /// - Throws: What the request threw; `CancellationError` where the fetch was cancelled.
+  /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
   @inlinable
   @discardableResult
   public func fetch(
@@ -40,7 +40,7 @@ extension QueryStore {
   ///
   /// - Parameter configuration: What the fetch runs with. One that was made without a context is
   ///   laid over the store's, any other replaces it.
-  /// - Returns: The task. Where all copies of it are gone before it ran, it ends.
+  /// - Returns: The task. It ends if all copies of it are released before it ran.
   @discardableResult
   public func fetchTask(
     using configuration: QueryTaskConfiguration? = nil
@@ -51,7 +51,7 @@ extension QueryStore {
   /// Schedules a fetch without starting it. The store is loading from now on.
   ///
   /// - Parameter context: What the fetch runs with, instead of the store's context.
-  /// - Returns: The task. Where all copies of it are gone before it ran, it ends.
+  /// - Returns: The task. It ends if all copies of it are released before it ran.
   @discardableResult
   public func fetchTask(using context: QueryContext) -> QueryTask<State.QueryValue> {
     self.makeTask(in: context, name: .fetch).held()
@@ -71,7 +71,7 @@ extension QueryStore {
   ///
   /// - Parameters:
   ///   - eventContext: The context of the fetch, and of the event that tells of it.
-  ///   - name: The task's name where the context has none.
+  ///   - name: The task's name, if the context has none.
   ///   - edit: Adds to the context what the event does not show.
   /// - Returns: The task, which its caller must run, or hold.
   @inlinable

@@ -1,5 +1,5 @@
 extension QueryStore {
-  /// The states of the store, from the one at hand on: none is skipped.
+  /// The states of the store, starting with the current one; none is skipped.
   ///
   /// Each iterator is a subscription of its own, from `makeAsyncIterator()` on, and keeps the store
   /// alive. A consumer that is slower than the changes makes the states wait in memory; a screen
@@ -53,7 +53,7 @@ extension QueryStore {
       fileprivate let subscription: QuerySubscription
       fileprivate var base: AsyncStream<Element>.AsyncIterator
 
-      /// The next state; `nil` where the task is cancelled.
+      /// The next state; `nil` if the task is cancelled.
       public mutating func next(
         isolation actor: isolated (any Actor)? = #isolation
       ) async -> Element? {

@@ -36,7 +36,7 @@ extension QueryStore {
     }
   }
 
-  /// Fetches where the store does so by itself, is stale, and has subscribers.
+  /// Fetches if the store does so by itself, is stale, and has subscribers.
   func startAutomaticFetch() {
     // Whether the value is stale is not known before it is there.
     let isPutOff = self.whenHydrated { [weak self] in

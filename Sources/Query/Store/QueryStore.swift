@@ -29,7 +29,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// The path of the request.
   public let path: QueryPath
 
-  /// Replaced before anybody sees the store, where something stands in front of the request.
+  /// Replaced before any other thread sees the store, if a wrapper goes around the request.
   @exclusivity(unchecked) @usableFromInline var request: Fetch
   @usableFromInline let lock = RecursiveLock()
 
@@ -51,7 +51,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var taskNames: TaskNames?
   /// The type of the request that a client made this store for.
   @exclusivity(unchecked) @usableFromInline var requestType: Any.Type?
-  /// What writes the state to a storage, where the query is persisted.
+  /// Writes the state to a storage, if the query is persisted.
   @exclusivity(unchecked) @usableFromInline var storing: StoreAttachment<State>?
   @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
 
@@ -219,7 +219,7 @@ extension QueryStore {
   ///
   /// - Parameters:
   ///   - result: The value or the error.
-  ///   - context: Supplies the clock and is the context of the event; the store's where it is nil.
+  ///   - context: Supplies the clock and is the context of the event; nil to use the store's.
   @inlinable
   public func setResult(
     to result: Result<State.StateValue, any Error>,
@@ -238,7 +238,7 @@ extension QueryStore {
   ///
   /// Context, subscriptions, controllers and the initial value stay. Nothing is fetched.
   ///
-  /// - Parameter context: The context of the event; the store's where it is nil.
+  /// - Parameter context: The context of the event; nil to use the store's.
   public func reset(using context: QueryContext? = nil) {
     self.withLock {
       let context = context ?? self._context
@@ -256,7 +256,7 @@ extension QueryStore {
 extension QueryStore {
   /// Whether an automatic fetch would be due, by the staleness modifiers of the request.
   ///
-  /// A store whose request has none of them is always stale, and so is one that was invalidated.
+  /// A store whose request has no such modifier is always stale, and so is an invalidated one.
   public var isStale: Bool {
     let (state, context) = self.withLock { (self._state, self._context) }
     return context.staleWhenRevalidateCondition.evaluate(state: state, in: context)

@@ -185,12 +185,12 @@ extension QueryStore {
     self.storing?.stateDidChange(self._state, in: self._context)
   }
 
-  /// Puts an action aside where this thread holds the lock already.
+  /// Defers an action if this thread already holds the lock.
   ///
   /// - Returns: Whether it did.
   @usableFromInline
   func isDeferred(_ action: @escaping @Sendable () -> Void) -> Bool {
-    // Where another thread has the lock, this one has not.
+    // If another thread has the lock, this one does not.
     guard self.lock.tryLock() else { return false }
     defer { self.lock.unlock() }
     guard self.lockDepth > 0 else { return false }

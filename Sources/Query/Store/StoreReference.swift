@@ -19,7 +19,7 @@ extension QueryContext {
     set { self[CurrentStoreKey.self] = newValue.map { StoreReference($0.erased) } }
   }
 
-  /// The store that the fetch with this context belongs to, where its state has the given type.
+  /// The store that the fetch with this context belongs to, if its state has the given type.
   @inlinable
   func currentStore<State: QueryStateProtocol>(of type: State.Type) -> QueryStore<State>? {
     self[CurrentStoreKey.self]?.store as? QueryStore<State>

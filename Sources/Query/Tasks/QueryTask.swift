@@ -11,8 +11,8 @@ public struct QueryTask<Value: Sendable>: Sendable, Identifiable {
   /// The identity that all copies and maps share.
   public let id: QueryTaskIdentifier
 
-  /// The values that the work runs with. An edit has effect on a run that is started through this
-  /// copy, and none on one that runs already.
+  /// The values that the work runs with. An edit affects a run started through this copy, not one
+  /// that is already running.
   public var context: QueryContext
 
   @usableFromInline let run: TaskRun
@@ -63,8 +63,8 @@ public struct QueryTask<Value: Sendable>: Sendable, Identifiable {
   @inlinable
   var typedRun: TypedTaskRun<Value> { unsafeDowncast(self.run, to: TypedTaskRun<Value>.self) }
 
-  /// This task as one whose caller answers for it: where all copies of the result are gone before
-  /// it ran, it ends.
+  /// This task, owned by its caller: if all copies of the result are released before it ran, it
+  /// ends.
   @inlinable
   func held() -> QueryTask {
     QueryTask(
@@ -98,13 +98,13 @@ extension QueryTask: Hashable {
 // MARK: - Running
 
 extension QueryTask {
-  /// Runs the task where it has not run yet, and returns its value.
+  /// Runs the task unless it has already run, and returns its value.
   ///
   /// The first call starts the work, after the tasks that it is scheduled after; their errors are
-  /// ignored. All other calls wait for that run, or return what it ended with. Cancelling a Swift
-  /// task that waits here cancels the run for all who wait.
+  /// ignored. All other calls wait for that run, or return its result. Cancelling a Swift task that
+  /// waits here cancels the run for all waiters.
   ///
-  /// - Throws: What the work throws; `CancellationError` where the task was cancelled.
+  /// - Throws: What the work throws; `CancellationError` if the task was cancelled.
   @inlinable
   @discardableResult
   public func runIfNeeded() async throws -> Value {
@@ -146,8 +146,8 @@ extension QueryTask {
 extension QueryTask {
   /// This task with its value transformed: the same run, under the same identity.
   ///
-  /// - Parameter transform: Makes the new value, each time it is asked for. Where it throws, that
-  ///   is the error of the mapped task.
+  /// - Parameter transform: Makes the new value, each time it is read. An error it throws becomes
+  ///   the error of the mapped task.
   @inlinable
   public func map<T: Sendable>(
     _ transform: @escaping @Sendable (Value) throws -> T
@@ -181,7 +181,7 @@ extension QueryTask {
     return try await self.typedRun.value(in: context, isolation: isolation)
   }
 
-  /// Starts the task where that is still to be done, without waiting for it.
+  /// Starts the task unless it was started, without waiting for it.
   @usableFromInline
   func start(in context: QueryContext) {
     if let projection = self.projection {
@@ -223,7 +223,7 @@ extension QueryTask {
   /// An edge that would make a task wait for itself is not added, and
   /// ``QueryWarning/queryTaskCircularScheduling(info:)`` is reported.
   ///
-  /// - Parameter task: The task to wait for. It is started where nobody else starts it.
+  /// - Parameter task: The task to wait for. This task starts it if no caller does.
   public func schedule<V>(after task: QueryTask<V>) {
     self.run.schedule(after: Dependency(task: task), info: self.info)
   }

@@ -1,6 +1,7 @@
 /// The name, priority and executor of a task, as a view onto a context.
 ///
-/// One that is made by ``init(context:)`` replaces a store's context where it is given to a fetch.
+/// A configuration made by ``init(context:)`` replaces a store's context when it is passed to a
+/// fetch.
 /// One that is made without a context holds only what was set on it, and is laid over the store's.
 public struct QueryTaskConfiguration: Sendable {
   /// The context that this is a view of.
@@ -85,7 +86,7 @@ extension QueryContext {
   /// The configuration of the tasks that run with this context.
   ///
   /// Setting it writes its name, priority and executor, and every other key that is set in its
-  /// context; it removes none.
+  /// context; it removes no key.
   public var queryTaskConfiguration: QueryTaskConfiguration {
     get { QueryTaskConfiguration(context: self) }
     set {

@@ -6,7 +6,7 @@ public struct QueryTaskInfo: Sendable, Identifiable, CustomStringConvertible {
   /// The name, priority and executor of the task.
   public let configuration: QueryTaskConfiguration
 
-  /// `[<name>](ID: #<n>)`, with `Unnamed QueryTask` where there is no name.
+  /// `[<name>](ID: #<n>)`, with `Unnamed QueryTask` if it has no name.
   public var description: String {
     "[\(self.configuration.name ?? "Unnamed QueryTask")](ID: \(self.id.debugDescription))"
   }

@@ -22,7 +22,7 @@ extension QueryWarning {
     """
   }
 
-  /// A mutation was fetched without arguments, and none were given before.
+  /// A mutation was fetched without arguments, and had none before.
   public static var mutationWithNoArgumentsOrHistory: QueryWarning {
     """
     A mutation was retried or fetched without arguments, and there is no earlier attempt to take \
@@ -34,7 +34,7 @@ extension QueryWarning {
   ///
   /// - Parameters:
   ///   - expectedType: The query type that the client's store at this path was made for.
-  ///   - foundType: The query type that a store was asked for.
+  ///   - foundType: The query type for which a caller requested the store.
   public static func duplicatePath(
     expectedType: Any.Type,
     foundType: Any.Type

@@ -28,8 +28,8 @@ class TaskRun: @unchecked Sendable {
 /// What came of adding a dependency.
 @usableFromInline
 enum AddedDependency {
-  /// It was added, in the place of another one, or of itself where the task waits for nothing more.
-  /// The other one is to be told, outside all locks.
+  /// It was added in place of another one; in place of itself if the task waits for nothing more.
+  /// The caller must notify the other one, outside all locks.
   case added(replacing: (any TaskDependency)?)
   /// Nothing was added: others wait for the task.
   case refused
@@ -40,9 +40,9 @@ enum AddedDependency {
 protocol TaskDependency: Sendable {
   var dependencyRun: TaskRun { get }
   var info: QueryTaskInfo { get }
-  /// Starts the run where that is still to be done.
+  /// Starts the run unless it was started.
   func startIfNeeded()
-  /// Returns when the run has ended, or at once where the waiting task is cancelled.
+  /// Returns when the run has ended, or at once if the waiting task is cancelled.
   func waitUntilFinished() async
 }
 
@@ -113,7 +113,7 @@ extension TaskRun {
     }
   }
 
-  /// Reports a warning, after the store's lock where a state's method asks for it.
+  /// Reports a warning, after the store's lock is released if a state's method asks for it.
   @usableFromInline
   func report(_ warning: QueryWarning) {
     if let owner = self.owner {

@@ -119,7 +119,7 @@ extension TypedTaskRun {
   @inlinable
   func startIfNeeded(in context: QueryContext) {
     guard case .start = self.enter() else { return }
-    // Whose task this happens in is no caller, so its cancellation is none of the run.
+    // The task in which this happens is not a caller, so its cancellation does not affect the run.
     _ = self.launch(in: context, isCancelled: false, isolation: nil)
   }
 
@@ -276,7 +276,7 @@ extension TypedTaskRun.State {
     return ended
   }
 
-  /// Resumes who waits, and lets go of the tasks that were waited for.
+  /// Resumes the waiters, and releases the tasks that were waited for.
   @inlinable
   func release(with outcome: Result<Value, any Error>) {
     self.dependencies.releaseAll()

@@ -2,7 +2,7 @@ import Foundation
 
 /// A mutation that is committed, on its way to the attempt that was made for it.
 ///
-/// Where that is never begun, the lease is given back.
+/// If that attempt never begins, the lease is given back.
 final class AttemptAdmission: AdmittedAttempt {
   private struct Guarded {
     var lease: MutationLease?
@@ -14,7 +14,7 @@ final class AttemptAdmission: AdmittedAttempt {
   let idempotencyKey: String
   /// The lane; nil: one of its own.
   let lane: String?
-  /// Whether a replayer makes the attempt, which does not wait where it cannot be made.
+  /// Whether a replayer makes the attempt: it does not wait if the attempt cannot be made.
   let isReplayers: Bool
   let isOld: Bool
 
@@ -40,7 +40,7 @@ final class AttemptAdmission: AdmittedAttempt {
   deinit {
     guard let lease = self.takeLease() else { return }
     let outbox = self.outbox
-    // Where this fails too, the end of the lease gives it back.
+    // If this fails too, the lease expires, which releases the row.
     Task.detached { _ = try? await outbox.settle(lease, .unbegun) }
   }
 
@@ -89,8 +89,8 @@ extension AttemptOutcome {
   }
 }
 
-/// The lanes whose attempts the current task is inside of: waiting there for a mutation of the same lane
-/// would never end.
+/// The lanes of the attempts that the current task runs inside: waiting there for a mutation of the
+/// same lane would never end.
 enum AttemptScope {
   @TaskLocal static var lanes: Set<String> = []
 }

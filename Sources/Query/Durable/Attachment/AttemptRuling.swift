@@ -37,7 +37,8 @@ extension DurableAttachment {
     return self.ruling(on: error, verdict, lease, in: context)
   }
 
-  /// The class is the mutation's own where it has one; what the server may have done goes by the error.
+  /// The mutation's own classification if it has one; what the server may have done goes by the
+  /// error.
   private func verdict(on error: any Error, _ context: QueryContext) -> FailureVerdict {
     var verdict = FailureVerdict(of: error)
     if error is MutationAliasError { verdict.maybeApplied = false }

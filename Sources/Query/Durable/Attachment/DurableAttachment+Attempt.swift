@@ -48,7 +48,7 @@ extension DurableAttachment {
     }
   }
 
-  /// The arguments of the first attempt are those of the call; later ones are read from the row, where
+  /// The first attempt takes its arguments from the call; later ones read them from the row, since
   /// a conflict or a person may have changed them.
   private func arguments(of lease: MutationLease, in context: QueryContext) -> Arguments? {
     let key = QueryContext.MutationArgumentsKey<Arguments>.self
@@ -57,7 +57,7 @@ extension DurableAttachment {
       lease.entry.arguments, version: lease.entry.version, coder: lease.entry.coder)
   }
 
-  /// Calls the mutation, and cancels it where the lease is revoked.
+  /// Calls the mutation, and cancels it if the lease is revoked.
   private func run(
     _ lease: MutationLease,
     in context: QueryContext,
@@ -159,7 +159,7 @@ extension DurableAttachment {
       result: ruling.isTriedAgain && !admission.isReplayers ? nil : .failure(ruling.error))
   }
 
-  /// Settles a lease whose arguments cannot be read.
+  /// Settles a lease whose arguments cannot be decoded.
   func giveUp(
     _ lease: MutationLease,
     _ admission: AttemptAdmission,
@@ -190,8 +190,8 @@ extension DurableAttachment {
     store.withLock { store._state.setLive(false, id) }
   }
 
-  /// Writes how an attempt ended, again and again where that fails: the mutation is not run again for
-  /// it. The storage keeps the lease meanwhile.
+  /// Writes how an attempt ended, and repeats that until it succeeds, since the mutation must not
+  /// run again for a failed write. The storage renews the lease meanwhile.
   ///
   /// - Returns: Whether the lease was still ours.
   private func write(

@@ -29,8 +29,8 @@ extension DurableAttachment {
     store.withLock { store._state.note(admission, at: task) }
   }
 
-  /// Waits for the outcome, whoever sends the mutation, as long as nothing but running ones is before
-  /// it, and makes the attempt where its turn comes.
+  /// Waits for the outcome, whichever process sends the mutation, as long as only running ones are
+  /// before it, and makes the attempt when its turn comes.
   private func waitForTurn(
     _ admission: AttemptAdmission,
     in context: QueryContext,
@@ -81,7 +81,7 @@ extension DurableAttachment {
 extension RecordedMutation {
   /// This record, of a mutation that succeeded.
   ///
-  /// - Throws: `MutationEndedError` where it ended otherwise.
+  /// - Throws: `MutationEndedError` if it ended otherwise.
   func ofSuccess() throws(MutationEndedError) -> RecordedMutation {
     switch self.state {
     case .ended(.succeeded): return self

@@ -19,7 +19,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   }
 
   let plan: TypedMutationPlan<Arguments, Value>
-  /// Why mutations of this store cannot be kept, where they cannot.
+  /// What storing mutations of this store needs, or why they cannot be stored.
   let ground: Result<Ground, any Error>
   /// What the store of the mutation itself asks for.
   let chain: Request
@@ -105,7 +105,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       enqueued.entry, lease: enqueued.lease, outbox: ground.outbox, isOld: false)
   }
 
-  /// The latest mutation again, where it is still in the outbox.
+  /// Admits the latest mutation again, if it is still in the outbox.
   private func readmit(
     _ context: QueryContext,
     _ ground: Ground

@@ -6,7 +6,7 @@ package protocol DurableRunner: Sendable {
   /// The type of the request, with its modifiers.
   var requestType: Any.Type { get }
 
-  /// Runs the attempt of a lease, settles it, and tells how it ended. Returns when the end is committed.
+  /// Runs the attempt of a lease, settles it, and reports how it ended, once the end is committed.
   /// Cancelling the task cancels the attempt, whose row is then pending and due at once.
   func run(_ lease: MutationLease) async -> AttemptReport
 }

@@ -13,7 +13,7 @@ class MutationPlan: @unchecked Sendable {
   func attach(_ store: AnyObject) {}
 }
 
-/// The plan of a mutation whose types are known.
+/// The plan of a mutation of known types.
 final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
   // @unchecked: as the plan.
   MutationPlan, @unchecked Sendable
@@ -60,7 +60,7 @@ final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
 }
 
 extension QueryContext {
-  /// How the mutation of this context is kept; nil where it is not.
+  /// How the mutation of this context is stored; nil if it is not.
   @inlinable
   var mutationPlan: MutationPlan? {
     get { self[MutationPlanKey.self] }

@@ -1,13 +1,13 @@
 public import Foundation
 
 extension QueryStore where State: _MutationStateProtocol {
-  /// Commits a durable mutation without sending it: a replayer does, of this process or another one.
+  /// Commits a durable mutation without sending it: a replayer of this or another process sends it.
   ///
   /// - Parameters:
   ///   - arguments: What the mutation is given.
   ///   - dependencies: The durable mutations that must have succeeded before this one is sent.
   /// - Returns: A ticket, when the mutation is on disk.
-  /// - Throws: ``MutationDeclarationError``, also where the mutation is not durable; ``StorageError``;
+  /// - Throws: ``MutationDeclarationError``, also if the mutation is not durable; ``StorageError``;
   ///   ``OutboxError``; ``QueryIdentityError``; what the coder throws. Nothing is saved then.
   @discardableResult
   public func enqueue(
@@ -60,8 +60,9 @@ extension MutationTicket {
   /// - Parameters:
   ///   - id: The mutation's identifier, as ``MutationTicket/id`` or ``MutationQueuedError/id``.
   ///   - store: The store of the mutation.
-  /// - Throws: ``MutationEndedError`` with ``MutationEndedError/Reason/unknown`` where its storage does
-  ///   not know it; ``MutationDeclarationError`` where the mutation is not durable; ``StorageError``.
+  /// - Throws: ``MutationEndedError`` with ``MutationEndedError/Reason/unknown`` if its storage
+  ///   does not know it; ``MutationDeclarationError`` if the mutation is not durable;
+  ///   ``StorageError``.
   public init<State: _MutationStateProtocol>(
     id: UUID,
     in store: QueryStore<State>
@@ -90,11 +91,11 @@ extension DurableAttachment {
 // MARK: - For a replayer
 
 extension QueryClient {
-  /// What runs the leased rows of a mutation through this client's store for it.
+  /// The runner of a mutation's leased rows, through this client's store for it.
   ///
-  /// - Returns: Nil where the mutation is not durable.
-  /// - Throws: ``MutationDeclarationError``; ``QueryIdentityError``; ``StorageError`` where the client has
-  ///   no storage.
+  /// - Returns: Nil if the mutation is not durable.
+  /// - Throws: ``MutationDeclarationError``; ``QueryIdentityError``; ``StorageError`` if the client
+  ///   has no storage.
   package func durableRunner<Mutation: MutationRequest>(
     for mutation: Mutation
   ) throws -> (any DurableRunner)? {

@@ -30,8 +30,8 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// Codes arguments and results.
   public var coder: any QueryCoder
 
-  /// Raises coded arguments of an older version, which is given, to ``version``. Without it, rows of
-  /// another version wait for who knows them.
+  /// Upgrades coded arguments from the given older version to ``version``. Without it, rows of
+  /// another version wait for a program that knows them.
   public var upgrade: (@Sendable (Data, Int) throws -> Data)?
 
   /// Says what is to be done about an error; nil, and a nil answer, leave it to the library. One that
@@ -50,8 +50,8 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// answer: the mutation's name counts as one.
   public var host: (@Sendable (Arguments) -> String?)?
 
-  /// Takes a file that arguments name into the folder of the outbox, before they are coded: returns the
-  /// arguments as they are kept, and the name of the file there, where they name one.
+  /// Copies a file that arguments name into the outbox's folder, before they are coded: returns the
+  /// arguments to store, and the name of the copy, if they name a file.
   package var adoptBody: (@Sendable (Arguments, URL) throws -> (Arguments, bodyFile: String?))?
 
   /// Creates options. See the properties for what each is.

@@ -6,7 +6,7 @@ public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConverti
   public let id: UUID
   /// Why it is dead.
   public let reason: MutationDeadReason
-  /// What the last attempt failed with; nil where there was none.
+  /// The error of the last attempt; nil if there was no attempt.
   public let lastError: RestoredError?
 
   /// Creates an error. See the properties for what each is.

@@ -28,12 +28,12 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
     self.decode = decode
   }
 
-  /// Waits for the end of the mutation, whoever sends it. That of one that was superseded goes on with
-  /// its successor.
+  /// Waits for the end of the mutation, whichever process sends it. If it is superseded, the wait
+  /// goes on with its successor.
   ///
   /// - Returns: What the mutation returned.
-  /// - Throws: ``MutationDeadError`` where it is dead; ``MutationEndedError`` where it ended otherwise;
-  ///   `CancellationError` where the task is cancelled, which does nothing to the mutation;
+  /// - Throws: ``MutationDeadError`` if it is dead; ``MutationEndedError`` if it ended otherwise;
+  ///   `CancellationError` if the task is cancelled, which does nothing to the mutation;
   ///   ``StorageError``; what the coder throws.
   public func outcome() async throws -> Value {
     var id = self.id

@@ -19,7 +19,7 @@ extension PathTrie {
   }
 
   /// Calls a closure with each element whose path is not in another trie. Parts that both share are
-  /// not looked into.
+  /// skipped.
   @inlinable
   func forEachMissing(from other: PathTrie?, _ body: (Element) -> Void) {
     if let element, other?.element == nil { body(element) }

@@ -17,7 +17,7 @@ extension PathTrie {
     return PathTrie(element: element, children: children?.filtered(isIncluded))
   }
 
-  /// Makes a trie of which the number of elements is found by adding up that of the children.
+  /// Makes a trie whose number of elements is the sum of its children's.
   @inlinable
   init(element: Element?, children: TrieBranch<Element>?) {
     let own = element == nil ? 0 : 1
@@ -60,8 +60,8 @@ extension TrieBranch {
     return isSame ? self : new
   }
 
-  /// The branch of what the closures make of each node and each branch below it, in the shape that
-  /// is left, or nil where nothing is.
+  /// The branch that results from applying the closures to each node and each branch below it, in
+  /// its canonical shape, or nil if nothing is left.
   @inlinable
   func rebuilt<T>(
     node makeNode: (TrieNode<Element>) -> TrieNode<T>?,

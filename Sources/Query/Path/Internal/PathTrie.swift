@@ -82,7 +82,7 @@ extension PathTrie {
 extension PathTrie {
   /// Puts an element at a path, in place of the one that is there.
   ///
-  /// - Returns: Whether there was none.
+  /// - Returns: Whether the path was free.
   @inlinable
   @discardableResult
   mutating func update(_ element: Element, at path: QueryPath, depth: Int = 0) -> Bool {

@@ -1,10 +1,10 @@
 /// The nodes of one level of a ``PathTrie`` whose hashes begin alike: a hash array mapped trie.
 ///
-/// A branch divides its keys by the next five bits of their hashes. A place that one key takes holds
-/// the key's node, a place that several take holds a branch. The two maps tell, by a bit a place,
-/// which of the places are taken by which, and the two arrays hold these in the order of the places.
-/// Where no bits of the hash are left, the keys' hashes are equal: such a branch has empty maps, and
-/// is a list of nodes.
+/// A branch divides its keys by the next five bits of their hashes. A slot that one key takes holds
+/// the key's node, a slot that several take holds a branch. The two maps have a bit for each slot
+/// and tell which slots hold nodes and which hold branches; the two arrays hold these in slot
+/// order. If no bits of the hash are left, the keys' hashes are equal: such a branch has empty
+/// maps, and is a list of nodes.
 ///
 /// Accesses are not checked for overlap at run time, which would cost more than they do: all are made
 /// through the trie, whose own accesses are checked.
@@ -84,7 +84,7 @@ extension TrieBranch {
   @inlinable
   package var isList: Bool { nodeMap == 0 && !nodes.isEmpty }
 
-  /// The only node, where there is nothing else: one that belongs in the branch above.
+  /// The only node, if there is nothing else: it belongs in the branch above.
   @inlinable
   package var onlyNode: TrieNode<Element>? {
     nodes.count == 1 && branches.isEmpty ? nodes[0] : nil
@@ -166,7 +166,7 @@ extension TrieBranch {
     }
   }
 
-  /// Adds a node whose key is not there and whose place is not a branch's.
+  /// Adds a node whose key is not there and whose slot does not hold a branch.
   @inlinable
   func add(_ node: TrieNode<Element>, shift: Int) {
     if Self.isExhausted(shift) {
@@ -209,8 +209,8 @@ extension TrieBranch {
     return nodes[index].matches(key, hash: hash) ? index : nil
   }
 
-  /// The index of the node of a key that is known to be in this very branch. Where there is a bit to
-  /// tell by, the keys are not compared.
+  /// The index of the node of a key that is known to be in this very branch. If a bit tells, the
+  /// keys are not compared.
   @inlinable
   func indexOfKnownNode(_ key: QueryPath.Element, hash: UInt, shift: Int) -> Int? {
     if Self.isExhausted(shift) { return nodes.firstIndex { $0.key == key } }

@@ -28,9 +28,9 @@ final class MemoryMutationOutbox: MutationOutbox {
     self.clock = clock
   }
 
-  /// Makes a transition, and tells others of it after the lock.
+  /// Makes a transition, and notifies others after the lock is released.
   ///
-  /// - Throws: What the transition throws; `StorageError` where the storage is closed.
+  /// - Throws: What the transition throws; `StorageError` if the storage is closed.
   private func change<Result: Sendable>(
     _ operation: String,
     _ transition: (inout OutboxTable, OutboxTime) throws -> Result

@@ -49,7 +49,7 @@ public final class MemoryQueryStorage: QueryStorage {
       outboxClock: .system)
   }
 
-  /// Creates an empty storage whose outbox is told the time by a test.
+  /// Creates an empty storage whose outbox takes its time from a test.
   package init(
     synchronousHydrationLimit: Int = 1 << 20,
     historyLimits: MutationHistoryLimits = MutationHistoryLimits(),

@@ -15,7 +15,7 @@ struct OutboxRow: Sendable {
   var token = 0
   /// Which credentials its last attempt may have been made with, by `OutboxTable.credentialsEpoch`.
   var credentialsEpoch = 0
-  /// The lease, where it is leased.
+  /// The lease, if it is leased.
   var lease: MutationLease?
   /// Whether somebody has asked the attempt at hand to end for good.
   var isCancelRequested = false
@@ -64,7 +64,7 @@ enum OutboxWait: Hashable, Sendable {
     }
   }
 
-  /// How long it goes on; nil where it is over, or does not end with time.
+  /// How much longer it lasts; nil if it is over, or does not end with time.
   func remaining(at time: OutboxTime) -> Duration? {
     guard case .time(_, let due) = self, due > time.boottime else { return nil }
     return .microseconds(due - time.boottime)

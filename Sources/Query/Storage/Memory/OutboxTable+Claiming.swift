@@ -27,7 +27,7 @@ extension OutboxTable {
     return answer
   }
 
-  /// The place of the lowest row that may run now, and whose host has a slot.
+  /// The index of the lowest row that may run now, and whose host has a slot.
   private func next(
     _ request: ClaimRequest,
     _ slots: HostSlots,

@@ -3,10 +3,10 @@ import Foundation
 // MARK: - Enqueueing
 
 extension OutboxTable {
-  /// Appends a mutation, and leases it where it may run now.
+  /// Appends a mutation, and leases it if it may run now.
   ///
   /// - Throws: ``OutboxError/unknownDependencies(_:)``, ``OutboxError/ended(_:)`` of a dependency that
-  ///   will not succeed; ``StorageError`` where there is a mutation of the same identifier.
+  ///   will not succeed; ``StorageError`` if there is a mutation of the same identifier.
   mutating func enqueue(
     _ mutation: NewMutation,
     claiming: Bool,
@@ -62,8 +62,8 @@ extension OutboxTable {
     case unknown
   }
 
-  /// How it stands with a mutation that another one depends on. One that was superseded is as its
-  /// successor is; where that is what the server has, it is as good as done.
+  /// The state of a mutation that another one depends on. A superseded one counts as its successor
+  /// does; if what the server has superseded it, it counts as succeeded.
   private func dependency(_ id: UUID) -> Dependency {
     var id = id
     while true {
@@ -83,9 +83,9 @@ extension OutboxTable {
 // MARK: - Coalescing
 
 extension OutboxTable {
-  /// Ends the mutation whose place a new one takes, where there is one: the last live one of its lane,
-  /// of the same name and instance, never tried, and without dependants. What that had to wait for, the
-  /// new one has to.
+  /// Supersedes the mutation that a new one replaces, if there is one: the last live one of its
+  /// lane, of the same name and instance, never tried, and without dependants. The new one inherits
+  /// its dependencies.
   private mutating func supersede(
     by row: inout OutboxRow,
     _ mutation: NewMutation,

@@ -64,6 +64,6 @@ extension MutationHistoryLimits {
 }
 
 extension Int {
-  /// Whether a number is over this limit; 0 is none.
+  /// Whether a number exceeds this limit; 0 means no limit.
   fileprivate func isExceeded(by number: Int) -> Bool { self > 0 && number > self }
 }

@@ -15,7 +15,7 @@ extension OutboxTable {
     return entries
   }
 
-  /// A row as people see it; nil where there is none of this identifier.
+  /// A row as callers see it; nil if no row has this identifier.
   func entry(_ id: UUID, at time: OutboxTime) -> OutboxEntry? {
     guard let index = self.index(of: id) else { return nil }
     let row = self.rows[index]

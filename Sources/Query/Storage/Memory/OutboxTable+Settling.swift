@@ -5,7 +5,7 @@ import Foundation
 extension OutboxTable {
   /// Records how an attempt ended.
   ///
-  /// - Returns: Whether the lease was still this one; where not, nothing was changed.
+  /// - Returns: Whether this lease still held; if not, nothing was changed.
   mutating func settle(
     _ lease: MutationLease,
     _ outcome: AttemptOutcome,
@@ -50,7 +50,7 @@ extension OutboxTable {
     self.rows[index].entry.lastError = failure.error
     self.rows[index].lastFailure = failure.outcome
     if failure.maybeApplied { self.rows[index].entry.maybeApplied = true }
-    // Who asked for the end has it, where the attempt was not too late.
+    // A requested cancellation takes effect, unless the attempt has already decided otherwise.
     if self.rows[index].isCancelRequested { return self.abandon(at: index, .cancelled, time) }
     self.goOn(at: index, failure.next, time)
   }
@@ -62,7 +62,7 @@ extension OutboxTable {
     case .wait(let reason, let delay):
       self.makePending(at: index, .time(reason, after: delay, from: time))
     case .waitForCredentials:
-      // Where others came while it was refused, it is tried with those.
+      // If the credentials changed while it was refused, it is tried with the new ones.
       let isNewest = self.rows[index].credentialsEpoch == self.credentialsEpoch
       self.makePending(at: index, isNewest ? .credentials : .nothing)
     case .waitForAlias(let alias): self.await(alias, at: index)
@@ -78,7 +78,7 @@ extension OutboxTable {
     }
   }
 
-  /// Lets a row wait for an alias, where one before it can still publish it.
+  /// Lets a row wait for an alias, if an earlier row can still publish it.
   private mutating func await(_ alias: String, at index: Int) {
     if self.aliases[alias] != nil {
       self.makePending(at: index)

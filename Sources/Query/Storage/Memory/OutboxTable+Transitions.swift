@@ -69,9 +69,8 @@ extension OutboxTable {
     if let arguments { self.rows[index].entry.arguments = arguments }
   }
 
-  /// Lets rows that wait for an alias go on where it is there, and declares them dead where no earlier
-  /// row is live that could publish it. To be called when an alias was published, or a row is no longer
-  /// live.
+  /// Releases rows whose alias is published, and declares those dead for which no earlier live row
+  /// could publish it. Call it when an alias was published, or a row is no longer live.
   mutating func resolveAliasWaits() {
     var isAnyEarlierLive = false
     for index in self.rows.indices {

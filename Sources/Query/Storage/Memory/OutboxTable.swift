@@ -2,9 +2,9 @@ import Foundation
 
 /// What an outbox does, as transitions of a value: the reference for outboxes on disk.
 ///
-/// Time is a parameter, nothing is concurrent, and nobody is called: what is to be told to others is
-/// left in ``effects``. A transition that throws has changed nothing. It looks through all its rows
-/// where one on disk has indexes.
+/// Time is a parameter, nothing is concurrent, and no callback is called: what others must be told
+/// is left in ``effects``. A transition that throws has changed nothing. It scans all its rows,
+/// while an outbox on disk has indexes.
 struct OutboxTable: Sendable {
   /// The live and dead mutations, the lowest number first.
   var rows = [OutboxRow]()
@@ -16,7 +16,7 @@ struct OutboxTable: Sendable {
   var aliases = [String: OutboxAlias]()
   /// Since when nothing is sent; nil: there is no pause.
   var pausedSince: Date?
-  /// What this process can run, as far as the last claim said; nil: there was none.
+  /// The handlers of this process as of the last claim; nil if there was no claim.
   var handlers: Set<MutationHandler>?
   /// The newest number that was given. It rises for ever.
   var lastNumber = 0
@@ -79,7 +79,7 @@ extension OutboxTable {
     return self.head(ofLane: lane)?.entry.number == row.entry.number
   }
 
-  /// Whether a row may run now, where it is first in its lane.
+  /// Whether a row may run now if it is first in its lane.
   func mayRun(_ row: OutboxRow, isHead: Bool, at time: OutboxTime) -> Bool {
     row.entry.state == .pending && isHead && self.pausedSince == nil
       && row.dependencies.isEmpty && row.wait.isOver(at: time)

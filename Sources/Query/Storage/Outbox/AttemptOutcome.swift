@@ -12,9 +12,9 @@ public enum AttemptOutcome: Sendable {
 
 /// What a successful attempt leaves behind.
 public struct SuccessfulAttempt: Sendable {
-  /// The coded result, by the coder of the row; nil where there is none to keep.
+  /// The result, coded by the coder of the row; nil if there is none to keep.
   public var result: Data?
-  /// What was wrong with the answer, where the mutation was carried out all the same.
+  /// What was wrong with the answer, if the mutation was carried out all the same.
   public var warning: RestoredError?
   /// The aliases that it has published, and their values.
   public var aliases: [String: String]
@@ -45,7 +45,7 @@ public struct FailedAttempt: Sendable {
     case wait(MutationWaitReason, Duration)
     /// It is pending until lanes that wait for credentials are released.
     case waitForCredentials
-    /// It is pending until this alias is published; dead where no earlier live mutation can do so.
+    /// It is pending until this alias is published; dead if no earlier live mutation can do so.
     case waitForAlias(String)
     /// It is pending, and due after this time, with other arguments and another key. The attempt keeps
     /// the old ones.

@@ -16,7 +16,7 @@ public struct ClaimRequest: Sendable {
   public var limit: Int
   /// How many for each host at most.
   public var hostSlots: HostSlots
-  /// Only rows of this lane, where the lowest ones are meant; nil: of any lane, and of none.
+  /// Only rows of this lane, the lowest ones first; nil: rows of any lane, and those without one.
   public var lane: String?
 
   /// Creates a request. See the properties for what each is.

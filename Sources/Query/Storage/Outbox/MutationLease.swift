@@ -1,7 +1,7 @@
 /// The right to run one attempt of a mutation, which a storage has given to this process.
 ///
-/// The storage keeps it alive on its own thread until it is settled, and revokes it where another
-/// process has taken the row, or somebody has cancelled it.
+/// The storage renews it on its own thread until it is settled, and revokes it if another process
+/// has taken the row, or a caller has cancelled it.
 public final class MutationLease: Sendable {
   /// Why a lease ended without being settled.
   public enum Revocation: Hashable, Sendable {
@@ -35,7 +35,7 @@ public final class MutationLease: Sendable {
     self.epoch = epoch
   }
 
-  /// Why it ended, where it did.
+  /// Why it ended, if it was revoked.
   public var revocation: Revocation? { self.guarded.withLock { $0.revocation } }
 
   /// Ends the lease. Called by the storage, off its locks. A lost lease stays lost.
@@ -50,7 +50,7 @@ public final class MutationLease: Sendable {
     handler?(revocation)
   }
 
-  /// Sets what is called when the lease is revoked; at once where it was.
+  /// Sets the callback for a revocation; called at once if the lease is already revoked.
   func whenRevoked(_ handler: (@Sendable (Revocation) -> Void)?) {
     let revocation = self.guarded.withLock { lease in
       lease.handler = handler

@@ -18,7 +18,7 @@ public protocol MutationOutbox: Sendable {
   /// - Parameter state: Only those that stand so; nil: all.
   func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry]
 
-  /// A mutation that is live or dead; nil where there is none of this identifier.
+  /// A mutation that is live or dead; nil if there is none of this identifier.
   func entry(_ id: UUID) throws -> OutboxEntry?
 
   /// The last 20 attempts of a mutation, live, dead or ended, the oldest first.
@@ -57,7 +57,7 @@ public protocol MutationOutbox: Sendable {
   /// Ends a pending mutation, or asks the process that runs it to end it.
   ///
   /// - Returns: Whether it has ended. A request is seen within a third of a lease, and may be too late.
-  /// - Throws: ``OutboxError/ended(_:)`` where it is too late; ``StorageError``.
+  /// - Throws: ``OutboxError/ended(_:)`` if it is too late; ``StorageError``.
   @discardableResult
   func cancel(_ id: UUID) async throws -> Bool
 
@@ -73,15 +73,15 @@ public protocol MutationOutbox: Sendable {
 
   // MARK: - For the engine
 
-  /// Commits a mutation, and leases it to this process in the same commit where it may run now.
+  /// Commits a mutation, and leases it to this process in the same commit if it may run now.
   ///
   /// - Parameters:
   ///   - mutation: The mutation.
-  ///   - claiming: Whether it is to be leased where it may run now: no earlier live one in its lane,
+  ///   - claiming: Whether to lease it if it may run now: no earlier live one in its lane,
   ///     dependencies succeeded, no pause.
   /// - Throws: ``OutboxError/unknownDependencies(_:)``, and only then ``OutboxError/ended(_:)`` of a
-  ///   dependency; ``StorageError``: constraint where there is a mutation of the identifier, too big
-  ///   where the arguments are. Nothing is kept then.
+  ///   dependency; ``StorageError``: constraint if the identifier is taken, too big if the
+  ///   arguments are. Nothing is stored then.
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation
 
   /// Leases mutations that may run now, the lowest number first, after taking back those of processes
@@ -90,7 +90,7 @@ public protocol MutationOutbox: Sendable {
 
   /// Records how an attempt ended, and ends its lease.
   ///
-  /// - Returns: Whether the lease was still this one; where not, nothing was changed.
+  /// - Returns: Whether this lease still held; if not, nothing was changed.
   func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool
 
   /// What became of a mutation.
@@ -109,7 +109,7 @@ public protocol MutationOutbox: Sendable {
   /// Lets lanes go on that wait for other credentials, or those that wait after a failed connection.
   func release(_ reason: MutationWaitReason) async throws
 
-  /// The folder for the body files of mutations; nil where there is none.
+  /// The folder for the body files of mutations; nil if there is none.
   var bodiesFolder: URL? { get }
 
   /// Calls a handler after each commit that changed the outbox, of this process or another one, off
@@ -128,7 +128,7 @@ extension MutationOutbox {
   @discardableResult
   public func retry(_ id: UUID) async throws -> Bool { try await self.retry(id, newKey: false) }
 
-  /// There is none.
+  /// No folder.
   public var bodiesFolder: URL? { nil }
 
   /// The counts now, and after each change, other processes' too.

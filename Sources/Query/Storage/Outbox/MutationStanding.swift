@@ -2,8 +2,8 @@ public import Foundation
 
 /// What became of a mutation.
 public enum MutationStanding: Sendable {
-  /// It waits. It is next where nothing but the leased rows before it in its lane keeps it from running,
-  /// or nothing at all.
+  /// It waits. It is next if nothing, or only leased rows before it in its lane, keeps it from
+  /// running.
   case pending(OutboxEntry, isNext: Bool)
   /// It runs.
   case leased(OutboxEntry)
@@ -29,7 +29,7 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
     case discarded
   }
 
-  /// Where it stands.
+  /// Its state.
   public enum State: Hashable, Sendable {
     /// It waits, or runs, or is dead.
     case outbox(OutboxEntry.State, MutationWaitReason?, MutationDeadReason?)
@@ -41,7 +41,7 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
   public let id: UUID
   /// The place in the order of enqueueing.
   public var number: Int
-  /// Where it stands.
+  /// Its state.
   public var state: State
   /// What the server told two sendings of it by.
   public var idempotencyKey: String
@@ -51,7 +51,7 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
   public var coder: String
   /// The coded arguments.
   public var arguments: Data
-  /// The coded result of a success, where there is one.
+  /// The coded result of a success, if there is one.
   public var result: Data?
   /// What the last attempt failed with.
   public var error: RestoredError?

@@ -32,7 +32,7 @@ public struct NewMutation: Sendable {
   public var arguments: Data
   /// A file in `bodies/` that belongs to it, and is removed with it.
   public var bodyFile: String?
-  /// What it waits for already, where that is known: ``MutationWaitReason/offline``.
+  /// What it already waits for, if that is known: ``MutationWaitReason/offline``.
   public var waitReason: MutationWaitReason?
   /// Whether the identifier was made for it just now, so that nobody need look whether it is known.
   package var hasFreshID = false
@@ -79,7 +79,7 @@ public struct NewMutation: Sendable {
 public struct EnqueuedMutation: Sendable {
   /// The row.
   public var entry: OutboxEntry
-  /// The lease, where it may run now and that was asked for.
+  /// The lease, if one was requested and the mutation may run now.
   public var lease: MutationLease?
   /// The mutation that it took the place of.
   public var superseded: UUID?

@@ -22,9 +22,9 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
   public var maxAttempts: Int?
   /// After this time without success it is dead; nil: never.
   public var maxAge: Duration?
-  /// Where it stands.
+  /// Its state.
   public var state: State
-  /// What it waits for, where it is pending and not due; nil where it may run now.
+  /// What it waits for, if it is pending and not due; nil if it may run now.
   public var waitReason: MutationWaitReason?
   /// Why it is dead.
   public var deadReason: MutationDeadReason?
@@ -47,7 +47,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
   /// What the last attempt failed with.
   public var lastError: RestoredError?
 
-  /// Where a row stands.
+  /// The state of a row.
   public enum State: String, Hashable, Sendable, CaseIterable {
     /// It waits.
     case pending
@@ -113,7 +113,7 @@ public enum MutationWaitReason: String, Hashable, Sendable, CaseIterable {
   case backoff
   /// The network.
   case offline
-  /// Other credentials: the server does not know who asks.
+  /// Other credentials: the server does not know the sender.
   case authentication
   /// An earlier mutation of its lane.
   case predecessor
@@ -123,7 +123,7 @@ public enum MutationWaitReason: String, Hashable, Sendable, CaseIterable {
   case handler
   /// Somebody to end the pause.
   case paused
-  /// The time that the server asked for.
+  /// The time that the server named in its answer.
   case retryAfter
 }
 
@@ -176,9 +176,9 @@ public struct OutboxAttempt: Hashable, Sendable {
   public var code: Int?
   /// What it failed with.
   public var error: RestoredError?
-  /// The key that it was sent with, where a conflict has replaced it since.
+  /// The key that it was sent with, if a conflict has replaced it since.
   public var replacedKey: String?
-  /// The arguments that it was sent with, where a conflict has replaced them since.
+  /// The arguments that it was sent with, if a conflict has replaced them since.
   public var replacedArguments: Data?
 
   /// Creates a record. See the properties for what each is.

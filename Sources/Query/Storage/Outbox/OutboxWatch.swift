@@ -1,4 +1,4 @@
-/// Waits for changes of an outbox; none since its creation is missed.
+/// Waits for changes of an outbox; no change since its creation is missed.
 final class OutboxWatch: Sendable {
   private let signal: AsyncSignal
   private let subscription: QuerySubscription
@@ -9,7 +9,7 @@ final class OutboxWatch: Sendable {
     self.subscription = outbox.subscribe { _ in signal.wake() }
   }
 
-  /// Returns at the next change, or at once where there was one since the last call.
+  /// Returns at the next change, or at once if there was one since the last call.
   ///
   /// - Throws: `CancellationError`.
   func nextChange() async throws {

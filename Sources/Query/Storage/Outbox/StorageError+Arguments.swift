@@ -6,8 +6,8 @@ extension StorageError {
   /// - Parameters:
   ///   - arguments: The coded arguments.
   ///   - limit: How many bytes they may have.
-  ///   - operation: What was asked for.
-  ///   - fileName: The file, where there is one.
+  ///   - operation: The operation of the caller.
+  ///   - fileName: The file, if there is one.
   /// - Throws: `StorageError` (too big).
   package static func requireRoom(
     for arguments: Data,
