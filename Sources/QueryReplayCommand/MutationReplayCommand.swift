@@ -20,8 +20,8 @@ public enum MutationReplayCommand {
   /// Runs the command that the command line of the process says, and ends the process.
   ///
   /// - Parameters:
-  ///   - applicationID: The application whose store is used if the command line names none;
-  ///     nil: the command line must.
+  ///   - applicationID: The application whose store is used if the command line names none; nil:
+  ///     the command line must.
   ///   - registering: Registers what can be sent.
   public static func main(
     applicationID: String? = nil,

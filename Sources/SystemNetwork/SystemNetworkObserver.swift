@@ -1,8 +1,8 @@
 public import Foundation
 public import Query
 
-/// What the system knows of the network, by GIO's `GNetworkMonitor`: NetworkManager if it runs,
-/// the desktop portal inside a sandbox, and the kernel's routes otherwise.
+/// What the system knows of the network, by GIO's `GNetworkMonitor`: NetworkManager if it runs, the
+/// desktop portal inside a sandbox, and the kernel's routes otherwise.
 ///
 /// An application installs the shared one before it creates its clients:
 /// ```swift

@@ -39,7 +39,7 @@ extension QueryClient {
     }
 
     private func evict(at pressure: MemoryPressure) {
-      // Asked without the lock, since a store has one of its own.
+      // Evaluated outside the lock, since a store has a lock of its own.
       let evictable = self.stores.withLock { $0 }.filter { store in
         store.subscriberCount == 0
           && !store.context.evictableMemoryPressure.isDisjoint(with: pressure)

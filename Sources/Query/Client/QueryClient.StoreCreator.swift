@@ -29,7 +29,7 @@ extension QueryClient {
     ) -> QueryStore<Query.State> {
       let query = query.modifier(_RetryModifier(limit: self.retryLimit, isDefault: true))
         .modifier(_ClientDefaultsModifier(defaults: self.defaults))
-      // Not a write, and not a fetch that is told apart by what the library does not know.
+      // Skips writes, and fetches of a state whose differences the library does not know.
       guard Query.State._isDeduplicatedByClients else {
         return .detached(query: query, initialState: initialState, initialContext: context)
       }

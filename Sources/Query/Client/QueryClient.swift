@@ -7,9 +7,9 @@
 /// Its creator gives stores their defaults: queries are retried, deduplicated, and fetch by
 /// themselves; see ``DefaultStoreCreator``. `QueryClient()` makes no delays inside tests.
 ///
-/// What is guarded, and by what: `guarded` is read and written under `lock`, which the same thread
-/// may take again. The cache of stores has a lock of its own, under which no user's code runs. A
-/// store is created, and released, without either.
+/// Locking: `guarded` is read and written under `lock`, which the same thread may take again. The
+/// cache of stores has a lock of its own, under which no user's code runs. A store is created, and
+/// released, without either.
 // @unchecked: see above.
 public final class QueryClient: @unchecked Sendable {
   private struct Guarded {
@@ -24,7 +24,7 @@ public final class QueryClient: @unchecked Sendable {
   @usableFromInline let storeCreator: any StoreCreator
   package let replayCoordinator = ReplayCoordinator()
 
-  /// Creates a client with a creator of one's own.
+  /// Creates a client with a custom creator.
   ///
   /// - Parameters:
   ///   - defaultContext: The context that new stores start with.
@@ -102,7 +102,7 @@ extension QueryClient {
     return try body(&self.guarded)
   }
 
-  /// Runs a closure with the stores. It must not call a user's code, but for that of path elements.
+  /// Runs a closure with the stores. It must call no user code except that of path elements.
   @usableFromInline
   func withCache<T: Sendable>(
     _ body: (inout QueryPathableCollection<OpaqueQueryStore>) -> T

@@ -3,8 +3,8 @@ import Foundation
 /// What a client knows of the durable mutations that wait: which queries they will change, and whether
 /// anybody is sending them.
 ///
-/// A query that is refetched when the network is back waits for the mutations that touch it, so that it
-/// does not fetch what is about to change.
+/// A query that is refetched when the network is back waits for the mutations that touch it, so
+/// that it does not fetch a value that is about to change.
 package final class ReplayCoordinator: Sendable {
   private struct Guarded {
     var stores = [WeakStore]()

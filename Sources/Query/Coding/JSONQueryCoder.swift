@@ -46,6 +46,6 @@ extension QueryCoder where Self == JSONQueryCoder {
 }
 
 extension JSONQueryCoder {
-  /// The one that all share: making its encoder and decoder costs more than a small value does.
+  /// The shared one: making its encoder and decoder costs more than a small value does.
   fileprivate static let shared = JSONQueryCoder()
 }

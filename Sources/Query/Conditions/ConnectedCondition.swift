@@ -1,4 +1,4 @@
-/// A condition that is satisfied while the network is as good as the context asks for.
+/// A condition that is satisfied while the network is as good as the context requires.
 public struct ConnectedCondition: FetchCondition {
   private let observer: any NetworkObserver
 
@@ -18,7 +18,7 @@ public struct ConnectedCondition: FetchCondition {
 
 extension FetchCondition where Self == ConnectedCondition {
   /// A condition that is satisfied while the network is as good as
-  /// ``QueryContext/satisfiedConnectionStatus`` asks for.
+  /// ``QueryContext/satisfiedConnectionStatus`` requires.
   ///
   /// - Parameter observer: Tells the status of the network.
   public static func connected(to observer: some NetworkObserver) -> Self {

@@ -7,13 +7,13 @@
 public protocol FetchCondition: Sendable {
   /// Whether the condition is satisfied now.
   ///
-  /// - Parameter context: The context of the store that asks.
+  /// - Parameter context: The context of the store.
   func isSatisfied(in context: QueryContext) -> Bool
 
   /// Calls an observer when the condition changes. It may be called with the present value first.
   ///
   /// - Parameters:
-  ///   - context: The context of the store that asks.
+  ///   - context: The context of the store.
   ///   - observer: Takes whether the condition is satisfied.
   /// - Returns: What ends the observation.
   func subscribe(

@@ -60,7 +60,7 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
   }
 
   private func refetch(after change: Int) {
-    // An emission may be on its way here when the store is released, which is nobody's mistake.
+    // An emission may be on its way here when the store is released, which is not an error.
     guard
       let store = self.controls.livingStore,
       store.subscriberCount > 0,

@@ -22,7 +22,7 @@ public struct SystemTimeClock: QueryClock {
   public func now() -> Date { Date() }
 }
 
-/// A clock that asks a closure.
+/// A clock that calls a closure.
 public struct CustomQueryClock: QueryClock {
   private let date: @Sendable () -> Date
 
@@ -49,7 +49,7 @@ extension QueryClock where Self == SystemTimeClock {
 }
 
 extension QueryClock where Self == CustomQueryClock {
-  /// A clock that asks a closure at each call.
+  /// A clock that calls a closure each time it is read.
   ///
   /// - Parameter date: Tells the current date.
   public static func custom(_ date: @escaping @Sendable () -> Date) -> CustomQueryClock {

@@ -57,7 +57,7 @@ extension QueryStore {
     if !isDeferred { self.start(controllers, context, state) }
   }
 
-  /// Ends the work of the controllers, of a store that nobody was given.
+  /// Ends the work of the controllers of a store that was not handed out.
   @usableFromInline
   func endControllers() {
     self.withLock { self.controllerSubscription }.cancel()

@@ -24,7 +24,7 @@ public protocol QueryController<State>: Sendable {
 }
 
 extension QueryContext {
-  /// The controllers of a new store, in the order in which they are asked to control it.
+  /// The controllers of a new store, in the order in which they are called to control it.
   public var queryControllers: [any QueryController] {
     get { self[QueryControllersKey.self] }
     set { self[QueryControllersKey.self] = newValue }

@@ -28,7 +28,7 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
   ) async throws -> Value where Query.Value == Value {
     while true {
       let (fetches, revision) = self.state.withLock { ($0.fetches, $0.revision) }
-      // The predicate is the user's, so it is not asked under the lock.
+      // The predicate is user code, so it is not called under the lock.
       let duplicate = fetches.first { shared in
         // A context may have come from another store, and the table with it.
         shared.context.isOfSameStore(as: context) && isDuplicate(shared.context, context)
@@ -41,10 +41,10 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
         }
         return try await shared.value(for: member, onLeave: { self.remove(shared) })
       }
-      // Nobody may join a fetch that is cancelled from the start.
+      // No caller may join a fetch that is cancelled from the start.
       if Task.isCancelled { return try await query.fetch(in: context, with: continuation) }
       let shared = SharedFetch(context: context, continuation: continuation)
-      // Another first fetch may have come while the predicate was asked.
+      // Another first fetch may have come while the predicate ran.
       guard self.add(shared, ifRevisionIs: revision) else { continue }
       return try await shared.run(query, isolation: isolation, onEnd: { self.remove(shared) })
     }

@@ -104,7 +104,7 @@ extension SharedFetch {
   @inlinable
   func yield(_ result: Result<Value, any Error>, in context: QueryContext?) {
     let (continuation, isOver) = self.state.withLock { ($0.continuation, $0.result != nil) }
-    // The first caller has left, and nobody else takes yields.
+    // The first caller has left, and no other caller takes yields.
     guard let continuation else { return }
     if isOver {
       QueryWarning.queryYieldedAfterReturning(result).report()
@@ -152,7 +152,7 @@ extension SharedFetch {
       return (waiter, .some(state.task))
     }
     if let abandoned {
-      // Nobody may join a fetch that was asked to end.
+      // No caller may join a fetch that was cancelled.
       onLeave()
       abandoned?.cancel()
     }

@@ -9,7 +9,7 @@ extension MutationRequest where Arguments: Codable, ReturnValue: Codable {
   /// Delivery is at least once: see ``MutationAttempt``. A mutation that could not be sent stays in the
   /// storage's outbox, and `mutate` throws ``MutationQueuedError``; a `MutationReplayer` of the module
   /// `QueryReplay` sends it when the network is back. Without a storage in the context, `mutate` throws
-  /// ``StorageError``: what was declared durable is never sent undurably.
+  /// ``StorageError``: a mutation declared durable is never sent undurably.
   ///
   /// The good style is a path that is constant, and everything in the arguments. What the request itself
   /// holds is kept too, by its path: a row is sent by a request of the same name and path alone.

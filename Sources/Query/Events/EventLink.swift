@@ -20,7 +20,7 @@ final class EventLink<State: QueryStateProtocol>: @unchecked Sendable {
 
   deinit {
     self.event?.release()
-    // Link by link: a chain that nobody looked at for long would overflow the stack.
+    // Link by link: a long chain that no mailbox read would overflow the stack.
     var next = self.takeNext()
     while let pointer = next {
       var link: EventLink? = Unmanaged<EventLink>.fromOpaque(pointer).takeRetainedValue()

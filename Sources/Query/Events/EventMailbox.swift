@@ -3,8 +3,8 @@ public import Synchronization
 /// One handler of a store, and how far it has come in the log of the store's events.
 ///
 /// Events are logged under the store's lock, and so in the order of the changes. They are delivered
-/// without it, by one thread at a time: one that finds another thread at work asks that one to look
-/// again. So a handler is never called twice at a time, nor under a lock.
+/// without it, by one thread at a time: a thread that finds another one at work asks that one to
+/// look again. So a handler is never called twice at a time, nor under a lock.
 // @unchecked: `position` belongs to the thread that set `delivering`; all else guards itself.
 @usableFromInline
 final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
@@ -26,7 +26,7 @@ final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
   /// Creates a mailbox.
   ///
   /// - Parameters:
-  ///   - handler: What is called.
+  ///   - handler: The handler.
   ///   - position: The first link that the handler is called for.
   ///   - isClaimed: Whether all threads leave the delivery to the caller, who then owes a call of
   ///     ``deliverClaimed()``.
@@ -45,11 +45,11 @@ final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
 enum MailboxFlag {
   /// A thread is delivering.
   @inlinable static var delivering: UInt8 { 1 }
-  /// That thread has to look again before it leaves.
+  /// That thread must look again before it leaves.
   @inlinable static var pending: UInt8 { 2 }
   /// No further call begins.
   @inlinable static var cancelled: UInt8 { 4 }
-  /// Somebody waits until no thread is delivering.
+  /// A caller waits until no thread is delivering.
   @inlinable static var awaited: UInt8 { 8 }
   /// There is an end.
   @inlinable static var ending: UInt8 { 16 }
@@ -83,7 +83,7 @@ extension EventMailbox {
       } else if self.flags.load(ordering: .relaxed) & MailboxFlag.pending != 0 {
         return self.handOver()
       } else {
-        // Nobody came meanwhile: these are the events of this thread's own changes.
+        // No other thread came meanwhile: these are the events of this thread's own changes.
         budget = 1_000
       }
     }
@@ -98,7 +98,7 @@ extension EventMailbox {
 
   @inlinable
   func begin() -> Bool {
-    // Nearly always nobody is delivering, and there is nothing else to know.
+    // Nearly always no thread is delivering, and there is nothing else to know.
     var flags: UInt8 = 0
     while true {
       let isBusy = flags & MailboxFlag.delivering != 0

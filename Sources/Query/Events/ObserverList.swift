@@ -1,8 +1,8 @@
 /// A value that changes, and its observers.
 ///
 /// No observer is called under the lock. Each gets the values one at a time and in the order in
-/// which they were sent, so that the last one that it gets is the list's. A value that is sent
-/// while another thread calls the observer, or from inside it, is delivered after that call.
+/// which they were sent, so the last value that it gets is the list's. A value that is sent while
+/// another thread calls the observer, or from inside it, is delivered after that call.
 package final class ObserverList<Value: Sendable>: Sendable {
   package typealias Observer = @Sendable (Value) -> Void
 
@@ -10,7 +10,7 @@ package final class ObserverList<Value: Sendable>: Sendable {
   private let current: Locked<Value>
   private let recipients = RecipientList<Value>()
 
-  /// Creates a list that nobody observes.
+  /// Creates a list without observers.
   package init(_ value: Value) { self.current = Locked(value) }
 
   /// The value that was sent last.
@@ -21,7 +21,7 @@ package final class ObserverList<Value: Sendable>: Sendable {
 
   /// Changes the value and tells all observers.
   ///
-  /// - Parameter isChange: Whether the new value is to be told, given the old one.
+  /// - Parameter isChange: Whether to send the new value, given the old one.
   package func send(_ value: Value, where isChange: (Value, Value) -> Bool = { _, _ in true }) {
     let isTold = self.current.withLock { current in
       guard isChange(current, value) else { return false }

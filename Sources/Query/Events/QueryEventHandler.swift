@@ -1,4 +1,4 @@
-/// What a subscriber of a store wants to hear of. Every closure is optional.
+/// The callbacks of a store's subscriber. Every closure is optional.
 ///
 /// No lock is held while one runs, so it may use the store, and other stores, in any way. The
 /// events of one store reach each handler one at a time, in the order in which they happened.

@@ -1,8 +1,8 @@
 /// The recipients of values; each gets them one at a time and in the order in which they were
 /// posted.
 ///
-/// Posting calls nobody, so that it may be done under the lock that orders the values; delivering is
-/// done off every lock:
+/// Posting calls no recipient, so it may be done under the lock that orders the values; delivering
+/// is done outside all locks:
 /// ```swift
 /// let result = self.guarded.withLock { outbox in
 ///   defer { self.events.post(outbox.takeEvents()) }
@@ -67,13 +67,13 @@ package final class RecipientList<Value: Sendable>: Sendable {
   // In the order in which they came.
   private let recipients = Locked([Recipient]())
 
-  /// Creates a list that nobody is on.
+  /// Creates a list without recipients.
   package init() {}
 
   /// How many are on it.
   package var count: Int { self.recipients.withLock { $0.count } }
 
-  /// Takes values to be delivered. Calls nobody.
+  /// Adds values to be delivered. Calls no recipient.
   package func post(_ values: [Value]) {
     if values.isEmpty { return }
     self.recipients.withLock { recipients in
@@ -81,12 +81,12 @@ package final class RecipientList<Value: Sendable>: Sendable {
     }
   }
 
-  /// Calls the handlers with what was posted, the oldest first. To be called off every lock.
+  /// Calls the handlers with the posted values, the oldest first. Call it outside all locks.
   package func deliver() {
     for recipient in self.recipients.withLock({ $0 }) { recipient.deliver() }
   }
 
-  /// Adds a handler for what is posted from now on. Calls nobody.
+  /// Adds a handler for values posted from now on. Does not call it.
   ///
   /// - Parameters:
   ///   - handler: Takes the values.
@@ -111,7 +111,7 @@ package final class RecipientList<Value: Sendable>: Sendable {
     }
   }
 
-  /// Calls a handler with what is posted from now on.
+  /// Calls a handler with values posted from now on.
   package func subscribe(_ handler: @escaping Handler) -> QuerySubscription {
     self.subscription(of: self.add(handler))
   }

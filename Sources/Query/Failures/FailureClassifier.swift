@@ -2,7 +2,7 @@ import Foundation
 
 /// What an error of an attempt means if the mutation does not say so itself.
 struct FailureVerdict: Hashable, Sendable {
-  /// What is to be done about it.
+  /// What to do about it.
   var failure: MutationFailure
 
   /// Whether the server may have carried the mutation out.
@@ -30,7 +30,7 @@ extension FailureVerdict {
       self.init(failure: .permanent(reason: "\(error)"), maybeApplied: false)
     case is QueryTimeoutError: self.init(failure: .connectivity, maybeApplied: true)
     default:
-      // Nobody knows how far it came, nor whether it will ever do.
+      // It is unknown how far it came, and whether it ever will.
       self.init(failure: .transient(retryAfter: nil), maybeApplied: true, limit: 5)
     }
   }

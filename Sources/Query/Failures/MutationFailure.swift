@@ -1,9 +1,10 @@
-/// Why an attempt of a durable mutation failed, by what is to be done about it.
+/// Why an attempt of a durable mutation failed, by what to do about it.
 public enum MutationFailure: Hashable, Sendable {
   /// The server was not reached, or its answer was lost. Nothing is charged; it is tried again when
   /// the network is back.
   case connectivity
-  /// The server cannot do it now. It is tried again later, and not before it asks for.
+  /// The server cannot do it now. It is tried again later, not before the time that the server
+  /// names.
   case transient(retryAfter: Duration?)
   /// The server does not know the sender. The lane waits for other credentials.
   case authentication
@@ -11,7 +12,7 @@ public enum MutationFailure: Hashable, Sendable {
   case conflict
   /// It will never succeed.
   case permanent(reason: String)
-  /// Somebody cancelled the attempt. It is due again at once.
+  /// A caller cancelled the attempt. It is due again at once.
   case cancelled
 
   /// Whether the server was reached, so that the attempt counts against `maxAttempts`.

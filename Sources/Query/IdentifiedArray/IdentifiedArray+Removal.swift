@@ -15,8 +15,8 @@ extension IdentifiedArray {
   ///
   /// - Parameter index: A position, from 0 up to but not including `count`.
   /// - Returns: The element.
-  /// - Complexity: O(1) amortised if the storage is not shared and there are no holes, otherwise
-  ///   as for finding an element by its position.
+  /// - Complexity: O(1) amortised if the storage is not shared and there are no holes, otherwise as
+  ///   for finding an element by its position.
   @inlinable
   @discardableResult
   public mutating func remove(at index: Int) -> Element {

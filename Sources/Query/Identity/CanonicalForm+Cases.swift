@@ -25,7 +25,7 @@ extension CanonicalForm {
   }
 }
 
-/// Which cases of an enumeration have a payload, as far as they were met. A case is known by the
+/// Which cases of an enumeration have a payload, of those met so far. A case is known by the
 /// address of its name, which is a constant in the program.
 private final class KnownCases: Sendable {
   private let plainness = Locked([UInt: Bool]())

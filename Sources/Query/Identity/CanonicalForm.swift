@@ -12,8 +12,8 @@ struct CanonicalForm: Sendable {
   /// The form of a type.
   static func of<Value>(_ type: Value.Type) -> CanonicalForm {
     if let form = Self.forms.withLock({ $0[ObjectIdentifier(type)] }) { return form }
-    // Out of the lock, since a form may ask for those of other types. Two threads that make the
-    // same one make it equal.
+    // Outside the lock, since a form may need those of other types. Two threads that make the same
+    // one make it equal.
     let form = Self.make(for: type)
     Self.forms.withLock { $0[ObjectIdentifier(type)] = form }
     return form

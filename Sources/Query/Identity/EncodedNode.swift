@@ -87,7 +87,7 @@ extension EncodedNode {
     return node
   }
 
-  /// The container at a key: the one that is there, as far as there is one.
+  /// The container at a key; a new one if there is none.
   func node(at key: any CodingKey) -> EncodedNode {
     let name = CanonicalWriter.normalized(key.stringValue)
     if case .object(let entries) = self.content,

@@ -8,8 +8,8 @@ final class EncodingSession {
   let writer: CanonicalWriter
   private let type: Any.Type
 
-  /// Set by what cannot throw: a request for a second container of another kind, or for one that
-  /// would be nested too deep.
+  /// Set by methods that cannot throw: a request for a second container of another kind, or for a
+  /// container nested too deep.
   private(set) var hasFailed = false
 
   init(writer: CanonicalWriter, type: Any.Type) {
@@ -37,7 +37,7 @@ final class EncodingSession {
     do {
       try body(self.writer)
     } catch {
-      // Whoever catches this goes on without the value.
+      // A caller that catches this goes on without the value.
       self.writer.bytes.removeSubrange(start...)
       throw error
     }

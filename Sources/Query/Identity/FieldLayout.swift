@@ -50,8 +50,8 @@ struct FieldLayout: Sendable {
     )
   }
 
-  /// Whether a property of this type lies in memory as any variable of the type does. One that holds
-  /// a reference need not: it may be weak or unowned, which only a mirror knows.
+  /// Whether a property of this type lies in memory as any variable of the type does. A property
+  /// that holds a reference need not: it may be weak or unowned, which only a mirror knows.
   private static func isReadInPlace(_ type: Any.Type) -> Bool {
     if let optional = type as? any OptionalType.Type {
       return Self.isReadInPlace(optional.wrappedType)

@@ -3,8 +3,7 @@ public enum QueryIdentityError: Error, Hashable, CustomStringConvertible {
   /// A value has no text that would be the same on every launch: an instance of a class that is not
   /// `Encodable`, a closure, a metatype, a pointer, a type with a mirror of its own that is not
   /// `Encodable`, a type that shows nothing of what it stores, an `encode(to:)` that throws, or
-  /// more
-  /// than 128 values inside one another.
+  /// more than 128 values inside one another.
   ///
   /// - Parameters:
   ///   - element: The element of the path that is the value, or that contains it.

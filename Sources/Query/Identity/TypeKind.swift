@@ -2,7 +2,7 @@
 // and without a `Mirror`.
 @_spi(Reflection) import Swift
 
-/// What a type is made of, as far as reflection goes.
+/// The kind of a type, as reflection reports it.
 enum TypeKind {
   case structure
   case tuple

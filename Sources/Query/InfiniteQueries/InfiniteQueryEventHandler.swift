@@ -1,4 +1,4 @@
-/// What a subscriber of an infinite query's store wants to hear of. Every closure is optional.
+/// The callbacks of an infinite query's subscriber. Every closure is optional.
 ///
 /// See ``QueryEventHandler`` for when and how they are called.
 public struct InfiniteQueryEventHandler<PageID: Hashable & Sendable, PageValue: Sendable>:

@@ -104,7 +104,7 @@ extension InfiniteQueryFetch {
   func fetchAllPages(_ pages: Pages) async throws -> Value {
     // An attempt that was tried again goes on after the last page that it fetched.
     let tracker = self.context.allPagesTracker as? Tracker ?? Tracker()
-    // Between two pages nobody but the tracker holds its list, so that adding does not copy it.
+    // Between two pages only the tracker holds its list, so adding does not copy it.
     while let page = try await self.fetchPage(after: tracker.progress(startingWith: pages)) {
       tracker.add(page)
     }

@@ -66,7 +66,7 @@ extension InfiniteQueryRequest {
     in context: QueryContext
   ) -> PageID? { nil }
 
-  /// Fetches what the context asks for: a page, or all.
+  /// Fetches what the context requests: a page, or all.
   @inlinable
   public func fetch(
     in context: QueryContext,

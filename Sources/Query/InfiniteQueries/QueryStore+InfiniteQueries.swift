@@ -2,8 +2,8 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   /// Fetches all loaded pages again, the first one first. The list is replaced when all are there.
   ///
   /// - Parameters:
-  ///   - configuration: What the fetch runs with. One that was made without a context is laid over
-  ///     the store's, any other replaces it.
+  ///   - configuration: What the fetch runs with. One made without a context is laid over the
+  ///     store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: The pages that were fetched.
   /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
@@ -31,8 +31,8 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   /// Fetches the page after the last one, or the initial one if no page is loaded.
   ///
   /// - Parameters:
-  ///   - configuration: What the fetch runs with. One that was made without a context is laid over
-  ///     the store's, any other replaces it.
+  ///   - configuration: What the fetch runs with. One made without a context is laid over the
+  ///     store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: The page that was fetched, or `nil` if there is none left.
   /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
@@ -61,8 +61,8 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
   /// Fetches the page before the first one, or the initial one if no page is loaded.
   ///
   /// - Parameters:
-  ///   - configuration: What the fetch runs with. One that was made without a context is laid over
-  ///     the store's, any other replaces it.
+  ///   - configuration: What the fetch runs with. One made without a context is laid over the
+  ///     store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: The page that was fetched, or `nil` if there is none left.
   /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
@@ -143,8 +143,8 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     return self.task(.nextPage, in: context).map(\.page)
   }
 
-  /// Schedules a fetch of the previous page without starting it. If there is none left, the
-  /// task returns `nil` and the store does not know of it.
+  /// Schedules a fetch of the previous page without starting it. If there is none left, the task
+  /// returns `nil` and the store does not know of it.
   ///
   /// - Parameter configuration: What the fetch runs with, as for `fetchPreviousPage`.
   @discardableResult

@@ -1,8 +1,8 @@
 /// A type's name as people write it: without modules, without the marks of private types, with
 /// `T?`, `[T]` and `[K: V]`.
 ///
-/// Printing a type costs tens of microseconds, so nothing on the way of a fetch does it: a store
-/// asks once, and the library keeps the answer.
+/// Printing a type costs tens of microseconds, so no fetch does it: a store prints its type once,
+/// and the library keeps the result.
 enum TypeName {
   enum Generics {
     case kept

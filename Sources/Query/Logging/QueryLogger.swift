@@ -18,11 +18,11 @@ public enum QueryLogLevel: String, Hashable, Sendable, CaseIterable {
   case trace
   /// What a program does, for its developers.
   case debug
-  /// What is worth to know, and asks for nothing.
+  /// Worth knowing; nothing needs to be done.
   case info
-  /// What is not usual, and is no fault.
+  /// Unusual, but not a fault.
   case notice
-  /// What is probably a mistake of the program.
+  /// Probably a mistake of the program.
   case warning
   /// Something failed that should not have.
   case error

@@ -105,8 +105,8 @@ private final class PressureWatch: Sendable {
     return descriptor
   }
 
-  /// Whether a file is the kernel's: one that shows the averages, and has no size. A trigger that
-  /// is written to any other file would damage that.
+  /// Whether a file is the kernel's: such a file shows the averages, and has no size. Writing a
+  /// trigger to any other file would damage it.
   private static func isOfKernel(_ descriptor: Int32) -> Bool {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_size == 0 else { return false }

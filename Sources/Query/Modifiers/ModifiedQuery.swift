@@ -12,7 +12,7 @@ where Modifier.Query == Query {
   /// The query inside.
   public let query: Query
 
-  /// What is around it.
+  /// The modifier around it.
   public let modifier: Modifier
 
   @inlinable

@@ -1,4 +1,4 @@
-/// What a subscriber of a mutation's store wants to hear of. Every closure is optional.
+/// The callbacks of a mutation's subscriber. Every closure is optional.
 ///
 /// See ``QueryEventHandler`` for when and how they are called.
 public struct MutationEventHandler<Arguments: Sendable, Value: Sendable>: Sendable {

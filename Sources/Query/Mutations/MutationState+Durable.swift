@@ -4,7 +4,7 @@ import Foundation
 // however many attempts it takes.
 
 extension MutationState {
-  /// Adds an entry for a mutation that is committed, or gives the one that there is a new attempt.
+  /// Adds an entry for a committed mutation, or a new attempt to its existing entry.
   @usableFromInline
   mutating func show(_ entry: HistoryEntry, of admitted: any AdmittedAttempt) {
     var entry = entry
@@ -26,7 +26,7 @@ extension MutationState {
     }
   }
 
-  /// Adds an entry for a mutation that was committed, and that somebody else sends.
+  /// Adds an entry for a committed mutation that another process or a replayer sends.
   mutating func append(
     _ queued: OutboxEntry,
     _ arguments: Arguments,
@@ -67,7 +67,7 @@ extension MutationState {
     self._history.modify(id: task) { $0.durable?.isLive = isLive }
   }
 
-  /// Shows what became of a mutation that nobody runs here.
+  /// Shows what became of a mutation that does not run here.
   ///
   /// - Returns: Whether there is such an entry.
   mutating func refresh(

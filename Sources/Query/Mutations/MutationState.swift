@@ -2,7 +2,7 @@ public import Foundation
 
 /// The state of a mutation: the history of its attempts, and the outcome of the latest one.
 ///
-/// `currentValue`, `error` and `isLoading` are about the latest attempt, or about what was set by
+/// `currentValue`, `error` and `isLoading` are about the latest attempt, or about the value set by
 /// hand after it.
 public struct MutationState<Arguments: Sendable, Value: Sendable>: Sendable {
   public typealias StateValue = Value?
@@ -117,7 +117,7 @@ extension MutationState: QueryStateProtocol {
     self = Self(initialValue: self.initialValue)
   }
 
-  /// Nobody writes unasked.
+  /// A mutation is a write, so it never runs unasked.
   @inlinable
   public static var _isFetchedAutomatically: Bool { false }
 

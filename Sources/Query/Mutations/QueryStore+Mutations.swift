@@ -9,8 +9,8 @@ extension QueryStore where State: _MutationStateProtocol {
   /// - Parameters:
   ///   - arguments: What the attempt is given.
   ///   - dependencies: The durable mutations that must have succeeded before this one is sent.
-  ///   - configuration: What the attempt runs with. One that was made without a context is laid
-  ///     over the store's, any other replaces it.
+  ///   - configuration: What the attempt runs with. One made without a context is laid over the
+  ///     store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the mutation returned.
   /// - Throws: What the mutation threw; `CancellationError` if the attempt was cancelled. A durable
@@ -47,8 +47,8 @@ extension QueryStore where State: _MutationStateProtocol {
   /// Makes another attempt with the arguments of the latest one. It is a new entry of the history.
   ///
   /// - Parameters:
-  ///   - configuration: What the attempt runs with. One that was made without a context is laid
-  ///     over the store's, any other replaces it.
+  ///   - configuration: What the attempt runs with. One made without a context is laid over the
+  ///     store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the mutation returned.
   /// - Throws: What the mutation threw; `CancellationError` if the attempt was cancelled; an error

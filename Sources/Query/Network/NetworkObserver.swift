@@ -12,7 +12,7 @@ public protocol NetworkObserver: Sendable {
   ) -> QuerySubscription
 }
 
-/// A network observer for tests: it says what it is told to.
+/// A network observer for tests: it reports the status that the test sets.
 public final class MockNetworkObserver: NetworkObserver {
   private let values: ObserverList<NetworkConnectionStatus>
 

@@ -35,7 +35,7 @@ public struct QueryPath: Hashable, Sendable {
 
   /// Makes a path of one element.
   ///
-  /// An array, such as `[1, "a"]`, is not taken for one element, but for the elements of the path.
+  /// An array, such as `[1, "a"]`, is not one element, but the elements of the path.
   /// ``init(element:)`` makes a path whose only element is an array, and so does appending one.
   ///
   /// - Parameter element: The value of the only step.

@@ -12,8 +12,8 @@ extension QueryPathableCollection {
     @usableFromInline
     var node: Unmanaged<TrieNode<Element>>?
 
-    /// The walk that came to the node. It holds the branch that it began at, which every edit below
-    /// therefore copies, and that is how an old index is told.
+    /// The walk that came to the node. It holds the branch where it began; every edit below
+    /// therefore copies that branch, which shows that the index is old.
     @usableFromInline
     var cursor: TrieCursor<Element>
 

@@ -26,7 +26,7 @@ public struct QueryPathableCollection<Element: QueryPathable> {
 
   /// Makes a collection of the elements of a sequence.
   ///
-  /// - Parameter sequence: The elements. Of those of one path the last is kept.
+  /// - Parameter sequence: The elements. Of several with one path the last is kept.
   /// - Complexity: O(*n*) in the length of the sequence.
   @inlinable
   public init(_ sequence: some Sequence<Element>) {
@@ -41,7 +41,7 @@ public struct QueryPathableCollection<Element: QueryPathable> {
 }
 
 extension QueryPathableCollection: ExpressibleByArrayLiteral {
-  /// Makes a collection of the elements of the literal. Of those of one path the last is kept.
+  /// Makes a collection of the elements of the literal. Of several with one path the last is kept.
   @inlinable
   public init(arrayLiteral elements: Element...) {
     self.init(elements)
@@ -138,7 +138,7 @@ extension QueryPathableCollection {
 
   /// Removes the elements that a closure picks.
   ///
-  /// - Parameter shouldBeRemoved: Tells whether an element is to be removed.
+  /// - Parameter shouldBeRemoved: Whether to remove an element.
   /// - Complexity: O(*n*) in the number of elements.
   @inlinable
   public mutating func removeAll(where shouldBeRemoved: (Element) -> Bool) {
@@ -155,7 +155,7 @@ extension QueryPathableCollection {
 // MARK: - Whole collections
 
 extension QueryPathableCollection {
-  /// Makes a collection of what a closure makes of each element, without hashing a path.
+  /// Makes a collection of a closure's result for each element, without hashing a path.
   ///
   /// - Parameter transform: Makes an element of the same path, or nil to leave it out.
   /// - Returns: The elements made.

@@ -1,5 +1,5 @@
-/// What is in the place of a ``PersistedAttachment`` after the storage was erased: nothing that the store
-/// comes to hold is written, and the first value is told of.
+/// Takes the place of a ``PersistedAttachment`` after the storage was erased: no later value of the
+/// store is written, and the first one is reported.
 // @unchecked: the variable is guarded by the store's lock.
 final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>, @unchecked Sendable {
   private let erased: QueryIdentity

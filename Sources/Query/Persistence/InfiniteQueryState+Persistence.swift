@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What is written of an infinite query: its pages, and the ids of those that come next.
+/// The stored form of an infinite query: its pages, and the ids of those that come next.
 public struct PersistedPages<PageID: Hashable & Codable & Sendable, PageValue: Codable & Sendable>:
   Codable, Sendable
 {

@@ -18,7 +18,7 @@ public import Foundation
 /// }
 /// ```
 public protocol PersistableQueryState: QueryStateProtocol {
-  /// What is written: a snapshot of the value, which a coder codes on another thread.
+  /// The snapshot that is written, which a coder codes on another thread.
   associatedtype PersistedValue: Codable & Sendable
 
   /// What tells this kind of state from others in a storage: an entry of another kind is not

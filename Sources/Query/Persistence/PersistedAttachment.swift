@@ -53,8 +53,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     withExtendedLifetime(old) {}
   }
 
-  /// A snapshot of what is to be written: the value alone, without the tasks of the state, which would
-  /// keep the store.
+  /// A snapshot to write: the value alone, without the state's tasks, which would keep the store
+  /// alive.
   private func write(of state: State) -> StorageWrite {
     let value = state.persistedValue
     let (valueUpdateCount, valueDate) = (state.valueUpdateCount, state.valueLastUpdatedAt)
@@ -138,7 +138,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     switch self.decode(entry, in: store.context) {
     case .success(let value):
       store.withLock {
-        // Never in the place of a newer value, or of one that was erased meanwhile.
+        // Never replaces a newer value, or one that was erased meanwhile.
         guard self.isPristine, !self.slot.isClosed else { return }
         self.hasStored = true
         let isChanged = store.restoreUnderLaterChanges(value, entry.history)

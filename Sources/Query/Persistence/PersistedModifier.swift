@@ -4,14 +4,14 @@ extension QueryRequest where State: PersistableQueryState {
   ///
   /// ```swift
   /// let store = client.store(for: NotesQuery(folder: 3).persisted())
-  /// store.currentValue  // what was known when the program last ran, at once
+  /// store.currentValue  // at once, as of the program's last run
   /// store.origin        // .storage(storedAt: 2026-02-03 04:05:06 +0000)
   /// ```
   /// A store is hydrated when it is created. It shows the stored value with its dates, counts and last
   /// error, wins over an initial or default value, and is never loading; whether it fetches goes by
-  /// the stored date. Every change of the value from then on, fetched or local, an invalidation, and
-  /// an error beside the value, is written shortly after; ``QueryStore/reset(using:)`` removes what is
-  /// stored.
+  /// the stored date. Every later change of the value, fetched or local, an invalidation, and an
+  /// error beside the value, is written shortly after; ``QueryStore/reset(using:)`` removes the
+  /// stored entry.
   ///
   /// The query is found again by the ``QueryIdentity`` of its path. It may stand anywhere in a chain of
   /// modifiers. Without a storage in the context it does nothing but to report a warning.

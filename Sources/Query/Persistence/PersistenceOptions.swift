@@ -32,8 +32,8 @@ public struct PersistenceOptions: Sendable {
   ///   - maxAge: How old a value may be to be shown.
   ///   - coder: What makes bytes of values.
   ///   - isPinned: Whether the entry stays when others are evicted.
-  ///   - identity: What the query is stored under.
-  ///   - upgrade: Makes the bytes of a value of this version from those of an older one.
+  ///   - identity: The key that the query is stored under.
+  ///   - upgrade: Upgrades the bytes of a value of an older version to this one.
   public init(
     version: Int = 1,
     maxAge: Duration? = nil,

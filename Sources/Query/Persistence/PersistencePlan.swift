@@ -9,7 +9,7 @@ class PersistencePlan: @unchecked Sendable {
   /// Connects a new store to the storage of its context, and hydrates it.
   ///
   /// - Parameters:
-  ///   - store: A store that nobody has seen yet.
+  ///   - store: A store that no other thread has seen yet.
   ///   - queryName: The name of the query, for warnings.
   @usableFromInline
   final func attach<State: QueryStateProtocol>(
@@ -21,7 +21,7 @@ class PersistencePlan: @unchecked Sendable {
       return
     }
     if self.attachTyped(store, to: storage, queryName) { return }
-    // What is around the modifier, as a default value, has made another state of it.
+    // A modifier around this one, such as a default value, has changed the state type.
     guard let type = State.self as? any PersistableQueryState.Type else { return }
     func open<S: PersistableQueryState>(_: S.Type) {
       guard S.self == State.self else { return }
@@ -31,7 +31,7 @@ class PersistencePlan: @unchecked Sendable {
     open(type)
   }
 
-  /// - Returns: Whether the store is one of the state that the plan was made for.
+  /// - Returns: Whether the store has the state that the plan was made for.
   fileprivate func attachTyped(
     _ store: AnyObject,
     to storage: any QueryStorage,

@@ -5,7 +5,7 @@ package enum PersistenceWarnings {
   /// How many are remembered. Then all are forgotten, and may be reported again.
   private static let maximumCount = 1_000
 
-  /// Reports a warning, unless one of this key was.
+  /// Reports a warning, unless one with this key was reported before.
   package static func reportOnce(_ warning: @autoclosure () -> QueryWarning, for key: String) {
     let isNew = self.reported.withLock { reported in
       if reported.count >= self.maximumCount { reported = [] }

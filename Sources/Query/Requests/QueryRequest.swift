@@ -14,7 +14,7 @@
 /// ```
 /// A request does nothing by itself: a ``QueryStore``, made by a ``QueryClient`` or by
 /// `QueryStore.detached(query:)`, runs it and holds its state.
-/// Modifiers such as ``retry(limit:)`` wrap a request in one that does more.
+/// Modifiers such as ``retry(limit:)`` wrap a request in another that does more.
 public protocol QueryRequest<Value, State>: QueryPathable, Sendable
 where State.QueryValue == Value {
   /// What a fetch produces.

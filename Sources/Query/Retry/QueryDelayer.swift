@@ -52,8 +52,8 @@ public struct AnyDelayer: QueryDelayer {
 }
 
 extension Duration {
-  /// What a clock can wait for: nothing for a negative or undefined number, and 100 years at most,
-  /// since a duration and an instant overflow.
+  /// A duration that a clock can wait for: none for a negative or undefined number, and 100 years
+  /// at most, since a duration and an instant overflow.
   fileprivate static func delay(of seconds: TimeInterval) -> Duration {
     .seconds(min(max(0, seconds), 100 * 366 * 24 * 60 * 60))
   }

@@ -83,7 +83,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     return try await query.fetch(in: context, with: continuation)
   }
 
-  /// Whether another attempt may help. One of a durable mutation that did not reach its server waits in
+  /// Whether another attempt may help. A durable mutation that did not reach its server waits in
   /// the outbox instead.
   @usableFromInline
   func isTriedAgain(_ error: any Error, in context: QueryContext) -> Bool {

@@ -9,7 +9,7 @@ public struct StaleWhenRevalidateCondition: Sendable {
   /// Creates a condition without predicates.
   public init() {}
 
-  /// Adds a predicate, which is asked after those that are there.
+  /// Adds a predicate, which is evaluated after the existing ones.
   ///
   /// - Parameter predicate: Whether a state is stale.
   public mutating func add(
@@ -18,7 +18,7 @@ public struct StaleWhenRevalidateCondition: Sendable {
     self.predicates.append(predicate)
   }
 
-  /// Whether a state is stale. One that was invalidated always is.
+  /// Whether a state is stale. An invalidated state always is.
   ///
   /// - Parameters:
   ///   - state: The state.

@@ -49,7 +49,7 @@ extension QueryRequest {
       _StaleWhenModifier { state, context in
         guard let date = state.valueLastUpdatedAt else { return true }
         let age = context.queryClock.now().timeIntervalSince(date)
-        // A date in the future is one of a clock that was wrong.
+        // A date in the future comes from a clock that was wrong.
         return age > seconds || age < 0
       }
     )

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// The state that a store keeps for a request: its value, its error, and what is under way.
+/// The state that a store keeps for a request: its value, its error, and its running tasks.
 ///
-/// ``QueryState``, ``InfiniteQueryState`` and ``MutationState`` are the library's. A paradigm of
-/// one's own brings a state of its own. The store calls every mutating requirement under its lock,
+/// ``QueryState``, ``InfiniteQueryState`` and ``MutationState`` are the library's. A custom
+/// paradigm brings a state of its own. The store calls every mutating requirement under its lock,
 /// so a state needs no lock; a state must not call back into a store.
 public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// What ``currentValue`` holds.
@@ -70,8 +70,8 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// - Parameter task: The task of the fetch.
   mutating func finishFetchTask(_ task: QueryTask<QueryValue>)
 
-  /// Whether a fetch in one context would do the work of a fetch in another one, which is what
-  /// ``QueryRequest/deduplicated()`` asks.
+  /// Whether a fetch in one context would do the work of a fetch in another one;
+  /// ``QueryRequest/deduplicated()`` uses it.
   ///
   /// - Parameters:
   ///   - running: The context of a fetch that is under way.

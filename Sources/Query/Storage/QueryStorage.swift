@@ -11,7 +11,7 @@
 /// ``StorageSlot``. Each requirement says on which thread it is called and whether it may wait; a
 /// store calls ``read(_:)`` and ``write(_:)`` on the thread of its caller.
 public protocol QueryStorage: Sendable {
-  /// The queries that this storage has to do with at the moment.
+  /// The queries that this storage currently serves.
   var slots: StorageSlots { get }
 
   /// Reads an entry, if that can be done without waiting. Called when a store is created.
@@ -68,8 +68,8 @@ public protocol QueryStorage: Sendable {
   /// - Throws: ``StorageError`` if not all could be written.
   func close() async throws
 
-  /// Forgets everything of this storage's account: in memory, on disk, and what was about to be
-  /// written. Living stores are reset, and write nothing until they are made anew.
+  /// Erases everything of this storage's account: in memory, on disk, and changes not yet written.
+  /// Living stores are reset, and write nothing until they are made anew.
   ///
   /// - Throws: ``StorageError`` if the disk could not be cleaned yet; the next opening finishes it.
   func erase() async throws
@@ -77,7 +77,7 @@ public protocol QueryStorage: Sendable {
   /// What happens from now on: a stream of its own at each access.
   var events: StorageEvents { get }
 
-  /// What there is, and what was done.
+  /// Counts of what is stored, and of what was done.
   var statistics: StorageStatistics { get }
 
   /// Values with more coded bytes than this are decoded off the thread that creates the store.

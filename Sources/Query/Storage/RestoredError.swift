@@ -1,4 +1,4 @@
-/// An error of an earlier launch, as far as it could be kept: its type's name and its text.
+/// An error of an earlier launch, reduced to its type's name and its text.
 public struct RestoredError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The name of the error's type, with its module.
   public let typeName: String
@@ -16,7 +16,7 @@ public struct RestoredError: Error, Hashable, Sendable, CustomStringConvertible 
     self.text = text
   }
 
-  /// Keeps what can be kept of an error. One that was restored stays what it is.
+  /// Makes a restorable copy of an error. A restored error stays as it is.
   ///
   /// - Parameter error: The error.
   public init(_ error: any Error) {

@@ -1,8 +1,8 @@
-/// What a storage has to do about one query.
+/// The change that a storage must make for one query.
 public enum StorageChange: Sendable {
-  /// Write this in the place of what is stored.
+  /// Write this in place of the stored entry.
   case write(StorageWrite)
-  /// Remove what is stored.
+  /// Remove the stored entry.
   case remove
 }
 

@@ -13,14 +13,14 @@ extension StorageError {
     /// The code without what an extended one adds.
     public var primary: Code { Code(rawValue: self.rawValue & 0xff) }
 
-    /// Whether an error is a ``StorageError`` with this code, or, of a primary code, with one of
-    /// its extended codes.
+    /// Whether an error is a ``StorageError`` with this code; a primary code also matches its
+    /// extended codes.
     public static func ~= (code: Code, error: any Error) -> Bool {
       guard let error = error as? StorageError else { return false }
       return code ~= error.extendedCode
     }
 
-    /// Whether a code is this one, or, of a primary code, one of its extended codes.
+    /// Whether a code is this one; a primary code also matches its extended codes.
     public static func ~= (pattern: Code, code: Code) -> Bool {
       pattern == code || pattern == code.primary
     }

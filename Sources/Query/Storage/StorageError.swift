@@ -8,7 +8,7 @@
 /// }
 /// ```
 /// It never shows a value that the storage holds, except in ``expandedSQL`` if the configuration
-/// asks for it.
+/// enables that.
 public struct StorageError: Error, Hashable, Sendable {
   /// What the storage was doing, as `"open"` or `"commit"`.
   public let operation: String
@@ -24,7 +24,7 @@ public struct StorageError: Error, Hashable, Sendable {
   public let sql: String?
 
   /// The statement that failed, with the values in their places, if the storage's configuration
-  /// asks for it.
+  /// enables that.
   public let expandedSQL: String?
 
   /// The name of the database file, without its folder.

@@ -16,7 +16,7 @@ public enum StorageEvent: Hashable, Sendable {
   /// network.
   case degraded(StorageError)
 
-  /// What was ``degraded(_:)`` works again.
+  /// A storage that was ``degraded(_:)`` works again.
   case recovered
 
   /// A file that could not be used was renamed, and a new one took its place.
@@ -43,7 +43,7 @@ public enum StorageMiss: Hashable, Sendable {
   case olderVersion(Int)
   /// The value was coded by this coder, which is not the query's.
   case otherCoder(String)
-  /// The value does not decode, or is one of another kind of state.
+  /// The value does not decode, or belongs to another kind of state.
   case undecodable(String)
   /// The bytes are not those that were written.
   case wrongChecksum

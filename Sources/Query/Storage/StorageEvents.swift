@@ -1,5 +1,5 @@
-/// The events of a storage, from now on: a stream of its own for whoever asks, with the newest 256
-/// that were not taken yet. It ends when the storage is released.
+/// The events of a storage, from now on: each reader has a stream of its own, which keeps the
+/// newest 256 events not yet taken. It ends when the storage is released.
 public struct StorageEvents: AsyncSequence, Sendable {
   public typealias Element = StorageEvent
   public typealias Failure = Never
@@ -32,7 +32,7 @@ public final class StorageEventHub: Sendable {
 
   private let listeners = Locked(Listeners())
 
-  /// Creates a hub that nobody listens to.
+  /// Creates a hub without listeners.
   public init() {}
 
   deinit {

@@ -46,7 +46,7 @@ extension StorageSlot {
     }
   }
 
-  /// Says that what was taken is written, or given up.
+  /// Reports that the change that was taken is written, or given up.
   public func didWrite() {
     let old = self.guarded.withLock { slot in
       defer { slot.taken = nil }
@@ -71,7 +71,7 @@ extension StorageSlot {
     return isWaiting
   }
 
-  /// Drops the change that waits: nobody will write it.
+  /// Drops the waiting change: it is never written.
   package func dropChange() {
     let old = self.guarded.withLock { slot in
       defer { slot.change = nil }
@@ -97,7 +97,7 @@ extension StorageSlot {
     for store in self.livingStores { store.takeOver(entry) }
   }
 
-  // Handed out of the lock: whoever holds a store may be the last one to let go of it.
+  // Returned outside the lock: the caller may hold the last reference to a store.
   var livingStores: [any StoredStore] {
     self.guarded.withLock { $0.stores.compactMap(\.store) }
   }
@@ -143,10 +143,10 @@ extension StorageSlot {
     }
   }
 
-  /// Makes what is not on disk yet the write of an invalidated value. What is being written just now is
-  /// written once more.
+  /// Makes each change that is not on disk yet the write of an invalidated value. A change being
+  /// written now is written once more.
   ///
-  /// - Returns: Whether the storage has to be told.
+  /// - Returns: Whether the storage must be notified.
   func invalidateChange() -> Bool {
     self.guarded.withLock { slot in
       guard !slot.isClosed, case .write(let write)? = slot.change ?? slot.taken else {

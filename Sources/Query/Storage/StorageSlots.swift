@@ -48,12 +48,12 @@ public final class StorageSlots: Sendable {
     }
   }
 
-  /// Marks the changes of queries under a path that are not on disk yet as those of invalidated values.
-  /// A storage does so first of all when it is told to invalidate: then what is on disk is to be
-  /// marked, and what its stores write from then on is about later values.
+  /// Marks the unwritten changes of queries under a path as changes of invalidated values. A
+  /// storage does this first when a caller invalidates: then it marks what is on disk, and what its
+  /// stores write from then on is about later values.
   ///
   /// - Parameter prefix: The beginning of the paths.
-  /// - Returns: Slots that ``QueryStorage/write(_:)`` is to be called for.
+  /// - Returns: The slots for which to call ``QueryStorage/write(_:)``.
   package func invalidateChanges(under prefix: IdentityPrefix) -> [StorageSlot] {
     self.all.filter { prefix.matches($0.identity) && $0.invalidateChange() }
   }
@@ -80,7 +80,7 @@ public final class StorageSlots: Sendable {
 
   /// Called when a slot is gone. Another one may have its place already.
   func didRelease(_ identity: QueryIdentity) {
-    // Handed out of the lock: this may be the last one to let go of it.
+    // Returned outside the lock: this may be the last reference to it.
     let successor = self.table.withLock { table in
       let successor = table[identity]?.slot
       if successor == nil { table[identity] = nil }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What is stored of a state beside its value: how often and when it was updated, and its error.
+/// The stored part of a state beside its value: how often and when it was updated, and its error.
 public struct UpdateHistory: Hashable, Sendable {
   /// How many successful updates there were.
   public var valueUpdateCount: Int

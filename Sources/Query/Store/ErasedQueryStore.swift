@@ -1,4 +1,4 @@
-/// A store without the type of its state, for what is the same for all of them.
+/// A store without the type of its state, for what all stores have in common.
 @usableFromInline
 protocol ErasedQueryStore: AnyObject, Sendable {
   var path: QueryPath { get }

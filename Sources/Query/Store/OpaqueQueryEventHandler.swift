@@ -1,4 +1,4 @@
-/// What a subscriber of an opaque store wants to hear of. Every closure is optional.
+/// The callbacks of an opaque store's subscriber. Every closure is optional.
 ///
 /// See ``QueryEventHandler`` for when and how they are called.
 public struct OpaqueQueryEventHandler: Sendable {

@@ -2,8 +2,8 @@ extension QueryStore {
   /// Fetches the value.
   ///
   /// - Parameters:
-  ///   - configuration: What the fetch runs with. One that was made without a context is laid over
-  ///     the store's, any other replaces it.
+  ///   - configuration: What the fetch runs with. One made without a context is laid over the
+  ///     store's, any other replaces it.
   ///   - handler: Receives all events of the store until this call returns.
   /// - Returns: What the request returned.
   /// - Throws: What the request threw; `CancellationError` if the fetch was cancelled.
@@ -38,8 +38,8 @@ extension QueryStore {
 
   /// Schedules a fetch without starting it. The store is loading from now on.
   ///
-  /// - Parameter configuration: What the fetch runs with. One that was made without a context is
-  ///   laid over the store's, any other replaces it.
+  /// - Parameter configuration: What the fetch runs with. One made without a context is laid over
+  ///   the store's, any other replaces it.
   /// - Returns: The task. It ends if all copies of it are released before it ran.
   @discardableResult
   public func fetchTask(

@@ -8,7 +8,7 @@ extension QueryStore {
 
   /// The states of the store, from the one at hand on.
   ///
-  /// - Parameter bufferingPolicy: What happens to states that nobody has taken yet.
+  /// - Parameter bufferingPolicy: What happens to states that the consumer has not taken yet.
   public func states(
     bufferingPolicy: AsyncStream<AsyncStates.Element>.Continuation.BufferingPolicy
   ) -> AsyncStates {

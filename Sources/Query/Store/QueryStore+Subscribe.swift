@@ -53,7 +53,7 @@ extension QueryStore {
       self.automaticFetch = task
       return true
     }
-    // All may have left while the conditions were asked.
+    // All subscribers may have left while the conditions were evaluated.
     if isWanted { task.start(in: task.context) } else { task.cancel() }
   }
 

@@ -11,14 +11,14 @@
 /// ```
 /// All properties of the state are properties of the store: `store.isLoading`, `store.error`.
 ///
-/// A store is released when nobody holds it, and is kept by its client, by its running tasks, by
-/// un-run tasks that somebody holds, and by iterators of ``states``. Subscriptions do not keep it.
+/// A store is released when nothing holds it. Its client, its running tasks, un-run tasks that the
+/// program holds, and iterators of ``states`` keep it; subscriptions do not.
 ///
-/// What is guarded, and by what: everything below `lock` is read and written under that lock, which
-/// the same thread may take again (``withExclusiveAccess(_:)``, and a state that cancels its tasks,
-/// need that). What a change leads to is put aside under the lock and carried out after the
-/// outermost holder let go: no handler, controller, condition, cancellation or observer of a user
-/// runs under it.
+/// Locking: everything below `lock` is read and written under that lock, which the same thread may
+/// take again (``withExclusiveAccess(_:)``, and a state that cancels its tasks, need that). The
+/// consequences of a change are queued under the lock and carried out after the outermost holder
+/// has released it: no handler, controller, condition, cancellation or observer of a user runs
+/// under it.
 // @unchecked: see above; `lock` guards all variables.
 @dynamicMemberLookup
 public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchecked Sendable {
@@ -159,7 +159,7 @@ extension QueryStore {
 
   /// Gives exclusive access to the store: no other thread changes it meanwhile.
   ///
-  /// All members may be used inside. The events of what is changed there are delivered when the
+  /// All members may be used inside. The events of changes made there are delivered when the
   /// outermost access ends.
   ///
   /// - Parameter fn: Runs under the store's lock, so it must not wait for another thread.

@@ -1,11 +1,11 @@
-/// One fetch of a store: it runs the request, and feeds what that produces into the state.
+/// One fetch of a store: it runs the request, and feeds its results into the state.
 // @unchecked: the variables below `link` are guarded by the store's lock.
 @usableFromInline
 final class StoreFetch<State: QueryStateProtocol>: TaskRunOwner, @unchecked Sendable {
   @usableFromInline typealias Value = State.QueryValue
 
-  // Let go when the fetch ends, so that a context or a continuation that somebody keeps does not
-  // keep the store.
+  // Released when the fetch ends, so that a context or a continuation that outlives it does not
+  // keep the store alive.
   @usableFromInline let link: Locked<QueryStore<State>?>
 
   /// The task, as the state scheduled it.
@@ -94,7 +94,7 @@ extension StoreFetch {
     if !isTaken { QueryWarning.queryYieldedAfterReturning(result).report() }
   }
 
-  /// The context that a yield was given, as one of this fetch.
+  /// The context of a yield, as one of this fetch.
   private func eventContext(
     _ yieldContext: QueryContext?,
     _ workContext: QueryContext

@@ -1,12 +1,12 @@
-/// A fetch that is scheduled, and runs when somebody asks for its value.
+/// A fetch that is scheduled, and runs when a caller awaits its value.
 ///
 /// ```swift
 /// let task = store.fetchTask()
 /// let value = try await task.runIfNeeded()
 /// ```
 /// All copies of a task, and what ``map(_:)`` makes of it, are one run with one identity. A task
-/// of a store makes that store loading from its creation on; a task that is dropped without having
-/// run ends, and so does one that is cancelled.
+/// of a store makes that store loading from its creation on; a task that is dropped before it ran
+/// ends, and so does one that is cancelled.
 public struct QueryTask<Value: Sendable>: Sendable, Identifiable {
   /// The identity that all copies and maps share.
   public let id: QueryTaskIdentifier
@@ -114,7 +114,7 @@ extension QueryTask {
     return try await self.typedRun.value(in: self.context, isolation: #isolation)
   }
 
-  /// Cancels the task: one that runs is asked to end, one that has not run never will.
+  /// Cancels the task: a running one is cancelled, an un-run one never runs.
   @inlinable
   public func cancel() { self.run.cancel() }
 

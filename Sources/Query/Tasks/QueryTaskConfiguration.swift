@@ -1,8 +1,7 @@
 /// The name, priority and executor of a task, as a view onto a context.
 ///
 /// A configuration made by ``init(context:)`` replaces a store's context when it is passed to a
-/// fetch.
-/// One that is made without a context holds only what was set on it, and is laid over the store's.
+/// fetch. One made without a context holds only what was set on it, and is laid over the store's.
 public struct QueryTaskConfiguration: Sendable {
   /// The context that this is a view of.
   public var context: QueryContext

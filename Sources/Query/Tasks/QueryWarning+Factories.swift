@@ -1,7 +1,7 @@
 extension QueryWarning {
   /// A continuation was used after its fetch had returned.
   ///
-  /// - Parameter result: What was yielded.
+  /// - Parameter result: The yielded result.
   public static func queryYieldedAfterReturning<Value>(
     _ result: Result<Value, any Error>
   ) -> QueryWarning {

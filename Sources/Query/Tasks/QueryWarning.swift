@@ -40,7 +40,7 @@ public struct QueryWarning: Sendable, Hashable, ExpressibleByStringInterpolation
 
   private static let currentReporter = Locked<Reporter> { warning, fileID, _, line, _ in
     let text = "Query warning at \(fileID):\(line): \(warning.message)\n"
-    // A program may have closed it, and a warning is to be survived.
+    // The program may have closed it; a warning must not end the program.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 

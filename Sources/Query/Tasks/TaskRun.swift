@@ -49,11 +49,11 @@ protocol TaskDependency: Sendable {
 /// What a run belongs to: one fetch of a store.
 @usableFromInline
 protocol TaskRunOwner: AnyObject, Sendable {
-  /// Whether the cancellation has to wait, because this thread is inside the store's lock.
+  /// Whether the cancellation must wait, because this thread is inside the store's lock.
   func defersCancellation(of run: TaskRun) -> Bool
   /// The run ended without having run.
   ///
-  /// - Parameter isDropped: Whether nobody held it any more, rather than that it was cancelled.
+  /// - Parameter isDropped: Whether its last holder released it, rather than that it was cancelled.
   func didEndUnrun(isDropped: Bool)
   /// Carries an action out when this thread is outside the store's lock: now, or later.
   func afterLock(_ action: @escaping @Sendable () -> Void)

@@ -19,7 +19,7 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
   /// - unstarted: `work` is there.
   /// - running: `handle` is there as soon as the Swift task was made. A cancelled run has its
   ///   result already, while the work goes on until it notices.
-  /// - finished: the result is there, and all else was let go.
+  /// - finished: the result is there, and everything else was released.
   @usableFromInline
   struct State: Sendable {
     @usableFromInline var phase = Phase.unstarted
@@ -46,7 +46,7 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
     super.init()
   }
 
-  // One that nobody holds, and that never ran, is still counted by those it was to wait for.
+  // A run whose last holder released it, and that never ran, is still counted by its dependencies.
   @inlinable
   deinit {
     self.state.withLock { $0.dependencies }.releaseAll()
@@ -226,7 +226,7 @@ extension TypedTaskRun {
 extension TypedTaskRun {
   @inlinable
   func finish(with outcome: Outcome) {
-    // What was let go is released after the lock, since a user's deinitialiser may run then.
+    // Released after the lock, since a user's deinitialiser may run then.
     let ended = self.state.withLock { state in
       state.take(result: state.result ?? outcome)
     }

@@ -6,8 +6,7 @@ import Foundation
 /// request was carried out, and where to look: that is read without the body and the key. 301 and 302
 /// are followed for `GET` and `HEAD` alone: others would become a `GET` that the server answers with
 /// success, and the mutation would be lost. A redirect from https to http is never followed. An
-/// answer
-/// that is not followed counts by its status.
+/// answer that is not followed counts by its status.
 struct HTTPRedirect: Hashable, Sendable {
   /// The target URL.
   var url: URL

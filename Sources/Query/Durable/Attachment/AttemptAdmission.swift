@@ -44,7 +44,7 @@ final class AttemptAdmission: AdmittedAttempt {
     Task.detached { _ = try? await outbox.settle(lease, .unbegun) }
   }
 
-  /// The lease, for whoever asks first.
+  /// The lease, for the first caller.
   func takeLease() -> MutationLease? {
     self.guarded.withLock { admission in
       defer { admission.lease = nil }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What is done about a failed attempt.
+/// What to do about a failed attempt.
 struct AttemptRuling: Sendable {
-  /// What is recorded.
+  /// The outcome to record.
   var outcome: AttemptOutcome
-  /// What the replayer is told.
+  /// The report for the replayer.
   var report: AttemptReport
   /// What the caller gets.
   var error: any Error
@@ -13,7 +13,7 @@ struct AttemptRuling: Sendable {
 }
 
 extension DurableAttachment {
-  /// Decides what is done about a failed attempt.
+  /// Decides what to do about a failed attempt.
   func ruling(
     on error: any Error,
     _ lease: MutationLease,
@@ -108,8 +108,8 @@ extension DurableAttachment {
       guard let data = try? self.plan.codec.encodeArguments(arguments, coder) else {
         return self.dead(.conflict, error, verdict, lease)
       }
-      // The first answer to a conflict is tried at once. One that conflicts again and again must not
-      // keep the server busy.
+      // The first answer to a conflict is tried at once. A mutation that conflicts again and again
+      // must not keep the server busy.
       let wait: Duration =
         failures == 1 ? .zero : context.mutationBackoff.delay(after: failures - 1)
       var ruling = self.pending(

@@ -3,7 +3,7 @@ import Foundation
 extension DurableAttachment {
   /// What came of an attempt.
   struct Attempt: Sendable {
-    /// What its caller gets; nil: what became of the mutation is to be looked up.
+    /// The caller's result; nil: look up what became of the mutation.
     let result: Result<MutationValue<Value>, any Error>?
   }
 
@@ -65,8 +65,8 @@ extension DurableAttachment {
   ) async -> Result<MutationValue<Value>, any Error> {
     let lanes = AttemptScope.lanes.union(lease.entry.lane.map { [$0] } ?? [])
     let chain = self.chain
-    // A task of its own can be cancelled from outside; it ends before this returns. It begins on this
-    // thread: another one would have to be woken for it.
+    // A task of its own can be cancelled from outside; it ends before this returns. It begins on
+    // this thread: another thread would have to be woken for it.
     let call = AttemptScope.$lanes.withValue(lanes) {
       Task.immediate { try await chain(context, continuation) }
     }
@@ -184,7 +184,7 @@ extension DurableAttachment {
     return report
   }
 
-  /// Says in the history that a mutation is not live any more. One that is dead may come back.
+  /// Records in the history that a mutation is no longer live. A dead one may come back.
   private func close(_ id: UUID) {
     guard let store = self.store else { return }
     store.withLock { store._state.setLive(false, id) }

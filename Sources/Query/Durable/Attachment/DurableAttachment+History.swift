@@ -1,7 +1,8 @@
 import Foundation
 
 extension DurableAttachment {
-  /// Shows what the storage knows of the mutations of a store that nobody has seen yet.
+  /// Shows what the storage knows of a store's mutations, before any other thread has seen the
+  /// store.
   func hydrate(_ store: Store, from ground: Ground) {
     let (name, instance) = (self.plan.name, ground.instance)
     // Without its history the store works all the same; the storage reports why it cannot be read.

@@ -2,8 +2,8 @@ import Foundation
 
 /// What connects the store of a durable mutation to the outbox of its storage.
 ///
-/// Row, attempt and settling are its doing around the whole chain of modifiers: it stands in front of
-/// the store's request.
+/// It writes the row, makes the attempt and settles it around the whole chain of modifiers: it
+/// wraps the store's request.
 final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   // @unchecked: the variables are constants once the store is made; what changes has a lock.
   StoreAttachment<MutationState<Arguments, Value>>, @unchecked Sendable
@@ -11,7 +11,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   typealias Store = QueryStore<MutationState<Arguments, Value>>
   typealias Request = Store.Fetch
 
-  /// What is needed to keep a mutation.
+  /// What storing a mutation needs.
   struct Ground: Sendable {
     let outbox: any MutationOutbox
     /// What the request itself holds.
@@ -21,11 +21,11 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   let plan: TypedMutationPlan<Arguments, Value>
   /// What storing mutations of this store needs, or why they cannot be stored.
   let ground: Result<Ground, any Error>
-  /// What the store of the mutation itself asks for.
+  /// The request of the mutation's store.
   let chain: Request
   private(set) weak var store: Store?
-  /// The mutations of the history that have not ended and do not run here: what becomes of them is
-  /// somebody else's doing.
+  /// The mutations of the history that have not ended and do not run here: another store or process
+  /// decides what becomes of them.
   private let tracked = Locked(Set<UUID>())
   private var subscription = QuerySubscription.empty
 
@@ -96,7 +96,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     if isRetry, let admission = try await self.readmit(context, ground) { return admission }
     let key = QueryContext.MutationArgumentsKey<Arguments>.self
     guard let arguments = context[key] ?? self.store?.state.history.last?.arguments else {
-      // The attempt says what is missing.
+      // The attempt's error says what is missing.
       return nil
     }
     let enqueued = try await self.enqueue(
@@ -124,7 +124,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     }
   }
 
-  /// Whether no attempt is to be made now, because the network is known not to be there.
+  /// Whether to make no attempt now, because the network is known to be down.
   func isHeldBack(_ context: QueryContext) -> Bool {
     context.isKnownToBeOffline && !context.isAttemptedWhileOffline
   }
@@ -213,7 +213,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   }
 
   private func refresh(_ id: UUID, in store: Store, _ ground: Ground) {
-    // One that cannot be read now is read at the next change.
+    // A standing that cannot be read now is read at the next change.
     guard let standing = try? ground.outbox.standing(of: id) else { return }
     let (result, isLive, isOver) = self.entryValues(of: standing, id)
     if isOver { self.untrack(id) }

@@ -21,8 +21,8 @@ package enum AttemptReport: Sendable {
   case dead(MutationDeadReason)
   /// What the server has took its place.
   case superseded
-  /// Somebody has cancelled it.
+  /// A caller has cancelled it.
   case cancelled
-  /// The row was no longer this process's: nothing that the attempt did counts.
+  /// This process no longer held the row: nothing that the attempt did counts.
   case leaseLost
 }

@@ -8,7 +8,7 @@ class MutationPlan: @unchecked Sendable {
 
   /// Connects a new store to the outbox of its context's storage, and hydrates its history.
   ///
-  /// - Parameter store: A store that nobody has seen yet.
+  /// - Parameter store: A store that no other thread has seen yet.
   @usableFromInline
   func attach(_ store: AnyObject) {}
 }
@@ -20,7 +20,7 @@ final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
 {
   let options: MutationPersistenceOptions<Arguments>
   let codec: MutationCodec<Arguments, Value>
-  /// What is wrong with the declaration.
+  /// The error in the declaration.
   let flaw: MutationDeclarationError?
 
   init(

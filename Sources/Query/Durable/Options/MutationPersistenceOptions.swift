@@ -34,12 +34,12 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// another version wait for a program that knows them.
   public var upgrade: (@Sendable (Data, Int) throws -> Data)?
 
-  /// Says what is to be done about an error; nil, and a nil answer, leave it to the library. One that
-  /// throws counts as ``MutationFailure/transient(retryAfter:)``.
+  /// Says what to do about an error; nil, or a nil answer, leaves it to the library. If it throws,
+  /// the failure counts as ``MutationFailure/transient(retryAfter:)``.
   public var classify: (@Sendable (any Error, MutationAttempt) throws -> MutationFailure?)?
 
-  /// Says what is to be done about a conflict; nil: the mutation is dead. An error that it throws is
-  /// classified in the place of the conflict.
+  /// Says what to do about a conflict; nil: the mutation is dead. An error that it throws is
+  /// classified in place of the conflict.
   public var onConflict:
     (@Sendable (Arguments, any Error, QueryContext) async throws -> ConflictResolution<Arguments>)?
 

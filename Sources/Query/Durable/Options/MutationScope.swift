@@ -1,7 +1,7 @@
 /// Which lane a durable mutation is in.
 ///
-/// Those of one lane are sent one after another, in the order in which they were enqueued, whatever
-/// their names; lanes do not wait for one another.
+/// Mutations of one lane are sent one after another, in the order in which they were enqueued,
+/// whatever their names; lanes do not wait for one another.
 public struct MutationScope<Arguments: Sendable>: Sendable {
   private let makeLane: (@Sendable (Arguments) -> String)?
 

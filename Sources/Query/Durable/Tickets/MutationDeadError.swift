@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A mutation is dead: it is kept, and not sent, until somebody retries or discards it.
+/// A mutation is dead: it is kept, and not sent, until a caller retries or discards it.
 public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The mutation's identifier.
   public let id: UUID
@@ -32,9 +32,9 @@ public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConverti
 public struct MutationEndedError: Error, Hashable, Sendable, CustomStringConvertible {
   /// How a mutation can end without success.
   public enum Reason: String, Hashable, Sendable {
-    /// Somebody has cancelled it.
+    /// A caller has cancelled it.
     case cancelled
-    /// Somebody has discarded it when it was dead.
+    /// A caller has discarded it when it was dead.
     case discarded
     /// What the server has took its place.
     case superseded

@@ -1,7 +1,7 @@
 // MARK: - Transforming
 
 extension PathTrie {
-  /// The trie of what a closure makes of each element, each at the path of the element.
+  /// The trie of a closure's result for each element, each at the path of the element.
   @inlinable
   func compactMapped<T>(_ transform: (Element) -> T?) -> PathTrie<T> {
     let element = element.flatMap(transform)

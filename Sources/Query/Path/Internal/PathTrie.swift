@@ -80,7 +80,7 @@ extension PathTrie {
 // MARK: - Editing
 
 extension PathTrie {
-  /// Puts an element at a path, in place of the one that is there.
+  /// Puts an element at a path, replacing the one that is there.
   ///
   /// - Returns: Whether the path was free.
   @inlinable

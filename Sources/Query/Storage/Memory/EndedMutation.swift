@@ -2,7 +2,7 @@ import Foundation
 
 /// A mutation that ended, as an ``OutboxTable`` keeps it in its history.
 struct EndedMutation: Sendable {
-  /// What a store comes back with.
+  /// The record that a store reads.
   var record: RecordedMutation
   /// How it ended.
   var outcome: RecordedMutation.Outcome
@@ -21,7 +21,7 @@ struct EndedMutation: Sendable {
     return self.record.arguments.count + (self.record.result?.count ?? 0) + error
   }
 
-  /// Whether it is one of this mutation's.
+  /// Whether it belongs to this kind of mutation.
   func isOf(_ name: String, _ instance: String) -> Bool {
     self.name == name && self.instance == instance
   }

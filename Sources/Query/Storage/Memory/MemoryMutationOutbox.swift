@@ -2,8 +2,8 @@ import Foundation
 
 /// The outbox of a ``MemoryQueryStorage``: an ``OutboxTable`` behind a lock.
 ///
-/// What is guarded, and by what: the table by its own lock, under which events are posted, so that they
-/// keep the order of the commits, and nobody is called.
+/// Locking: the table has its own lock, under which events are posted, so that they keep the order
+/// of the commits, and no callback runs.
 final class MemoryMutationOutbox: MutationOutbox {
   private struct Guarded {
     var table: OutboxTable

@@ -8,16 +8,17 @@ import Foundation
 /// try await storage.flush()
 /// let second = QueryClient(storage: storage)  // "the next one": its stores are hydrated
 /// ```
-/// It codes values as one on disk does, so that a test finds what does not survive coding. It has no
-/// limits of size but for the arguments of a mutation, 32 MiB, and evicts nothing but ended mutations.
+/// It codes values as a storage on disk does, so that a test finds a value that does not survive
+/// coding. It limits only the size of a mutation's arguments, to 32 MiB, and evicts only ended
+/// mutations.
 ///
-/// What is guarded, and by what: `guarded` by its own lock, under which no coder runs.
+/// Locking: `guarded` has its own lock, under which no coder runs.
 public final class MemoryQueryStorage: QueryStorage {
   private struct Guarded {
     var entries = [QueryIdentity: StoredEntry]()
     var quarantine = [QueryIdentity: StoredEntry]()
     var statistics = StorageStatistics()
-    /// Raised by each erasure: what was coded before it is not stored after it.
+    /// Incremented by each erasure: a value coded before it is not stored after it.
     var epoch = 0
     var isClosed = false
   }
@@ -75,7 +76,7 @@ public final class MemoryQueryStorage: QueryStorage {
     }
   }
 
-  /// What is stored of a query, for a test to look at or to damage.
+  /// The stored entry of a query, for a test to read or to damage.
   ///
   /// - Parameter identity: What the query is stored under.
   public subscript(identity: QueryIdentity) -> StoredEntry? {
@@ -154,7 +155,7 @@ extension MemoryQueryStorage {
 
   public func invalidate(matching path: QueryPath) {
     guard let prefix = try? IdentityPrefix(path: path) else { return }
-    // What is being written now is written again behind the marks that are set here.
+    // A change being written now is written again after the marks set here.
     for slot in self.slots.invalidateChanges(under: prefix) { self.write(slot) }
     self.guarded.withLock { storage in
       for identity in storage.entries.keys where prefix.matches(identity) {

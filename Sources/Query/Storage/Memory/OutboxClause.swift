@@ -4,9 +4,9 @@ package import Foundation
 package enum OutboxClause: Sendable {
   /// Nothing is sent, since this time.
   case paused(since: Date)
-  /// An earlier one of its lane has to end first.
+  /// An earlier row of its lane must end first.
   case predecessor(OutboxEntry)
-  /// One that it depends on has to succeed first.
+  /// A row that it depends on must succeed first.
   case dependency(OutboxEntry)
   /// An earlier one has to publish an alias.
   case alias(String)
@@ -20,7 +20,7 @@ package enum OutboxClause: Sendable {
   case handler(name: String, version: Int)
   /// Nothing.
   case due
-  /// Somebody runs it, since this time.
+  /// A process has run it since this time.
   case leased(by: String, since: Date?)
   /// It is dead.
   case dead(MutationDeadReason, RestoredError?)
@@ -86,7 +86,7 @@ extension Date {
 }
 
 extension Duration {
-  /// Whole seconds, rounded up: it never says 0 for what is still to come.
+  /// Whole seconds, rounded up: never 0 for a time still to come.
   fileprivate var secondWords: String {
     "\((self.clampedMicroseconds + 999_999) / 1_000_000) s"
   }

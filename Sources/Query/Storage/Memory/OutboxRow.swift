@@ -17,7 +17,7 @@ struct OutboxRow: Sendable {
   var credentialsEpoch = 0
   /// The lease, if it is leased.
   var lease: MutationLease?
-  /// Whether somebody has asked the attempt at hand to end for good.
+  /// Whether a caller has requested that the current attempt be cancelled.
   var isCancelRequested = false
   /// The class of the last failure, as `connectivity`.
   var lastFailure: String?
@@ -72,8 +72,8 @@ enum OutboxWait: Hashable, Sendable {
 }
 
 extension Duration {
-  /// The whole microseconds; those of a duration that no clock will see are cut, so that a time can be
-  /// added.
+  /// The whole microseconds, clamped so that a time can be added: no clock reaches a longer
+  /// duration.
   package var clampedMicroseconds: Int {
     let limit = Int64.max / 4_000_000
     let (seconds, attoseconds) = self.components

@@ -56,7 +56,7 @@ extension OutboxTable {
     self.resolveAliasWaits()
   }
 
-  /// Ends a row that is pending or dead, or asks whoever runs it to end it.
+  /// Ends a row that is pending or dead, or asks the process that runs it to end it.
   ///
   /// - Returns: Whether it has ended.
   /// - Throws: ``OutboxError``.

@@ -3,8 +3,8 @@ import Foundation
 // MARK: - Claiming
 
 extension OutboxTable {
-  /// Leases the lowest rows that may run now and are meant. Those that it comes upon and that grew too
-  /// old are dead instead, and take neither of the limit nor of a host's slots.
+  /// Leases the lowest requested rows that may run now. Rows on its way that grew too old become
+  /// dead instead, and use up neither the limit nor a host's slots.
   mutating func claim(_ request: ClaimRequest, at time: OutboxTime) -> ClaimAnswer {
     if case .lowest(let handlers) = request.target { self.handlers = handlers }
     var answer = ClaimAnswer()
@@ -80,7 +80,7 @@ extension ClaimRequest.Target {
 }
 
 extension ClaimRequest {
-  /// Whether a row is meant.
+  /// Whether a request includes a row.
   fileprivate func means(_ entry: OutboxEntry) -> Bool {
     switch self.target {
     case .lowest(let handlers):

@@ -27,7 +27,7 @@ extension OutboxTable {
     let superseded = self.supersede(by: &row, mutation, at: time)
     self.rows.append(row)
     var lease: MutationLease?
-    // One that is known to wait for the network waits for it, whoever asks.
+    // A row known to wait for the network waits for it, whichever caller claims.
     let isWanted = claiming && mutation.waitReason == nil
     if isWanted, self.mayRun(row, isHead: self.isHead(row), at: time) {
       lease = self.lease(at: self.rows.count - 1, isReplay: false, time)

@@ -3,7 +3,7 @@ import Foundation
 // MARK: - Explaining
 
 extension OutboxTable {
-  /// What keeps a mutation from running: the first of what `waitReason` goes by.
+  /// What keeps a mutation from running: the first of the clauses that decide `waitReason`.
   ///
   /// - Throws: ``OutboxError/unknown(_:)``.
   func clause(of id: UUID, at time: OutboxTime) throws(OutboxError) -> OutboxClause {

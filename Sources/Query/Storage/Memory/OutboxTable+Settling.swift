@@ -50,7 +50,7 @@ extension OutboxTable {
     self.rows[index].entry.lastError = failure.error
     self.rows[index].lastFailure = failure.outcome
     if failure.maybeApplied { self.rows[index].entry.maybeApplied = true }
-    // A requested cancellation takes effect, unless the attempt has already decided otherwise.
+    // A requested cancellation takes effect, since the attempt did not succeed.
     if self.rows[index].isCancelRequested { return self.abandon(at: index, .cancelled, time) }
     self.goOn(at: index, failure.next, time)
   }

@@ -46,11 +46,11 @@ extension OutboxTable {
     for index in self.rows.indices where self.rows[index].dependencies.contains(id) {
       if self.rows[index].isLive { self.kill(at: index, .dependency) }
     }
-    // Whoever retries one of them wants it sent without that one.
+    // A caller that retries one of them wants it sent without that one.
     self.removeEdges(to: id)
   }
 
-  /// Lets nobody wait for a mutation any more.
+  /// Removes the dependencies on a mutation.
   mutating func removeEdges(to id: UUID) {
     for index in self.rows.indices { self.rows[index].dependencies.removeAll { $0 == id } }
   }

@@ -12,7 +12,7 @@ struct OutboxTable: Sendable {
   var history = [EndedMutation]()
   /// The attempts of both, the oldest first.
   var attempts = [UUID: [OutboxAttempt]]()
-  /// What was published.
+  /// The published aliases.
   var aliases = [String: OutboxAlias]()
   /// Since when nothing is sent; nil: there is no pause.
   var pausedSince: Date?
@@ -20,7 +20,7 @@ struct OutboxTable: Sendable {
   var handlers: Set<MutationHandler>?
   /// The newest number that was given. It rises for ever.
   var lastNumber = 0
-  /// Raised by each erasure: what was leased before is not settled after.
+  /// Incremented by each erasure: a lease from before it cannot be settled after it.
   var epoch = 0
   /// Raised each time that there are other credentials.
   var credentialsEpoch = 0
@@ -57,7 +57,7 @@ extension OutboxTable {
   func ended(_ id: UUID) -> EndedMutation? { self.history.last { $0.record.id == id } }
 
   /// The numbers of the rows that are first in their lanes: the lowest that is live, or dead and holds
-  /// the lane. A row without a lane is in one of its own.
+  /// the lane. A row without a lane is in a lane of its own.
   var heads: Set<Int> {
     var heads = Set<Int>()
     var lanes = Set<String>()
@@ -68,7 +68,7 @@ extension OutboxTable {
     return heads
   }
 
-  /// The row that those of a lane have to wait for.
+  /// The row that the others of a lane wait for.
   func head(ofLane lane: String) -> OutboxRow? {
     self.rows.first { $0.entry.lane == lane && $0.holdsLane }
   }

@@ -4,9 +4,9 @@ public import Foundation
 public enum AttemptOutcome: Sendable {
   /// The server has carried the mutation out.
   case succeeded(SuccessfulAttempt)
-  /// It has not, or nobody knows.
+  /// The server has not carried it out, or that is unknown.
   case failed(FailedAttempt)
-  /// Somebody has cancelled the mutation, and the attempt ended: the mutation has ended too.
+  /// A caller has cancelled the mutation, and the attempt ended: the mutation has ended too.
   case cancelled(maybeApplied: Bool)
 }
 

@@ -2,21 +2,22 @@ public import Foundation
 
 /// Which mutations a process wants to run.
 public struct ClaimRequest: Sendable {
-  /// Which rows are meant.
+  /// Which rows to claim.
   public enum Target: Sendable {
-    /// The lowest that one of these handlers can run.
+    /// The lowest rows that one of these handlers can run.
     case lowest(handledBy: Set<MutationHandler>)
-    /// One that the caller can run.
+    /// A row that the caller can run.
     case mutation(UUID)
   }
 
-  /// Which rows are meant.
+  /// Which rows to claim.
   public var target: Target
   /// How many at most.
   public var limit: Int
   /// How many for each host at most.
   public var hostSlots: HostSlots
-  /// Only rows of this lane, the lowest ones first; nil: rows of any lane, and those without one.
+  /// With ``Target/lowest(handledBy:)``, only rows of this lane; nil: rows of any lane, and without
+  /// one.
   public var lane: String?
 
   /// Creates a request. See the properties for what each is.
@@ -41,7 +42,7 @@ public struct MutationHandler: Hashable, Sendable {
   public var instance: String
   /// The version of the arguments that it takes.
   public var version: Int
-  /// Whether it raises those of older versions.
+  /// Whether it upgrades the arguments of older versions.
   public var upgradesOlder: Bool
 
   /// Creates a handler. See the properties for what each is.

@@ -5,9 +5,9 @@
 public final class MutationLease: Sendable {
   /// Why a lease ended without being settled.
   public enum Revocation: Hashable, Sendable {
-    /// The row is no longer this process's: nothing that the attempt did counts.
+    /// This process no longer holds the row: nothing that the attempt did counts.
     case lost
-    /// Somebody has cancelled the mutation: the attempt should end, and is settled as it ends.
+    /// A caller has cancelled the mutation: the attempt should end, and is settled as it ends.
     case cancelRequested
   }
 
@@ -20,7 +20,7 @@ public final class MutationLease: Sendable {
   public let entry: OutboxEntry
   /// Whether an attempt was made before this one, or the row was enqueued earlier.
   public let isReplay: Bool
-  /// What tells this lease from an earlier one of the row.
+  /// Tells this lease from an earlier lease of the row.
   public let token: Int
   /// The epoch of the partition: after an erasure nothing is settled.
   public let epoch: Int

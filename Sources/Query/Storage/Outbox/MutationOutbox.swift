@@ -29,7 +29,8 @@ public protocol MutationOutbox: Sendable {
   /// - Throws: ``OutboxError/unknown(_:)``; ``StorageError``.
   func why(_ id: UUID) throws -> String
 
-  /// Makes a dead mutation live again, and one that waits for a time or for credentials due at once.
+  /// Makes a dead mutation live again, or a mutation that waits for a time or credentials due at
+  /// once.
   ///
   /// - Parameters:
   ///   - id: The mutation.
@@ -84,8 +85,8 @@ public protocol MutationOutbox: Sendable {
   ///   arguments are. Nothing is stored then.
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation
 
-  /// Leases mutations that may run now, the lowest number first, after taking back those of processes
-  /// that are gone.
+  /// Leases mutations that may run now, the lowest number first, after taking back the rows of
+  /// processes that have exited.
   func claim(_ request: ClaimRequest) async throws -> ClaimAnswer
 
   /// Records how an attempt ended, and ends its lease.
@@ -175,7 +176,7 @@ public enum OutboxEvent: Hashable, Sendable {
   case claimed(UUID)
   /// A mutation of a process that is gone is pending again.
   case reaped(UUID)
-  /// A mutation is pending again: an attempt failed, or somebody retried it.
+  /// A mutation is pending again: an attempt failed, or a caller retried it.
   case pending(UUID)
   /// A mutation succeeded.
   case succeeded(UUID)

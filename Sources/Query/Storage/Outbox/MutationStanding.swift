@@ -15,17 +15,17 @@ public enum MutationStanding: Sendable {
   case unknown
 }
 
-/// A mutation as a store comes back with it: one that ended, or that is live or dead.
+/// A mutation as a store restores it: ended, live or dead.
 public struct RecordedMutation: Hashable, Sendable, Identifiable {
   /// How a mutation ended.
   public enum Outcome: String, Hashable, Sendable, CaseIterable {
     /// The server has carried it out.
     case succeeded
-    /// Somebody has cancelled it.
+    /// A caller has cancelled it.
     case cancelled
     /// A later one, or what the server has, took its place.
     case superseded
-    /// Somebody has discarded it when it was dead.
+    /// A caller has discarded it when it was dead.
     case discarded
   }
 
@@ -43,7 +43,7 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
   public var number: Int
   /// Its state.
   public var state: State
-  /// What the server told two sendings of it by.
+  /// The key by which the server recognised a repeated mutation.
   public var idempotencyKey: String
   /// The version of the coded arguments.
   public var version: Int

@@ -34,7 +34,8 @@ public struct NewMutation: Sendable {
   public var bodyFile: String?
   /// What it already waits for, if that is known: ``MutationWaitReason/offline``.
   public var waitReason: MutationWaitReason?
-  /// Whether the identifier was made for it just now, so that nobody need look whether it is known.
+  /// Whether the identifier was just generated, so that no lookup is needed to see whether it is
+  /// known.
   package var hasFreshID = false
 
   /// Creates a mutation. See the properties for what each is.

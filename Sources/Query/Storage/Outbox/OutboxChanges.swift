@@ -1,5 +1,5 @@
-/// The counts of an outbox, now and after each change. Counts that nobody took are replaced by newer
-/// ones; those that could not be read are left out.
+/// The counts of an outbox, now and after each change. Newer counts replace those that were not
+/// taken; counts that could not be read are left out.
 public struct OutboxChanges: AsyncSequence, Sendable {
   public typealias Element = OutboxCounts
   public typealias Failure = Never

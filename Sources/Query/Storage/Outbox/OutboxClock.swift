@@ -31,8 +31,8 @@ package struct OutboxClock: Sendable {
 
   package init(now: @escaping @Sendable () -> OutboxTime) { self.now = now }
 
-  /// The kernel's clocks. Whether the wall clock is synchronised is not asked, since that matters
-  /// across boots alone.
+  /// The kernel's clocks. They do not query whether the wall clock is synchronised, since that
+  /// matters only across boots.
   package static let system = OutboxClock {
     OutboxTime(
       wall: Date(),

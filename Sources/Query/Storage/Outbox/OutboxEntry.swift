@@ -121,7 +121,7 @@ public enum MutationWaitReason: String, Hashable, Sendable, CaseIterable {
   case dependency
   /// A program that has registered its name, in this version.
   case handler
-  /// Somebody to end the pause.
+  /// The end of a pause.
   case paused
   /// The time that the server named in its answer.
   case retryAfter
@@ -139,7 +139,7 @@ public enum MutationDeadReason: String, Hashable, Sendable, CaseIterable {
   case crashLoop
   /// Its arguments cannot be read.
   case undecodable
-  /// The server has something else, and nobody resolved that.
+  /// The server has something else, and the mutation did not resolve the conflict.
   case conflict
   /// What it depends on will not succeed.
   case dependency
