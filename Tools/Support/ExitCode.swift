@@ -1,4 +1,4 @@
-/// How a tool ends: the codes that scripts go by (those of `sysexits.h`, where it has one).
+/// How a tool ends: the exit codes for scripts (those of `sysexits.h`, if it has one).
 package enum ExitCode: Int32, Error, CaseIterable, Sendable {
   /// All is well.
   case success = 0

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// What the user requested on the command line.
 enum Command {
   case help
   case list(filter: String?)

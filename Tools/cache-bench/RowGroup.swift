@@ -5,7 +5,7 @@ struct RowGroup: Sendable {
 
   /// All groups.
   ///
-  /// - Parameter entries: How many entries are on disk, where a storage is measured.
+  /// - Parameter entries: How many entries are on disk, if a storage is measured.
   static func all(entries: Int) -> [RowGroup] { [Self.engine, Self.storage(entries: entries)] }
 
   static let engine = RowGroup(

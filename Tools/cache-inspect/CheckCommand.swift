@@ -2,7 +2,7 @@ import Foundation
 import QuerySQLite
 import ToolSupport
 
-/// `check`: what is wrong in a store, as it is found.
+/// `check`: the problems of a store, as they are found.
 struct CheckCommand {
   private let invocation: Invocation
 
@@ -10,7 +10,7 @@ struct CheckCommand {
 
   func run() throws -> ExitCode {
     let store = try self.invocation.inspection()
-    // Told on the standard error, where a person looks at it.
+    // Progress goes to standard error, if that is a terminal.
     let terminal = Terminal(of: 2)
     var count = 0
     func clear() { if terminal.isTerminal { Self.tell("\r\u{1b}[K") } }
@@ -51,7 +51,7 @@ struct CheckCommand {
   }
 }
 
-/// What is wrong, in JSON.
+/// A problem, as JSON.
 private struct FindingView: Encodable {
   let kind: String
   let file: String

@@ -2,12 +2,13 @@ import Query
 import QuerySQLite
 import ToolSupport
 
-/// What an error of a store means to who runs the tool: an exit code, and a line with what to do.
+/// What an error of a store means to the tool's user: an exit code, and a line that says what to
+/// do.
 enum ErrorLines {
-  /// So many candidates are named where a name is ambiguous.
+  /// How many candidates are named if a name is ambiguous.
   private static let maximumNamed = 10
 
-  /// The error for a person; nil where it is of no store.
+  /// The error for the user; nil if it does not come from a store.
   static func explain(_ error: any Error) -> ToolError? {
     switch error {
     case let error as InspectionError: Self.explain(error)

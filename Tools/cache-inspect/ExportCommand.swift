@@ -31,7 +31,7 @@ struct ExportCommand {
     return damaged.isEmpty ? .success : .badData
   }
 
-  /// The partition that is meant: the one there is, or the one that is named.
+  /// The partition to export: the only one, or the one that is named.
   private func partition(of store: StoreInspection) throws -> String {
     if let partition = self.invocation.partition { return partition }
     let all = try store.partitions()
@@ -68,7 +68,7 @@ struct ExportCommand {
   }
 }
 
-/// What was imported, in JSON.
+/// The imported rows, as JSON.
 private struct ImportedView: Encodable {
   let entries: Int
   let ended: Int

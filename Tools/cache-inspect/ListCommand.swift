@@ -47,7 +47,7 @@ struct EntryLines {
   private let terminal: Terminal
   /// Whether the terminal has no room for the kind and the updates.
   private let isNarrow: Bool
-  /// The width of the column of accounts; 0 where there is none.
+  /// The width of the column of accounts; 0 if there is none.
   private let partitionWidth: Int
 
   init(_ invocation: Invocation, partitions: [String]) {
@@ -114,7 +114,7 @@ struct EntryLines {
 }
 
 extension InspectedEntry.Freshness {
-  /// How it looks where there is colour.
+  /// How it looks if there is colour.
   var style: TextStyle {
     switch self {
     case .fresh: .good

@@ -3,10 +3,10 @@ import ToolSupport
 
 /// Dates of a store, which may be any number, as texts.
 enum Moments {
-  /// The years 1 to 9999: what a calendar is asked for.
+  /// The years 1 to 9999, which a calendar can represent.
   private static let range = -62_135_596_800_000_000...253_402_300_799_999_999 as ClosedRange<Int64>
 
-  /// The date; nil where no calendar has it.
+  /// The date; nil if no calendar has it.
   static func date(_ microseconds: Int64) -> Date? {
     guard Self.range.contains(microseconds) else { return nil }
     // Not divided as a whole: a Double has not the digits for it.
@@ -14,7 +14,7 @@ enum Moments {
     return Date(timeIntervalSince1970: seconds) + Double(microseconds % 1_000_000) / 1e6
   }
 
-  /// A date to the microsecond in UTC, for JSON; one that no calendar has as its number.
+  /// A date to the microsecond in UTC, for JSON; as its number if no calendar has it.
   static func exact(_ microseconds: Int64) -> String {
     Self.date(microseconds).map { DateText.exact($0) } ?? "\(microseconds) µs"
   }

@@ -87,7 +87,7 @@ struct MutationView: Encodable {
 }
 
 extension Int64 {
-  /// The nearest number; 0 for what is none.
+  /// The nearest integer; 0 for NaN.
   init(clampingOrZero value: Double) {
     self = value.isNaN ? 0 : Int64(exactly: value) ?? (value < 0 ? .min : .max)
   }

@@ -9,7 +9,7 @@ final class NewFile {
   private let file: FileHandle
   private var isFinished = false
 
-  /// Makes the file beside the one that it is to be.
+  /// Makes the file beside the one that it will replace.
   ///
   /// - Throws: `ToolError` (input/output).
   init(_ path: String) throws {
@@ -49,7 +49,7 @@ final class NewFile {
 
 /// The standard input in a temporary file for this user alone, since it is read more than once.
 final class SpooledInput {
-  /// Where it is.
+  /// Its path.
   let path: String
 
   /// Reads the standard input to its end.

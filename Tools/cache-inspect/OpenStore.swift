@@ -29,9 +29,9 @@ extension Invocation {
   /// The moment that ages are counted from, microseconds since 1970.
   var nowMicroseconds: Int64 { Int64(self.now.timeIntervalSince1970 * 1e6) }
 
-  /// Prints an object, where JSON is wanted.
+  /// Prints an object, if the user wants JSON.
   ///
-  /// - Returns: Whether it is.
+  /// - Returns: Whether it printed.
   /// - Throws: As `JSONPrinter.print`.
   func printed(_ value: some Encodable) throws -> Bool {
     guard let json else { return false }
@@ -42,10 +42,10 @@ extension Invocation {
 
 /// Asks before something is written.
 enum Confirmation {
-  /// Asks a person, on the terminal, whether to go on.
+  /// Asks the user, on the terminal, whether to go on.
   ///
-  /// - Throws: `UsageError` where nobody can be asked and `--yes` is not given; `ToolError` (success)
-  ///   where the answer is no.
+  /// - Throws: `UsageError` if there is no terminal and `--yes` is not given; `ToolError` (success)
+  ///   if the answer is no.
   static func require(_ question: String, _ invocation: Invocation) throws {
     if invocation.command.has(Options.yes) { return }
     guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {

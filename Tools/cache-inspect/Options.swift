@@ -2,7 +2,7 @@ import ToolSupport
 
 /// The options of the commands.
 enum Options {
-  /// The account. The tool is about all of them, where the others are about one.
+  /// The account. This tool covers all of them, while the other tools work on one.
   static let partition = ToolOption(
     "partition", "p", .text, "NAME", "only this partition, by default all of them")
 

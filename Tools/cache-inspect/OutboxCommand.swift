@@ -135,7 +135,7 @@ extension OutboxCommand {
 }
 
 extension OutboxEntry.State {
-  /// How it looks where there is colour.
+  /// How it looks if there is colour.
   var style: TextStyle {
     switch self {
     case .pending: .warning

@@ -33,7 +33,7 @@ struct RemovingCommands {
     guard (bytes != nil || entries != nil) != (age != nil) else {
       throw command.usageError("give --to-bytes, --to-entries or both, or --older-than")
     }
-    // So that no store is as good as none that has to be asked about.
+    // Fails before the question if there is no store.
     _ = try self.invocation.inspection()
     try Confirmation.require("Remove entries from the store?", self.invocation)
     let store = try self.invocation.maintenance()

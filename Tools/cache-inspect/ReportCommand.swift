@@ -146,7 +146,7 @@ extension ReportCommand {
   }
 }
 
-/// What was written, in JSON.
+/// The written report, as JSON.
 private struct ReportView: Encodable {
   let file: String
   let entries: Int

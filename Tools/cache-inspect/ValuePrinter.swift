@@ -49,7 +49,7 @@ struct ValuePrinter {
     (byte < 16 ? "0" : "") + String(byte, radix: 16)
   }
 
-  /// An id of a page for people: its text where it is some, else hexadecimal digits.
+  /// An id of a page for people: its text if it is text, else hexadecimal digits.
   static func text(of pageID: Data) -> String {
     guard let text = String(validating: pageID, as: UTF8.self) else {
       return "0x" + pageID.map { Self.hex($0) }.joined()

@@ -16,7 +16,7 @@ struct WatchCommand {
     let signals = EndSignals()
     let waiting = Task { for await _ in signals.stream { hasEnded.withLock { $0 = true } } }
     defer { waiting.cancel() }
-    // Who starts it may do what it is to see from now on.
+    // A script that starts the tool may make changes from now on, and see them.
     Output.error("cache-inspect: watching; Ctrl-C ends it")
     var left = self.invocation.command.integer(Options.count) ?? .max
     while left > 0, !hasEnded.withLock({ $0 }) {
@@ -30,7 +30,8 @@ struct WatchCommand {
     return .success
   }
 
-  /// Whether nobody reads the standard output, which would only be known with the next change.
+  /// Whether the reader of standard output has gone; a write would find out only at the next
+  /// change.
   private static var hasReaderGone: Bool {
     var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0

@@ -81,7 +81,7 @@ extension FieldNotes {
     return self.sayWhence(reading, isEmpty: reading.value.isEmpty)
   }
 
-  /// Says where it comes from, on standard error, so that standard output has the notes alone.
+  /// Prints the source on standard error, so that standard output has the notes alone.
   private func sayWhence<Value>(_ reading: Reading<Value>, isEmpty: Bool) -> Int32 {
     if let problem = reading.problem {
       let seen =
@@ -153,12 +153,12 @@ extension FieldNotes {
     }
   }
 
-  /// What `print` says is gathered where a program reads it.
+  /// Unlike `print`, which buffers its output if a program reads it.
   private static func sayAtOnce(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
   }
 
-  /// Returns when Ctrl-C was pressed, or the system asks the program to end.
+  /// Returns when the user pressed Ctrl-C, or the system ends the program.
   private static func interruption() async {
     let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
     let sources = [SIGINT, SIGTERM].map { number in

@@ -4,16 +4,16 @@ import QueryReplay
 import QuerySQLite
 import SystemNetwork
 
-/// All that the commands share: the stores, what is on disk, and what sends the writes.
+/// Everything that the commands share: the stores, the storage, and the replayer.
 struct Notebook {
   let storage: SQLiteQueryStorage
   let client: QueryClient
 
-  /// Opens the notes that this user has seen, and what was not sent yet.
+  /// Opens the notes that this user has seen, and the writes not sent yet.
   ///
   /// - Parameters:
   ///   - server: The server's address.
-  ///   - folder: Where to keep them; nil: where the user's programs keep such things.
+  ///   - folder: The folder to keep them in; nil: the default folder for the user's programs.
   init(server: URL, folder: URL?) throws {
     if let folder {
       self.storage = try SQLiteQueryStorage(directory: folder)
@@ -50,8 +50,8 @@ struct Notebook {
 
   /// How a note is called in a new write.
   ///
-  /// While writes that name a note by its alias wait, others of that note have to be behind them, in
-  /// the same lane, though the server has named it by now.
+  /// While writes that name a note by its alias wait, later writes to that note must queue behind
+  /// them, in the same lane, even if the server has given it an identifier by now.
   func reference(_ name: String) throws -> NoteReference {
     let outbox = self.storage.outbox
     if NoteReference(name).isAlias {

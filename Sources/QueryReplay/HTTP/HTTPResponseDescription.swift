@@ -4,7 +4,7 @@ public import Foundation
 public struct HTTPResponseDescription: Codable, Hashable, Sendable {
   /// The status.
   public let status: Int
-  /// Those of the headers that say what was made of the request, their names in lower case:
+  /// The headers that say what became of the request, their names in lower case:
   /// `content-location`, `content-type`, `etag`, `last-modified` and `location`.
   public let headers: [String: String]
   /// The beginning of the body, as long as the request allows.

@@ -36,7 +36,7 @@ final class HTTPTransport: Sendable {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - file: What is sent as its body; nil: the request's own.
+  ///   - file: The file to send as its body; nil: the request's own body.
   ///   - limit: How many bytes of the answer are taken.
   /// - Throws: `URLError`, `.cancelled` if the task is cancelled.
   func send(_ request: URLRequest, file: URL?, limit: Int) async throws -> HTTPAnswer {

@@ -8,7 +8,7 @@ extension AsyncSignal {
   ///   - clock: The clock.
   func wait(until time: Duration, by clock: ReplayClock) async {
     let timer = Task {
-      // One that was cancelled wakes nobody.
+      // A cancelled wait wakes no waiter.
       guard (try? await clock.sleep(time)) != nil else { return }
       self.wake()
     }

@@ -19,7 +19,7 @@ struct HandlerRegistry: Sendable {
   /// Which rows they can run.
   private(set) var handlers = Set<MutationHandler>()
 
-  /// Adds a mutation, in the place of an earlier one of the same name, instance and version.
+  /// Adds a mutation, replacing an earlier one of the same name, instance and version.
   ///
   /// - Throws: ``ReplayError/nameTaken(name:typeName:)``.
   mutating func add(_ runner: any DurableRunner) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// One run of a replayer: it leases what is due, lets it be run, and waits for more.
+/// One run of a replayer: it leases what is due, starts it, and waits for more.
 ///
 /// Attempts are child tasks of the run: cancelling that cancels them, and it ends when the last one is
 /// settled.
@@ -17,7 +17,7 @@ final class ReplayRun: Sendable {
   private enum Step {
     case end
     case wait(until: Duration)
-    /// The outbox failed: nothing but the time ends this wait.
+    /// The outbox failed: only the time ends this wait.
     case recover(until: Duration)
   }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// What one run has done, as far as ``ReplaySummary`` tells.
+/// What one run has done, for ``ReplaySummary``.
 struct ReplayTally: Sendable {
   private var summary = ReplaySummary()
   private var vain = Set<UUID>()

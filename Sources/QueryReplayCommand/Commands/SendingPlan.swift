@@ -4,7 +4,7 @@ import Query
 struct SendingPlan {
   /// Those that would be sent, the first one first.
   private(set) var order = [OutboxEntry]()
-  /// How many of those that this program sends would go on waiting, by what for.
+  /// How many of those that this program sends would go on waiting, by their wait reason.
   private(set) var waiting = [String: Int]()
 
   /// - Parameters:

@@ -3,7 +3,7 @@ import Foundation
 import Query
 
 /// A question to a network monitor whether a host can be reached. It lives on the monitor's thread,
-/// but for its creation and its end.
+/// except for its creation and its end.
 // @unchecked: the answer is guarded, and GLib guards the cancellable, whose pointer never changes.
 final class ReachabilityQuestion: @unchecked Sendable {
   private let url: URL

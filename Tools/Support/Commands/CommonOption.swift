@@ -19,11 +19,11 @@ package enum CommonOption {
   package static let help = ToolOption("help", "h", .flag, "", "show this help")
   /// The release.
   package static let version = ToolOption("version", nil, .flag, "", "show the version")
-  /// What the installer asks for.
+  /// Used by the installer.
   package static let completion = ToolOption(
     "generate-completion", nil, .words(["bash"]), "SHELL", "print a completion script",
     isHidden: true)
-  /// What the installer asks for.
+  /// Used by the installer.
   package static let manual = ToolOption(
     "generate-man", nil, .flag, "", "print the manual page", isHidden: true)
 

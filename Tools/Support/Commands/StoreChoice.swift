@@ -9,7 +9,7 @@ package enum StoreChoice: Hashable, Sendable {
 
   /// The store of `--store` or `--application`.
   ///
-  /// - Throws: ``UsageError`` where there is neither, or both.
+  /// - Throws: ``UsageError`` if there is neither, or both.
   package init(_ command: ParsedCommand) throws(UsageError) {
     let store = command.text(CommonOption.store)
     switch (store, command.text(CommonOption.application)) {

@@ -1,6 +1,6 @@
 /// What a command takes beside its options.
 package struct ToolArgument: Hashable, Sendable {
-  /// What stands for it in help, as `ID`.
+  /// Its placeholder in help, as `ID`.
   package var placeholder: String
   /// What it is.
   package var kind: ValueKind

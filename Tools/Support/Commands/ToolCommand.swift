@@ -1,4 +1,4 @@
-/// A command of a tool, or one of a command, as `show` of `outbox show`.
+/// A command of a tool, or a subcommand, as `show` of `outbox show`.
 ///
 /// ```swift
 /// let show = ToolCommand(
@@ -11,7 +11,7 @@ package struct ToolCommand: Hashable, Sendable {
   package var name: String
   /// What it does, in words that follow its name.
   package var summary: String
-  /// What else is to be known, in paragraphs; empty: nothing.
+  /// Further help, in paragraphs; may be empty.
   package var discussion: String
   /// Its options, beside those that all commands have.
   package var options: [ToolOption]
@@ -19,13 +19,13 @@ package struct ToolCommand: Hashable, Sendable {
   package var arguments: [ToolArgument]
   /// Its own commands.
   package var subcommands: [ToolCommand]
-  /// Whether it does something without one of its own commands.
+  /// Whether it does something without a subcommand.
   package var isRunnable: Bool
   /// Command lines that can be typed as they stand.
   package var examples: [String]
 
-  /// Creates a command. See the properties for what each is; one with commands of its own is
-  /// runnable only where that is said.
+  /// Creates a command. See the properties for what each is; one with subcommands is runnable only
+  /// if the caller says so.
   package init(
     _ name: String,
     _ summary: String,

@@ -6,11 +6,11 @@
 package struct ToolOption: Hashable, Sendable {
   /// The long name, without the two hyphens.
   package var name: String
-  /// The short name; nil where it has none.
+  /// The short name; nil if it has none.
   package var short: Character?
   /// What it takes.
   package var kind: ValueKind
-  /// What stands for the value in help, as `DIR`; empty where it takes none.
+  /// The placeholder of its value in help, as `DIR`; empty if it takes no value.
   package var placeholder: String
   /// What it is for, in words that follow its name.
   package var help: String

@@ -7,7 +7,7 @@ package enum HelpText {
   /// - Parameters:
   ///   - path: The words that lead to it; empty: the tool itself.
   ///   - tool: The tool.
-  /// - Returns: Lines of at most 80 columns, but for examples; nil where there is no such command.
+  /// - Returns: Lines of at most 80 columns, except examples; nil if there is no such command.
   package static func text(of path: [String], in tool: Tool) -> String? {
     guard let found = tool.commands.first(where: { $0.path == path }) else { return nil }
     let command = found.command

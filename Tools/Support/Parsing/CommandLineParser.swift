@@ -1,5 +1,6 @@
 /// Reads a command line by the conventions of GNU: `-abc`, `-oVALUE`, `-o VALUE`, `--long`,
-/// `--long=VALUE`, `--long VALUE`, options after arguments, and `--` before what is no option.
+/// `--long=VALUE`, `--long VALUE`, options after arguments, and `--` before words that are not
+/// options.
 ///
 /// ```swift
 /// let line = try CommandLineParser.parse(["list", "--limit=10"], for: tool)
@@ -23,7 +24,7 @@ package struct CommandLineParser {
   ///
   /// - Parameters:
   ///   - words: What follows the name of the program.
-  ///   - tool: What is to be understood.
+  ///   - tool: The tool whose commands and options are parsed.
   /// - Throws: ``UsageError``.
   package static func parse(
     _ words: [String], for tool: Tool

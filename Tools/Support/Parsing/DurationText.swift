@@ -8,7 +8,7 @@ package enum DurationText {
   /// What a message says of the form.
   static let example = "such as 30s, 5min or 1h"
 
-  /// The length that a text says; nil where it says none, or one of more than a hundred years.
+  /// The duration that a text states; nil if it states none, or more than a hundred years.
   package static func parse(_ text: String) -> Duration? {
     var rest = text.unicodeScalars[...]
     var total = Duration.zero

@@ -10,21 +10,21 @@ package struct ParsedCommand: Hashable, Sendable {
   /// Whether an option was given.
   package func has(_ option: ToolOption) -> Bool { self.values[option.name] != nil }
 
-  /// The value of an option; nil where it was not given.
+  /// The value of an option; nil if it was not given.
   package func text(_ option: ToolOption) -> String? { self.values[option.name]?.last }
 
   /// The values of an option that may be given more than once.
   package func texts(_ option: ToolOption) -> [String] { self.values[option.name] ?? [] }
 
-  /// The value of an option of whole numbers; nil where it was not given.
+  /// The value of an option of whole numbers; nil if it was not given.
   package func integer(_ option: ToolOption) -> Int? { self.text(option).flatMap { Int($0) } }
 
-  /// The value of an option of lengths of time; nil where it was not given.
+  /// The value of a duration option; nil if it was not given.
   package func duration(_ option: ToolOption) -> Duration? {
     self.text(option).flatMap { DurationText.parse($0) }
   }
 
-  /// The value of an option of words, as a case of an enumeration; nil where it was not given.
+  /// The value of an option of words, as a case of an enumeration; nil if it was not given.
   package func word<Word: RawRepresentable>(
     _ option: ToolOption, as type: Word.Type
   ) -> Word? where Word.RawValue == String {

@@ -1,4 +1,4 @@
-/// What a command line asks for.
+/// What the user requested on a command line.
 package enum ParsedLine: Hashable, Sendable {
   /// To run a command.
   case command(ParsedCommand)

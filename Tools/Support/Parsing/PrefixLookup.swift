@@ -1,15 +1,15 @@
-/// Finds one of many by the beginning of its name.
+/// Finds a name by its prefix.
 package enum PrefixLookup {
-  /// So many candidates are named where a beginning is ambiguous.
+  /// How many candidates are named if a prefix is ambiguous.
   private static let maximumNamed = 10
 
-  /// The place of the one that is meant.
+  /// The index of the name.
   ///
   /// - Parameters:
-  ///   - prefix: The whole name or its beginning; upper and lower case count the same.
-  ///   - names: What there is.
+  ///   - prefix: The whole name or its prefix; upper and lower case count the same.
+  ///   - names: The existing names.
   ///   - noun: What each is, as `mutation`.
-  /// - Throws: ``UsageError`` where it is the beginning of none, or of several, which it names.
+  /// - Throws: ``UsageError`` if no name begins so, or several do, which it names.
   package static func index(
     of prefix: String, in names: [String], noun: String
   ) throws(UsageError) -> Int {

@@ -1,10 +1,10 @@
 /// Finds what a person may have meant.
 package enum Suggestion {
-  /// The candidate that is nearest to a word; nil where none is near.
+  /// The candidate nearest to a word; nil if no candidate is near.
   ///
   /// - Parameters:
-  ///   - word: What was typed.
-  ///   - candidates: What could have been typed. The first of those that are equally near is taken.
+  ///   - word: The word that the user typed.
+  ///   - candidates: The valid words. The first of several equally near ones is taken.
   /// - Complexity: O(word · all candidates), at most 64 characters of the word.
   package static func nearest(to word: String, of candidates: [String]) -> String? {
     let typed = Array(word.lowercased().prefix(64))
@@ -20,7 +20,7 @@ package enum Suggestion {
     return best?.candidate
   }
 
-  /// How many characters have to be added, removed, replaced or swapped with their neighbour.
+  /// How many characters must be added, removed, replaced or swapped with their neighbour.
   static func distance(_ first: [Character], _ second: [Character]) -> Int {
     var older = [Int]()
     var old = Array(0...second.count)

@@ -2,7 +2,7 @@
 package struct UsageError: Error, Hashable, Sendable {
   /// What is wrong, without a full stop, as `unknown option --partion`.
   package var message: String
-  /// What may have been meant; nil where nothing is near.
+  /// What the user may have meant; nil if nothing is near.
   package var suggestion: String?
   /// The words of the command that it is about, after the name of the tool.
   package var path: [String]

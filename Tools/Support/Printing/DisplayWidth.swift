@@ -18,7 +18,7 @@ package enum DisplayWidth {
     return Self.isWide(first) || asksForEmoji ? 2 : 1
   }
 
-  /// The beginning of a text that fits, with `…` in the place of what is left out.
+  /// The beginning of a text that fits, with `…` in place of the rest.
   ///
   /// - Parameters:
   ///   - text: The text.

@@ -20,7 +20,7 @@ package struct JSONPrinter {
 
   /// Prints a value and a line feed.
   ///
-  /// - Throws: `EncodingError`, for a number that is none; as ``Output/line(_:)``.
+  /// - Throws: `EncodingError`, for a number that JSON cannot hold; as ``Output/line(_:)``.
   package func print(_ value: some Encodable, to output: Output) throws {
     try output.line(self.text(value))
   }
@@ -35,7 +35,7 @@ package struct JSONPrinter {
     else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
-      // A line feed here is the encoder's own: those of texts are escaped already.
+      // A line feed here is the encoder's own: those of texts are already escaped.
       if SafeText.isUnsafe(scalar), !isLineFeed(scalar) {
         for unit in String(scalar).utf16 { result += Self.escape(unit) }
       } else {

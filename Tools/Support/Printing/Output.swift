@@ -10,7 +10,7 @@ package final class Output {
   private let descriptor: Int32
   private var buffer = [UInt8]()
 
-  /// Whoever reads the output has gone.
+  /// The reader of the output has closed it.
   package struct ClosedPipe: Error {
     /// Creates the error.
     package init() {}
@@ -18,7 +18,7 @@ package final class Output {
 
   /// Creates an output.
   ///
-  /// - Parameter descriptor: What is written to.
+  /// - Parameter descriptor: The descriptor to write to.
   package init(descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
 
   /// Prints a line.
@@ -42,7 +42,7 @@ package final class Output {
     if self.buffer.count >= Self.blockSize { try self.flush() }
   }
 
-  /// Hands over what was printed.
+  /// Writes what was printed.
   ///
   /// - Throws: As ``line(_:)``.
   package func flush() throws {

@@ -4,7 +4,7 @@ package enum SafeText {
   /// A text with control characters (C0, DEL, C1), line separators, marks that change the direction
   /// of writing, and tags as visible escapes, as `\n`, `\x1b`, `\u{202e}`.
   package static func escape(_ text: String) -> String {
-    // Most texts have none.
+    // Most texts have no unsafe character.
     guard text.unicodeScalars.contains(where: Self.isUnsafe) else { return text }
     var result = ""
     for scalar in text.unicodeScalars { Self.append(scalar, to: &result) }
@@ -17,7 +17,7 @@ package enum SafeText {
     var decoder = Unicode.UTF8.ForwardParser()
     var iterator = bytes.makeIterator()
     var pending = [UInt8]()
-    // What the parser has read since the last scalar, so that it can be shown where it is none.
+    // What the parser has read since the last scalar, shown as bytes if it is not a valid scalar.
     func take() -> [UInt8] {
       defer { pending.removeAll() }
       return pending

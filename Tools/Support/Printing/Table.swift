@@ -11,9 +11,9 @@ package struct Table {
   package struct Column: Hashable, Sendable {
     /// The heading.
     package var title: String
-    /// Where the cells stand.
+    /// The alignment of its cells.
     package var alignment: Alignment
-    /// Whether its cells are cut off where the terminal is too narrow.
+    /// Whether its cells are truncated if the terminal is too narrow.
     package var isFlexible: Bool
 
     /// Creates a column.
@@ -24,7 +24,7 @@ package struct Table {
     }
   }
 
-  /// Where the cells of a column stand.
+  /// The alignment of a column's cells.
   package enum Alignment: Hashable, Sendable {
     /// Words.
     case left
@@ -70,7 +70,7 @@ package struct Table {
     for line in self.lines(terminal) { try output.line(line) }
   }
 
-  /// What is printed. No line ends with blanks.
+  /// The printed lines. No line ends with blanks.
   package func lines(_ terminal: Terminal) -> [String] {
     let widths = self.widths(terminal.width)
     let titles = self.columns.map { Cell($0.title, .strong) }

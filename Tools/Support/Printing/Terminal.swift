@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the standard output is, as far as printing goes by it.
+/// What printing needs to know about the standard output.
 package struct Terminal: Hashable, Sendable {
-  /// How many columns there are; nil where the output is no terminal, so that nothing is cut off.
+  /// How many columns there are; nil if the output is not a terminal, so that nothing is truncated.
   package var width: Int?
   /// Whether to use colour.
   package var hasColour: Bool
@@ -24,7 +24,7 @@ package struct Terminal: Hashable, Sendable {
   /// - Parameters:
   ///   - descriptor: The descriptor.
   ///   - environment: The process's variables: `NO_COLOR` that is not empty and `TERM=dumb` turn
-  ///     colour off, `COLUMNS` counts where the terminal does not tell its size.
+  ///   colour off, `COLUMNS` counts if the terminal does not report its size.
   package init(
     of descriptor: Int32 = STDOUT_FILENO,
     environment: [String: String] = ProcessInfo.processInfo.environment
@@ -41,14 +41,14 @@ package struct Terminal: Hashable, Sendable {
     self.hasColour = !isPlain && environment["TERM"] != "dumb"
   }
 
-  /// A text in a style, where there is colour.
+  /// A text in a style, if there is colour.
   package func styled(_ text: String, _ style: TextStyle) -> String {
     guard self.hasColour, let code = style.code else { return text }
     return "\u{1b}[\(code)m\(text)\u{1b}[0m"
   }
 }
 
-/// How text looks where there is colour.
+/// How text looks if there is colour.
 package enum TextStyle: Hashable, Sendable {
   /// As everything.
   case plain

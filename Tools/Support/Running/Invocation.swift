@@ -1,16 +1,16 @@
 package import Foundation
 
-/// What a command works with: its command line, and where it prints.
+/// What a command works with: its command line and its output.
 package struct Invocation {
   /// The command, with its options and arguments.
   package let command: ParsedCommand
   /// What the standard output is.
   package let terminal: Terminal
-  /// Where it prints.
+  /// The output that it prints to.
   package let output: Output
   /// How it prints moments.
   package let dates: DateText
-  /// Prints JSON; nil where text is wanted.
+  /// Prints JSON; nil if the user wants text.
   package let json: JSONPrinter?
   /// The moment that ages are counted from.
   package let now: Date

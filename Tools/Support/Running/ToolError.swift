@@ -2,7 +2,7 @@
 package struct ToolError: Error, Hashable, Sendable {
   /// How the tool ends.
   package var code: ExitCode
-  /// What is wrong, without the name of the tool.
+  /// What is wrong, without the tool's name.
   package var message: String
 
   /// Creates an error.

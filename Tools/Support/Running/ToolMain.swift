@@ -5,12 +5,12 @@ package enum ToolMain {
   /// Reads the command line, runs the command, and prints why it failed, in one line.
   ///
   /// - Parameters:
-  ///   - tool: What is understood.
+  ///   - tool: The tool's commands and options.
   ///   - arguments: What follows the name of the program.
-  ///   - explaining: What an error of the command means; nil where it does not know either. A
-  ///     ``ToolError``, a ``UsageError`` and a closed pipe need none.
-  ///   - body: Runs the command, and says how it ended. What it printed is handed over after it.
-  /// - Returns: How the process is to end.
+  ///   - explaining: What an error of the command means; nil if it does not know either. It is not
+  ///     called for a ``ToolError``, a ``UsageError`` or a closed pipe.
+  ///   - body: Runs the command, and says how it ended. Its output is written after it returns.
+  /// - Returns: The exit code of the process.
   package static func run(
     _ tool: Tool,
     arguments: [String] = Array(CommandLine.arguments.dropFirst()),

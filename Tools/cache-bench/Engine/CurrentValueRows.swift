@@ -1,6 +1,6 @@
 import Query
 
-/// `store.currentValue =`, with and without somebody to tell.
+/// `store.currentValue =`, with and without subscribers.
 enum CurrentValueRows {
   static let all = [
     Self.row(subscribers: 0, goal: 150, count: 10_000),
@@ -23,7 +23,7 @@ enum CurrentValueRows {
   }
 
   private static func setStore(_ count: Int, _ subscribers: Int) throws -> Double {
-    // One that was never read, so that Observation has nothing to do.
+    // A store that was never read, so that Observation has nothing to do.
     let store = QueryStore.detached(query: NumberQuery(number: 0), initialValue: nil)
     let tallies = (0..<subscribers).map { _ in Tally() }
     let subscriptions = tallies.map { tally in

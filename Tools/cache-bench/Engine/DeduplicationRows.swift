@@ -42,7 +42,7 @@ enum DeduplicationRows {
     let time = watch.nanoseconds(per: count)
     try expect(sum, count * 7, "the sum of the values")
     try expect(store.valueUpdateCount, count, "the updates of the store")
-    // The one that opens the gate may find that the shared fetch has ended before it joined.
+    // The caller that opens the gate may find that the shared fetch has ended before it joined.
     try expect(gate.passages <= 2, true, "whether the fetches shared their work")
     return time
   }

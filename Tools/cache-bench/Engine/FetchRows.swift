@@ -1,6 +1,6 @@
 import Query
 
-/// Fetches one after another from a store that nobody subscribes to.
+/// Fetches one after another from a store without subscribers.
 enum FetchRows {
   static let all = [Self.detached, Self.client]
 

@@ -7,7 +7,7 @@ extension Row {
   ///   - name: The name, without the length.
   ///   - title: The title, without the length.
   ///   - length: How many operations were done before, less half a batch.
-  ///   - limit: How many times the floor one may take.
+  ///   - limit: How many times the time of the floor one operation may take.
   ///   - batch: Does operations on a new store of a client, as many of them unmeasured first as the
   ///     range begins with, and returns what one of those in the range took.
   static func growing(

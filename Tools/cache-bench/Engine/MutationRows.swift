@@ -1,6 +1,6 @@
 import Query
 
-/// `mutate` where the history is short and where it is long.
+/// `mutate` with a short history and with a long one.
 enum MutationRows {
   static let all = [Self.row(at: 10), Self.row(at: 5000)]
 

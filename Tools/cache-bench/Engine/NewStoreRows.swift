@@ -1,6 +1,6 @@
 import Query
 
-/// `client.store(for:)` where there is no store yet, in clients of different sizes.
+/// `client.store(for:)` if there is no store yet, in clients of different sizes.
 enum NewStoreRows {
   static let all = [Self.row(beside: 1000), Self.row(beside: 100_000), Self.growth]
 

@@ -1,6 +1,6 @@
 import Query
 
-/// `fetchNextPage` where few and where many pages are loaded.
+/// `fetchNextPage` with few and with many pages loaded.
 enum PageRows {
   static let all = [Self.row(at: 10), Self.row(at: 2000)]
 

@@ -10,7 +10,7 @@ struct NumberQuery: QueryRequest, Hashable {
   ) async throws -> Int { self.number }
 }
 
-/// One of the queries of a group, which is the beginning of their paths.
+/// A query of a group; the group's number begins their paths.
 struct GroupedQuery: QueryRequest {
   let group: Int
   let number: Int
@@ -25,7 +25,7 @@ struct GroupedQuery: QueryRequest {
   ) async throws -> Int { self.number }
 }
 
-/// A list without end, whose pages are there at once.
+/// An endless list, whose pages are there at once.
 struct NumberPages: InfiniteQueryRequest, Hashable {
   let initialPageId = 0
 
@@ -52,10 +52,10 @@ struct Doubling: MutationRequest, Hashable {
 }
 
 extension QueryClient {
-  /// A client as applications have it, but for the observers, of which there are none: one of
-  /// memory pressure would drop idle stores in the middle of a round.
+  /// A client as applications have it, but without observers: memory pressure would drop idle
+  /// stores in the middle of a round.
   ///
-  /// - Parameter storage: Where its persisted queries are kept.
+  /// - Parameter storage: The storage of its persisted queries.
   static func withoutObservers(storage: (any QueryStorage)? = nil) -> QueryClient {
     var context = QueryContext()
     context.queryStorage = storage

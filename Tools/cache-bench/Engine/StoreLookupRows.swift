@@ -1,6 +1,6 @@
 import Query
 
-/// `client.store(for:)` where the store exists.
+/// `client.store(for:)` if the store exists.
 enum StoreLookupRows {
   static let all = [Self.existing]
 

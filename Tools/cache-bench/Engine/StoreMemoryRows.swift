@@ -1,6 +1,6 @@
 import Query
 
-/// What a store takes that nobody uses.
+/// The memory of an unused store.
 enum StoreMemoryRows {
   static let all = [Self.idle]
 

@@ -1,6 +1,6 @@
 import Query
 
-/// Values under ten keys, of which the nth is written as a number plus n.
+/// Values under ten keys; the nth is written as a number plus n.
 protocol TenKeys {
   /// The sum of all.
   func readAll() -> Int

@@ -7,9 +7,9 @@ enum Allocations {
       CInt, UnsafeMutablePointer<FILE>
     ) -> CInt
 
-  /// The bytes of memory that this process has, what it allocated before and freed not counted.
+  /// The bytes of memory that this process has, without what it allocated and freed before.
   ///
-  /// - Throws: ``CheckFailure`` where the system does not tell.
+  /// - Throws: ``CheckFailure`` if the system does not report it.
   static func residentBytes() throws -> Int {
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "malloc_trim") else {
       throw CheckFailure(description: "the C library has no malloc_trim")
@@ -26,11 +26,11 @@ enum Allocations {
 
   /// The bytes that are allocated in this process, with what the allocator adds to each block.
   ///
-  /// - Throws: ``CheckFailure`` where the C library does not tell.
+  /// - Throws: ``CheckFailure`` if the C library does not report it.
   static func bytesInUse() throws -> Int {
     let report = try self.report()
-    // Totals come after those of each arena. What a thread keeps for itself counts as in use; it
-    // is some kilobytes at most.
+    // Totals come after those of each arena. A thread's cache counts as in use; it is some
+    // kilobytes at most.
     guard
       let system = self.last("<system type=\"current\"", in: report),
       let fast = self.last("<total type=\"fast\"", in: report),

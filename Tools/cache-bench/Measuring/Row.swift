@@ -2,7 +2,7 @@
 struct Row: Sendable {
   /// What `--filter` looks at, and the key of the row in JSON. It never changes.
   let name: String
-  /// What is measured, in the words of the table.
+  /// The measured operation, in the words of the table.
   let title: String
   let goal: Goal
   /// What the floor does.
@@ -22,9 +22,9 @@ struct Trial: Sendable {
 
   let figure: Round
   let floor: Round
-  /// Fewer rounds than the scale's are enough, where each takes long or tells the same.
+  /// Fewer rounds than the scale's are enough if each takes long or gives the same result.
   var mostRounds = Int.max
-  /// Lets go of what both rounds used.
+  /// Releases what both rounds used.
   var end: @Sendable () async throws -> Void = {}
 }
 
@@ -35,7 +35,7 @@ enum Unit: String, Codable {
   case commits = "commits"
 }
 
-/// What a row has to reach.
+/// The goal of a row.
 enum Goal: Sendable {
   /// At most so many times the floor.
   case timesFloor(Double)
@@ -64,7 +64,7 @@ enum Goal: Sendable {
 struct Scale: Sendable {
   let rounds: Int
   let warmUps: Int
-  /// How many entries are on disk, where a storage is measured.
+  /// How many entries are on disk, if a storage is measured.
   let entries: Int
 
   static let full = Scale(rounds: 101, warmUps: 5, entries: 100_000)

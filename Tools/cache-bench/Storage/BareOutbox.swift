@@ -9,7 +9,7 @@ import Query
 final class BareOutbox: @unchecked Sendable {
   private let handle: OpaquePointer
   private let statements: [Step: OpaquePointer]
-  /// The one that is leased again and again.
+  /// The row that is leased again and again.
   private var row: (id: [UInt8], number: Int64)?
 
   private enum Step: String, CaseIterable {
@@ -93,7 +93,7 @@ final class BareOutbox: @unchecked Sendable {
     sqlite3_close(self.handle)
   }
 
-  /// What a mutation costs at the least: its arguments' bytes, a commit that has them and who runs it, its
+  /// The least that a mutation costs: its arguments' bytes, a commit of those and of its owner, its
   /// result's bytes, and a commit that has moved it to the history, which keeps the newest 50.
   func enqueueAndSettle(_ note: Note, _ coder: JSONQueryCoder) throws {
     let arguments = try coder.encode(note)
@@ -119,7 +119,7 @@ final class BareOutbox: @unchecked Sendable {
     try self.run(.commit)
   }
 
-  /// What a claim costs at the least: a commit of who runs a row that is known already.
+  /// The least that a claim costs: a commit of the owner of a row that is already known.
   ///
   /// - Returns: The nanoseconds of that commit.
   func lease() throws -> Double {

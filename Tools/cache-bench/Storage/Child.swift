@@ -5,13 +5,13 @@ import QuerySQLite
 /// What this program does when it starts itself, to have a process of its own: it hydrates notes,
 /// says which note was the first as soon as it has it, and then how much memory it has.
 struct Child: Sendable {
-  /// What it is asked by. Nobody else has a use for it.
+  /// The argument that starts it, for internal use.
   static let argument = "--child"
 
-  /// Where the notes are, and which; nil: it does nothing of that.
+  /// The folder and the numbers of the notes; nil: it does no work.
   private let work: (folder: URL, numbers: [Int])?
 
-  /// One that does nothing.
+  /// A child that does nothing.
   static let empty = Child(work: nil)
 
   private init(work: (folder: URL, numbers: [Int])?) { self.work = work }
@@ -70,7 +70,7 @@ extension Child {
 
   /// Starts the child, and waits for its end.
   ///
-  /// - Throws: ``CheckFailure`` where it did not do its work, and what `Process` throws.
+  /// - Throws: ``CheckFailure`` if it did not do its work, and what `Process` throws.
   func start() throws -> Run {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

@@ -11,7 +11,7 @@ actor Corpus {
   private var made: Files?
   private let last = Locked((edition: 0, place: 0, new: 0))
 
-  /// Where the notes are.
+  /// The folders of the notes.
   struct Files {
     /// The folder of the storage.
     let folder: URL
@@ -28,7 +28,7 @@ actor Corpus {
   /// that on disk. Places may go on beyond the count, from the beginning.
   nonisolated func number(at place: Int) -> Int { place * 6101 % self.count }
 
-  /// An edition of the notes that there was none of: its bytes are others than those on disk.
+  /// An unused edition of the notes: its bytes differ from those on disk.
   nonisolated func nextEdition() -> Int {
     self.last.withLock { last in
       last.edition += 1
@@ -53,7 +53,8 @@ actor Corpus {
     }
   }
 
-  /// The files. While they are made, nobody else asks: rows are measured one after another.
+  /// The files. No other row asks for them while they are made: rows are measured one after
+  /// another.
   func files() async throws -> Files {
     if let made { return made }
     let folder = try Scratch.makeFolder("storage")

@@ -4,7 +4,7 @@ import QuerySQLite
 
 /// Mutations that are on disk before they are sent.
 enum DurableRows {
-  /// - Parameter pending: How many mutations wait where it is measured what a claim costs among them.
+  /// - Parameter pending: How many mutations wait when a claim among them is measured.
   static func all(pending: Int) -> [Row] {
     [Self.mutate, Self.atOnce] + Claims.allCases.map { Self.claim($0, pending) }
   }

@@ -6,7 +6,8 @@ import QuerySQLite
 enum HydrationRows {
   static func all(_ corpus: Corpus) -> [Row] {
     [
-      // Beside the read and the decoding it is a new store, which may take as long as one of the engine's.
+      // Besides the read and the decoding it makes a new store, which may take as long as one of
+      // the engine's.
       Self.row(
         "hydrate-store", "new store hydrated from disk, each", .timesFloorAndMore(1.3, 5000),
         corpus),

@@ -4,8 +4,8 @@ import Query
 
 /// Asks for the write lock of a database over and over, and knows how long it was refused at most.
 ///
-/// It waits as those do that the library knows nothing of: a tenth of a millisecond at a time. What it
-/// measures is what a writer of another process waits for, however the holders take turns.
+/// It waits as a writer unknown to the library does: a tenth of a millisecond at a time. It
+/// measures how long a writer of another process waits, however the holders take turns.
 // @unchecked: its thread uses the handle until it has ended.
 final class LockProbe: @unchecked Sendable {
   private let handle: OpaquePointer
@@ -13,9 +13,9 @@ final class LockProbe: @unchecked Sendable {
   private let longest = Locked(0.0)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Opens a database that is there, and begins.
+  /// Opens an existing database, and begins.
   ///
-  /// - Throws: ``CheckFailure`` where it cannot be opened.
+  /// - Throws: ``CheckFailure`` if it cannot be opened.
   init(path: String) throws {
     var handle: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
@@ -23,7 +23,7 @@ final class LockProbe: @unchecked Sendable {
       throw CheckFailure(description: "no \(path)")
     }
     self.handle = handle
-    // Where it leaves last, it copies nothing: no application does that beside others.
+    // If it closes last, it runs no checkpoint: another application would not, either.
     sqlite3_busy_timeout(handle, 0)
     sqlite3_wal_autocheckpoint(handle, 0)
     let thread = Thread { self.run() }

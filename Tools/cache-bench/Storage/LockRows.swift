@@ -83,7 +83,7 @@ private final class StayingReader {
 private struct Chores {
   private let corpus: Corpus
   private let live: Int
-  /// A folder with both databases, of which each round has a copy.
+  /// A folder with both databases; each round has a copy of it.
   private let model: URL
 
   private static let ended = 5_000

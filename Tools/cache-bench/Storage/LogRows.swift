@@ -2,8 +2,8 @@ import Foundation
 import Query
 import QuerySQLite
 
-/// What changes append to the log of the database, in bytes: a mean over many changed ones, and the
-/// median of single new ones, a few of which split pages of an index.
+/// What changes append to the WAL, in bytes: a mean over many changed ones, and the median of
+/// single new ones, a few of which split pages of an index.
 enum LogRows {
   static func all(_ corpus: Corpus) -> [Row] {
     [Self.changed(corpus), Self.new(corpus), Self.pages(corpus)]

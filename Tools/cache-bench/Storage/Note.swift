@@ -16,7 +16,7 @@ struct Note: Codable, Hashable, Sendable {
   private static let bodyCount =
     Self.byteCount - ((try? JSONEncoder().encode(Note(0, edition: 0, bodyCount: 0)).count) ?? 0)
 
-  /// Makes one note of a number, and another one of each edition.
+  /// Makes one note for each number, and another one for each edition.
   init(_ number: Int, edition: Int) {
     self.init(number, edition: edition, bodyCount: Self.bodyCount)
   }
@@ -57,7 +57,7 @@ struct NoteQuery: QueryRequest {
   ) async throws -> Note { Note(self.number, edition: 0) }
 }
 
-/// A list of notes, of which each page has one, without end.
+/// An endless list of notes, one on each page.
 struct NotePages: InfiniteQueryRequest, Hashable {
   let list: Int
   let initialPageId = 0

@@ -5,7 +5,7 @@ import Query
 enum Scratch {
   private static let made = Locked<URL?>(nil)
 
-  // Only kept: nobody calls them once they are resumed.
+  // Only kept alive: nothing calls them once they are resumed.
   nonisolated(unsafe) private static let signals = [SIGINT, SIGTERM, SIGHUP].map { number in
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number)

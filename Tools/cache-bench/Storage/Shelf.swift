@@ -9,7 +9,7 @@ final class Shelf: @unchecked Sendable {
   let storage: SQLiteQueryStorage
   let client: QueryClient
 
-  /// C on the storage's own file where it reads, or on the copy where it writes.
+  /// Plain C on the storage's own file for reads, or on the copy for writes.
   let bare: BareDatabase
 
   private let hashes: [Int: [UInt8]]
@@ -60,7 +60,7 @@ final class Shelf: @unchecked Sendable {
     return try self.entries(numbers, self.hashes(of: numbers))
   }
 
-  /// Notes that there are none of, for C to write.
+  /// Notes not on disk yet, for C to write.
   func newFloorEntries(_ count: Int) throws -> [BareEntry] {
     let hashes = (0..<count).map { _ in (0..<16).map { _ in UInt8.random(in: 0...255) } }
     return try self.entries(self.corpus.newNumbers(count), hashes)

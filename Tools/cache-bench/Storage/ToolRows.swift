@@ -46,8 +46,8 @@ enum ToolRows {
 
 /// A run of a program that stands beside this one.
 struct ToolRun: Sendable, Codable {
-  /// What this program is asked by to measure another one. A process of its own does that, since the
-  /// kernel counts the memory of whoever starts a program as the program's.
+  /// The argument with which this program measures another one. A process of its own does that,
+  /// since the kernel counts the memory of a program's parent as the program's.
   static let argument = "--tool"
 
   /// From its start to its end, nanoseconds.
@@ -57,7 +57,7 @@ struct ToolRun: Sendable, Codable {
   /// How many lines it wrote.
   let lines: Int
 
-  /// - Throws: ``CheckFailure`` where it cannot be started, or fails.
+  /// - Throws: ``CheckFailure`` if it cannot be started, or fails.
   init(_ name: String, _ arguments: [String]) throws {
     let process = Process()
     process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()

@@ -2,10 +2,10 @@ import Foundation
 import Query
 import QuerySQLite
 
-/// What this program does when it starts itself to have a process beside the one that is measured.
-/// It says that it has begun, works, and prints its figures, as nanoseconds, when its input ends.
+/// The modes of this program when it starts itself as a process beside the measured one. It says
+/// that it has begun, works, and prints its figures, as nanoseconds, when its input ends.
 enum Worker: Sendable {
-  /// What it is asked by. Nobody else has a use for it.
+  /// The argument that starts it, for internal use.
   static let argument = "--worker"
 
   /// Asks for the write lock of databases all the time. Its figures are the longest waits.
@@ -77,7 +77,7 @@ extension Worker {
 }
 
 extension NewMutation {
-  /// One that saves a note.
+  /// A mutation that saves a note.
   static func note(_ arguments: Data) -> NewMutation {
     NewMutation(name: "save-note", instance: #"["save-note"]"#, coder: "json", arguments: arguments)
   }
@@ -108,7 +108,7 @@ extension Worker {
 
     /// Ends the worker's input, and returns its figures.
     ///
-    /// - Throws: ``CheckFailure`` where it has none.
+    /// - Throws: ``CheckFailure`` if it has none.
     func end() throws -> [Double] {
       try self.input.fileHandleForWriting.close()
       let text = self.output.fileHandleForReading.readDataToEndOfFile()

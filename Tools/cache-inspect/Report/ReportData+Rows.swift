@@ -45,15 +45,15 @@ extension ReportData {
     var lane: String?
     /// `pending`, `leased` or `dead`.
     var state: String
-    /// What it waits for, or why it is dead; nil: nothing.
+    /// What it waits for, or why it is dead; nil if neither.
     var reason: String?
     /// How many attempts were begun.
     var attempts: Int
     /// When it was enqueued.
     var createdAt: ReportDate
-    /// When it may run again; nil: at once, or, where it is dead, never.
+    /// When it may run again; nil: at once, or never if it is dead.
     var nextAttemptAt: ReportDate?
-    /// What the last attempt failed with, type and text; nil: none failed.
+    /// The error of the last attempt, type and text; nil if no attempt failed.
     var lastError: String?
   }
 
@@ -75,7 +75,7 @@ extension ReportData {
     var endedAt: ReportDate
     /// From the beginning of the last attempt to the end, in seconds; nil: there was no attempt.
     var seconds: Double?
-    /// What it failed with, type and text; nil: nothing.
+    /// Its error, type and text; nil if it did not fail.
     var error: String?
   }
 }

@@ -2,8 +2,8 @@ import Foundation
 
 /// What the report shows of a store, with no part that depends on how the page looks.
 ///
-/// Whoever reads the store fills it; ``ReportPage`` shows it, and puts it whole into the page as
-/// JSON. Texts may hold anything: they are made harmless and visible where they are shown.
+/// The reader of the store fills it; ``ReportPage`` shows it, and puts it whole into the page as
+/// JSON. Texts may hold anything: they are made harmless and visible when they are shown.
 struct ReportData: Encodable, Sendable {
   /// How many rows of a table are worth having in one page; a store may hold many more.
   static let maximumRows = 5_000
@@ -12,9 +12,9 @@ struct ReportData: Encodable, Sendable {
 
   /// When the store was read.
   var madeAt: ReportDate
-  /// Where the store is.
+  /// The folder of the store.
   var folder: String
-  /// The application that it belongs to, where that was how it was named.
+  /// The application that it belongs to, if the store was named by it.
   var applicationID: String?
   /// The partitions that the report is about, in the order to show.
   var partitions: [Partition] = []
@@ -85,7 +85,7 @@ extension ReportData {
     var name: String
     /// Its length in bytes.
     var bytes: Int
-    /// The length of its write-ahead log in bytes; 0 where there is none.
+    /// The length of its WAL in bytes; 0 if there is none.
     var walBytes: Int
     /// How many of its pages hold nothing.
     var freePages: Int
@@ -97,7 +97,7 @@ extension ReportData {
 
   /// A bound that the store keeps.
   struct Limit: Encodable, Sendable {
-    /// What is bounded, for a person: `bytes of the cache`.
+    /// The name of the limit, for people: `bytes of the cache`.
     var name: String
     /// The bound for a person, with its unit: `256 MiB`.
     var value: String

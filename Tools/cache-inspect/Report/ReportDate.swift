@@ -6,17 +6,16 @@ struct ReportDate: Encodable, Sendable, Hashable {
   let seconds: Double
   /// ISO 8601 to the second, with the offset of the zone: `2026-03-01T09:30:00+01:00`.
   let text: String
-  /// The zone of the text; not a part of what is encoded.
+  /// The time zone of the text; not encoded.
   private let zone: TimeZone
 
-  /// What is encoded.
+  /// The encoded parts.
   private enum CodingKeys: CodingKey { case seconds, text }
 
   /// What four digits of a year can say in every zone. A store's clock may have been anywhere.
   private static let range = -62_135_510_400.0...253_402_128_000.0
 
-  /// A moment. One that is no number, or outside the years 1 to 9999, counts as the nearest that
-  /// is.
+  /// A moment. Outside the years 1 to 9999 the nearest valid one counts, for NaN 1970.
   ///
   /// - Parameters:
   ///   - date: The moment.

@@ -19,7 +19,7 @@ struct ReportHistogram: Sendable {
 
   /// The ranges so far, the smallest measure first; all of them, also those that are empty.
   private(set) var buckets: [Bucket]
-  /// The upper ends of all ranges but the last, which has none; an end is outside its range.
+  /// The upper ends of all ranges except the last, which is open; an end is outside its range.
   private let ends: [Double]
 
   /// No entry counted. `ranges` are in ascending order; `last` is the label of what is above them.
@@ -31,7 +31,7 @@ struct ReportHistogram: Sendable {
   /// Counts an entry.
   ///
   /// - Parameters:
-  ///   - measure: Seconds, or bytes. A negative age, of a clock that jumped, counts as none.
+  ///   - measure: Seconds, or bytes. A negative age, of a clock that jumped, counts as zero.
   ///   - bytes: What the entry takes.
   mutating func add(_ measure: Double, bytes: Int) {
     let index = self.ends.firstIndex { measure < $0 } ?? self.ends.count

@@ -36,7 +36,7 @@ enum ReportMeasure {
     return String(format: isWhole ? "%.0f" : "%.1f", rounded) + " " + units[unit]
   }
 
-  /// A part of a whole as an attribute of SVG: `37.5%`. Nothing where the whole is nothing.
+  /// A part of a whole as an attribute of SVG: `37.5%`. `0%` if the whole is zero.
   static func percent(_ part: Double, of whole: Double) -> String {
     guard whole > 0, part.isFinite else { return "0%" }
     return String(format: "%.2f", min(max(part / whole, 0), 1) * 100) + "%"

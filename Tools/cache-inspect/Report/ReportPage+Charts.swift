@@ -17,7 +17,7 @@ extension ReportPage {
       """
   }
 
-  /// The ranges of a histogram. One of nothing has no bars, rather than seven empty ones.
+  /// The ranges of a histogram. An empty one has no bars, rather than seven empty ones.
   private func bars(_ buckets: [ReportHistogram.Bucket]) -> [Bar] {
     if !buckets.contains(where: { $0.count > 0 }) { return [] }
     return buckets.map { bucket in
@@ -74,10 +74,10 @@ extension ReportPage {
     "<th scope=\"col\"><span class=\"unseen\">\(text)</span></th>"
   }
 
-  /// A chart that is a table, so that nothing in it is only to be seen: label, bar with value,
-  /// detail.
+  /// A chart that is a table, so that nothing in it is visible only as a picture: label, bar with
+  /// value, detail.
   ///
-  /// - Parameter largest: What a full bar stands for; that of the longest where it is not given.
+  /// - Parameter largest: The value of a full bar; the longest bar's if it is not given.
   private static func chart(
     _ caption: String, _ columns: [String], _ bars: [Bar], upTo largest: Int? = nil
   ) -> String {

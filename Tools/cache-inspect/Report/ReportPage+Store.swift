@@ -77,7 +77,7 @@ extension ReportPage {
       """
   }
 
-  /// A sum. Where `alarm` is more than 0, it has the colour of `style`.
+  /// A sum. If `alarm` is more than 0, it has the colour of `style`.
   private static func tile(
     _ name: String, _ value: String, _ alarm: Int = 0, _ style: String = ""
   ) -> String {

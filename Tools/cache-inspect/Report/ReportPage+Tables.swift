@@ -1,7 +1,7 @@
 extension ReportPage {
   private typealias Column = ReportTable.Column
 
-  /// The column of the partition, where there is more than one.
+  /// The column of the partition, if there is more than one.
   private var partitionColumn: [Column] {
     self.data.partitions.count > 1 ? [Column("Partition", "partition", .partition)] : []
   }
@@ -78,7 +78,7 @@ extension ReportPage {
     return Self.section("history", "History", self.data.history.isEmpty, empty) { table.html }
   }
 
-  /// A section with its heading; where there is nothing to show, a sentence says so.
+  /// A section with its heading; if there is nothing to show, a sentence says so.
   private static func section(
     _ id: String, _ title: String, _ isEmpty: Bool, _ empty: String, _ content: () -> String
   ) -> String {
@@ -89,7 +89,7 @@ extension ReportPage {
     """
   }
 
-  /// What stands where there are no rows.
+  /// The text shown if there are no rows.
   private static func nothing(_ text: String) -> String {
     "<div class=\"card\"><p class=\"empty\">\(text)</p></div>"
   }

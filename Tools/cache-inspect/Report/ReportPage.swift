@@ -1,6 +1,6 @@
 import Foundation
 
-/// One self-contained HTML page about a store, which asks the network for nothing.
+/// One self-contained HTML page about a store, which loads nothing from the network.
 ///
 /// ```swift
 /// try ReportPage.html(data).write(to: file, atomically: true, encoding: .utf8)

@@ -23,7 +23,7 @@ struct ReportTable {
     }
   }
 
-  /// The name within the page, and the beginning of those of its parts.
+  /// The name within the page, and the prefix of its parts' names.
   let id: String
   /// What the rows are, for the caption.
   let caption: String
@@ -31,7 +31,7 @@ struct ReportTable {
   let noun: String
   /// The name of the rows in the data.
   let source: String
-  /// The one state whose rows it shows; nil: all.
+  /// The only state whose rows it shows; nil: all.
   var state: String?
   let columns: [Column]
   /// How many rows the page does not carry.

@@ -3,8 +3,8 @@ enum ReportText {
   /// How many characters of a text the page carries; what follows is counted.
   static let maximumCharacters = 2_000
 
-  /// A text as HTML, for an element's content: nothing in it is markup, and characters that are not
-  /// seen, or turn the direction of those around them, stand as marked escapes.
+  /// A text as HTML, for an element's content: nothing in it is markup, and characters that are
+  /// invisible, or change the direction of those around them, appear as marked escapes.
   static func html(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -19,7 +19,7 @@ enum ReportText {
 
   /// A text as a part of JSON within a `script` element, which no character in it can end.
   ///
-  /// - Parameter json: JSON. What is replaced can stand only in its strings.
+  /// - Parameter json: JSON. The replaced characters can occur only in its strings.
   static func scriptData(_ json: String) -> String {
     var result = ""
     for scalar in json.unicodeScalars {

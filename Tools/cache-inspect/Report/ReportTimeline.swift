@@ -27,7 +27,7 @@ struct ReportTimeline {
     let earliest = past.min() ?? now
     let latest = (past + future).max() ?? now
     let start = min(max(earliest, now - Self.maximumSpan), now - 60)
-    // What is to come has at most as much room as what was, but an hour in any case.
+    // The future has at most as much room as the past, but at least an hour.
     let end = max(now, min(latest, now + max(now - start, 3_600)))
     self.span = start...end
     self.isCut = earliest < start || latest > end
@@ -45,7 +45,7 @@ struct ReportTimeline {
     self.data = data
   }
 
-  /// The timeline, or a sentence where no mutation is known.
+  /// The timeline, or a sentence if no mutation is known.
   var html: String {
     if self.data.outbox.isEmpty && self.data.history.isEmpty {
       return
@@ -145,7 +145,7 @@ extension ReportTimeline {
   private func line(_ row: ReportData.OutboxRow) -> String {
     let style = ["pending", "leased", "dead"].contains(row.state) ? row.state : "pending"
     let whole = self.span.upperBound - self.span.lowerBound
-    // One that was created a moment ago is still to be seen.
+    // A mutation created a moment ago must still be visible.
     let newest = self.data.madeAt.seconds - whole / 100
     let begin = max(min(row.createdAt.seconds, newest), self.span.lowerBound)
     let length = self.data.madeAt.seconds - begin

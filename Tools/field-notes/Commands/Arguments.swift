@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line asks for.
+/// What the user requested on the command line.
 struct Arguments {
   /// The words that are no options: a command and what it needs.
   var words = [String]()

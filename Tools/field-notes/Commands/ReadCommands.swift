@@ -1,12 +1,12 @@
 import Foundation
 import Query
 
-/// What is to be shown of a query, and where it comes from.
+/// What to show of a query, and its source.
 struct Reading<Value: Sendable>: Sendable {
   let value: Value
-  /// How old the value is, where it is one that was seen before; nil: the server has just sent it.
+  /// The age of a value that was seen before; nil: the server has just sent it.
   let age: TimeInterval?
-  /// Why the server was of no use, where it was not.
+  /// Why the server gave no answer, if it gave none.
   let problem: String?
 }
 
@@ -35,7 +35,7 @@ extension Notebook {
     return Reading(value: Array(shown), age: reading.age, problem: reading.problem)
   }
 
-  /// Fetches, and takes what the store then has: where the server was not reached, that is what an
+  /// Fetches, and takes what the store then has: if the server was not reached, that is what an
   /// earlier launch has seen.
   private func read<State: QueryStateProtocol>(
     _ store: QueryStore<State>,

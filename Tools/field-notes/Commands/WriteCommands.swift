@@ -31,8 +31,8 @@ extension Notebook {
     }
   }
 
-  /// Calls a durable mutation. It is on disk before it is sent, so what is thrown as "queued" is no
-  /// failure: it must not be entered again.
+  /// Calls a durable mutation. It is on disk before it is sent, so an error thrown as "queued" is
+  /// not a failure: the user must not enter it again.
   private func write(
     _ note: NoteReference,
     _ mutate: () async throws -> String

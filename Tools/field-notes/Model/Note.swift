@@ -11,7 +11,7 @@ struct Note: Codable, Hashable, Sendable {
 /// Some of a folder's notes, by their title.
 struct NotePage: Codable, Hashable, Sendable {
   let notes: [Note]
-  /// Where the next page begins; nil after the last note.
+  /// The cursor of the next page; nil after the last note.
   let next: String?
 }
 

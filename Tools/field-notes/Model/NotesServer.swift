@@ -8,20 +8,20 @@ import Query
 struct NotesServer: Sendable {
   let url: URL
 
-  /// Asks for something.
+  /// Sends a read.
   ///
   /// - Parameter path: Its parts, which may hold any character.
-  /// - Throws: `URLError` where the server was not reached, `HTTPStatusError` where it refused.
+  /// - Throws: `URLError` if the server was not reached, `HTTPStatusError` if it refused.
   func get<Value: Decodable>(_ path: [String], after cursor: String? = nil) async throws -> Value {
     var url = self.url(path)
     if let cursor { url.append(queryItems: [URLQueryItem(name: "after", value: cursor)]) }
     return try await self.send(URLRequest(url: url))
   }
 
-  /// Asks the server to change something.
+  /// Sends a change.
   ///
-  /// - Parameter attempt: Whose key goes with it: by that the server tells a write that is sent again,
-  ///   because its answer was lost, from a new one.
+  /// - Parameter attempt: The attempt whose key goes with it: by the key the server tells a write
+  ///   that is sent again, because its answer was lost, from a new one.
   func write<Value: Decodable>(
     _ method: String,
     _ path: [String],
@@ -38,7 +38,7 @@ struct NotesServer: Sendable {
 
   private func send<Value: Decodable>(_ request: URLRequest) async throws -> Value {
     var request = request
-    // Somebody waits. What is not sent now is sent later.
+    // The user waits. A write that is not sent now is sent later.
     request.timeoutInterval = 5
     let (data, response) = try await URLSession.shared.data(for: request)
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }

@@ -1,13 +1,13 @@
 import Query
 
-/// The notes of a folder, a page at a time. On disk each page is a row of its own: to fetch the tenth
-/// writes none of the nine before it.
+/// The notes of a folder, a page at a time. On disk each page is a row of its own: fetching the
+/// tenth does not rewrite the nine before it.
 struct FolderNotesQuery: InfiniteQueryRequest {
   let folder: String
 
   var path: QueryPath { ["notes", "folder", self.folder] }
 
-  /// A page is called by what it comes after; the first one comes after nothing.
+  /// A page's id is the cursor it comes after; the first page comes after nothing.
   var initialPageId: String { "" }
 
   func pageId(

@@ -1,8 +1,8 @@
 import Foundation
 import Query
 
-/// How a write names its note: as the server does, or, for one that the server does not know yet, by an
-/// alias of this program's.
+/// How a write names its note: by the server's identifier, or, if the server does not know it yet,
+/// by an alias of this program's.
 struct NoteReference: Codable, Hashable, Sendable {
   /// What an alias begins with.
   private static let aliasPrefix = "new-"
@@ -18,13 +18,13 @@ struct NoteReference: Codable, Hashable, Sendable {
 
   var isAlias: Bool { self.name.hasPrefix(Self.aliasPrefix) }
 
-  /// The writes of one note are sent one after another, those of others do not wait for them.
+  /// The writes of one note are sent one after another; those of other notes do not wait for them.
   var lane: String { "note-\(self.name)" }
 
-  /// What the server calls the note.
+  /// The server's identifier of the note.
   ///
-  /// - Throws: `MutationAliasError` where the note was not created yet. The library lets a write that
-  ///   rethrows it wait for that.
+  /// - Throws: `MutationAliasError` if the note was not created yet. If a write rethrows it, the
+  ///   library lets it wait for that.
   func resolved(by attempt: MutationAttempt?) throws -> String {
     guard self.isAlias, let attempt else { return self.name }
     return try attempt.resolve(self.name)
