@@ -118,9 +118,9 @@ long fault_vfs_failures(fault_vfs *vfs) {
 /// The locks of the shm, as the WAL's format names them.
 enum { SHM_WRITE = 1 << 0, SHM_CHECKPOINT = 1 << 1 };
 
-/// Counts a write to a database or a WAL that other connections are not kept from. Who holds the file
-/// exclusively is alone; else a database is written by who checkpoints, and a WAL by who has the write
-/// lock. The lock is not held.
+/// Counts a write to a database or a WAL from which other connections are not locked out. A
+/// connection that holds the file exclusively is alone; otherwise a checkpoint writes a database,
+/// and the holder of the write lock writes a WAL. The lock is not held.
 static void note_write(fault_file *file) {
   fault_vfs *vfs = file->vfs;
   if (!file->is_database && !file->is_wal) return;

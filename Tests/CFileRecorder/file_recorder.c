@@ -97,7 +97,7 @@ static int ends_with(const char *text, const char *end) {
   return size >= end_size && strcmp(text + size - end_size, end) == 0;
 }
 
-/// What an absolute path is in the folder, "" for the folder itself; nil where it is not in it.
+/// The path relative to the folder, "" for the folder itself; nil if it is not inside.
 static const char *in_folder(const char *path) {
   if (strncmp(path, root, root_size) != 0) return 0;
   if (path[root_size] == 0) return path + root_size;

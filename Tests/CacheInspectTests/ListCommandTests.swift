@@ -25,7 +25,7 @@ import Testing
     let script =
       "NO_COLOR= TERM=xterm script -qec 'stty cols 60; \"$TOOL\" list -s \"$STORE\"' /dev/null"
     let shell = try await Shell.run("command -v script > /dev/null && \(script)", store)
-    // Where there is no program that gives it a terminal, nothing is seen.
+    // Without a program that gives it a terminal, there is nothing to see.
     if shell.code != 0 { return }
     #expect(shell.text.contains("\u{1b}[1m"))
     // A carriage return and a line feed are one character.

@@ -3,7 +3,7 @@ import Foundation
 import Query
 import QuerySQLite
 
-/// A partition of a storage, of which each change, and each acknowledgement, is marked in the record.
+/// A partition of a storage; each change and each acknowledgement of it is marked in the record.
 struct Account {
   let name: String
   let storage: SQLiteQueryStorage
@@ -50,7 +50,7 @@ struct Account {
 extension Account {
   /// Commits a mutation.
   ///
-  /// - Returns: Its lease, where it was claimed.
+  /// - Returns: Its lease, if it was claimed.
   @discardableResult
   func enqueue(
     _ text: String, lane: String? = nil, length: Int = 100, body: String? = nil,

@@ -10,8 +10,8 @@ struct Opening {
   /// What is imported again; nil: nothing.
   let export: String?
 
-  /// Says what the next two launches find, after an import that is repeated where one was cut off, and
-  /// what the tool says that checks a store.
+  /// Prints what the next two launches find, after repeating an import that was cut off, and what
+  /// the tool's `check` reports.
   func run() async {
     if let export = self.export { await self.repeatImport(export) }
     await self.launch("first")
@@ -79,8 +79,8 @@ struct Opening {
     }
   }
 
-  /// Repeats an import as a person does whom the power cut has interrupted: what is there already is
-  /// not taken twice.
+  /// Repeats an import as a user whom the power cut interrupted would: rows that are already there
+  /// are not imported twice.
   private func repeatImport(_ export: String) async {
     do {
       let count = try await self.countOfMutations()

@@ -10,7 +10,7 @@ struct PowerNote: Codable, Sendable {
     self.text = head + String(repeating: "x", count: max(length - head.utf8.count, 0))
   }
 
-  /// The name and the version that a text says it has; nil where it is not whole.
+  /// The name and the version that a text says it has; nil if it is not whole.
   static func head(of text: String) -> String? {
     let fields = text.prefix { $0 != " " }.split(separator: "/").map(String.init)
     guard fields.count == 3, let version = Int(fields[1]), let length = Int(fields[2]),

@@ -56,7 +56,7 @@ enum Workload: String {
   }
 }
 
-/// Where a workload works.
+/// The folder in which a workload works.
 struct Place {
   /// The folder that is recorded.
   let folder: String
@@ -161,7 +161,7 @@ extension Workload {
       let name = "main-value\(number)"
       Account.mark("remove", "main", name)
       try store.remove(try QueryIdentity(path: PowerQuery(name: name).path).text)
-      // It was the only one who had the file.
+      // No other connection had the file.
       Account.mark("closed")
     }
     _ = try store.vacuum()

@@ -1,4 +1,4 @@
-/// One code block of the documents, and where it stands in these tests.
+/// One code block of the documents, and its place in these tests.
 struct SeedBlock: Hashable, Sendable {
   /// The documents, in their order.
   enum Document: String, CaseIterable, Sendable {

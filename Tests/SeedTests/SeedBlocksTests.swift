@@ -54,7 +54,7 @@ struct SeedBlocksTests {
   }
 }
 
-/// The folder of the documents beside the package's, or `nil` where there is none.
+/// The folder of the documents beside the package's, or `nil` if there is none.
 private let documentsFolder: URL? = {
   var folder = URL(filePath: #filePath)
   // The file, `SeedTests`, `Tests`, and the package.

@@ -16,7 +16,7 @@ final class ChildEnding: Sendable {
     Thread { self.reap() }.start()
   }
 
-  /// Sends a signal, where the child is still there.
+  /// Sends a signal, if the child still runs.
   func send(_ signal: Int32) {
     self.isReaped.withLock { isReaped in
       if !isReaped { kill(self.pid, signal) }

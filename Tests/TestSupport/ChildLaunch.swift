@@ -63,7 +63,7 @@ struct ChildStream {
   /// - Parameters:
   ///   - stream: What it is.
   ///   - number: 0 for the input, 1 for the output, 2 for the errors.
-  /// - Throws: `POSIXError` where no descriptor is left.
+  /// - Throws: `POSIXError` if no descriptor is left.
   init(_ stream: ChildProcess.Stream, as number: Int32) throws {
     switch stream {
     case .null: (self.child, self.ours) = (try Descriptor(opening: "/dev/null"), nil)
@@ -78,8 +78,9 @@ struct ChildStream {
 private typealias CloseFrom =
   @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-/// Closes all other descriptors in the child, also those of C libraries that are not marked to be.
-/// A GNU extension that is not imported; nil before glibc 2.34, where the marked ones are closed.
+/// Closes all other descriptors in the child, even those of C libraries that do not mark them. A
+/// GNU extension that is not imported; nil before glibc 2.34, in which case only the marked ones
+/// are closed.
 private let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np")
   .map { unsafeBitCast($0, to: CloseFrom.self) }
 

@@ -1,7 +1,8 @@
 import Foundation
 import Query
 
-/// A program that a test has started. It is killed with the last reference to it, so that none is left.
+/// A program that a test has started. It is killed with the last reference to it, so that none is
+/// left.
 ///
 /// ```swift
 /// let child = try ChildProcess(ChildProcess.product("storage-worker"), ["read", folder])
@@ -48,7 +49,7 @@ public final class ChildProcess: Sendable {
   ///   - input: The standard input; a pipe is written by ``write(_:)``.
   ///   - output: The standard output; a pipe is read by ``lines``.
   ///   - errors: The standard error; a pipe is read by ``errorLines``.
-  /// - Throws: `POSIXError` where there is no such program, or no descriptor left.
+  /// - Throws: `POSIXError` if there is no such program, or no descriptor left.
   public init(
     _ executable: String,
     _ arguments: [String] = [],
@@ -78,10 +79,10 @@ public final class ChildProcess: Sendable {
 // MARK: - Streams
 
 extension ChildProcess {
-  /// Writes to the standard input. Waits where the program does not read and the pipe is full.
+  /// Writes to the standard input. Waits if the program does not read and the pipe is full.
   ///
-  /// - Throws: `POSIXError`: `EPIPE` where the program has ended, `EBADF` where its input is no pipe, or
-  ///   was closed.
+  /// - Throws: `POSIXError`: `EPIPE` if the program has ended, `EBADF` if its input is not a pipe,
+  ///   or was closed.
   public func write(_ text: String) throws {
     try self.input.withLock { input in
       guard let input else { throw POSIXError(.EBADF) }
@@ -93,7 +94,7 @@ extension ChildProcess {
   public func closeInput() { self.input.withLock { $0 = nil } }
 
   /// Waits for the next line of the standard output; nil at its end. A last line that has no line feed
-  /// is left out: who was killed may have written half of it.
+  /// is left out: a killed program may have written half of it.
   public func line() async -> String? { await self.output.next() }
 
   /// Waits for the next line of the standard error; nil at its end.
@@ -109,7 +110,7 @@ extension ChildProcess {
 // MARK: - Ending
 
 extension ChildProcess {
-  /// Sends a signal, where the program has not ended. One that was stopped by `SIGSTOP` goes on with
+  /// Sends a signal, if the program has not ended. A program stopped by `SIGSTOP` goes on with
   /// `SIGCONT`.
   public func send(_ signal: Int32) { self.ending.send(signal) }
 
@@ -122,15 +123,15 @@ extension ChildProcess {
   /// Waits for its end.
   public func end() async -> End { await self.ending.end.value() }
 
-  /// How it ended, where it has.
+  /// How it ended, if it has.
   public var endSoFar: End? { self.ending.end.current }
 
-  /// Waits for its end on this thread: for a program that ends at once, where nothing can be awaited.
+  /// Waits for its end on this thread: for a program that ends at once, if nothing can be awaited.
   public func waitUntilEnd() -> End { self.ending.end.wait() }
 
-  /// Runs a program to its end on this thread: one that ends at once, where nothing can be awaited.
+  /// Runs a program that ends at once to its end on this thread, if nothing can be awaited.
   ///
-  /// - Throws: ``Failure`` with what it wrote to the standard error, where it fails; what
+  /// - Throws: ``Failure`` with what it wrote to the standard error, if it fails; what
   ///   ``init(_:_:environment:input:output:errors:)`` throws.
   public static func run(_ executable: String, _ arguments: [String]) throws {
     let child = try ChildProcess(executable, arguments, output: .null, errors: .pipe)
@@ -152,7 +153,7 @@ extension ChildProcess {
 extension ChildProcess {
   /// The path of an executable product of this package. It is beside the tests.
   ///
-  /// - Throws: ``Failure`` where it is not built.
+  /// - Throws: ``Failure`` if it is not built.
   public static func product(_ name: String) throws -> String {
     // The tests are an executable, or a bundle that another executable has loaded.
     let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()

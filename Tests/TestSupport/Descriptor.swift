@@ -26,7 +26,7 @@ final class Descriptor: Sendable {
 
   /// Both ends of a new pipe.
   ///
-  /// - Throws: `POSIXError` where no descriptor is left.
+  /// - Throws: `POSIXError` if no descriptor is left.
   static func pipe() throws -> (reading: Descriptor, writing: Descriptor) {
     var numbers: [Int32] = [-1, -1]
     guard Foundation.pipe(&numbers) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
@@ -55,7 +55,7 @@ extension Descriptor {
     }
   }
 
-  /// Waits for bytes; none at the end, and where reading fails.
+  /// Waits for bytes; returns none at the end, and if reading fails.
   func read() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
       var result: Int
@@ -67,8 +67,8 @@ extension Descriptor {
   }
 }
 
-/// Writes, so that a pipe that nobody reads is an error and not the end of the tests. The signal is not
-/// ignored for good: tests whose output nobody reads any more are to end.
+/// Writes so that a pipe without a reader is an error and does not end the tests. The signal is not
+/// ignored for good: tests whose output is no longer read should end.
 ///
 /// - Parameter body: Writes, and returns what `write` did.
 /// - Returns: What the body returned, and `errno` after it.

@@ -12,7 +12,7 @@ public import Query
 /// )
 /// ```
 public final class EventCollector<State: QueryStateProtocol>: Sendable {
-  /// An event with the context that it came with, and its state where it has one.
+  /// An event with the context that it came with, and its state if it has one.
   public struct Entry: Sendable {
     /// What happened.
     public let event: ObservedEvent

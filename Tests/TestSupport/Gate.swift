@@ -41,7 +41,7 @@ public final class Gate: Sendable {
 extension Gate {
   /// Waits until the gate lets this task through.
   ///
-  /// - Throws: `CancellationError` where the task is cancelled before it passed.
+  /// - Throws: `CancellationError` if the task is cancelled before it passed.
   public func pass() async throws {
     let waiter = self.state.withLock { state in
       state.lastWaiter += 1
@@ -55,7 +55,7 @@ extension Gate {
     if !hasPassed { throw CancellationError() }
   }
 
-  /// Waits until the gate lets this task through, even where it is cancelled.
+  /// Waits until the gate lets this task through, even if it is cancelled.
   public func passIgnoringCancellation() async {
     let waiter = self.state.withLock { state in
       state.lastWaiter += 1
@@ -104,7 +104,7 @@ extension Gate {
     for waiter in waiters { waiter.continuation.resume(returning: true) }
   }
 
-  /// Stops everybody who comes from now on.
+  /// Stops all tasks that come from now on.
   public func close() {
     self.state.withLock { state in
       state.isOpen = false
@@ -112,7 +112,7 @@ extension Gate {
     }
   }
 
-  /// Lets the one who has waited longest through, or the next who comes where nobody waits.
+  /// Lets the task that has waited longest through, or the next one that comes if none waits.
   public func letOneThrough() {
     let waiter = self.state.withLock { state -> CheckedContinuation<Bool, Never>? in
       guard state.waiters.isEmpty else { return state.waiters.removeFirst().continuation }

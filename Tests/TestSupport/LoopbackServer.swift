@@ -26,7 +26,7 @@ public final class LoopbackServer: Sendable {
     indirect case afterGate(Gate, Answer)
   }
 
-  /// Where it is, with a path.
+  /// Its address, with a path.
   public let url: URL
   /// What has arrived, before it is answered.
   public let requests = Recorder<ReceivedRequest>()
@@ -40,7 +40,7 @@ public final class LoopbackServer: Sendable {
   ///   - isSerial: Whether connections are served one after another, in the order in which they were
   ///     made, so that the order of ``requests`` is that of the clients.
   ///   - script: Answers a request, given how many there were with this one.
-  /// - Throws: `POSIXError` where no socket can be had.
+  /// - Throws: `POSIXError` if no socket can be opened.
   public init(
     isSerial: Bool = false,
     _ script: @escaping @Sendable (ReceivedRequest, _ number: Int) -> Answer
@@ -71,14 +71,14 @@ public final class LoopbackServer: Sendable {
 
   /// Starts a server that answers each request with the same JSON.
   ///
-  /// - Throws: `POSIXError` where no socket can be had.
+  /// - Throws: `POSIXError` if no socket can be opened.
   public convenience init(body: String) throws {
     try self.init { _, _ in
       .status(200, headers: ["Content-Type": "application/json"], body: body)
     }
   }
 
-  /// Where it is, without a path and without a slash at the end.
+  /// Its address, without a path and without a slash at the end.
   public var root: String { "http://127.0.0.1:\(self.url.port ?? 0)" }
 
   deinit {

@@ -7,7 +7,7 @@ public final class NetworkNamespace: Sendable {
   /// Whether this process may make one.
   public static let isOffered: Bool = (try? NetworkNamespace()) != nil
 
-  /// Why a test is skipped where it may not.
+  /// Why a test is skipped if this process may not make one.
   public static let reason: String =
     "this process may not make a network namespace with a pair of links"
 
@@ -26,7 +26,7 @@ public final class NetworkNamespace: Sendable {
     // A process of this number that crashed may have left one.
     try? Self.ip(["netns", "delete", self.name])
     try Self.ip(["netns", "add", self.name])
-    // All of the object is there, so that its end removes the namespace also where this throws.
+    // The object is complete, so that its end removes the namespace even if this throws.
     try self.ip("link add name inner type veth peer name outer")
     try self.ip("link set lo up")
     try self.ip("link set outer up")

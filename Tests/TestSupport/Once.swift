@@ -21,7 +21,7 @@ final class Once<Value: Sendable>: Sendable {
     for waiter in waiters { waiter(value) }
   }
 
-  /// It, where it is known already.
+  /// The value, if it is already known.
   var current: Value? { self.state.withLock { $0.value } }
 
   /// Calls a closure as soon as it is known, which may be now.

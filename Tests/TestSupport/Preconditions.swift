@@ -7,7 +7,7 @@ public import Testing
 ///   - sentence: What it wrote, or a part of that.
 ///   - result: Of an exit test that observes `\.standardErrorContent`.
 ///   - sourceLocation: Where the issue is recorded.
-/// - Throws: Where there is no result.
+/// - Throws: If there is no result.
 public func expectSentence(
   _ sentence: String,
   in result: ExitTest.Result?,

@@ -1,14 +1,14 @@
 public import Foundation
 public import Query
 
-/// A delayer that does not wait, and remembers what it was asked for.
+/// A delayer that does not wait, and records the requested delays.
 public final class RecordingDelayer: QueryDelayer {
   private let recorder = Recorder<TimeInterval>()
   private let gate: Gate?
 
   /// Creates a delayer.
   ///
-  /// - Parameter gate: What each delay waits at; nothing where it is nil.
+  /// - Parameter gate: What each delay waits at; nil: nothing.
   public init(gate: Gate? = nil) { self.gate = gate }
 
   /// The delays so far, in seconds.

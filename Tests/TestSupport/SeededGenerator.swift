@@ -8,7 +8,7 @@ public struct SeededGenerator: RandomNumberGenerator {
 
   /// Creates a generator.
   ///
-  /// - Parameter seed: Where it starts.
+  /// - Parameter seed: The initial state.
   public init(seed: UInt64) { self.state = seed }
 
   /// The seeds of a random walk: some that are always the same, and one that is new in each run.

@@ -4,8 +4,8 @@ public import Testing
 
 /// Runs a closure on several threads at once, and returns when all have ended.
 ///
-/// Where they have not after two minutes, which no machine is too slow for, they hang: that is an
-/// issue of the test, and the threads are left behind so that the other tests go on.
+/// If they have not after two minutes, which is enough for any machine, they hang: that is an issue
+/// of the test, and the threads are left behind so that the other tests go on.
 ///
 /// - Parameters:
 ///   - count: How many threads.

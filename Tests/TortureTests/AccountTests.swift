@@ -14,7 +14,7 @@ import Testing
       ended: ended)
   }
 
-  /// Three mutations, of which two were sent and one is live, and a value.
+  /// Three mutations, two of them sent and one live, and a value.
   private static let sound: Account = {
     var account = Account(lease: .seconds(60))
     for number in 1...3 {

@@ -56,7 +56,7 @@ import Testing
     return text?.split(separator: " ").map(String.init) ?? []
   }
 
-  /// Whether a process is there, and not only its end, which nobody has asked for yet.
+  /// Whether a process still runs, rather than only its unreaped end.
   private static func isAlive(_ pid: String) -> Bool {
     let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     return status.map { !$0.contains("State:\tZ") } ?? false

@@ -51,8 +51,8 @@ long fault_vfs_unlocked_writes(fault_vfs *vfs);
 /// From now on what a database file and its WAL or journal hold after each sync is remembered.
 void fault_vfs_remember_syncs(fault_vfs *vfs);
 
-/// Writes the files as they were after their last syncs into a folder: what a power cut leaves of
-/// them at the worst. Returns 0, or -1 where that cannot be done.
+/// Writes the files as they were after their last syncs into a folder: the worst that a power cut
+/// leaves of them. Returns 0, or -1 on failure.
 int fault_vfs_write_synced(fault_vfs *vfs, const char *folder);
 
 #endif

@@ -5,7 +5,7 @@ import TestSupport
 ///
 /// It is used by one task. It ends with the last reference to it: when its pipe is closed.
 final class Browser {
-  /// Where it is installed, or nil.
+  /// Its path, or nil if it is not installed.
   static let path = ["chromium", "chromium-browser", "google-chrome"].lazy
     .compactMap(ChildProcess.system).first
 
@@ -13,7 +13,7 @@ final class Browser {
   let folder: URL
   /// What the page wrote to the console, and what the browser complained of, in their order.
   private(set) var complaints = [String]()
-  /// The addresses that were asked for, in their order.
+  /// The requested addresses, in their order.
   private(set) var requests = [String]()
 
   private let process: ChildProcess
@@ -34,7 +34,7 @@ final class Browser {
   /// Starts the browser with an empty page.
   ///
   /// - Parameter browser: Its path.
-  /// - Throws: `POSIXError` where it cannot be started, ``Failure`` where it does not answer.
+  /// - Throws: `POSIXError` if it cannot be started, ``Failure`` if it does not answer.
   init(_ browser: String) async throws {
     self.folder = FileManager.default.temporaryDirectory
       .appending(path: "browser-\(UUID().uuidString)")
@@ -96,7 +96,7 @@ extension Browser {
 
   /// The value of an expression of JavaScript.
   ///
-  /// - Throws: ``Failure`` where it throws.
+  /// - Throws: ``Failure`` if it throws.
   func value<Value>(_ expression: String, as type: Value.Type = Value.self) async throws -> Value {
     let answer = try await self.call(
       "Runtime.evaluate", ["expression": expression, "returnByValue": true])

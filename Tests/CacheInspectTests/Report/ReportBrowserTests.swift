@@ -189,7 +189,7 @@ extension ReportBrowserTests {
     )
   }
 
-  /// Nothing was asked for but the page, and nobody complained.
+  /// The browser requested nothing but the page, and reported no error.
   private static func expectQuiet(
     _ browser: Browser, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
@@ -201,8 +201,7 @@ extension ReportBrowserTests {
     #expect(browser.complaints == [], sourceLocation: sourceLocation)
   }
 
-  /// Where pictures go: a folder that somebody named who wants to look at them, or the browser's
-  /// own.
+  /// The folder for pictures: one that the developer named, to look at them, or the browser's own.
   private static func pictures(_ browser: Browser) -> URL {
     ProcessInfo.processInfo.environment["REPORT_SCREENSHOTS"].map { URL(filePath: $0) }
       ?? browser.folder

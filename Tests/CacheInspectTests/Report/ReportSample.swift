@@ -15,7 +15,7 @@ enum ReportSample {
     "line\nfeed\u{0}null\u{1B}[31mred\u{7F}", "right\u{202E}tfel\u{2028}line\u{FEFF}", "__proto__",
   ]
 
-  /// A moment some seconds from ``now``; before it where they are negative.
+  /// A moment some seconds from ``now``; before it if they are negative.
   static func date(_ seconds: Double) -> ReportDate {
     ReportDate(self.now + seconds, in: self.zone)
   }

@@ -43,7 +43,7 @@ struct InspectorRun: Sendable {
       ChildProcess.product("cache-inspect"), arguments, environment: variables,
       input: input == nil ? .null : .pipe, output: .pipe, errors: .pipe)
     if let input {
-      // Who has enough of it closes it.
+      // A child that has read enough closes it.
       try? child.write(input)
       child.closeInput()
     }

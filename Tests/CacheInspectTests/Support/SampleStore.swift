@@ -34,7 +34,7 @@ final class SampleStore: Sendable {
       .appending(path: "Golden/\(name)").path
   }
 
-  /// Compares lines with a file of the fixtures; where `GOLDEN=write` is set, writes it.
+  /// Compares lines with a file of the fixtures; if `GOLDEN=write` is set, writes it.
   static func expectGolden(
     _ lines: [String], _ name: String, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {

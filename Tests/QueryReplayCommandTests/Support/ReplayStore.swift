@@ -53,7 +53,7 @@ final class ReplayStore: Sendable {
   ///
   /// - Parameters:
   ///   - count: How many.
-  ///   - url: Where they go to.
+  ///   - url: Their target.
   ///   - lane: Their lane; nil: each its own.
   ///   - dependencies: What must succeed before.
   ///   - credential: What they refer to.

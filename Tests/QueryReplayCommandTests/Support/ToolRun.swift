@@ -10,8 +10,8 @@ struct ToolRun {
   /// How it ended.
   var end: ChildProcess.End
 
-  /// Where no test has a configuration of its own, nobody's is read; and a network is there, as far
-  /// as GIO tells, whatever the machine has.
+  /// No configuration is read unless a test sets one, not even the user's; and GIO reports a
+  /// network, whatever the machine has.
   static let environment = [
     "GIO_USE_NETWORK_MONITOR": "base", "XDG_CONFIG_HOME": "/nonexistent", "TZ": "UTC",
   ]

@@ -14,7 +14,7 @@ final class ReplayProcess: Sendable {
       ChildProcess.product("replay-worker"), arguments, environment: environment)
   }
 
-  /// Reads to the end what it has written, also where it is killed meanwhile.
+  /// Reads what it has written to the end, even if it is killed meanwhile.
   func rest() async -> [String] {
     var lines = [String]()
     for await line in self.child.lines { lines.append(line) }
@@ -28,7 +28,7 @@ struct Acknowledgement: Hashable, Sendable {
   let number: Int
   let key: String
 
-  /// - Parameter line: What a worker has written; nil where it is about something else.
+  /// - Parameter line: A worker's line; nil if it is about something else.
   init?(_ line: String) {
     let words = line.split(separator: " ")
     guard words.count == 4, words[0] == "acked", let number = Int(words[2]) else { return nil }

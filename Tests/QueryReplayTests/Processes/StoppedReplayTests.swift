@@ -26,7 +26,7 @@ import Testing
     #expect(try storage.outbox.counts == OutboxCounts())
     gate.open()
     first.child.send(SIGCONT)
-    // It takes the outcome from who had the row since.
+    // It takes the outcome from the process that has had the row since.
     #expect(await first.rest().contains("done"))
     let notes = DeliveryLog(server).received
     #expect(Set(notes.map(\.key)).count == 1)

@@ -25,7 +25,7 @@ final class ManualClock: Sendable {
 
   var now: Duration { self.guarded.withLock { $0.now } }
 
-  /// Moves the clock, and wakes those whose time has come.
+  /// Moves the clock, and wakes the waiters whose time has come.
   func advance(by duration: Duration) {
     let due = self.guarded.withLock { clock in
       clock.now += duration

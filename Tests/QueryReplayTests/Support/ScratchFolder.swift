@@ -13,7 +13,7 @@ final class ScratchFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: self.url) }
 
-  /// Writes a file, and returns where.
+  /// Writes a file, and returns its URL.
   func file(_ name: String, _ data: Data) throws -> URL {
     let url = self.url.appending(path: name)
     try data.write(to: url)

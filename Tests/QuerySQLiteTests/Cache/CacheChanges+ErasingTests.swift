@@ -18,7 +18,7 @@ import Testing
     return entry
   }
 
-  /// Whether the file or its WAL has the bytes. Only where no connection is open: reading a database
+  /// Whether the file or its WAL has the bytes. Only if no connection is open: reading a database
   /// file by hand drops the locks of this process.
   private static func isFound(_ bytes: Data, in path: String) -> Bool {
     ["", "-wal"].contains { suffix in

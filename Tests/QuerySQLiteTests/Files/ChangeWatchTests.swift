@@ -11,7 +11,7 @@ import Testing
 
   private func watch() async throws -> ChangeWatch { try await Self.watch(self.folder.path) }
 
-  /// A user has 128 watches, all of which the storages of other tests may have at times.
+  /// A user has 128 watches, which the storages of other tests may use up at times.
   private static func watch(_ path: String) async throws -> ChangeWatch {
     while true {
       if let watch = ChangeWatch(kind: .cache, folder: path) { return watch }

@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  /// Somebody who knows nothing of it, a person with a tool, used the database between.
+  /// A process that knows nothing of it, a user's tool, used the database in between.
   @Test func whatWasWrittenBetweenIsSetAsideToo() throws {
     let world = try World(self.template, isLinking: true)
     // All but the database itself has lost its old name.

@@ -256,7 +256,7 @@ extension ReaderPoolTests {
       events.append("closed")
     }
     thread.start()
-    // Who waits is told at once, and closing goes on waiting.
+    // The waiter gets its error at once, and closing goes on waiting.
     let error = await #expect(throws: StorageError.self) { try await waiting.value }
     #expect(error?.code == .misuse)
     events.append("told")

@@ -41,7 +41,7 @@ import Testing
     let error = storageError { _ = try self.folders(["XDG_CACHE_HOME": "/c"], passwd: passwd) }
     #expect(error?.code == .cannotOpen)
     #expect(error?.message.contains("set HOME or XDG_DATA_HOME") == true)
-    // Where both are known no home is needed.
+    // If both are known, no home is needed.
     let both = ["XDG_CACHE_HOME": "/c", "XDG_DATA_HOME": "/d"]
     #expect(try self.folders(both, passwd: passwd) == ["/c/notes", "/d/notes"])
   }

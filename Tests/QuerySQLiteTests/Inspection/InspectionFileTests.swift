@@ -227,7 +227,7 @@ import Testing
 }
 
 extension StorageScratch {
-  /// The files of the folder with length, number and time: what anybody who writes leaves a trace in.
+  /// The files of the folder with length, number and time: every writer leaves a trace in these.
   func listing() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: self.path).sorted().map { name in
       var status = stat()

@@ -7,7 +7,7 @@ import Testing
 
 /// A process that is killed at any write of a migration leaves the old schema or the new one.
 @Suite struct KilledMigrationTests {
-  /// Each place where a kill is tried, all of them in the full run.
+  /// The step between the calls before which it is killed; each call in the full run.
   private static let step = ProcessInfo.processInfo.environment["FULL"] == nil ? 7 : 1
 
   @Test(arguments: DatabaseKind.allCases)

@@ -63,7 +63,7 @@ import Testing
     let connection = try SQLiteConnection(path: path)
     defer { try? connection.close() }
     try connection.pragma("PRAGMA foreign_keys = 0")
-    // Where no two may be the same, one of them is.
+    // If no two may be the same, one of them is.
     _ = try connection.rowsOfText("UPDATE OR IGNORE \(table) SET \(column) = \(value)")
   }
 

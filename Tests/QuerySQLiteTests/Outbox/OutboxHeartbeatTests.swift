@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Replay §4: a lease lives as long as its process, and ends where that is asked for.
+/// Replay §4: a lease lives as long as its process, or until a caller ends it.
 @Suite struct OutboxHeartbeatTests {
   private func scratch() throws -> OutboxScratch {
     try OutboxScratch { $0.leaseLength = .milliseconds(150) }

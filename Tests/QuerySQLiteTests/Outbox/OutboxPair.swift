@@ -282,7 +282,7 @@ extension OutboxSnapshot: CustomStringConvertible {
     return (lines + ["aliases \(self.aliases)"]).joined(separator: "\n")
   }
 
-  /// What one has and the other has not, each with the name of whose it is.
+  /// The differences between the two, each with the name of the outbox that has it.
   func difference(from reference: OutboxSnapshot) -> String {
     let own = self.description.split(separator: "\n")
     let others = reference.description.split(separator: "\n")

@@ -7,7 +7,7 @@ import Testing
 
 /// Persistence §8, for the outbox: `recovered` says that writes work again, and says so once.
 @Suite struct OutboxRecoveryTests {
-  /// What a storage has told of its health, in order: true where it is degraded.
+  /// The health that a storage has reported, in order: true if it is degraded.
   private func health(
     of storage: SQLiteQueryStorage, until isWanted: @escaping @Sendable ([Bool]) -> Bool
   ) -> Task<[Bool], Never> {

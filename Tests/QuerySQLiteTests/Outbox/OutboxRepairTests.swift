@@ -4,13 +4,13 @@ import Testing
 
 @testable import QuerySQLite
 
-/// What SQLite takes for sound and no release has written: heads that disagree with their rows, rows
-/// that nobody would find, and numbers after which there are none.
+/// States that SQLite accepts and no release has written: heads that disagree with their rows, rows
+/// that no claim would find, and numbers that leave none above them.
 @Suite struct OutboxRepairTests {
   private static let other = MutationHandler(
     name: "note", instance: "[1]", version: 1, upgradesOlder: false)
 
-  /// Also where it leaves a row that refers to none.
+  /// Works even if it leaves a row that refers to a missing one.
   private static func damage(_ scratch: OutboxScratch, _ sql: SQL) throws {
     let connection = try SQLiteConnection(path: scratch.path)
     defer { try? connection.close() }
@@ -25,7 +25,7 @@ import Testing
       .leases.map(\.entry.id)
   }
 
-  /// Also where the outbox is open: nobody has looked at the heads since.
+  /// Even if the outbox is open: no connection has read the heads since.
   @Test(arguments: [true, false])
   func aRowWhoseHeadNamesAnotherHandlerIsSentByItsOwn(_ isOpen: Bool) async throws {
     var scratch = try OutboxScratch()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import QuerySQLite
 
-/// What the checksum of a row is of: what is sent, and what decides where to.
+/// The checksum of a row covers what is sent, and what decides its target.
 @Suite struct OutboxRowTests {
   private static let row: OutboxRow = {
     var mutation = OutboxScratch.mutation("text", lane: "lane")

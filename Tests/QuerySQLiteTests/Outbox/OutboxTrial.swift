@@ -44,7 +44,7 @@ final class OutboxTrial: Sendable {
   private let subscription: QuerySubscription
 
   /// - Parameters:
-  ///   - kind: Whose outbox.
+  ///   - kind: The kind of storage.
   ///   - limits: How much history it keeps.
   ///   - maximumArgumentBytes: How long arguments may be.
   init(
@@ -164,12 +164,12 @@ extension OutboxTrial {
     try #require(try self.outbox.entry(id), sourceLocation: sourceLocation)
   }
 
-  /// How a mutation ended; nil where it has not.
+  /// How a mutation ended; nil if it has not.
   func ending(_ id: UUID) throws -> RecordedMutation? {
     if case .ended(let record) = try self.outbox.standing(of: id) { record } else { nil }
   }
 
-  /// Whether a mutation is next in its lane; nil where it is not pending.
+  /// Whether a mutation is next in its lane; nil if it is not pending.
   func isNext(_ id: UUID) throws -> Bool? {
     if case .pending(_, let isNext) = try self.outbox.standing(of: id) { isNext } else { nil }
   }
@@ -222,6 +222,6 @@ extension AttemptOutcome {
 }
 
 extension RecordedMutation {
-  /// How it ended; nil where it has not.
+  /// How it ended; nil if it has not.
   var outcome: Outcome? { if case .ended(let outcome) = self.state { outcome } else { nil } }
 }

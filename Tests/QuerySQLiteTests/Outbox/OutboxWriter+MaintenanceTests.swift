@@ -7,7 +7,7 @@ import Testing
 
 /// Persistence §9, for the outbox: the log is copied into the file, and a reader holds nobody up.
 @Suite struct OutboxWriterMaintenanceTests {
-  /// Does something on the writing thread, after what it was asked for before.
+  /// Does something on the writing thread, after the jobs that were queued before.
   private func onWriter<R: Sendable>(
     of scratch: OutboxScratch, _ body: @escaping @Sendable (OutboxWriter) -> R
   ) async -> R {

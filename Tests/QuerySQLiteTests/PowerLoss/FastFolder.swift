@@ -1,7 +1,7 @@
 import Foundation
 
-/// A folder in memory, where there is one, that is removed with the last reference to it: what is durable
-/// in it is simulated.
+/// A folder in memory, if the machine has one, that is removed with the last reference to it:
+/// durability in it is simulated.
 final class FastFolder: Sendable {
   /// The absolute path, without links in it.
   let path: String

@@ -12,9 +12,9 @@ struct FileRecord {
     let other: String
     /// The number of the file, which another one may get when it is gone.
     let file: UInt64
-    /// Where bytes were written, or the new length.
+    /// The offset of written bytes, or the new length.
     let offset: Int
-    /// Where in ``FileRecord/bytes`` stands what was written.
+    /// The range of the written bytes in ``FileRecord/bytes``.
     let written: Range<Int>
   }
 
@@ -59,7 +59,7 @@ struct FileRecord {
       offset: Int(head.offset), written: written)
   }
 
-  /// The place behind a mark; 0 where there is none.
+  /// The place behind a mark; 0 if there is none.
   func place(after mark: String) -> Int {
     let index = self.operations.lastIndex { $0.kind == .mark && $0.path == mark }
     return index.map { $0 + 1 } ?? 0

@@ -6,7 +6,7 @@ struct PowerCut {
   enum Loss: CaseIterable {
     /// All are lost.
     case all
-    /// None is.
+    /// None are lost.
     case none
     /// Those from some write on are.
     case end
@@ -33,7 +33,7 @@ struct PowerCut {
     self.record = record
   }
 
-  /// Where the power is cut: anywhere, or beside what makes something durable, which is less often done.
+  /// A place to cut the power: anywhere, or beside the rarer calls that make something durable.
   mutating func place(in places: ClosedRange<Int>) -> Int {
     let place = Int.random(in: places, using: &self.generator)
     if Bool.random(using: &self.generator) { return place }

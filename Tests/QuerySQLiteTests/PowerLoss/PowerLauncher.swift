@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// A process that launches on what power cuts have left, one after the other; a new one where one crashes.
+/// A process that launches on what power cuts have left, one after the other; a new one after a
+/// crash.
 final class PowerLauncher {
   private var child: ChildProcess?
 
@@ -10,7 +11,7 @@ final class PowerLauncher {
   /// - Parameters:
   ///   - folder: What the power cut has left.
   ///   - workload: What was done.
-  ///   - export: What is imported again where that is the workload.
+  ///   - export: What to import again, if the workload imports.
   /// - Returns: What was found.
   func open(_ folder: String, _ workload: PowerWorkload, export: String) async throws -> FoundStore
   {

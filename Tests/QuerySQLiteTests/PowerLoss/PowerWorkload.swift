@@ -32,7 +32,7 @@ enum PowerWorkload: String, CaseIterable, CustomTestStringConvertible {
   /// Runs the workload.
   ///
   /// - Parameter nth: The call before which it is killed; 0: none.
-  /// - Returns: How it ended, and how many calls there were where it was not killed.
+  /// - Returns: How it ended, and how many calls there were if it was not killed.
   func act(
     _ place: PowerPlace, killedBefore nth: Int = 0
   ) async throws -> (end: ChildProcess.End, calls: Int?) {
@@ -48,7 +48,7 @@ enum PowerWorkload: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-/// Where a workload works.
+/// The folder in which a workload works.
 struct PowerPlace {
   let root: String
 

@@ -117,7 +117,7 @@ extension [UInt8] {
     }
   }
 
-  /// Writes bytes, behind zeros where the end is before that.
+  /// Writes bytes, after zeros if the file ends before the offset.
   mutating func write(_ bytes: ArraySlice<UInt8>, at offset: Int) {
     if self.count < offset + bytes.count { self.resize(to: offset + bytes.count) }
     self.withUnsafeMutableBytes { target in

@@ -128,7 +128,7 @@ extension StoreTruth {
   }
 
   /// Parts of texts that no file may hold: of mutations, and of values, whose rows are erased for good.
-  /// Where a cut has kept `erase()` from its end, and its rows are gone, the next launch has ended it.
+  /// If a cut interrupted `erase()` after its rows were gone, the next launch has finished it.
   func forgottenTexts(in found: FoundStore) -> [String] {
     guard let last = found.looks.last else { return [] }
     let erased = self.mutations.filter { $0.erasing != .no }

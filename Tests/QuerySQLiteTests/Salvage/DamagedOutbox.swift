@@ -17,7 +17,7 @@ struct DamagedOutbox: Sendable {
       + String(repeating: "\(number)-", count: [20, 80, 700, 3_000][number % 4])
   }
 
-  /// Makes the files: of an outbox that was closed, or of one whose process was killed.
+  /// Makes the files: of a closed outbox, or of an outbox whose process was killed.
   init(rows: Int = 60, isKilled: Bool) async throws {
     let folder = try TemporaryFolder()
     var texts = [UUID: String]()
@@ -121,7 +121,7 @@ struct DamagedOutbox: Sendable {
   ) async throws {
     let outcome = try await Self.open(file, log)
     #expect(outcome.errors.count < 5, "\(comment): \(outcome.errors)", sourceLocation: location)
-    // One whose bytes are others by now is not sent: whoever claims it finds that out.
+    // A row whose bytes have changed is not sent: the claim finds that out.
     let whole = outcome.texts.filter {
       self.texts[$0.key] == $0.value && !outcome.dead.contains($0.key)
     }

@@ -35,7 +35,7 @@ import Testing
     #expect(storage.statistics.commits == 100)
     #expect(!storage.statistics.isDegraded)
     #expect(scratch.size(of: "cache.sqlite-wal") > 100 * 4_096)
-    // Another connection's commit tells where the log is at.
+    // Another connection's commit shows how far the WAL is.
     repeat {
       try await Self.commit(0..<1, to: storage)
       try await Task.sleep(for: .milliseconds(50))

@@ -30,7 +30,7 @@ import Testing
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
   }
 
-  /// Launches the program, and fetches where the value is stale.
+  /// Launches the program, and fetches if the value is stale.
   ///
   /// - Returns: The value that was there at first, and whether it was stale.
   private func launch(

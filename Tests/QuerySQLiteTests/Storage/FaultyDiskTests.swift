@@ -70,7 +70,7 @@ import Testing
     let folder: TemporaryFolder
     let vfs: FaultVFS
     let trial: StorageTrial
-    /// All texts that a name had, in their order; nil where it was removed.
+    /// All texts that a name had, in their order; nil for a removal.
     var texts = [String: [String?]]()
     /// How many of them are surely written.
     var flushed = [String: Int]()
@@ -80,7 +80,7 @@ import Testing
 
   private static let names = ["a", "b", "c", "d", "e"]
 
-  /// Where the operation is to fail: everywhere, or in a few places from the first to the last.
+  /// The calls that shall fail: all of them, or a few from the first to the last.
   private func places(of fault: Fault) async throws -> [Int] {
     let run = try await self.run(fault, nth: .max, isPersistent: false)
     let count = run.vfs.count(fault.operation)

@@ -101,7 +101,7 @@ import Testing
     #expect(try await StorageTrial.texts(["a"], in: folder.path) == ["a": "text"])
   }
 
-  /// Where nobody can kick, others are found by asking.
+  /// If no process can wake the others, each finds changes by polling.
   @Test func withoutAKickOthersAreSeenAllTheSame() async throws {
     let folder = try TemporaryFolder()
     try Thing.fifo.make(at: "\(folder.path)/cache.kick", victim: "")

@@ -6,7 +6,7 @@ import Testing
 @testable import QuerySQLite
 
 /// Persistence §8 and reliability: rows that SQLite takes for sound, but that no release has written.
-/// None of them crashes the program, or keeps anything from being written.
+/// No such row crashes the program, or keeps anything from being written.
 // One after another: each storage watches its folder, and of watches a user has 128.
 @Suite(.serialized) struct HostileRowsTests {
   private static let changes: [String] = [
@@ -40,7 +40,7 @@ import Testing
     "CREATE TRIGGER t AFTER UPDATE ON entries BEGIN SELECT raise(ABORT, 'no'); END",
   ]
 
-  /// Where the schema allows none: a flipped byte makes one. The other rows stay.
+  /// Although the schema allows none: a flipped byte makes one. The other rows stay.
   @Test(arguments: ["coder", "kind", "value_version", "revision", "byte_count"])
   func aNullInARowCostsThatRowAlone(_ column: String) async throws {
     let folder = try TemporaryFolder()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Triggers and views that a stranger has put into a file: none of them is run, and none keeps the
-/// program waiting.
+/// Triggers and views that a stranger has put into a file: none of them runs, or keeps the program
+/// waiting.
 @Suite(.serialized) struct HostileSchemaTests {
   private static func edit(_ path: String, _ statements: [String]) throws {
     let connection = try SQLiteConnection(path: path)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Persistence §10: who is killed in the middle of `erase()` leaves it to the next opening.
+/// Persistence §10: a process killed in the middle of `erase()` leaves it to the next opening.
 @Suite struct KilledErasingTests {
   @Test func theNextOpeningFinishesWhatAKilledProcessHasErased() async throws {
     let folder = try TemporaryFolder()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Persistence §6: hydration never waits; where the database is busy, the value comes late.
+/// Persistence §6: hydration never waits; if the database is busy, the value comes late.
 @Suite(.warningsAreIssues) struct LateReadTests {
   /// Takes all readers of a storage until it is told to give them back.
   private final class Occupation: Sendable {
@@ -83,7 +83,7 @@ import Testing
     try await storage.close()
   }
 
-  /// As where another process is about to recover the log.
+  /// As if another process is about to recover the WAL.
   @Test func whereTheFileIsBusyTheValueComesLate() async throws {
     let scratch = try StorageScratch()
     try await scratch.withStorage { try await $0.set(["a": "stored"]) }

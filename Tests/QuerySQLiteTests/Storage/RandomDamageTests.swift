@@ -8,7 +8,7 @@ import Testing
 /// Reliability, "damaged files": seeded byte flips and truncations of the file at rest. A storage opens
 /// it or sets it aside, shows no value that is wrong, and works.
 @Suite struct RandomDamageTests {
-  /// A file is damaged with each, with 1 000 in the full run, with one alone where `SEED` says so.
+  /// A file is damaged with each, with 1 000 in the full run, with one alone if `SEED` is set.
   private static var seeds: [UInt64] {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["SEED"].flatMap({ UInt64($0) }) { return [seed] }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Persistence §8: where a folder or a file cannot be written, cannot be made or is gone, queries go on,
-/// and the storage works again when that has changed.
+/// Persistence §8: if a folder or a file cannot be written, cannot be made or is gone, queries go
+/// on, and the storage works again once that has changed.
 @Suite struct ReadOnlyTests {
   @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a file system"))
   func onAFileSystemForReadingAloneQueriesGoOnUntilItCanBeWritten() async throws {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import QuerySQLite
 
-/// A process that only reads, whose files somebody deletes or replaces: it goes on with those that are
-/// there now.
+/// A process that only reads, and whose files another process deletes or replaces: it goes on with
+/// those that are there now.
 @Suite struct ReplacedFileTests {
   @Test(arguments: [true, false])
   func aProcessThatOnlyReadsFollowsToTheNewFile(_ isFolderMoved: Bool) async throws {

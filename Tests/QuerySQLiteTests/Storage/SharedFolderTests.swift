@@ -116,7 +116,7 @@ import Testing
     #expect(try await late.fetch() == "fetched")
   }
 
-  /// The next storage on the folder comes after the one that was let go of, whose changes it sees.
+  /// The next storage on the folder opens after the released one, and sees its changes.
   @Test func aStorageThatIsLetGoOfHasWrittenWhenTheNextOneOpens() async throws {
     let scratch = try StorageScratch()
     for round in 1...20 {

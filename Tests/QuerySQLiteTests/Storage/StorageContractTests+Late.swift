@@ -14,7 +14,7 @@ extension StorageContractTests {
 
   private static let large = String(repeating: "large ", count: 100)
 
-  /// A device where a value is stored that is too large to be decoded at once.
+  /// A device with a stored value that is too large to be decoded at once.
   private func device(_ kind: StorageUnderTest, isInvalidated: Bool = false) async throws -> Device
   {
     var settings = Device.Settings()

@@ -10,7 +10,7 @@ import Testing
 extension StorageContractTests {
   private typealias Store = QueryStore<QueryState<Int?, Int>>
 
-  /// A device where a number is stored.
+  /// A device with a stored number.
   private func device(
     _ kind: StorageUnderTest,
     storing value: Int = 5,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Persistence §2: where the files are, whose they are, and who opens them.
+/// Persistence §2: where the files are, which user owns them, and which process opens them.
 @Suite(.warningsAreIssues) struct StorageFilesTests {
   // MARK: - XDG
 

@@ -52,7 +52,7 @@ struct StorageScratch {
     return try connection.rowsOfText(sql)
   }
 
-  /// How many bytes a file of the folder has; 0 where it is not there.
+  /// How many bytes a file of the folder has; 0 if it is missing.
   func size(of name: String) -> Int { DatabaseFiles().size(of: "\(self.path)/\(name)") ?? 0 }
 
   /// The files of the folder whose bytes contain a text. Not while a connection of this process is

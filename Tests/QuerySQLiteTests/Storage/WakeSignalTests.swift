@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuerySQLite
 
-/// What wakes the writing thread, where the process has no room for it.
+/// The wake-up of the writing thread if the process has no room for its signal.
 @Suite struct WakeSignalTests {
   @Test func withoutADescriptorAStorageIsRefusedAndTheProcessGoesOn() async throws {
     let folder = try TemporaryFolder()

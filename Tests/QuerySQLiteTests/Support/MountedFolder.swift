@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A small file system of its own in memory, where this process may mount one. It is unmounted with the
-/// last reference to it.
+/// A small file system of its own in memory, if this process may mount one. It is unmounted with
+/// the last reference to it.
 final class MountedFolder: Sendable {
   /// Whether this process may mount file systems: nearly always, whether it is root.
   static let isPossible = (try? MountedFolder(bytes: 1 << 16)) != nil
@@ -13,7 +13,7 @@ final class MountedFolder: Sendable {
   var path: String { self.folder.path }
 
   /// - Parameter bytes: How much there is room for.
-  /// - Throws: `POSIXError` where it cannot be mounted.
+  /// - Throws: `POSIXError` if it cannot be mounted.
   init(bytes: Int) throws {
     self.folder = try TemporaryFolder()
     let result = mount("tmpfs", self.folder.path, "tmpfs", 0, "size=\(bytes),mode=0700")
@@ -24,7 +24,7 @@ final class MountedFolder: Sendable {
 
   /// Makes the file system one that can only be read, or can be written again.
   ///
-  /// - Throws: `POSIXError`, as where a file is open for writing.
+  /// - Throws: `POSIXError`, for example if a file is open for writing.
   func setReadOnly(_ isReadOnly: Bool) throws {
     let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
     // A file that was closed just now may be busy for a moment.

@@ -5,7 +5,7 @@ import Query
 @testable import QuerySQLite
 
 extension DatabaseOpener {
-  /// An opener in a temporary folder, on a VFS where there is one.
+  /// An opener in a temporary folder, on a VFS if one is given.
   init(_ kind: DatabaseKind, in folder: TemporaryFolder, vfs: FaultVFS? = nil) {
     self.init(kind: kind, folder: folder.path)
     self.options.vfs = vfs?.name

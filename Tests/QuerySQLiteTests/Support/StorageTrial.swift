@@ -19,7 +19,7 @@ struct StorageTrial {
   ///   - partition: The account.
   ///   - context: What the queries find, as a clock.
   ///   - edit: Changes the configuration.
-  /// - Throws: `StorageError` where the storage is refused.
+  /// - Throws: `StorageError` if the storage is refused.
   init(
     in folder: String,
     vfs: FaultVFS? = nil,
@@ -151,7 +151,8 @@ enum FolderContents {
       .filter { $0.hasPrefix("cache.sqlite.\(reason)-") && !$0.hasSuffix("-wal") }.sorted()
   }
 
-  /// Copies all files with a tool: who opens and closes a database by hand takes SQLite's locks away.
+  /// Copies all files with a tool: a process that opens and closes a database by hand drops its
+  /// locks.
   static func copy(_ source: String, to target: String) throws {
     try ChildProcess.run("/bin/cp", ["-a", "\(source)/.", target])
   }

@@ -26,7 +26,7 @@ final class Device: Sendable {
   /// The clock of all contexts. Its date has more digits than microseconds have.
   let clock = TestClock(Date(timeIntervalSince1970: 1_700_000_000.123_456_78))
 
-  /// Where the storages on disk keep their files.
+  /// The folder of the storages on disk.
   let folder: TemporaryFolder
 
   private let kind: StorageUnderTest
@@ -39,11 +39,11 @@ final class Device: Sendable {
     var synchronousHydrationLimit = 1 << 20
     /// Which account the storage is for; storages on disk have several.
     var partition = ""
-    /// Values with more coded bytes than this are not stored, where the storage has such a limit.
+    /// Values with more coded bytes than this are not stored, if the storage has such a limit.
     var maximumValueBytes = 32 << 20
   }
 
-  /// A device where the application was never launched.
+  /// A device on which the application was never launched.
   ///
   /// - Parameters:
   ///   - kind: Which storage it uses.
@@ -90,7 +90,7 @@ final class Device: Sendable {
     }
   }
 
-  /// Runs a launch, of which nothing is left but what is stored.
+  /// Runs a launch, and leaves nothing but what is stored.
   ///
   /// - Parameter body: What the application does.
   @discardableResult

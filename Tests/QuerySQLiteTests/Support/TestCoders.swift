@@ -2,7 +2,7 @@ import Foundation
 import Query
 import TestSupport
 
-/// A place where a thread, not a task, stops until it is opened. From then on all go through.
+/// A door at which a thread, not a task, stops until it is opened. From then on all go through.
 final class Door: Sendable {
   private let semaphore: DispatchSemaphore
 
@@ -18,7 +18,7 @@ final class Door: Sendable {
   func open() { self.semaphore.signal() }
 }
 
-/// JSON, where coding and decoding wait at doors.
+/// JSON, with coding and decoding that wait at doors.
 struct GatedCoder: QueryCoder {
   let encoding: Door
   let decoding: Door
@@ -44,7 +44,7 @@ struct GatedCoder: QueryCoder {
   }
 }
 
-/// JSON, where coding or decoding fails.
+/// JSON, with coding or decoding that fails.
 struct FailingCoder: QueryCoder {
   var failsToEncode = false
   var failsToDecode = false

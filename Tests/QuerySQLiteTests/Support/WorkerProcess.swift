@@ -17,7 +17,7 @@ final class WorkerProcess: Sendable {
 
   /// Reads what it wrote, and waits for its end.
   ///
-  /// - Returns: Its exit code; nil where a signal ended it.
+  /// - Returns: Its exit code; nil if a signal ended it.
   func finish() async -> (code: Int32?, lines: [String]) {
     var lines = [String]()
     for await line in self.lines { lines.append(line) }
@@ -26,7 +26,7 @@ final class WorkerProcess: Sendable {
 
   /// Waits for its end.
   ///
-  /// - Returns: Its exit code; nil where a signal ended it.
+  /// - Returns: Its exit code; nil if a signal ended it.
   func waitForEnd() async -> Int32? {
     if case .code(let code) = await self.child.end() { code } else { nil }
   }

@@ -169,8 +169,8 @@ extension QueryContext {
 
 /// Runs a closure on another thread while this one waits for it.
 ///
-/// - Returns: Whether it ended. It does not where this thread holds a lock that the closure needs;
-///   the watchdog then ends the wait.
+/// - Returns: Whether it ended. It does not if this thread holds a lock that the closure needs; the
+///   watchdog then ends the wait.
 func isDoneElsewhere(_ body: @escaping @Sendable () -> Void) -> Bool {
   let isDone = DispatchSemaphore(value: 0)
   Thread {
@@ -182,8 +182,8 @@ func isDoneElsewhere(_ body: @escaping @Sendable () -> Void) -> Bool {
 }
 
 extension QueryClient {
-  /// A client with the defaults of `QueryClient()`, from whose cache nothing goes by itself,
-  /// however short the memory of this machine is.
+  /// A client with the defaults of `QueryClient()` whose cache evicts nothing by itself, however
+  /// short the memory of this machine is.
   static func quiet(
     _ creator: QueryClient.DefaultStoreCreator = .defaultTesting
   ) -> QueryClient {

@@ -12,7 +12,7 @@ private typealias Numbers = QueryState<Int?, Int>
   private let results = Recorder<String>()
   private let stores = Recorder<QueryStore<Numbers>>()
 
-  /// Uses the client, and the store where there is one, on another thread.
+  /// Uses the client, and the store if there is one, on another thread.
   private var touch: @Sendable (String) -> Void {
     { [client, results, stores] name in
       let store = stores.elements.last

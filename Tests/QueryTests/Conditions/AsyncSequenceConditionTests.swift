@@ -73,7 +73,7 @@ import Testing
   }
 }
 
-/// Tells whenever the next element is asked for.
+/// Reports each request for the next element.
 private struct Watched<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Base.Element == Bool {
   let base: Base

@@ -9,7 +9,7 @@ import Testing
     let predicate = AskingPredicate()
     let store = query.deduplicated(by: predicate.isDuplicate).sharedStore()
     let fetches = (0..<1_000).map { _ in store.fetchInTask() }
-    // All but the first have joined when the predicate was asked for each.
+    // All but the first have joined when the predicate was called for each.
     await predicate.questions.wait(forCount: 999)
     gate.open()
     for fetch in fetches { #expect(try await fetch.value == 1) }

@@ -60,7 +60,7 @@ final class AskingPredicate: Sendable {
 }
 
 extension QueryStore {
-  /// A fetch in a task of its own on the main actor: where the predicate was asked for it, it has
+  /// A fetch in a task of its own on the main actor: if the predicate was called for it, it has
   /// joined by the time that a test on the main actor goes on.
   @MainActor func fetchInTask() -> Task<State.QueryValue, any Error> {
     Task { try await self.fetch() }

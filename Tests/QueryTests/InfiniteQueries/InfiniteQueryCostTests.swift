@@ -3,7 +3,7 @@ import Testing
 
 @testable import Query
 
-/// That pages and attempts are added in place: the list keeps its storage, where a copy would have
+/// That pages and attempts are added in place: the list keeps its storage, while a copy would have
 /// another one. A list of 64 elements that was grown to 65 has room for many more.
 @Suite(.warningsAreIssues) struct InfiniteQueryCostTests {
   private func storage(of store: QueryStore<TestPagesState>) -> ObjectIdentifier? {

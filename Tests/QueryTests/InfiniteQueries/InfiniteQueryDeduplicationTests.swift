@@ -6,7 +6,7 @@ import Testing
   private let source = PageSource()
   private let gate = Gate()
 
-  /// A store with the initial page, of which all later fetches wait at the gate.
+  /// A store with the initial page, whose later fetches all wait at the gate.
   private func loadedStore() async throws -> QueryStore<TestPagesState> {
     let query = PagesQuery(self.source) { [gate] call in
       if call.index > 0 { try await gate.pass() }

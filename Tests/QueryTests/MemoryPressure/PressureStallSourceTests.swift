@@ -55,7 +55,7 @@ import Testing
 
   @Test(.enabled(if: isOffered, "the kernel offers no pressure-stall information for memory"))
   func itCanBeStartedAndStoppedAgainAndAgain() async {
-    // In a process of its own, where nobody else opens or closes files.
+    // In a process of its own, in which no other test opens or closes files.
     await #expect(processExitsWith: .success) {
       let source = try #require(PressureStallSource())
       for _ in 0..<20 {

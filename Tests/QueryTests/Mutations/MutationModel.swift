@@ -54,7 +54,7 @@ struct MutationModel {
   private(set) var events: [ObservedEvent] = [.stateChanged]
   private var history = [Attempt]()
   private var updates = [Update]()
-  /// The arguments of what runs, also where the history forgot it.
+  /// The arguments of running attempts, even if the history forgot them.
   private var running = [QueryTaskIdentifier: String]()
   private var abandoned = Set<QueryTaskIdentifier>()
 

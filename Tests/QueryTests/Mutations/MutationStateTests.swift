@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 @Suite(.warningsAreIssues) struct MutationStateTests {
-  /// A store whose attempts wait at the gate of their arguments and throw where these begin with
-  /// an exclamation mark, and whose clock stands still.
+  /// A store whose attempts wait at the gate of their arguments and throw if these begin with an
+  /// exclamation mark, and whose clock stands still.
   private static func store(
     _ gates: [String: Gate] = [:],
     initialValue: String? = nil

@@ -11,7 +11,7 @@ struct PathItem: QueryPathable, Hashable, Sendable {
   }
 }
 
-/// A path element of which all values have one hash.
+/// A path element whose values all have one hash.
 struct CollidingStep: Hashable, Sendable {
   let id: Int
 

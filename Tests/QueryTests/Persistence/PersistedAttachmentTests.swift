@@ -3,7 +3,7 @@ import Query
 import TestSupport
 import Testing
 
-/// What a store does where its storage cannot answer at once, or not at all. What every storage
+/// What a store does if its storage cannot answer at once, or not at all. What every storage
 /// promises is tested by the storage contract suite.
 @Suite(.warningsAreIssues) struct PersistedAttachmentTests {
   private let base = MemoryQueryStorage()

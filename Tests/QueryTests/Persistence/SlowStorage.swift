@@ -11,8 +11,8 @@ final class SlowStorage: QueryStorage {
 
   /// - Parameters:
   ///   - base: What it reads from.
-  ///   - gate: What each late reading waits at; an open one where nil.
-  ///   - answer: What a late reading finds; what the base has where nil.
+  ///   - gate: The gate that each late reading waits at; nil: an open one.
+  ///   - answer: What a late reading finds; nil: what the base has.
   init(_ base: MemoryQueryStorage, gate: Gate? = nil, answer: StorageReading? = nil) {
     self.base = base
     self.gate = gate ?? Gate()

@@ -67,7 +67,7 @@ extension StorageChange {
   /// A write of an entry.
   static func writing(_ count: Int) -> StorageChange { .write(StorageWrite { entry(count) }) }
 
-  /// The count of the entry that is written; nil where it is removed, -1 where it does not encode.
+  /// The count of the entry that is written; nil if it is removed, -1 if it does not encode.
   var count: Int? {
     guard case .write(let write) = self else { return nil }
     return (try? write.entry().history.valueUpdateCount) ?? -1

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.warningsAreIssues) struct ObservationAnchorTests {
-  /// Whether a change of the store is announced to who read this of it.
+  /// Whether a change of the store is announced to a reader of this property.
   private static func isObserved(
     _ read: @escaping @Sendable (IntStore) -> Void,
     changedBy change: (IntStore) async throws -> Void = { $0.currentValue = 1 }

@@ -3,7 +3,7 @@ import Query
 import TestSupport
 import Testing
 
-/// Where requests run.
+/// The executors on which requests run.
 @Suite(.warningsAreIssues) struct QueryStoreIsolationTests {
   @TaskLocal private static var local = "none"
 

@@ -3,7 +3,7 @@ import Query
 import TestSupport
 import Testing
 
-/// The order of events where many threads change one store.
+/// The order of events if many threads change one store.
 @Suite(.warningsAreIssues) struct QueryStoreOrderingTests {
   @Test func eachHandlerSeesAllChangesInTheirOrder() async {
     let store = ScriptedQuery.store()

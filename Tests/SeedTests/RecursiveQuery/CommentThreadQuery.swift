@@ -29,7 +29,7 @@ extension Comment: Equatable {}
 
 /// A thread in which 0 has the answers 10 and 20; 10 has 11 and 12; 20 has 21.
 final class CommentsAPI: Sendable {
-  /// The identifiers that were asked for.
+  /// The requested identifiers.
   let calls = Recorder<Int>()
 
   private let answer: @Sendable (Int, _ number: Int) async throws -> Void

@@ -2,7 +2,7 @@ import Query
 import TestSupport
 
 extension QueryContext {
-  /// Counts what the requests of the documents do, where they have no place for a counter.
+  /// Counts the work of the documents' requests that have no place for a counter.
   var fetches: Counter {
     get { self[FetchesKey.self] }
     set { self[FetchesKey.self] = newValue }

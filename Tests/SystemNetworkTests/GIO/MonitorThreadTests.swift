@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func oneThreadRunsWhileThereAreSubscribersAndLeavesNoFiles() async {
-    // In a process of its own, where nobody else has a monitor.
+    // In a process of its own, in which no other test has a monitor.
     await #expect(processExitsWith: .success) {
       let (rounds, files) = (50, Self.fileCount())
       for _ in 0..<rounds {

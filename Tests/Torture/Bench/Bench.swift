@@ -83,7 +83,7 @@ struct Bench {
     if let account { self.count(account) }
   }
 
-  /// - Returns: The account; nil where it is not as it should be.
+  /// - Returns: The account; nil if it is not as it should be.
   private mutating func runRound(
     _ number: Int, isLast: Bool, _ folder: BenchFolder, after last: Account?,
     _ generator: inout SeededGenerator

@@ -10,7 +10,7 @@ final class BenchFolder {
   let mode: Mode
   /// The clock of its workers.
   let clock: SharedClock
-  /// The small disk that the store is on, where there is one.
+  /// The small disk that holds the store, if there is one.
   private(set) var disk: SmallDisk?
   /// What was done to its workers so far.
   var disturbances = Disturbances()
@@ -99,7 +99,7 @@ extension BenchFolder {
     return end == .code(0)
   }
 
-  /// - Returns: How it ended; it is killed where that takes too long.
+  /// - Returns: How it ended; it is killed if that takes too long.
   private static func wait(
     for child: ChildProcess, until: Moment
   ) throws -> ChildProcess.End {
@@ -116,7 +116,7 @@ extension BenchFolder {
     }
   }
 
-  /// Writes down where the threads of a process are, where there is a debugger.
+  /// Writes down the stacks of a process's threads, if there is a debugger.
   ///
   /// - Returns: The file.
   func trace(of pid: Int32) -> String {
@@ -134,7 +134,7 @@ extension BenchFolder {
 // MARK: - Ending
 
 extension BenchFolder {
-  /// Lets the small disk go; what was on it is copied before, where it is to be kept.
+  /// Unmounts the small disk; its content is copied before, if it is to be kept.
   func finish(isKept: Bool) {
     if self.disk != nil, isKept {
       try? ChildProcess.run("/bin/cp", ["-a", self.store, "\(self.path)/kept"])

@@ -5,7 +5,7 @@ struct BenchOptions: Equatable, Sendable {
   var minutes = 1.0
   var seed = UInt64.random(in: 1...999_999_999)
   var mode = Mode.mixed
-  /// Where the folders are made; nil: in a temporary one.
+  /// The folder that holds the folders of rounds; nil: a temporary one.
   var folder: String?
   var processes = 8
   /// Whether all folders are kept.

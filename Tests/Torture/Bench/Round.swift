@@ -23,14 +23,14 @@ struct Round {
 
   /// - Parameters:
   ///   - plan: What happens.
-  ///   - folder: Where.
+  ///   - folder: Its folder.
   init(_ plan: RoundPlan, in folder: BenchFolder) {
     (self.plan, self.folder, self.actions) = (plan, folder, plan.actions)
   }
 
   /// Runs it.
   ///
-  /// - Throws: ``Interrupted``; `POSIXError` where a worker cannot be started.
+  /// - Throws: ``Interrupted``; `POSIXError` if a worker cannot be started.
   mutating func run() throws {
     for (number, role) in self.plan.roles.enumerated() {
       self.slots.append(
@@ -121,7 +121,7 @@ extension Round {
 // MARK: - Ending
 
 extension Round {
-  /// Workers hang: where, is written down.
+  /// Workers hang: their stacks are written down.
   private mutating func giveUp() {
     for slot in self.slots {
       guard let child = slot.child else { continue }

@@ -10,7 +10,7 @@ final class SmallDisk: Sendable {
   /// - Parameters:
   ///   - path: The folder that it is mounted on.
   ///   - bytes: How much there is room for.
-  /// - Throws: `POSIXError` where this process may not mount one: nearly always, unless it is root.
+  /// - Throws: `POSIXError` if this process may not mount one: nearly always, unless it is root.
   init(at path: String, bytes: Int) throws {
     self.path = path
     if mount("tmpfs", path, "tmpfs", 0, "size=\(bytes),mode=0700") != 0 {

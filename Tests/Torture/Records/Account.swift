@@ -111,7 +111,8 @@ extension Account {
     return breaches
   }
 
-  /// In no lane two attempts run at a time, but where a process did not move for longer than its lease.
+  /// In no lane two attempts run at a time, unless a process did not move for longer than its
+  /// lease.
   private func overlaps() -> [String] {
     var breaches = [String]()
     for attempts in Dictionary(grouping: self.attempts, by: \.mutation.lane).values {

@@ -1,6 +1,6 @@
 /// What the workers were told, and have written down after they were told it.
 struct Acknowledgements: Sendable {
-  /// Mutations that were enqueued, each with its key where the caller is told that.
+  /// Mutations that were enqueued, each with its key if the caller learns it.
   var mutations = [SentMutation: String?]()
   /// The highest version of each value that was flushed.
   var values = [String: Int]()

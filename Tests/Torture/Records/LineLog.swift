@@ -5,7 +5,7 @@ import Foundation
 final class LineLog: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter path: The file, which is made where it is missing.
+  /// - Parameter path: The file, which is made if it is missing.
   /// - Throws: `POSIXError`.
   init(appendingTo path: String) throws {
     self.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -24,7 +24,7 @@ final class LineLog: Sendable {
     precondition(count == bytes.count, "the bench's own log cannot be written")
   }
 
-  /// The whole lines of a file, each as words; none where there is no file.
+  /// The whole lines of a file, each as words; empty if there is no file.
   ///
   /// - Parameters:
   ///   - path: The file.

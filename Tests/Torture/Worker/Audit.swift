@@ -12,7 +12,7 @@ struct Audit {
 
   private var store: URL { URL(filePath: "\(self.folder)/store", directoryHint: .isDirectory) }
 
-  /// Where the results of the next audit are.
+  /// The file with the results of the next audit.
   static func log(in folder: String) -> String { "\(folder)/audit.log" }
 
   /// - Parameters:
@@ -26,7 +26,7 @@ struct Audit {
 
   /// Looks at everything.
   ///
-  /// - Throws: `StorageError` where the library cannot read what is there.
+  /// - Throws: `StorageError` if the library cannot read what is there.
   func run() async throws {
     try self.names()
     for name in ["cache.sqlite", "mutations.sqlite"] { self.structure(of: name) }

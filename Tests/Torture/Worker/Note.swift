@@ -1,6 +1,6 @@
 import Query
 
-/// A value of the bench, of which a reader can tell whether it is whole, and how new it is.
+/// A value of the bench: a reader can tell whether it is whole, and how new it is.
 struct Note: Codable, Sendable {
   var text: String
 
@@ -9,7 +9,7 @@ struct Note: Codable, Sendable {
     self.text = head + String(repeating: "x", count: length)
   }
 
-  /// Its version; nil where it is not a whole note of this place.
+  /// Its version; nil if it is not a whole note of this place.
   func version(writer: String, number: Int) -> Int? {
     let parts = self.text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     let fields = parts.first?.split(separator: "/").map(String.init) ?? []

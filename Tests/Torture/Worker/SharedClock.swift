@@ -5,7 +5,7 @@ import Query
 final class SharedClock: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter path: The file, which is made where it is missing.
+  /// - Parameter path: The file, which is made if it is missing.
   /// - Throws: `POSIXError`.
   init(at path: String) throws {
     self.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -25,7 +25,7 @@ final class SharedClock: Sendable {
   /// Sets the wall clock, and lets the machine sleep.
   ///
   /// - Parameters:
-  ///   - wall: How far ahead the wall clock is from now on, in seconds; behind where it is negative.
+  ///   - wall: How far ahead the wall clock is from now on, in seconds; behind if it is negative.
   ///   - slept: How many seconds more the machine has slept.
   func jump(wall: Double, slept: Double) {
     let offsets = [Moment.seconds(wall), self.offsets.boottime + .seconds(slept)]

@@ -4,7 +4,7 @@ import QueryReplay
 import QuerySQLite
 
 extension Worker {
-  /// More than these wait nowhere in the bench: who sends is to keep up with who enqueues.
+  /// At most this many wait anywhere in the bench: senders must keep up with writers that enqueue.
   private static let backlog = 400
 
   func enqueue(in storage: SQLiteQueryStorage) async throws {

@@ -10,7 +10,7 @@ struct Worker {
   /// Works, and returns when all is closed.
   ///
   /// - Parameter order: What the bench has ordered.
-  /// - Throws: `POSIXError` where a log cannot be opened.
+  /// - Throws: `POSIXError` if a log cannot be opened.
   static func run(_ order: WorkerOrder) async throws {
     Self.dieWithParent(order.parent)
     let worker = Worker(place: try Workplace(order))

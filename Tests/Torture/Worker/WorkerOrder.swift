@@ -8,7 +8,7 @@ enum Role: String, Codable, CaseIterable, Sendable {
   case read
   /// Enqueues mutations.
   case enqueue
-  /// Mutates, so that it sends where it may.
+  /// Mutates, so that it sends if it may.
   case mutate
   /// Sends what is due.
   case replay
@@ -56,12 +56,12 @@ struct WorkerOrder: Codable, Sendable {
   /// The folder of the storage.
   var storage: URL { URL(filePath: "\(self.folder)/store", directoryHint: .isDirectory) }
 
-  /// Where the log of a worker is.
+  /// The path of a worker's log.
   static func log(of writer: String, in folder: String) -> String { "\(folder)/\(writer).log" }
 
-  /// Where the log of the server is.
+  /// The path of the server's log.
   static func serverLog(in folder: String) -> String { "\(folder)/server.log" }
 
-  /// Where the clock is.
+  /// The path of the clock.
   static func clock(in folder: String) -> String { "\(folder)/clock" }
 }

@@ -101,7 +101,7 @@ extension Workplace {
     let end = Moment.now + .seconds(45)
     while storage.statistics.isDegraded {
       if Moment.now > end { return self.complain("still degraded after 45 s") }
-      // Not `Task.sleep`, which ends at once where the task is cancelled.
+      // Not `Task.sleep`, which ends at once if the task is cancelled.
       await withCheckedContinuation { continuation in
         DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
       }
@@ -135,7 +135,7 @@ extension Workplace {
     self.complain("\(what)\(error)", code: Self.code(of: error))
   }
 
-  /// SQLite's code, where it is one of the storage's errors; 0 for any other.
+  /// SQLite's code, if it is one of the storage's errors; 0 for any other.
   private static func code(of error: any Error) -> Int {
     switch error {
     case let error as StorageError: Int(error.code.rawValue)

@@ -1,6 +1,6 @@
 import Query
 
-/// What is wrong with the shape of a trie, or nil where it is as it must be.
+/// What is wrong with the shape of a trie, or nil if it is as it must be.
 func shapeFault<Element>(in trie: PathTrie<Element>) -> String? {
   let own = trie.element == nil ? 0 : 1
   guard let children = trie.children else {
