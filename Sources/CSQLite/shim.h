@@ -6,8 +6,8 @@
 #include <sys/timex.h>
 #include <sys/vfs.h>
 
-// Swift imports neither functions with variable arguments nor macros that cast to a function, so
-// each of them that is needed has a function of its own here.
+// Swift imports neither variadic functions nor macros that cast to a function, so each one that is
+// needed has a function of its own here.
 
 /// Sets a switch of a connection, `SQLITE_DBCONFIG_DEFENSIVE` and the like.
 static inline int csqlite_configure(sqlite3 *database, int option, int value) {
@@ -28,7 +28,7 @@ static inline int csqlite_bind_text(
 }
 
 /// The type of the file system that a path is on, or -1. Swift's module of the C library leaves
-/// `statfs` out, and `statvfs` does not tell.
+/// `statfs` out, and `statvfs` does not report it.
 static inline long long csqlite_file_system_type(const char *path) {
   struct statfs status;
   return statfs(path, &status) == 0 ? (long long)(status.f_type & 0xffffffffL) : -1;
@@ -62,7 +62,7 @@ static inline void csqlite_replace_truncate(
   file->pMethods = &replacement->methods;
 }
 
-/// `xTruncate` of a WAL that keeps its room on the disk: a log without a header is empty, too.
+/// `xTruncate` of a WAL that keeps its room on the disk: a WAL without a header is empty, too.
 static int csqlite_truncate_wal(sqlite3_file *file, sqlite3_int64 size) {
   const sqlite3_io_methods *original = ((const csqlite_methods *)file->pMethods)->original;
   static const char no_header[32];
@@ -75,15 +75,15 @@ static int csqlite_truncate_wal(sqlite3_file *file, sqlite3_int64 size) {
   return result == SQLITE_OK ? original->xSync(file, SQLITE_SYNC_NORMAL) : result;
 }
 
-/// `xTruncate` of a database that keeps room behind its last page. A full disk is no failure: there is
-/// as much room as there was.
+/// `xTruncate` of a database that keeps room behind its last page. A full disk is not an error:
+/// there is as much room as there was.
 static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
   const csqlite_methods *methods = (const csqlite_methods *)file->pMethods;
   sqlite3_int64 wanted = size + methods->room;
   sqlite3_int64 length = 0;
   int result = methods->original->xFileSize(file, &length);
   if (result != SQLITE_OK) return result;
-  // A hint is taken in chunks alone, and they would round what SQLite truncates later.
+  // SQLite takes a hint only in chunks, and they would round what it truncates later.
   int chunk = 64 << 10;
   int no_chunk = 1;
   // Bytes: of the database, under the locks of checkpoints and of writers.
@@ -95,9 +95,9 @@ static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
   return SQLITE_OK;
 }
 
-/// A checkpoint that leaves both files room for what a full disk has none for. SQLite calls
+/// A checkpoint that leaves both files some room, for when the disk is full. SQLite calls
 /// `xTruncate` of either file under the locks that the checkpoint holds, so no other process writes
-/// to it meanwhile; outside of a checkpoint there is no moment of which that can be said.
+/// to it meanwhile; outside of a checkpoint that cannot be said of any moment.
 ///
 /// - keeps_wal: in the mode `SQLITE_CHECKPOINT_TRUNCATE` the WAL becomes empty and keeps its length.
 /// - room: how many bytes the database keeps behind its last page.

@@ -61,7 +61,7 @@ public typealias OperationTaskConfiguration = QueryTaskConfiguration
 /// The typed values that a request sees: `QueryContext`.
 public typealias OperationContext = QueryContext
 
-/// Where the library's dates come from: `QueryClock`.
+/// The source of the library's dates: `QueryClock`.
 public typealias OperationClock = QueryClock
 
 /// How a retry waits: `QueryDelayer`.

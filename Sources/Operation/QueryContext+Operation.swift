@@ -7,7 +7,7 @@ extension QueryContext {
     set { self.queryClient = newValue }
   }
 
-  /// Where the dates come from: ``QueryContext/queryClock``.
+  /// The source of the dates: ``QueryContext/queryClock``.
   public var operationClock: any QueryClock {
     get { self.queryClock }
     set { self.queryClock = newValue }

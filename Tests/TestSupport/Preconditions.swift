@@ -6,7 +6,7 @@ public import Testing
 /// - Parameters:
 ///   - sentence: What it wrote, or a part of that.
 ///   - result: Of an exit test that observes `\.standardErrorContent`.
-///   - sourceLocation: Where the issue is recorded.
+///   - sourceLocation: The location to record the issue at.
 /// - Throws: If there is no result.
 public func expectSentence(
   _ sentence: String,

@@ -9,7 +9,7 @@ public import Testing
 ///
 /// - Parameters:
 ///   - count: How many threads.
-///   - sourceLocation: Where the issue is recorded.
+///   - sourceLocation: The location to record the issue at.
 ///   - body: What each thread runs, with its number from 0 on.
 public func runOnThreads(
   _ count: Int,

@@ -83,7 +83,7 @@ public final class WarningRecorder: Sendable {
 /// - Parameters:
 ///   - expected: The warnings.
 ///   - text: What the messages of those contain that other threads report; nil: there are none.
-///   - sourceLocation: Where an issue is recorded if there are others.
+///   - sourceLocation: The location to record an issue at if there are others.
 ///   - body: What causes the warnings.
 @discardableResult
 public func withExpectedWarnings<T>(

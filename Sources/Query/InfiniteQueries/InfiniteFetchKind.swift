@@ -37,7 +37,7 @@ extension QueryContext {
   }
 }
 
-/// Where the pages of a state begin and end.
+/// The ends of a state's page list, which decide the next page to fetch.
 @usableFromInline
 struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable> {
   @usableFromInline var pages: InfiniteQueryPages<PageID, PageValue>
@@ -70,7 +70,7 @@ struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable> {
 }
 
 extension QueryStore {
-  /// Where the pages begin and end at this moment.
+  /// The ends of the page list at this moment.
   @inlinable
   func pagePosition<PageID, PageValue>() -> PagePosition<PageID, PageValue>
   where State == InfiniteQueryState<PageID, PageValue> {

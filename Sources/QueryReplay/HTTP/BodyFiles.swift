@@ -33,7 +33,7 @@ struct BodyFiles: Sendable {
     }
   }
 
-  /// Where a copy is, after a look at whether it is what it was.
+  /// The URL of a copy, after a check that it has not changed.
   ///
   /// - Throws: ``HTTPRequestError/fileDamaged(name:)``.
   func check(_ copy: HTTPBodyCopy) throws -> URL {

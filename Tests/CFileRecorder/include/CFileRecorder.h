@@ -34,7 +34,7 @@ typedef struct file_record {
   uint32_t reserved;
   /// The number of the file: another one may get it when the file is gone.
   uint64_t file;
-  /// Where bytes were written, or the new length.
+  /// The offset of written bytes, or the new length.
   uint64_t offset;
   /// How many bytes were written, which follow.
   uint64_t size;
@@ -50,8 +50,8 @@ int file_recorder_start(const char *folder, const char *record);
 /// Writes a text into the record.
 void file_recorder_mark(const char *text);
 
-/// Kills the process (SIGKILL) before the `nth` call from now on that would be recorded; the first is 1,
-/// and 0 is none.
+/// Kills the process (SIGKILL) before the `nth` call from now on that would be recorded; the first
+/// is 1, and 0 means never.
 void file_recorder_kill_before(long nth);
 
 /// How many calls were recorded since `file_recorder_kill_before`.

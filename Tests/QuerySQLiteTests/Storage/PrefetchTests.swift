@@ -20,7 +20,7 @@ import Testing
     try await storage.close()
   }
 
-  /// Behind the storage's back, which is told of nothing.
+  /// Behind the storage's back, without an event for it.
   private static func deleteAll(in scratch: StorageScratch) throws {
     let connection = try scratch.connection()
     try connection.write { _ = try connection.rowsOfText("DELETE FROM entries") }

@@ -148,7 +148,7 @@ import Testing
     first.set("first", "text")
     #expect(await first.flush() == nil)
     Self.remove(removed)
-    // Makes the folder again, and lets go of the files of the old one.
+    // Makes the folder again, and closes the files of the old one.
     first.set("first", "again")
     #expect(await first.flush() == nil)
     for number in 0..<20 {

@@ -123,7 +123,7 @@ import Testing
       try Self.open(URL(filePath: scratch.path)).store("a").currentValue = "\(round)"
       let next = try Self.open(URL(filePath: scratch.path))
       #expect(await next.text("a") == "\(round)")
-      // It is let go of by its store.
+      // Its store releases it.
     }
   }
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Persistence §2: where the files are, which user owns them, and which process opens them.
+/// Persistence §2: the paths of the files, the user that owns them, and the process that opens
+/// them.
 @Suite(.warningsAreIssues) struct StorageFilesTests {
   // MARK: - XDG
 

@@ -14,7 +14,7 @@ enum Role: String, Codable, CaseIterable, Sendable {
   case replay
   /// Enqueues and sends.
   case both
-  /// Opens the storage, does a little, and closes it, or lets go of it without that.
+  /// Opens the storage, does a little, and closes it, or releases it without closing.
   case reopen
   /// Looks into the store as the tools do: lists, checks, exports, and vacuums.
   case inspect

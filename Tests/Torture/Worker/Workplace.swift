@@ -57,7 +57,7 @@ extension Workplace {
   ///
   /// - Parameters:
   ///   - partition: The account.
-  ///   - closing: Whether it is closed afterwards, or let go of.
+  ///   - closing: Whether it is closed afterwards, or only released.
   ///   - body: What is done with it.
   func withStorage(
     partition: String = "",
