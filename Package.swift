@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What other packages may link: each target here is a product of the same name.
+/// The targets that other packages may link: each is a product of the same name.
 let libraries: [Target] = [
   .target(name: "Query"),
   .target(name: "Operation", dependencies: ["Query"]),
