@@ -3,12 +3,12 @@ extension QueryClient {
     (network: (any NetworkObserver)?, activity: (any ApplicationActivityObserver)?)
   >((nil, nil))
 
-  /// What tells clients that are created from now on, with the default creator, whether the network
-  /// is there. Nothing until it is set; the module `SystemNetwork` offers one.
+  /// The network observer of clients created from now on with the default creator. nil until it is
+  /// set; the module `SystemNetwork` offers one.
   public static var defaultNetworkObserver: (any NetworkObserver)? {
     get { Self.observers.withLock { $0.network } }
     set {
-      // The old one is released after the lock: it is the user's.
+      // The old one is released after the lock: it is user code.
       let old = Self.observers.withLock { observers in
         defer { observers.network = newValue }
         return observers.network
@@ -17,8 +17,8 @@ extension QueryClient {
     }
   }
 
-  /// What tells clients that are created from now on, with the default creator, whether the
-  /// application is active. Nothing until it is set.
+  /// The activity observer of clients created from now on with the default creator. nil until it is
+  /// set.
   public static var defaultApplicationActivityObserver: (any ApplicationActivityObserver)? {
     get { Self.observers.withLock { $0.activity } }
     set {

@@ -90,7 +90,7 @@ extension QueryClient {
       return opaque
     }
     if winner === opaque { return created }
-    // A task of its own may keep the loser; a creator of a user's may return one store twice.
+    // A task of its own may keep the loser; a user's creator may return one store twice.
     if winner.erased !== created { created.endControllers() }
     return self.typed(winner, for: query) ?? self.uncached(winner, query, initialState())
   }

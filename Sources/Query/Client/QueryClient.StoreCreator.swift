@@ -15,8 +15,8 @@ extension QueryClient {
     ) -> QueryStore<Query.State>
   }
 
-  /// Makes stores that retry; those of queries deduplicate, fetch by themselves, and refetch when
-  /// the network or the application comes back, too.
+  /// Makes stores that retry; those of queries also deduplicate, fetch by themselves, and refetch
+  /// when the network or the application comes back.
   public struct DefaultStoreCreator: StoreCreator {
     @usableFromInline let retryLimit: Int
     @usableFromInline let defaults: ClientDefaults
@@ -48,7 +48,7 @@ extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator
   /// The creator of `QueryClient()`.
   ///
   /// - Parameters:
-  ///   - retryLimit: How many times a fetch is tried again.
+  ///   - retryLimit: How many times a failed fetch is retried.
   ///   - backoff: The waits between retries; nil to use the context's.
   ///   - delayer: Does the waiting; nil to use the context's.
   ///   - queryEnableAutomaticFetchingCondition: When queries fetch by themselves. Mutations never

@@ -65,9 +65,9 @@ public final class QueryClient: @unchecked Sendable {
 
   deinit { self.lock.destroy() }
 
-  /// The context that stores start with that are created from now on.
+  /// The context of stores created from now on.
   ///
-  /// It has a reference to this client that does not keep it, as ``QueryContext/queryClient``.
+  /// It refers to this client weakly, as ``QueryContext/queryClient``.
   public var defaultContext: QueryContext {
     get { self.withLock { $0.defaultContext } }
     set {
@@ -145,9 +145,9 @@ private enum ClientReference: Sendable {
 }
 
 extension QueryContext {
-  /// The client that the store of this context was made by.
+  /// The client that made the store of this context.
   ///
-  /// A client's own contexts do not keep it; one that is set here is kept.
+  /// A client's own contexts hold it weakly; a client that is set here is held strongly.
   public var queryClient: QueryClient? {
     get { self[QueryClientKey.self]?.client }
     set { self[QueryClientKey.self] = newValue.map { .strong($0) } }

@@ -17,10 +17,10 @@ package final class ReplayCoordinator: Sendable {
 
   private let guarded = Locked(Guarded())
 
-  /// For how long a refetch waits at most.
+  /// How long a refetch waits at most.
   package static let patience = Duration.seconds(5)
 
-  /// Says that a replayer of the client runs from now on.
+  /// Records that a replayer of the client runs from now on.
   package func runBegan() { self.guarded.withLock { $0.runs += 1 } }
 
   /// Says that it does so no more.

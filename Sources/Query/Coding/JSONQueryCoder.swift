@@ -2,7 +2,7 @@ public import Foundation
 
 /// Keeps values as JSON, which other programs and people can read.
 ///
-/// Keys are sorted, without which no two processes would write the same bytes. Numbers that JSON
+/// Keys are sorted, since otherwise no two processes would write the same bytes. Numbers that JSON
 /// does not have are the strings `nan`, `inf` and `-inf`. Dates are seconds since 2001, data is
 /// base64. A number, a string or nil may stand at the top.
 public struct JSONQueryCoder: QueryCoder {

@@ -12,8 +12,8 @@ public protocol QueryCoder: Sendable {
   /// older version cannot read them must change its name.
   var name: String { get }
 
-  /// Turns a value into bytes. Equal values had better make equal bytes, also in another process,
-  /// since bytes that are stored already are not written again.
+  /// Turns a value into bytes. Equal values should make equal bytes, even in another process, since
+  /// bytes that are already stored are not written again.
   ///
   /// - Parameter value: The value.
   /// - Returns: The bytes.

@@ -4,7 +4,7 @@ public protocol ApplicationActivityObserver: Sendable {
   /// Calls a handler whenever the application becomes active or inactive.
   ///
   /// - Parameter handler: Takes whether the application is active.
-  /// - Returns: What ends the observation.
+  /// - Returns: The observation, which ends when it is cancelled.
   func subscribe(_ handler: @escaping @Sendable (Bool) -> Void) -> QuerySubscription
 }
 
@@ -63,7 +63,7 @@ extension QueryContext {
 extension QueryRequest {
   /// Keeps the application's becoming active from refetching this query.
   ///
-  /// - Parameter isDisabled: Whether it does.
+  /// - Parameter isDisabled: Whether to disable it.
   public func disableApplicationActiveRefetching(
     _ isDisabled: Bool = true
   ) -> ModifiedQuery<Self, _ApplicationActiveRefetchingModifier<Self>> {

@@ -1,7 +1,8 @@
 /// A condition that follows an asynchronous sequence of booleans.
 ///
 /// The sequence is consumed from the condition's creation until its last reference is released.
-/// An observer is called with each value, after it became the condition's, and not at first.
+/// An observer is called with each value, after it became the condition's, but not when it
+/// subscribes.
 public final class AsyncSequenceCondition<S: AsyncSequence & Sendable>: FetchCondition
 where S.Element == Bool {
   private let values: ObserverList<Bool>
@@ -14,7 +15,7 @@ where S.Element == Bool {
       do {
         for try await value in sequence { values.send(value) }
       } catch {
-        // The condition keeps the last value of a sequence that ends, however it does.
+        // When a sequence ends, in whatever way, the condition keeps its last value.
       }
     }
   }

@@ -23,7 +23,7 @@ extension QueryRequest {
 
   /// Keeps the stores of this query from fetching by themselves.
   ///
-  /// - Parameter isDisabled: Whether it does; `false` lets them always.
+  /// - Parameter isDisabled: Whether to disable it; `false` always allows it.
   public func disableAutomaticFetching(
     _ isDisabled: Bool = true
   ) -> ModifiedQuery<Self, _EnableAutomaticFetchingModifier<Self, AlwaysCondition>> {

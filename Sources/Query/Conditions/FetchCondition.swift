@@ -15,7 +15,7 @@ public protocol FetchCondition: Sendable {
   /// - Parameters:
   ///   - context: The context of the store.
   ///   - observer: Takes whether the condition is satisfied.
-  /// - Returns: What ends the observation.
+  /// - Returns: The observation, which ends when it is cancelled.
   func subscribe(
     in context: QueryContext,
     _ observer: @escaping @Sendable (Bool) -> Void

@@ -63,7 +63,7 @@ public struct BinaryOperatorCondition<
   }
 }
 
-/// What the two sides of a subscription were last heard to be.
+/// The last value heard from each side of a subscription.
 private final class Sides: Sendable {
   struct Side: Sendable {
     var value: Bool
@@ -126,7 +126,7 @@ public func && <Left: FetchCondition, Right: FetchCondition>(
   BinaryOperatorCondition(left: left, right: right)
 }
 
-/// A condition that is satisfied when any of the two is.
+/// A condition that is satisfied when either of the two is.
 public func || <Left: FetchCondition, Right: FetchCondition>(
   left: Left,
   right: Right

@@ -25,12 +25,12 @@ public struct _RefetchOnChangeController<State: QueryStateProtocol, Condition: F
   }
 }
 
-/// What one store refetches. A controller serves several, so each has its own.
+/// The refetches of one store. A controller serves several stores, so each has its own.
 private final class Refetching<State: QueryStateProtocol>: Sendable {
   /// Guarded by the mutex.
   private struct Progress {
     var isSatisfied: Bool
-    /// Raised with each change, so that a refetch knows whether its change is the last one.
+    /// Incremented by each change, so that a refetch knows whether its change is the last one.
     var changeCount = 0
     var task: QueryTask<State.QueryValue>?
   }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What tells the library the time: every date of a state, and every age, comes from one.
+/// The library's source of time: every date of a state, and every age, comes from one.
 ///
 /// Called under the lock of a store, so a clock must not call back into one.
 public protocol QueryClock: Sendable {

@@ -102,7 +102,8 @@ extension QueryContext {
   @usableFromInline
   mutating func push(_ node: ContextNode) {
     self.head = node
-    // Writes to a shared context leave older values of their keys behind; they go now and then.
+    // Writes to a shared context leave older values of their keys behind; they are removed now and
+    // then.
     if node.depth > 24 + 2 * node.distinctKeys { self.compact() }
   }
 
@@ -114,7 +115,7 @@ extension QueryContext {
     self = compacted
   }
 
-  /// The node that holds for each key, the key that was written last first.
+  /// The node that counts for each key, the most recently written key first.
   func newestNodes() -> [ContextNode] {
     var seen = Set<ObjectIdentifier>()
     var nodes = [ContextNode]()

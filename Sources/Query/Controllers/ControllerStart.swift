@@ -45,7 +45,7 @@ enum ControllerStart {
 }
 
 extension QueryStore {
-  /// Hands the store to its controllers. Called once, when it is created.
+  /// Passes the store to its controllers. Called once, when it is created.
   @usableFromInline
   func startControllers() {
     let (context, state) = self.withLock { (self._context, self._state) }

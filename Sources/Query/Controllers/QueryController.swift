@@ -16,10 +16,10 @@ public protocol QueryController<State>: Sendable {
 
   /// Begins to control a store.
   ///
-  /// Called once for each store, when it is created, before anybody else has it.
+  /// Called once for each store, when it is created, before any other code has it.
   ///
   /// - Parameter controls: What the controller may do to the store.
-  /// - Returns: What ends the controller's work; it is cancelled when the store is released.
+  /// - Returns: The controller's work; it is cancelled when the store is released.
   func control(with controls: QueryControls<State>) -> QuerySubscription
 }
 
@@ -42,7 +42,7 @@ public typealias ControlledQuery<Query: QueryRequest, Controller: QueryControlle
 extension QueryRequest {
   /// Lets a controller change or refetch the stores of this query.
   ///
-  /// - Parameter controller: The controller, which serves all stores that are made of the result.
+  /// - Parameter controller: The controller, which serves all stores made from the result.
   public func controlled<C: QueryController<State>>(by controller: C) -> ControlledQuery<Self, C> {
     self.modifier(_QueryControllerModifier(controller: controller))
   }

@@ -1,11 +1,11 @@
-/// The fetches of one store that are under way, and may be shared.
+/// The running fetches of one store, which may be shared.
 @usableFromInline
 final class DeduplicationTable<Value: Sendable>: Sendable {
   /// Guarded by the mutex.
   @usableFromInline
   struct State {
     @usableFromInline var fetches = [SharedFetch<Value>]()
-    /// Raised with each fetch that is added.
+    /// Incremented by each fetch that is added.
     @usableFromInline var revision = 0
 
     @inlinable
@@ -35,7 +35,7 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
       }
       if let shared = duplicate {
         guard let member = shared.join() else {
-          // It ended just now, and is about to leave the table.
+          // It has just ended, and is about to leave the table.
           self.remove(shared)
           continue
         }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One attempt of a durable mutation, as ``QueryContext/mutationAttempt`` tells the mutation.
+/// One attempt of a durable mutation, which reads it from ``QueryContext/mutationAttempt``.
 ///
 /// ```swift
 /// func mutate(with note: Note, in context: QueryContext, …) async throws -> Note {
@@ -41,8 +41,8 @@ public struct MutationAttempt: Sendable {
   /// alias. It is committed with the success of this attempt.
   ///
   /// - Parameters:
-  ///   - alias: One identifier for ever, a UUID by custom.
-  ///   - value: What the server calls it.
+  ///   - alias: An identifier that is never reused, a UUID by convention.
+  ///   - value: The server's name for it.
   /// - Throws: ``OutboxError/aliasTaken(_:)`` if the alias has another value; ``StorageError``.
   public func publish(alias: String, value: String) throws {
     try self.aliases.publish(alias, value)

@@ -19,7 +19,7 @@ extension QueryContext {
     static var defaultValue: Bool { false }
   }
 
-  /// Whether the network is known not to be there.
+  /// Whether the network is known to be down.
   var isKnownToBeOffline: Bool {
     guard let observer = self.networkObserver else { return false }
     return observer.currentStatus < self.satisfiedConnectionStatus

@@ -11,13 +11,13 @@ extension MutationRequest where Arguments: Codable, ReturnValue: Codable {
   /// `QueryReplay` sends it when the network is back. Without a storage in the context, `mutate` throws
   /// ``StorageError``: a mutation declared durable is never sent undurably.
   ///
-  /// The good style is a path that is constant, and everything in the arguments. What the request itself
-  /// holds is kept too, by its path: a row is sent by a request of the same name and path alone.
+  /// Good style is a constant path, with everything else in the arguments. What the request itself
+  /// holds is stored too, in its path: only a request of the same name and path sends a row.
   ///
   /// - Parameters:
   ///   - name: The mutation's name on disk, which outlives renamed types: 1 to 200 bytes, not beginning
   ///     with `http/`.
-  ///   - options: How it is kept and sent.
+  ///   - options: How it is stored and sent.
   public func persisted(
     as name: String,
     _ options: MutationPersistenceOptions<Arguments> = MutationPersistenceOptions()

@@ -19,7 +19,7 @@ package final class ObserverList<Value: Sendable>: Sendable {
   /// How many observers there are.
   package var count: Int { self.recipients.count }
 
-  /// Changes the value and tells all observers.
+  /// Changes the value and calls all observers.
   ///
   /// - Parameter isChange: Whether to send the new value, given the old one.
   package func send(_ value: Value, where isChange: (Value, Value) -> Bool = { _, _ in true }) {

@@ -1,7 +1,7 @@
 /// Takes the results of a fetch that come before the final one.
 ///
-/// A yield is synchronous: the store's state has changed when it returns. After the fetch that the
-/// continuation was handed to has returned, a yield changes nothing and reports
+/// A yield is synchronous: the store's state has changed when it returns. A yield after the
+/// continuation's fetch has returned changes nothing and reports
 /// ``QueryWarning/queryYieldedAfterReturning(_:)``.
 public struct QueryContinuation<Value: Sendable>: Sendable {
   @usableFromInline

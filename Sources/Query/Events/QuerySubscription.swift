@@ -1,6 +1,6 @@
-/// Something that goes on until it is cancelled.
+/// Something that runs until it is cancelled.
 ///
-/// It is cancelled, too, when its last copy is released, so keep it as long as it is wanted:
+/// It is also cancelled when its last copy is released, so keep it as long as you need it:
 /// ```swift
 /// store.subscribe(with: handler).store(in: &self.subscriptions)
 /// ```
@@ -15,7 +15,7 @@ public struct QuerySubscription: Sendable {
 
   /// Creates a subscription.
   ///
-  /// - Parameter onCancel: Ends what goes on. It is called at most once, without a lock.
+  /// - Parameter onCancel: Ends it. It is called at most once, without a lock.
   public init(onCancel: @escaping @Sendable () -> Void) {
     self.content = .closure(CancelBox(onCancel))
   }
@@ -41,7 +41,7 @@ public struct QuerySubscription: Sendable {
     Self.combined(subscriptions)
   }
 
-  /// Ends what goes on. Later calls do nothing.
+  /// Ends it. Later calls do nothing.
   public func cancel() {
     switch self.content {
     case .empty: break

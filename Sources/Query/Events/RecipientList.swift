@@ -60,7 +60,7 @@ package final class RecipientList<Value: Sendable>: Sendable {
 
     fileprivate init(_ recipient: Recipient) { self.recipient = recipient }
 
-    /// Calls the handler with what waits for it. To be called off every lock.
+    /// Calls the handler with its waiting values. Call it outside all locks.
     package func deliver() { self.recipient.deliver() }
   }
 
@@ -104,7 +104,7 @@ package final class RecipientList<Value: Sendable>: Sendable {
   /// What takes a handler off the list.
   package func subscription(of addition: Addition) -> QuerySubscription {
     let recipient = addition.recipient
-    // The handler, which holds a user's values, is released with this, off the lock.
+    // The handler, which holds a user's values, is released with this, outside the lock.
     return QuerySubscription { [weak self] in
       recipient.cancel()
       self?.recipients.withLock { recipients in recipients.removeAll { $0 === recipient } }

@@ -1,4 +1,4 @@
-/// One event of a store, as its handlers will see it, whenever they come to it.
+/// One event of a store, as its handlers will see it, whenever they reach it.
 @usableFromInline
 final class StoreEvent<State: QueryStateProtocol>: Sendable {
   @usableFromInline

@@ -14,11 +14,12 @@ struct FailureVerdict: Hashable, Sendable {
 }
 
 extension FailureVerdict {
-  /// The verdict of the library. It goes by types and codes, never by text.
+  /// The library's verdict. It depends on types and codes, never on text.
   ///
   /// - Parameter error: What the attempt threw.
   init(of error: any Error) {
-    // By domain and code: the type is of a module that a program without requests need not load.
+    // By domain and code: the type belongs to a module that a program without requests need not
+    // load.
     if let code = Self.urlErrorCode(of: error) {
       self.init(ofURLError: code)
       return
@@ -57,9 +58,9 @@ extension FailureVerdict {
     }
   }
 
-  /// Refused, host not found, DNS, not connected, and TLS, which a board with a wrong clock rejects.
-  /// Any other error may be that of a lost answer: on Linux that is −1011, −1 or even −1002 as often
-  /// as −1005 or −1001.
+  /// Refused, host not found, DNS, not connected, and TLS, which a machine with a wrong clock
+  /// rejects. Any other error may be that of a lost answer: on Linux that is −1011, −1 or even
+  /// −1002 as often as −1005 or −1001.
   private static func isFromBeforeSending(_ code: Int) -> Bool {
     [-1_004, -1_003, -1_006, -1_009].contains(code) || (-1_206 ... -1_200).contains(code)
   }

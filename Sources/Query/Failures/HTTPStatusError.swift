@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a request throws for an HTTP status that it does not accept.
+/// The error of a request for an HTTP status that it does not accept.
 public struct HTTPStatusError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The status, as 503.
   public let statusCode: Int
@@ -38,13 +38,13 @@ extension HTTPStatusError {
   ///
   /// - Parameters:
   ///   - header: The field's value.
-  ///   - now: The time by which a date counts.
+  ///   - now: The time relative to which a date counts.
   /// - Returns: At most 24 hours: a server's mistake must not park a write for a year.
   public static func retryAfter(header: String, now: Date) -> Duration? {
     let text = header.trimmingCharacters(in: .whitespaces)
     let limit = Duration.seconds(24 * 3_600)
     if !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
-      // More digits than a number has room for are more than a day.
+      // A number with too many digits is more than a day.
       return Int(text).map { min(.seconds(min($0, 86_400)), limit) } ?? limit
     }
     guard let date = Self.date(text) else { return nil }

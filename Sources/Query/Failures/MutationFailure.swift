@@ -8,7 +8,7 @@ public enum MutationFailure: Hashable, Sendable {
   case transient(retryAfter: Duration?)
   /// The server does not know the sender. The lane waits for other credentials.
   case authentication
-  /// What the mutation changes has changed meanwhile.
+  /// The data that the mutation changes has changed meanwhile.
   case conflict
   /// It will never succeed.
   case permanent(reason: String)

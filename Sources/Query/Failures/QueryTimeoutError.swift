@@ -1,4 +1,4 @@
-/// What an attempt fails with that took longer than it was allowed to.
+/// The error of an attempt that took longer than it was allowed to.
 public struct QueryTimeoutError: Error, Hashable, Sendable, CustomStringConvertible {
   /// How long it was allowed to take.
   public let duration: Duration

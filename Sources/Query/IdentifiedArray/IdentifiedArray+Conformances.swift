@@ -3,7 +3,7 @@
 extension IdentifiedArray: ExpressibleByArrayLiteral {
   /// Creates an array of the elements of a literal.
   ///
-  /// - Parameter elements: The elements. That two of them have one id is a programmer's mistake, and
+  /// - Parameter elements: The elements. Two elements with one id are a programmer's mistake, and
   ///   stops the program.
   @inlinable
   public init(arrayLiteral elements: Element...) {

@@ -1,21 +1,21 @@
 /// A set of slot numbers, a bit for each, in which 64 are counted in one step.
 @usableFromInline
 struct SlotSet {
-  /// Empty until the first slot is put in.
+  /// Empty until the first slot is added.
   @usableFromInline
   var words: [UInt64] = []
 
   @inlinable
   init() {}
 
-  /// Puts in a slot out of a number of slots, which is the same at each call.
+  /// Adds a slot out of a number of slots, which is the same at each call.
   @inlinable
   mutating func insert(_ slot: Int, of capacity: Int) {
     if words.isEmpty { words = Array(repeating: 0, count: (capacity + 63) / 64) }
     words[slot / 64] |= 1 << UInt64(slot % 64)
   }
 
-  /// Takes out a slot, if it is in the set.
+  /// Removes a slot, if it is in the set.
   @inlinable
   mutating func remove(_ slot: Int) {
     if !words.isEmpty { words[slot / 64] &= ~(1 << UInt64(slot % 64)) }

@@ -34,7 +34,7 @@ struct CanonicalForm: Sendable {
     // A conformance isolated to an actor could be used only on that actor, so `SendableMetatype`
     // excludes it: the form must not depend on its first caller.
     if let type = type as? any (Encodable & SendableMetatype).Type { return type.encodedForm }
-    // Its mirror shows what the type likes to show, which need not be what it stores.
+    // Its mirror shows what the type chooses to show, which need not be what it stores.
     if type is any CustomReflectable.Type { return Self.refused(type) }
     switch TypeKind(of: type) {
     case .structure: return Self.ofStructure(type)

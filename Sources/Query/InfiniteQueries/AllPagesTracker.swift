@@ -27,7 +27,7 @@ final class AllPagesTracker<PageID: Hashable & Sendable, PageValue: Sendable>: S
   @inlinable
   init() {}
 
-  /// How far the attempts so far have come; the first one starts with the pages that are loaded.
+  /// The progress of the attempts so far; the first one starts with the pages that are loaded.
   @inlinable
   func progress(startingWith loadedPages: Pages) -> Progress {
     self.progress.withLock { progress in
@@ -42,7 +42,7 @@ final class AllPagesTracker<PageID: Hashable & Sendable, PageValue: Sendable>: S
   @inlinable
   func add(_ page: InfiniteQueryPage<PageID, PageValue>) {
     self.progress.withLock { progress in
-      // An attempt that was given up may still be on the way with a page of the next one.
+      // An attempt that was abandoned may still deliver a page of the next one.
       progress?.pages[id: page.id] = page
     }
   }

@@ -1,4 +1,4 @@
-/// What a page is fetched for: which page, beside which pages.
+/// What a page is fetched for: the page, and the pages beside it.
 public struct InfiniteQueryPaging<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {
   /// The page to fetch.
   public let pageId: PageID

@@ -1,4 +1,4 @@
-/// What one task waits at until there may be something to do. Signals that come while it does something
+/// A task waits at it until there may be something to do. Signals that come while it does something
 /// are one.
 package final class AsyncSignal: Sendable {
   private struct Guarded {

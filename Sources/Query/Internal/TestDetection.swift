@@ -2,7 +2,7 @@ import Foundation
 
 /// Tells whether this process runs tests.
 enum TestDetection {
-  /// Asked once: a process that runs tests does so from its start.
+  /// Checked once: a process that runs tests does so from its start.
   static let isTesting: Bool =
     Self.isTestBundle || Self.isLoaded("libTesting.so") || Self.isLoaded("libXCTest.so")
 

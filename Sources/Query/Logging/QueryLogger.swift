@@ -1,6 +1,6 @@
 import Foundation
 
-/// What takes the library's log messages.
+/// The receiver of the library's log messages.
 ///
 /// Shaped so that the `Logger` of swift-log conforms with three lines.
 public protocol QueryLogger: Sendable {
@@ -26,7 +26,7 @@ public enum QueryLogLevel: String, Hashable, Sendable, CaseIterable {
   case warning
   /// Something failed that should not have.
   case error
-  /// The program cannot do what it is for.
+  /// The program cannot do its main job.
   case critical
 }
 
@@ -41,7 +41,7 @@ struct StandardErrorLogger: QueryLogger {
 }
 
 extension QueryContext {
-  /// What takes log messages. Writes to standard error by default.
+  /// The receiver of log messages. Writes to standard error by default.
   public var queryLogger: any QueryLogger {
     get { self[QueryLoggerKey.self] }
     set { self[QueryLoggerKey.self] = newValue }

@@ -22,7 +22,7 @@ public protocol MemoryPressureSource {
   /// Calls a handler whenever the pressure is felt.
   ///
   /// - Parameter handler: Takes the pressure.
-  /// - Returns: What ends the observation.
+  /// - Returns: The observation, which ends when it is cancelled.
   func subscribe(
     with handler: @escaping @Sendable (MemoryPressure) -> Void
   ) -> QuerySubscription

@@ -12,7 +12,7 @@ public import Foundation
 public struct MutationQueuedError: Error, Sendable {
   /// The mutation's identifier, from which a ticket can be made.
   public let id: UUID
-  /// What the server tells two sendings of the mutation by.
+  /// The key by which the server recognises a repeated mutation.
   public let idempotencyKey: String
   /// What it waits for; nil if it is due at once.
   public let waitReason: MutationWaitReason?
@@ -42,7 +42,7 @@ extension MutationQueuedError {
 }
 
 extension MutationQueuedError: CustomStringConvertible {
-  /// That it is saved, and what it waits for.
+  /// Says that it is saved, and what it waits for.
   public var description: String {
     let wait = self.waitReason.map { ", waits (\($0.rawValue))," } ?? ""
     let cause = self.underlyingError.map { " The last attempt failed: \($0)" } ?? ""

@@ -1,7 +1,7 @@
 import Foundation
 
-// What the outbox of a storage does to the history of a durable mutation. An entry is one mutation there,
-// however many attempts it takes.
+// How the outbox of a storage changes the history of a durable mutation. An entry is one mutation
+// there, however many attempts it takes.
 
 extension MutationState {
   /// Adds an entry for a committed mutation, or a new attempt to its existing entry.
@@ -45,7 +45,7 @@ extension MutationState {
     if self._history.count > context.maxMutationHistoryLength { self._history.removeFirst() }
   }
 
-  /// Takes a task out that was dropped before it ran. A mutation that is saved stays, and is queued.
+  /// Removes a task that was dropped before it ran. A saved mutation stays, and is queued.
   @usableFromInline
   mutating func dropUnrun(_ task: QueryTaskIdentifier) {
     guard let entry = self._history[id: task], let mark = entry.durable, mark.isLive else {

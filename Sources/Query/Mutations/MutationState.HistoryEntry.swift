@@ -56,7 +56,7 @@ extension MutationState {
   }
 }
 
-/// What the outbox knows a mutation as.
+/// The outbox's mark of a mutation.
 @usableFromInline
 struct DurableMark: Sendable {
   let id: UUID

@@ -61,7 +61,7 @@ extension MutationState {
   }
 
   public var error: (any Error)? {
-    // Of both kinds of error the later one counts, and hides the other one for good.
+    // Of the two kinds of error the later one counts, and hides the other one for good.
     let order = self.order
     let lastValue = max(order.attemptValue, order.manualValue)
     guard max(order.attemptError, order.manualError) > lastValue else { return nil }

@@ -2,7 +2,7 @@
 public enum NetworkConnectionStatus: Int, Hashable, Sendable, Comparable {
   /// There is no network.
   case disconnected = 0
-  /// There is a network that something must be done about first, such as a login.
+  /// There is a network that needs the user first, such as a login.
   case requiresConnection = 1
   /// The network is there.
   case connected = 2
@@ -26,7 +26,7 @@ extension QueryContext {
 extension QueryRequest {
   /// Sets how well the network must be reached for this query.
   ///
-  /// - Parameter status: The least status that is good enough.
+  /// - Parameter status: The least status that suffices.
   public func satisfiedConnectionStatus(
     _ status: NetworkConnectionStatus
   ) -> ModifiedQuery<Self, _SatisfiedConnectionStatusModifier<Self>> {

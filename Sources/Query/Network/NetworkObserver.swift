@@ -1,4 +1,4 @@
-/// What tells how well the network can be reached.
+/// Reports how well the network can be reached.
 public protocol NetworkObserver: Sendable {
   /// The status now.
   var currentStatus: NetworkConnectionStatus { get }
@@ -6,7 +6,7 @@ public protocol NetworkObserver: Sendable {
   /// Calls a handler with the status whenever it changes.
   ///
   /// - Parameter handler: Takes the status.
-  /// - Returns: What ends the observation.
+  /// - Returns: The observation, which ends when it is cancelled.
   func subscribe(
     with handler: @escaping @Sendable (NetworkConnectionStatus) -> Void
   ) -> QuerySubscription

@@ -1,5 +1,5 @@
 extension QueryPath: MutableCollection, RandomAccessCollection, RangeReplaceableCollection {
-  /// What an index outside of a path, or a range that is not inside of it, traps with.
+  /// The message of a trap for an index or a range outside the path.
   package static let _indexOutOfRangeMessage = "QueryPath index out of range"
 
   /// 0.

@@ -72,7 +72,7 @@ extension QueryPathableCollection {
 
   /// The elements whose paths begin with a path.
   ///
-  /// - Parameter path: What the paths begin with. The empty path is what all begin with.
+  /// - Parameter path: The prefix. The empty path is a prefix of all.
   /// - Returns: A collection of these elements, under their whole paths.
   /// - Complexity: O(*d*) in the length of the path, whatever the number of elements.
   @inlinable
@@ -128,7 +128,7 @@ extension QueryPathableCollection {
 
   /// Removes the elements whose paths begin with a path.
   ///
-  /// - Parameter path: What the paths begin with. The empty path is what all begin with.
+  /// - Parameter path: The prefix. The empty path is a prefix of all.
   /// - Complexity: O(*d*) in the length of the path, and the time to release what no other copy
   ///   holds.
   @inlinable
@@ -188,7 +188,7 @@ extension QueryPathableCollection {
 
 extension QueryPathableCollection: Equatable where Element: Equatable {
   /// Tells whether two collections have equal elements under the same paths, in whatever order they
-  /// were put in. Parts that both share are not looked into.
+  /// were added. Parts that both share are skipped.
   @inlinable
   public static func == (lhs: Self, rhs: Self) -> Bool {
     lhs.trie.isEqual(to: rhs.trie, by: ==)
@@ -196,7 +196,7 @@ extension QueryPathableCollection: Equatable where Element: Equatable {
 }
 
 extension QueryPathableCollection: Hashable where Element: Hashable {
-  /// Hashes the elements, in whatever order they were put in.
+  /// Hashes the elements, in whatever order they were added.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(count)
     hasher.combine(reduce(0) { $0 &+ $1.hashValue })

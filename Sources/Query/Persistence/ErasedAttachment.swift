@@ -17,8 +17,8 @@ final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>,
 }
 
 extension PersistenceWarnings {
-  /// Says of a query, once, that its store was made before an erasure. Called under the store's lock,
-  /// so it is said after that.
+  /// Reports, once for a query, that its store was made before an erasure. Called under the store's
+  /// lock, so it is said after that.
   static func reportUnwritten(_ identity: QueryIdentity) {
     Task {
       self.reportOnce(

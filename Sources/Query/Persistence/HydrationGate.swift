@@ -1,6 +1,6 @@
 /// Tells when a store that is hydrated off its creator's thread has its value.
 final class HydrationGate: Sendable {
-  /// What waits; nil once the value is there.
+  /// The waiting actions; nil once the value is there.
   private let waiters = Locked<[@Sendable () -> Void]?>([])
 
   /// Runs an action when the value is there.

@@ -21,8 +21,8 @@ public protocol PersistableQueryState: QueryStateProtocol {
   /// The snapshot that is written, which a coder codes on another thread.
   associatedtype PersistedValue: Codable & Sendable
 
-  /// What tells this kind of state from others in a storage: an entry of another kind is not
-  /// restored. `own` unless it says otherwise.
+  /// Tells this kind of state from others in a storage: an entry of another kind is not restored.
+  /// `own` by default.
   static var persistedKind: String { get }
 
   /// The part of the current value to write; nil if there is none. Read under the store's lock at
@@ -38,7 +38,7 @@ public protocol PersistableQueryState: QueryStateProtocol {
   ///     the state shows from now on.
   mutating func restore(_ value: PersistedValue?, history: UpdateHistory)
 
-  /// Codes a value, in the form in which a storage can tell what changed.
+  /// Codes a value, in a form in which a storage can tell what changed.
   static func _content(
     of value: PersistedValue,
     using coder: any QueryCoder

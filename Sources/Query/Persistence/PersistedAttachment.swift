@@ -1,6 +1,6 @@
 import Foundation
 
-/// What connects a store to the slot of its query in a storage.
+/// Connects a store to the slot of its query in a storage.
 // @unchecked: the variables are guarded by the store's lock.
 final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<State>, @unchecked Sendable {
   let slot: StorageSlot
@@ -12,7 +12,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// Whether changes are written. False if a newer release has written the value, and after the
   /// storage was erased.
   private var isWriting = true
-  /// Whether it was said that nothing is written any more.
+  /// Whether a warning has reported that nothing is written any more.
   private var isToldOf = false
   /// Whether the value is still the one that the store was created with.
   private var isPristine = true
@@ -31,7 +31,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   override func stateDidChange(_ state: State, in context: QueryContext) {
     if state.valueUpdateCount > 0 { self.isPristine = false }
     guard self.isWriting, self.hasStored || !self.isPristine else { return }
-    // Another process has erased it, or this one does so just now.
+    // Another process has erased it, or this one is just doing so.
     if state.valueUpdateCount > 0, self.slot.isClosed, !self.isToldOf {
       self.isToldOf = true
       PersistenceWarnings.reportUnwritten(self.slot.identity)
@@ -161,7 +161,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.storage.didHydrate(self.slot, from: entry, miss)
   }
 
-  /// Why an entry is of no use to this query.
+  /// Why this query cannot use an entry.
   private struct Failure: Error {
     let miss: StorageMiss
   }

@@ -1,6 +1,6 @@
 extension QueryRequest where State: PersistableQueryState {
-  /// Keeps what the stores of this query know in the storage of their context, so that it is there on
-  /// the next launch, with no network.
+  /// Keeps the values of this query's stores in the storage of their context, so that it is there
+  /// on the next launch, with no network.
   ///
   /// ```swift
   /// let store = client.store(for: NotesQuery(folder: 3).persisted())
@@ -14,7 +14,7 @@ extension QueryRequest where State: PersistableQueryState {
   /// stored entry.
   ///
   /// The query is found again by the ``QueryIdentity`` of its path. It may stand anywhere in a chain of
-  /// modifiers. Without a storage in the context it does nothing but to report a warning.
+  /// modifiers. Without a storage in the context it only reports a warning.
   ///
   /// - Parameter options: How it is kept.
   public func persisted(

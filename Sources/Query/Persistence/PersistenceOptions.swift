@@ -6,8 +6,8 @@ public struct PersistenceOptions: Sendable {
   /// mean something else.
   public var version: Int
 
-  /// How old a value may be to be shown, by the clock of the query's context; nil: any age. An older
-  /// one stays on disk until there is need of its room.
+  /// How old a value may be to be shown, by the clock of the query's context; nil: any age. An
+  /// older value stays on disk until its room is needed.
   public var maxAge: Duration?
 
   /// What makes bytes of values.
@@ -30,7 +30,7 @@ public struct PersistenceOptions: Sendable {
   /// - Parameters:
   ///   - version: The version of the value's shape.
   ///   - maxAge: How old a value may be to be shown.
-  ///   - coder: What makes bytes of values.
+  ///   - coder: Codes values as bytes.
   ///   - isPinned: Whether the entry stays when others are evicted.
   ///   - identity: The key that the query is stored under.
   ///   - upgrade: Upgrades the bytes of a value of an older version to this one.

@@ -1,4 +1,4 @@
-/// Warnings that say the same at each store: each is reported once in a process.
+/// Warnings that are the same for each store: each is reported once in a process.
 package enum PersistenceWarnings {
   private static let reported = Locked(Set<String>())
 

@@ -23,7 +23,7 @@ where State.QueryValue == Value {
   /// The state that a store keeps for this request.
   associatedtype State: QueryStateProtocol = QueryState<Value?, Value>
 
-  /// The name of the request in messages to people.
+  /// The name of the request in messages.
   var _debugTypeName: String { get }
 
   /// The identity of the request. A client has one store for each path.
@@ -80,7 +80,7 @@ extension QueryRequest where Self: Identifiable, ID: Sendable {
 extension QueryRequest {
   /// Wraps this request in a modifier.
   ///
-  /// - Parameter modifier: What edits the context, or surrounds each fetch.
+  /// - Parameter modifier: Edits the context, or surrounds each fetch.
   /// - Returns: A request with the same path and state.
   @inlinable
   public func modifier<M: QueryModifier>(_ modifier: M) -> ModifiedQuery<Self, M> {

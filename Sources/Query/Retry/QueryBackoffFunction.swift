@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How long a query waits before it is tried again.
+/// How long a query waits before it is retried.
 ///
 /// The argument counts the failed attempts from 1; the result is in seconds.
 public struct QueryBackoffFunction: Sendable {
@@ -10,7 +10,7 @@ public struct QueryBackoffFunction: Sendable {
   /// Creates a function.
   ///
   /// - Parameters:
-  ///   - description: The name of the function, for people.
+  ///   - description: The name of the function, for messages.
   ///   - backoff: The seconds to wait after so many failed attempts. A negative, infinite or
   ///     undefined number is taken as 0, with a warning.
   public init(
@@ -79,7 +79,7 @@ extension QueryBackoffFunction {
   private static func fibonacciNumber(_ index: Int) -> TimeInterval {
     var (current, next): (TimeInterval, TimeInterval) = (0, 1)
     for _ in 0..<max(0, index) {
-      // Nothing is greater than infinity, so the rest of a long way need not be gone.
+      // Nothing is greater than infinity, so the rest of the loop can be skipped.
       guard current.isFinite else { break }
       (current, next) = (next, current + next)
     }
@@ -134,7 +134,7 @@ extension TimeInterval {
 // MARK: - Context
 
 extension QueryContext {
-  /// How long a query waits before it is tried again. Exponential from 1 second by default.
+  /// How long a query waits before it is retried. Exponential from 1 second by default.
   public var queryBackoffFunction: QueryBackoffFunction {
     get { self[QueryBackoffFunctionKey.self] }
     set { self[QueryBackoffFunctionKey.self] = newValue }
@@ -146,7 +146,7 @@ extension QueryContext {
 }
 
 extension QueryRequest {
-  /// Sets how long this query waits before it is tried again.
+  /// Sets how long this query waits before it is retried.
   ///
   /// - Parameter function: The seconds after each failed attempt.
   public func backoff(

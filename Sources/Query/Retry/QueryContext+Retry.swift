@@ -7,9 +7,9 @@ struct RetryValues: Sendable {
   @usableFromInline var layerCount = 0
   /// How many of them this fetch has passed.
   @usableFromInline var passedLayers = 0
-  /// Whether a layer around this one tries again already.
+  /// Whether a layer around this one already retries.
   @usableFromInline var isRetrying = false
-  /// Whether the limit is that of a client's defaults, and no request's own.
+  /// Whether the limit comes from a client's defaults, and not from a request.
   @usableFromInline var isDefault = false
 
   @inlinable
@@ -34,7 +34,7 @@ extension QueryContext {
     set { self.retryValues.index = newValue }
   }
 
-  /// How many times a fetch that failed is tried again. A negative number counts as 0.
+  /// How many times a failed fetch is retried. A negative number counts as 0.
   public var maxRetries: Int {
     get { self.retryValues.limit }
     set { self.retryValues.limit = newValue }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What makes a query wait before it is tried again.
+/// Delays a query before it is retried.
 public protocol QueryDelayer: Sendable {
   /// Waits.
   ///
@@ -29,7 +29,7 @@ public struct ClockDelayer<C: Clock>: QueryDelayer where C.Duration == Duration 
   }
 }
 
-/// A delayer that does not wait. It only sees whether the task is cancelled.
+/// A delayer that does not wait. It only checks whether the task is cancelled.
 public struct NoDelayer: QueryDelayer {
   fileprivate init() {}
 
@@ -84,7 +84,7 @@ extension QueryDelayer {
 // MARK: - Context
 
 extension QueryContext {
-  /// What makes a query wait before it is tried again. The continuous clock by default.
+  /// Delays a query before it is retried. The continuous clock by default.
   public var queryDelayer: any QueryDelayer {
     get { self[QueryDelayerKey.self] }
     set { self[QueryDelayerKey.self] = newValue }
@@ -96,7 +96,7 @@ extension QueryContext {
 }
 
 extension QueryRequest {
-  /// Sets what makes this query wait before it is tried again.
+  /// Sets the delayer that makes this query wait before it is retried.
   ///
   /// - Parameter delayer: The delayer.
   public func delayer<D: QueryDelayer>(

@@ -1,13 +1,13 @@
 public import Foundation
 
 extension QueryRequest {
-  /// Tries this query again when it fails, with the waits of the context's backoff function between.
+  /// Retries this query when it fails, with the waits of the context's backoff function between.
   ///
   /// The errors of attempts that are followed by another one do not reach the store. A cancellation
-  /// is never tried again. Of several retry modifiers the one nearest to the request counts, and
-  /// its limit; the context's ``QueryContext/maxRetries`` can be changed later.
+  /// is never retried. If a query has several retry modifiers, the one nearest to the request
+  /// counts, with its limit; the context's ``QueryContext/maxRetries`` can be changed later.
   ///
-  /// - Parameter limit: How many times the query is tried again, 0 or more.
+  /// - Parameter limit: How many times the query is retried, 0 or more.
   /// - Precondition: `limit` is not negative.
   @inlinable
   public func retry(limit: Int) -> ModifiedQuery<Self, _RetryModifier<Self>> {
@@ -25,8 +25,9 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
   @usableFromInline let isDefault: Bool
 
   /// - Parameters:
-  ///   - limit: How many times the query is tried again.
-  ///   - isDefault: Whether it is a client's default, which the outbox of durable mutations replaces.
+  ///   - limit: How many times the query is retried.
+  ///   - isDefault: Whether it is a client's default, which the outbox of durable mutations
+  ///     replaces.
   @inlinable
   init(limit: Int, isDefault: Bool = false) {
     self.limit = limit
@@ -48,7 +49,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     with continuation: QueryContinuation<Query.Value>
   ) async throws -> Query.Value {
     let values = context.retryValues
-    // A layer inside this one tries again, or one around it does.
+    // A layer inside this one retries, or one around it does.
     let isInnermost = values.passedLayers + 1 >= values.layerCount
     guard isInnermost, !values.isRetrying, values.limit > 0, !self.isReplacedByOutbox(context)
     else {
@@ -91,7 +92,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     return context.mutationPlan == nil || FailureVerdict(of: error).failure != .connectivity
   }
 
-  /// Whether the outbox of a durable mutation tries again in the place of this one.
+  /// Whether the outbox of durable mutations retries instead of this modifier.
   @usableFromInline
   func isReplacedByOutbox(_ context: QueryContext) -> Bool {
     context.retryValues.isDefault && context.mutationPlan != nil

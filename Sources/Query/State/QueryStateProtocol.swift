@@ -33,8 +33,8 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// that does not implement it.
   var isInvalidated: Bool { get }
 
-  /// Takes note of a fetch that will run. The task may be edited before its caller gets it: its
-  /// context, and the tasks that it waits for.
+  /// Records a fetch that will run. The task may be edited before its caller gets it: its context,
+  /// and the tasks that it waits for.
   ///
   /// - Parameter task: The task of the fetch.
   mutating func scheduleFetchTask(_ task: inout QueryTask<QueryValue>)
@@ -65,7 +65,7 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
     for task: QueryTask<QueryValue>
   )
 
-  /// Takes note that a fetch ended. Its final update came before, unless it never ran.
+  /// Records that a fetch ended. Its final update came before, unless it never ran.
   ///
   /// - Parameter task: The task of the fetch.
   mutating func finishFetchTask(_ task: QueryTask<QueryValue>)

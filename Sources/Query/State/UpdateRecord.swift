@@ -18,7 +18,7 @@ struct UpdateRecord: Sendable {
   mutating func recordValue(at date: Date) {
     self.valueUpdateCount += 1
     self.valueLastUpdatedAt = date
-    // The count and the date of the last error stay: they are its history.
+    // The count and the date of the last error stay: they are history.
     self.error = nil
     self.isInvalidated = false
   }

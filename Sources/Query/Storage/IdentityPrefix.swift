@@ -9,7 +9,7 @@ package struct IdentityPrefix: Sendable {
   /// Makes the prefix of a path.
   ///
   /// - Parameter path: The beginning of the paths. The empty path finds all.
-  /// - Throws: ``QueryIdentityError``: then nothing that is stored is under it.
+  /// - Throws: ``QueryIdentityError``: then no stored entry is under it.
   package init(path: QueryPath) throws {
     self.init(identity: try QueryIdentity(path: path))
   }

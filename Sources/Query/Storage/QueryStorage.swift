@@ -1,7 +1,7 @@
 /// Keeps what queries know from one launch to the next: the seam between stores and a disk.
 ///
 /// `SQLiteQueryStorage` of the module `QuerySQLite` is the one for programs, ``MemoryQueryStorage``
-/// the one for tests. An application hands one to its client:
+/// the one for tests. An application passes one to its client:
 /// ```swift
 /// let storage = try SQLiteQueryStorage(applicationID: "org.example.notes")
 /// let client = QueryClient(storage: storage)
@@ -57,7 +57,7 @@ public protocol QueryStorage: Sendable {
   /// - Throws: ``StorageError``.
   func prefetch(matching path: QueryPath) async throws
 
-  /// Returns when all that was handed over before is committed.
+  /// Returns when all changes so far are committed.
   ///
   /// - Throws: ``StorageError`` if it could not be; it is tried again later.
   func flush() async throws
@@ -93,6 +93,6 @@ public enum StorageReading: Sendable {
   case entry(StoredEntry)
   /// Nothing that can be shown, and why.
   case miss(StorageMiss)
-  /// Not without waiting: ask ``QueryStorage/readLater(_:)``.
+  /// Not without waiting: call ``QueryStorage/readLater(_:)``.
   case later
 }

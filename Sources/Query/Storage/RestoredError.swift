@@ -10,7 +10,7 @@ public struct RestoredError: Error, Hashable, Sendable, CustomStringConvertible 
   ///
   /// - Parameters:
   ///   - typeName: The name of the error's type, with its module.
-  ///   - text: What the error said of itself.
+  ///   - text: The error's description of itself.
   public init(typeName: String, text: String) {
     self.typeName = typeName
     self.text = text

@@ -30,7 +30,7 @@ public final class StorageWrite: Sendable {
     switch self.phase.withLock({ $0 }) {
     case .coded(let result): return try result.get()
     case .snapshot(let encode):
-      // Not under the lock: it is a user's code.
+      // Outside the lock: it is user code.
       let result = Result { try encode() }
       let old = self.phase.withLock { phase in
         defer { phase = .coded(result) }

@@ -10,7 +10,7 @@ extension StorageError {
     /// Creates a code from SQLite's number.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// The code without what an extended one adds.
+    /// The primary code of an extended one.
     public var primary: Code { Code(rawValue: self.rawValue & 0xff) }
 
     /// Whether an error is a ``StorageError`` with this code; a primary code also matches its
@@ -52,13 +52,13 @@ extension StorageError.Code {
   public static let full = Self(rawValue: 13)
   /// The file cannot be opened.
   public static let cannotOpen = Self(rawValue: 14)
-  /// The schema is another one than expected.
+  /// The schema is not the expected one.
   public static let schema = Self(rawValue: 17)
   /// A value is larger than allowed.
   public static let tooBig = Self(rawValue: 18)
   /// A constraint of the schema was violated.
   public static let constraint = Self(rawValue: 19)
-  /// A column holds a value of another type than expected.
+  /// A column holds a value of an unexpected type.
   public static let mismatch = Self(rawValue: 20)
   /// The storage was used in a way that it does not allow, as after it was closed.
   public static let misuse = Self(rawValue: 21)

@@ -10,7 +10,7 @@
 /// It never shows a value that the storage holds, except in ``expandedSQL`` if the configuration
 /// enables that.
 public struct StorageError: Error, Hashable, Sendable {
-  /// What the storage was doing, as `"open"` or `"commit"`.
+  /// The storage's operation, as `"open"` or `"commit"`.
   public let operation: String
 
   /// SQLite's extended result code, as 266 (`SQLITE_IOERR_READ`); equal to ``code`` if there is
@@ -33,9 +33,9 @@ public struct StorageError: Error, Hashable, Sendable {
   /// Creates an error.
   ///
   /// - Parameters:
-  ///   - operation: What the storage was doing.
+  ///   - operation: The storage's operation.
   ///   - code: The primary or extended result code.
-  ///   - message: What happened, for a person.
+  ///   - message: What happened, for people to read.
   ///   - sql: The statement that failed, without values.
   ///   - expandedSQL: The statement that failed, with its values.
   ///   - fileName: The name of the database file.

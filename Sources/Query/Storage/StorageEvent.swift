@@ -6,10 +6,10 @@ public enum StorageEvent: Hashable, Sendable {
   /// Entries were removed to keep to the limits of the storage.
   case evicted(entries: Int)
 
-  /// A store found nothing that it can show, and goes on to its request.
+  /// A store found nothing that it can show, and runs its request.
   case missed(QueryIdentity, StorageMiss)
 
-  /// An entry could not be read. It was taken out, and is kept apart for a person to look at.
+  /// An entry could not be read. It was moved to the quarantine, for a person to look at.
   case quarantined(QueryIdentity, StorageMiss)
 
   /// Nothing can be written for the time being, or nothing read: queries go on from memory and
@@ -22,7 +22,7 @@ public enum StorageEvent: Hashable, Sendable {
   /// A file that could not be used was renamed, and a new one took its place.
   ///
   /// - Parameters:
-  ///   - fileName: The name that the old one has now.
+  ///   - fileName: The new name of the old one.
   ///   - reason: What was wrong with it.
   case setAside(fileName: String, reason: StorageError)
 
@@ -52,7 +52,7 @@ public enum StorageMiss: Hashable, Sendable {
   /// It could not be read now, so whether there is one is not known.
   case failed(StorageError)
 
-  /// Whether the entry is of no use to anybody, and is moved to the quarantine.
+  /// Whether the entry cannot be used by any release, and is moved to the quarantine.
   public var isQuarantined: Bool {
     switch self {
     case .olderVersion, .otherCoder, .undecodable, .wrongChecksum: true

@@ -19,7 +19,7 @@ public final class StorageSlot: Sendable {
     var isClosed = false
   }
 
-  // Under this lock no code of a user's runs.
+  // No user code runs under this lock.
   private let guarded: Locked<Guarded>
   private weak let table: StorageSlots?
 
@@ -89,8 +89,8 @@ extension StorageSlot {
   /// Whether a store lives here.
   public var isAlive: Bool { !self.livingStores.isEmpty }
 
-  /// Hands an entry that another process has written to the stores that live here, unless they have
-  /// a change of their own that is not written yet.
+  /// Passes an entry that another process has written to the stores that live here, unless they
+  /// have a change of their own that is not written yet.
   ///
   /// - Parameter entry: The entry.
   public func takeOver(_ entry: StoredEntry) {

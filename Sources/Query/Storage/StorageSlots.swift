@@ -26,8 +26,8 @@ public final class StorageSlots: Sendable {
     self.table.withLock { $0.values.compactMap(\.slot) }
   }
 
-  /// Drops all changes that wait, and keeps the stores that live now from writing any more. Stores
-  /// that are made later are not concerned.
+  /// Drops all waiting changes, and stops the stores that live now from writing. Stores made later
+  /// are not affected.
   ///
   /// - Returns: The slots that were closed, for ``resetStores(of:)``.
   public func closeAll() -> [StorageSlot] {
@@ -39,7 +39,7 @@ public final class StorageSlots: Sendable {
     return slots
   }
 
-  /// Resets the stores that live at slots that were closed.
+  /// Resets the stores that live at closed slots.
   ///
   /// - Parameter slots: The slots.
   public func resetStores(of slots: [StorageSlot]) {
@@ -69,7 +69,7 @@ public final class StorageSlots: Sendable {
       return nil
     }
     guard let existing else { return new }
-    // Compared without the lock: that is a user's code.
+    // Compared outside the lock: that is user code.
     if let path = existing.path, path != store.path {
       QueryWarning.sameIdentity(identity: identity, paths: (path, store.path)).report()
       return nil

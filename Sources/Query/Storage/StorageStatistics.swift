@@ -1,4 +1,4 @@
-/// What a storage has, and what it did since it was opened.
+/// The content of a storage, and its activity since it was opened.
 public struct StorageStatistics: Hashable, Sendable {
   /// How many queries are stored.
   public var entries = 0
@@ -18,7 +18,7 @@ public struct StorageStatistics: Hashable, Sendable {
   /// How many transactions they were written in.
   public var commits = 0
 
-  /// How many bytes were appended to the files' logs: a page and 24 bytes for each page changed.
+  /// How many bytes were appended to the files' WALs: a page and 24 bytes for each page changed.
   public var bytesWritten = 0
 
   /// How many entries were removed to keep to the limits.
@@ -27,7 +27,7 @@ public struct StorageStatistics: Hashable, Sendable {
   /// How many entries could not be read.
   public var quarantined = 0
 
-  /// Whether nothing can be written, or read, for the time being.
+  /// Whether nothing can be written, or read, for now.
   public var isDegraded = false
 
   /// Creates statistics of nothing.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a storage keeps of one query: the coded value, and what the state knows beside it.
+/// The stored form of one query: the coded value, and what the state knows beside it.
 public struct StoredEntry: Hashable, Sendable {
   /// What kind of state it is of, as ``PersistableQueryState/persistedKind``.
   public var kind: String
@@ -23,7 +23,7 @@ public struct StoredEntry: Hashable, Sendable {
   /// When the value is too old to be shown, if the query has a `maxAge`.
   public var expiresAt: Date?
 
-  /// Which writing of the query this is, a number of the storage's own; 0 before it is written.
+  /// The number of this write of the query, assigned by the storage; 0 before it is written.
   public var revision: Int64 = 0
 
   /// Creates an entry.

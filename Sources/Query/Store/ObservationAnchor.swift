@@ -11,7 +11,7 @@ final class ObservationAnchor: Observable, Sendable {
   @usableFromInline
   init() {}
 
-  // The property that stands for the whole state.
+  // The property that represents the whole state.
   private var state: Void { () }
 
   @usableFromInline

@@ -1,6 +1,6 @@
 /// A store without the type of its state, so that stores of all kinds can be kept together.
 ///
-/// It is the same store: `base` has its type. A ``QueryClient`` hands them out by path.
+/// It is the same store: `base` has its type. A ``QueryClient`` returns them by path.
 @dynamicMemberLookup
 public final class OpaqueQueryStore: Sendable, QueryPathable {
   @usableFromInline let erased: any ErasedQueryStore
@@ -36,7 +36,7 @@ extension OpaqueQueryStore {
   /// The state at this moment.
   public var state: OpaqueQueryState { self.erased.opaqueState }
 
-  /// A property of the state at this moment.
+  /// A property of the current state.
   public subscript<T: Sendable>(dynamicMember keyPath: KeyPath<OpaqueQueryState, T>) -> T {
     self.state[keyPath: keyPath]
   }

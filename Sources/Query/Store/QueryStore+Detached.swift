@@ -1,5 +1,5 @@
 extension QueryStore {
-  /// Creates a store that no client knows. It has no defaults: it does not retry, deduplicate, or
+  /// Creates a store outside any client. It has no defaults: it does not retry, deduplicate, or
   /// fetch by itself.
   ///
   /// - Parameters:
@@ -25,7 +25,7 @@ extension QueryStore {
     return store
   }
 
-  /// Creates a store that no client knows, for a query without a default value.
+  /// Creates a store outside any client, for a query without a default value.
   ///
   /// - Parameters:
   ///   - query: The request.
@@ -48,7 +48,7 @@ extension QueryStore {
     )
   }
 
-  /// Creates a store that no client knows, for a query with a default value.
+  /// Creates a store outside any client, for a query with a default value.
   ///
   /// - Parameters:
   ///   - query: The request.

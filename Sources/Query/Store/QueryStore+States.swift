@@ -6,7 +6,7 @@ extension QueryStore {
   /// takes ``states(bufferingPolicy:)`` with `.bufferingNewest(1)`.
   public var states: AsyncStates { self.states(bufferingPolicy: .unbounded) }
 
-  /// The states of the store, from the one at hand on.
+  /// The states of the store, starting with the current one.
   ///
   /// - Parameter bufferingPolicy: What happens to states that the consumer has not taken yet.
   public func states(

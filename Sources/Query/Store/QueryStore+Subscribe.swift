@@ -16,7 +16,7 @@ extension QueryStore {
 
   func subscribe(_ handler: StoreHandler<State>) -> QuerySubscription {
     let (mailbox, isFirst) = self.withLock {
-      // The state at hand comes first, for this handler alone.
+      // The current state comes first, for this handler alone.
       let first = EventLink<State>()
       first.fill(
         with: StoreEvent(.stateChanged, state: self._state, context: self._context),
@@ -38,14 +38,14 @@ extension QueryStore {
 
   /// Fetches if the store does so by itself, is stale, and has subscribers.
   func startAutomaticFetch() {
-    // Whether the value is stale is not known before it is there.
+    // Whether the value is stale is not known before it is hydrated.
     let isPutOff = self.whenHydrated { [weak self] in
-      // Several may have been put off, and one fetch is enough.
+      // Several may have been deferred, and one fetch is enough.
       guard let self, self.withLock({ self.automaticFetch == nil }) else { return }
       self.startAutomaticFetch()
     }
     if isPutOff { return }
-    // Both ask conditions of the user's, so neither happens under the lock.
+    // Both evaluate the user's conditions, so neither happens under the lock.
     guard self.isAutomaticFetchingEnabled, self.isStale else { return }
     let task = self.makeTask(in: self.context, name: .fetch)
     let isWanted = self.withLock {

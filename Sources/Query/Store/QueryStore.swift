@@ -1,7 +1,7 @@
 /// The runtime of one request: it fetches, holds the state, and tells subscribers of changes.
 ///
-/// A ``QueryClient`` makes and keeps stores; `detached(query:)` makes
-/// one that no client knows, and that has no defaults.
+/// A ``QueryClient`` makes and keeps stores; `detached(query:)` makes one outside any client,
+/// without defaults.
 /// ```swift
 /// let store = client.store(for: PlayerQuery(id: 200))
 /// let subscription = store.subscribe(
@@ -35,7 +35,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
 
   @usableFromInline var _state: State
   @exclusivity(unchecked) @usableFromInline var _context: QueryContext
-  /// Raised by each reset, so that results of earlier fetches are known as such.
+  /// Incremented by each reset, so that results of earlier fetches can be told apart.
   @exclusivity(unchecked) @usableFromInline var generation = 0
   @exclusivity(unchecked) @usableFromInline var mailboxes = [EventMailbox<State>]()
   /// The empty link at the end of the log of events; there since the first handler was.
@@ -71,7 +71,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
 
 // MARK: - Locking
 
-/// What changes under a store's lock lead to once the lock is free.
+/// The consequences of changes under a store's lock, carried out once the lock is free.
 @usableFromInline
 struct StoreAftermath {
   @usableFromInline var hasEvents = false
@@ -176,14 +176,14 @@ extension QueryStore {
 // MARK: - State
 
 extension QueryStore {
-  /// The state at this moment. Observation tracks it.
+  /// The current state. Observation tracks it.
   @inlinable
   public var state: State {
     self.trackAccess()
     return self.withLock { self._state }
   }
 
-  /// A property of the state at this moment. Observation tracks it.
+  /// A property of the current state. Observation tracks it.
   @inlinable
   public subscript<T: Sendable>(dynamicMember keyPath: KeyPath<State, T>) -> T {
     self.trackAccess()

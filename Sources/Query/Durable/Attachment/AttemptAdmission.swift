@@ -1,6 +1,6 @@
 import Foundation
 
-/// A mutation that is committed, on its way to the attempt that was made for it.
+/// A committed mutation, on its way to the attempt that was created for it.
 ///
 /// If that attempt never begins, the lease is given back.
 final class AttemptAdmission: AdmittedAttempt {
@@ -62,7 +62,7 @@ final class AttemptAdmission: AdmittedAttempt {
     waiter?.resume(returning: report)
   }
 
-  /// How the attempt ended, once that is committed. To be called when the task of the attempt has ended.
+  /// Sets how the attempt ended, once that is committed. Call it when the attempt's task has ended.
   func finalReport() async -> AttemptReport {
     if let lease = self.takeLease() {
       // The task was cancelled before it began.

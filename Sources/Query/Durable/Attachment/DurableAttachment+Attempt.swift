@@ -15,7 +15,7 @@ extension DurableAttachment {
     with continuation: Continuation,
     _ ground: Ground
   ) async -> Attempt {
-    // What becomes of it meanwhile is this attempt's own doing.
+    // This attempt decides what becomes of it meanwhile.
     self.untrack(lease.entry.id)
     let aliases = AttemptAliases(ground.outbox)
     var context = context
@@ -117,7 +117,7 @@ extension DurableAttachment {
       return Attempt(result: nil)
     }
     self.close(lease.entry.id)
-    // The storage has marked what it keeps; living stores are the client's.
+    // The storage has marked its entries; living stores are the client's.
     if let client = context.queryClient {
       for path in success.invalidates {
         for store in client.stores(matching: path) { store.invalidate() }
@@ -145,7 +145,7 @@ extension DurableAttachment {
     if error is MutationAliasError,
       case .dead(let entry)? = try? ground.outbox.standing(of: lease.entry.id)
     {
-      // The outbox alone knows whether anybody is left to publish the alias.
+      // Only the outbox knows whether a live row is left to publish the alias.
       ruling.report = .dead(entry.deadReason ?? .dependency)
       ruling.error = error
     }
@@ -193,7 +193,7 @@ extension DurableAttachment {
   /// Writes how an attempt ended, and repeats that until it succeeds, since the mutation must not
   /// run again for a failed write. The storage renews the lease meanwhile.
   ///
-  /// - Returns: Whether the lease was still ours.
+  /// - Returns: Whether this process still held the lease.
   private func write(
     _ outcome: AttemptOutcome,
     of lease: MutationLease,
@@ -204,10 +204,10 @@ extension DurableAttachment {
       do {
         return try await outbox.settle(lease, outcome)
       } catch StorageError.Code.misuse {
-        // The storage is closed; the row is taken back when this process is gone.
+        // The storage is closed; another process takes the row back once this one has exited.
         return false
       } catch {
-        // In a task of its own: a cancellation must not make this spin.
+        // In a task of its own: a cancellation must not make this loop spin.
         let delay = wait
         await Task.detached { try? await Task.sleep(for: delay) }.value
         wait = min(wait * 2, .seconds(5))

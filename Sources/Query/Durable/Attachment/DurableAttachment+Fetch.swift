@@ -23,7 +23,7 @@ extension DurableAttachment {
     return try await self.waitForTurn(admission, in: context, with: continuation, ground)
   }
 
-  /// Shows in the history which mutation an entry is about.
+  /// Records in the history which mutation an entry is about.
   private func show(_ admission: AttemptAdmission, in context: QueryContext) {
     guard let task = context.queryRunningTaskIdentifier, let store = self.store else { return }
     store.withLock { store._state.note(admission, at: task) }

@@ -5,12 +5,12 @@ extension DurableAttachment {
   /// store.
   func hydrate(_ store: Store, from ground: Ground) {
     let (name, instance) = (self.plan.name, ground.instance)
-    // Without its history the store works all the same; the storage reports why it cannot be read.
+    // The store works without its history; the storage reports why it cannot be read.
     guard let records = try? ground.outbox.history(of: name, instance: instance) else { return }
     let newest = records.suffix(store.context.maxMutationHistoryLength)
     var entries = [MutationState<Arguments, Value>.HistoryEntry]()
     for record in newest {
-      // What another release has written in a way that this one cannot read is left out.
+      // Entries that another release has written, and that this one cannot read, are left out.
       guard
         let arguments = try? self.arguments(
           record.arguments, version: record.version, coder: record.coder)
@@ -57,7 +57,7 @@ extension DurableAttachment {
     }
   }
 
-  /// What an entry of the history shows of a mutation.
+  /// The parts of a mutation that an entry of the history shows.
   ///
   /// - Returns: The result; whether the row is live; whether it has ended for good.
   func entryValues(

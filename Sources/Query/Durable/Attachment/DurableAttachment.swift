@@ -1,6 +1,6 @@
 import Foundation
 
-/// What connects the store of a durable mutation to the outbox of its storage.
+/// Connects the store of a durable mutation to the outbox of its storage.
 ///
 /// It writes the row, makes the attempt and settles it around the whole chain of modifiers: it
 /// wraps the store's request.
@@ -29,7 +29,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   private let tracked = Locked(Set<UUID>())
   private var subscription = QuerySubscription.empty
 
-  /// Stands in front of the request of a new store, and hydrates its history.
+  /// Wraps the request of a new store, and hydrates its history.
   static func attach(_ plan: TypedMutationPlan<Arguments, Value>, to store: Store) {
     let durable = DurableAttachment(plan, for: store)
     store.storing = durable
@@ -161,7 +161,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   // MARK: - Coding
 
-  /// The arguments of a row, raised to the version of this program.
+  /// The arguments of a row, upgraded to the version of this program.
   func arguments(_ data: Data, version: Int, coder: String) throws -> Arguments {
     let options = self.plan.options
     guard coder == options.coder.name else { throw OtherCoder(name: coder) }
@@ -226,7 +226,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   override func stateDidReset() {
     guard case .success(let ground) = self.ground else { return }
     let (name, instance) = (self.plan.name, ground.instance)
-    // A history that cannot be cleared now comes back at the next launch, and nothing else.
+    // A history that cannot be cleared now comes back at the next launch, with no other harm.
     Task.detached { try? await ground.outbox.clearHistory(of: name, instance: instance) }
   }
 }

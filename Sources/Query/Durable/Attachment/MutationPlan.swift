@@ -1,4 +1,4 @@
-/// How a mutation is kept, on its way from the modifier to the store, in the context.
+/// How a mutation is stored: carried in the context from the modifier to the store.
 // @unchecked: it has one constant, which is Sendable, and its subclass has only such.
 @usableFromInline
 class MutationPlan: @unchecked Sendable {

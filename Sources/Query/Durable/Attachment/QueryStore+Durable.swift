@@ -124,7 +124,7 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
       entry.arguments, version: entry.version, coder: entry.coder)
     let admission = AttemptAdmission(entry, lease: lease, outbox: outbox, isReplayers: true)
     guard let arguments else {
-      // It has no arguments to be shown with.
+      // There are no arguments to show it with.
       return await self.durable.giveUp(lease, admission, outbox)
     }
     do {

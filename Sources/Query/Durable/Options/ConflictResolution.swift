@@ -3,7 +3,7 @@
 public enum ConflictResolution<Arguments: Sendable>: Sendable {
   /// It is sent again with other arguments, in its place in the lane, under a new key.
   case retry(with: Arguments)
-  /// What the server has counts: the mutation ends, superseded.
+  /// The server's version counts: the mutation ends, superseded.
   case drop
   /// It is dead, and kept for a person.
   case giveUp

@@ -1,4 +1,4 @@
-/// A mutation is declared in a way that cannot be kept. Thrown by `mutate`, `enqueue`, and the
+/// A mutation is declared in a way that cannot be stored. Thrown by `mutate`, `enqueue`, and the
 /// registration with a replayer.
 public enum MutationDeclarationError: Error, Hashable, Sendable {
   /// `enqueue` was called for a mutation without `persisted(as:)`.

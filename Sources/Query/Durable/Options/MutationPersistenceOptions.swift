@@ -1,13 +1,13 @@
 public import Foundation
 
-/// How a durable mutation is kept and sent.
+/// How a durable mutation is stored and sent.
 ///
 /// ```swift
 /// let rename = RenameNote().persisted(
 ///   as: "rename-note", .init(scope: .by { "note-\($0.id)" }, maxAttempts: 10))
 /// ```
 /// `scope`, `onFailure`, `maxAttempts`, `maxAge` and `coalesce` are fixed in the row of a mutation when
-/// it is enqueued; the rest is that of the program that sends it, perhaps a later release.
+/// it is enqueued; the rest comes from the program that sends it, perhaps a later release.
 public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// The lane: mutations of one lane are sent one after another.
   public var scope: MutationScope<Arguments>
@@ -43,10 +43,10 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   public var onConflict:
     (@Sendable (Arguments, any Error, QueryContext) async throws -> ConflictResolution<Arguments>)?
 
-  /// The beginnings of the paths of the queries that a success makes stale.
+  /// The path prefixes of the queries that a success makes stale.
   public var invalidates: (@Sendable (Arguments) -> [QueryPath])?
 
-  /// The host that a mutation goes to, by which attempts are limited and probed; nil, and a nil
+  /// The host that a mutation is sent to, by which attempts are limited and probed; nil, or a nil
   /// answer: the mutation's name counts as one.
   public var host: (@Sendable (Arguments) -> String?)?
 

@@ -20,7 +20,7 @@ public struct MutationScope<Arguments: Sendable>: Sendable {
     Self(makeLane: lane)
   }
 
-  /// Whether mutations have a lane that others may be in.
+  /// Whether mutations have a lane that others may share.
   var hasLane: Bool { self.makeLane != nil }
 
   func lane(of arguments: Arguments) -> String? { self.makeLane?(arguments) }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What one holds of a mutation that was committed to the outbox.
+/// A caller's handle on a mutation that was committed to the outbox.
 ///
 /// ```swift
 /// let ticket = try await store.enqueue(with: note)
@@ -10,7 +10,7 @@ public import Foundation
 public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
   /// The mutation's identifier.
   public let id: UUID
-  /// What the server tells two sendings of the mutation by.
+  /// The key by which the server recognises a repeated mutation.
   public let idempotencyKey: String
 
   private let outbox: any MutationOutbox

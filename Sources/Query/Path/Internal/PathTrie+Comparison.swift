@@ -1,8 +1,8 @@
 // MARK: - Comparing
 
 extension PathTrie {
-  /// Tells whether both tries have the same paths, with elements that a closure takes for equal.
-  /// Parts that both share are not looked into.
+  /// Whether both tries have the same paths, with elements that a closure considers equal. Parts
+  /// that both share are skipped.
   @inlinable
   func isEqual(to other: PathTrie, by areEqual: (Element, Element) -> Bool) -> Bool {
     if count != other.count { return false }

@@ -33,11 +33,11 @@ struct OutboxAlias: Sendable {
   var value: String
   /// When it was published, by the wall clock.
   var publishedAt: Date
-  /// The newest number that the outbox had given then: those up to it may ask for the alias.
+  /// The outbox's newest number at that time: rows up to it may resolve the alias.
   var newestNumber: Int
 }
 
-/// What follows from a transition once it is committed.
+/// The effects of a transition, once it is committed.
 struct OutboxEffects: Sendable {
   /// What to tell subscribers.
   var events = [OutboxEvent]()

@@ -57,7 +57,7 @@ final class MemoryMutationOutbox: MutationOutbox {
     }
   }
 
-  /// Forgets everything, and revokes what runs.
+  /// Erases everything, and revokes the leases of running mutations.
   func erase() throws { try self.change("erase") { table, _ in table.erase() } }
 
   /// Lets every later call throw.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A storage that lasts as long as the process: the reference for others, and the one for tests.
+/// A storage that lasts as long as the process: the reference for other storages, and for tests.
 ///
 /// ```swift
 /// let storage = MemoryQueryStorage()
@@ -40,7 +40,7 @@ public final class MemoryQueryStorage: QueryStorage {
   /// - Parameters:
   ///   - synchronousHydrationLimit: Values with more coded bytes than this are decoded off the thread
   ///     that creates the store; 1 MiB by default.
-  ///   - historyLimits: How many mutations that ended are kept.
+  ///   - historyLimits: How many ended mutations are kept.
   public convenience init(
     synchronousHydrationLimit: Int = 1 << 20,
     historyLimits: MutationHistoryLimits = MutationHistoryLimits()
@@ -78,15 +78,15 @@ public final class MemoryQueryStorage: QueryStorage {
 
   /// The stored entry of a query, for a test to read or to damage.
   ///
-  /// - Parameter identity: What the query is stored under.
+  /// - Parameter identity: The key that the query is stored under.
   public subscript(identity: QueryIdentity) -> StoredEntry? {
     get { self.guarded.withLock { $0.entries[identity] } }
     set { self.guarded.withLock { $0.entries[identity] = newValue } }
   }
 
-  /// What could not be read, and was taken out.
+  /// The entries that could not be read, and were taken out.
   ///
-  /// - Parameter identity: What the query was stored under.
+  /// - Parameter identity: The key that the query was stored under.
   public func quarantined(_ identity: QueryIdentity) -> StoredEntry? {
     self.guarded.withLock { $0.quarantine[identity] }
   }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What keeps a mutation from running: what `MutationOutbox.why(_:)` puts into words.
+/// The clause that keeps a mutation from running: `MutationOutbox.why(_:)` puts it into words.
 package enum OutboxClause: Sendable {
   /// Nothing is sent, since this time.
   case paused(since: Date)
@@ -8,7 +8,7 @@ package enum OutboxClause: Sendable {
   case predecessor(OutboxEntry)
   /// A row that it depends on must succeed first.
   case dependency(OutboxEntry)
-  /// An earlier one has to publish an alias.
+  /// An earlier row must publish an alias.
   case alias(String)
   /// The server wants other credentials.
   case credentials

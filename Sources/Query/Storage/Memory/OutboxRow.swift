@@ -2,18 +2,18 @@ import Foundation
 
 /// A mutation that is live or dead, as an ``OutboxTable`` keeps it.
 struct OutboxRow: Sendable {
-  /// What people see. Its `waitReason` and `nextAttemptAt` are left out: they are worked out when
+  /// The public entry. Its `waitReason` and `nextAttemptAt` are left out: they are worked out when
   /// it is read.
   var entry: OutboxEntry
-  /// What it waits for by itself, apart from its lane and from others.
+  /// What it waits for itself, apart from its lane and from others.
   var wait = OutboxWait.nothing
-  /// When its age began, by `OutboxTime.boottime`.
+  /// The start of its age, by `OutboxTime.boottime`.
   var ageStart: Int
-  /// The mutations that must have succeeded before, those that have not.
+  /// The mutations it depends on that have not succeeded yet.
   var dependencies: [UUID]
-  /// What tells the lease at hand from earlier ones; raised by each.
+  /// Tells the current lease from earlier ones; incremented by each.
   var token = 0
-  /// Which credentials its last attempt may have been made with, by `OutboxTable.credentialsEpoch`.
+  /// The credentials of its last attempt, by `OutboxTable.credentialsEpoch`.
   var credentialsEpoch = 0
   /// The lease, if it is leased.
   var lease: MutationLease?
@@ -24,13 +24,13 @@ struct OutboxRow: Sendable {
   /// When the last attempt ended, by the wall clock.
   var updatedAt: Date?
 
-  /// Whether it will be sent as things stand: it waits or runs.
+  /// Whether it will be sent as things are: it waits or runs.
   var isLive: Bool { self.entry.state != .dead }
 
-  /// Whether those behind it in its lane have to wait for it.
+  /// Whether those behind it in its lane must wait for it.
   var holdsLane: Bool { self.isLive || self.entry.onFailure == .halt }
 
-  /// Whether it has waited for longer than it may.
+  /// Whether it has waited longer than it may.
   func isTooOld(at time: OutboxTime) -> Bool {
     guard let maxAge = self.entry.maxAge else { return false }
     return time.boottime - self.ageStart > maxAge.clampedMicroseconds
@@ -55,7 +55,7 @@ enum OutboxWait: Hashable, Sendable {
     .time(reason, due: time.boottime + delay.clampedMicroseconds)
   }
 
-  /// Whether it keeps nothing from running.
+  /// Whether it does not keep it from running.
   func isOver(at time: OutboxTime) -> Bool {
     switch self {
     case .nothing: true

@@ -91,7 +91,7 @@ extension OutboxTable {
     self.effects.events.append(.released)
   }
 
-  /// Lets rows go on that wait for credentials, or those that wait after a failed connection.
+  /// Releases rows that wait for credentials, or those that wait after a failed connection.
   mutating func release(_ reason: MutationWaitReason) {
     switch reason {
     case .authentication: self.credentialsEpoch += 1
@@ -104,7 +104,7 @@ extension OutboxTable {
     self.effects.events.append(.released)
   }
 
-  /// Forgets everything but how far numbers have come and what this process can run.
+  /// Erases everything except the next number and the handlers of this process.
   mutating func erase() {
     for row in self.rows {
       if let lease = row.lease { self.effects.revocations.append((lease, .lost)) }

@@ -37,7 +37,7 @@ extension OutboxTable {
     return EnqueuedMutation(entry: entry, lease: lease, superseded: superseded)
   }
 
-  /// The mutations that one has to wait for.
+  /// The mutations that a mutation must wait for.
   private func openDependencies(of mutation: NewMutation) throws(OutboxError) -> [UUID] {
     var open = [UUID]()
     var unknown = [UUID]()

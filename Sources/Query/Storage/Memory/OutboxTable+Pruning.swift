@@ -21,7 +21,7 @@ extension OutboxTable {
     self.pruneAliases(at: time)
   }
 
-  /// The history without what each mutation has too much of. Only the last to end can have made it so.
+  /// The history without the excess of each mutation. Only the last to end can have caused it.
   private func keptOfEach() -> [EndedMutation] {
     guard let last = self.history.last, self.limits.perMutation > 0 else { return self.history }
     var surplus = -self.limits.perMutation
@@ -43,7 +43,7 @@ extension OutboxTable {
     self.history = kept
   }
 
-  /// Forgets aliases that no live row can ask for, and that are older than the history.
+  /// Removes aliases that no live row can resolve, and that are older than the history.
   private mutating func pruneAliases(at time: OutboxTime) {
     if self.aliases.isEmpty { return }
     let oldest = self.rows.first(where: \.isLive)?.entry.number ?? .max

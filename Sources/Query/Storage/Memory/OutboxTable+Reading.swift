@@ -5,7 +5,7 @@ import Foundation
 extension OutboxTable {
   /// The rows as people see them.
   ///
-  /// - Parameter state: Only those that stand so; nil: all.
+  /// - Parameter state: Only rows in this state; nil: all.
   func entries(in state: OutboxEntry.State?, at time: OutboxTime) -> [OutboxEntry] {
     let heads = self.heads
     var entries = [OutboxEntry]()

@@ -55,7 +55,7 @@ extension OutboxTable {
     self.goOn(at: index, failure.next, time)
   }
 
-  /// Does what a failure says becomes of its row.
+  /// Moves a row on as its failure says.
   private mutating func goOn(at index: Int, _ next: FailedAttempt.Next, _ time: OutboxTime) {
     switch next {
     case .now: self.makePending(at: index)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an outbox does, as transitions of a value: the reference for outboxes on disk.
+/// The behaviour of an outbox, as transitions of a value: the reference for outboxes on disk.
 ///
 /// Time is a parameter, nothing is concurrent, and no callback is called: what others must be told
 /// is left in ``effects``. A transition that throws has changed nothing. It scans all its rows,
@@ -14,17 +14,17 @@ struct OutboxTable: Sendable {
   var attempts = [UUID: [OutboxAttempt]]()
   /// The published aliases.
   var aliases = [String: OutboxAlias]()
-  /// Since when nothing is sent; nil: there is no pause.
+  /// When the pause began; nil: there is no pause.
   var pausedSince: Date?
   /// The handlers of this process as of the last claim; nil if there was no claim.
   var handlers: Set<MutationHandler>?
-  /// The newest number that was given. It rises for ever.
+  /// The newest number. It only ever grows.
   var lastNumber = 0
   /// Incremented by each erasure: a lease from before it cannot be settled after it.
   var epoch = 0
-  /// Raised each time that there are other credentials.
+  /// Incremented each time that credentials change.
   var credentialsEpoch = 0
-  /// What follows from the transitions since they were taken.
+  /// The effects of the transitions since they were taken.
   var effects = OutboxEffects()
   /// How much history is kept.
   let limits: MutationHistoryLimits
@@ -32,7 +32,7 @@ struct OutboxTable: Sendable {
   /// An empty outbox.
   init(limits: MutationHistoryLimits = MutationHistoryLimits()) { self.limits = limits }
 
-  /// Hands out what follows from the transitions since the last call.
+  /// Returns the effects of the transitions since the last call.
   mutating func takeEffects() -> OutboxEffects {
     defer { self.effects = OutboxEffects() }
     return self.effects
@@ -42,7 +42,7 @@ struct OutboxTable: Sendable {
 // MARK: - Looking up
 
 extension OutboxTable {
-  /// The place in ``rows`` of a mutation that is live or dead.
+  /// The index in ``rows`` of a live or dead mutation.
   func index(of id: UUID) -> Int? { self.rows.firstIndex { $0.entry.id == id } }
 
   /// As ``index(of:)``, for a mutation that must be there.

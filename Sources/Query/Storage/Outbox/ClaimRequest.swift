@@ -34,13 +34,13 @@ public struct ClaimRequest: Sendable {
   }
 }
 
-/// What can run mutations: a registration of a name, for one instance and one version.
+/// A handler that can run mutations: a registered name, for one instance and one version.
 public struct MutationHandler: Hashable, Sendable {
   /// The name that the mutation was persisted as.
   public var name: String
-  /// What the request itself holds: its path's canonical text without the names of types.
+  /// The instance of the request: its path's canonical text without the names of types.
   public var instance: String
-  /// The version of the arguments that it takes.
+  /// The version of the arguments that it accepts.
   public var version: Int
   /// Whether it upgrades the arguments of older versions.
   public var upgradesOlder: Bool
@@ -99,6 +99,6 @@ public struct ClaimAnswer: Sendable {
 }
 
 extension OutboxEntry {
-  /// The host that counts: its own, or the name's, so that no name is a host's.
+  /// The host that counts: the row's own, or the name in a form that cannot be a host.
   public var effectiveHost: String { self.host ?? "name:\(self.name)" }
 }

@@ -15,7 +15,7 @@ public import Foundation
 public protocol MutationOutbox: Sendable {
   /// The live and dead mutations, in the order of enqueueing.
   ///
-  /// - Parameter state: Only those that stand so; nil: all.
+  /// - Parameter state: Only mutations in this state; nil: all.
   func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry]
 
   /// A mutation that is live or dead; nil if there is none of this identifier.
@@ -24,7 +24,7 @@ public protocol MutationOutbox: Sendable {
   /// The last 20 attempts of a mutation, live, dead or ended, the oldest first.
   func attempts(of id: UUID) throws -> [OutboxAttempt]
 
-  /// Which clause keeps a mutation from running, in words.
+  /// The clause that keeps a mutation from running, in words.
   ///
   /// - Throws: ``OutboxError/unknown(_:)``; ``StorageError``.
   func why(_ id: UUID) throws -> String
@@ -34,7 +34,7 @@ public protocol MutationOutbox: Sendable {
   ///
   /// - Parameters:
   ///   - id: The mutation.
-  ///   - newKey: Whether it gets a new key: then the server cannot know it from another one.
+  ///   - newKey: Whether it gets a new key: then the server cannot recognise the earlier attempts.
   /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
   /// - Throws: ``OutboxError``; ``StorageError``.
   @discardableResult
@@ -50,7 +50,7 @@ public protocol MutationOutbox: Sendable {
   @discardableResult
   func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool
 
-  /// Ends a dead mutation. Those that depend on it are dead then.
+  /// Ends a dead mutation. Those that depend on it become dead.
   ///
   /// - Throws: ``OutboxError``; ``StorageError``.
   func discard(_ id: UUID) async throws
@@ -62,8 +62,7 @@ public protocol MutationOutbox: Sendable {
   @discardableResult
   func cancel(_ id: UUID) async throws -> Bool
 
-  /// Lets nothing be sent from now on, by any process of the partition, until ``resume()``. What runs
-  /// goes on.
+  /// Stops all sending, by any process of the partition, until ``resume()``. What runs goes on.
   func pause() async throws
 
   /// Ends a pause.
@@ -107,7 +106,7 @@ public protocol MutationOutbox: Sendable {
   /// The value that a mutation has published for an alias.
   func value(ofAlias alias: String) throws -> String?
 
-  /// Lets lanes go on that wait for other credentials, or those that wait after a failed connection.
+  /// Releases lanes that wait for other credentials, or those that wait after a failed connection.
   func release(_ reason: MutationWaitReason) async throws
 
   /// The folder for the body files of mutations; nil if there is none.
@@ -122,7 +121,7 @@ extension MutationOutbox {
   /// The live and dead mutations, in the order of enqueueing.
   public func entries() throws -> [OutboxEntry] { try self.entries(in: nil) }
 
-  /// Makes a dead mutation live again, and a waiting one due at once, with the key that it has.
+  /// Makes a dead mutation live again, and a waiting one due at once, with its existing key.
   ///
   /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
   /// - Throws: ``OutboxError``; ``StorageError``.
@@ -148,7 +147,7 @@ public enum OutboxError: Error, Hashable, Sendable {
   case notDead(UUID)
   /// A mutation depends on others that this partition does not know.
   case unknownDependencies([UUID])
-  /// An alias is one identifier for ever, and was published with another value.
+  /// An alias is an identifier that is never reused, and was published with another value.
   case aliasTaken(String)
 }
 
@@ -174,7 +173,7 @@ public enum OutboxEvent: Hashable, Sendable {
   case enqueued(UUID)
   /// A mutation was leased by this process.
   case claimed(UUID)
-  /// A mutation of a process that is gone is pending again.
+  /// A mutation of a process that has exited is pending again.
   case reaped(UUID)
   /// A mutation is pending again: an attempt failed, or a caller retried it.
   case pending(UUID)

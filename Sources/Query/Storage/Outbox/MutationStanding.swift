@@ -11,7 +11,8 @@ public enum MutationStanding: Sendable {
   case dead(OutboxEntry)
   /// It ended, and is in the history.
   case ended(RecordedMutation)
-  /// There is no mutation of this identifier, or it is so long ago that the history has forgotten it.
+  /// There is no mutation of this identifier, or it ended so long ago that the history has
+  /// forgotten it.
   case unknown
 }
 
@@ -23,7 +24,7 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
     case succeeded
     /// A caller has cancelled it.
     case cancelled
-    /// A later one, or what the server has, took its place.
+    /// A later mutation, or the server's version, superseded it.
     case superseded
     /// A caller has discarded it when it was dead.
     case discarded

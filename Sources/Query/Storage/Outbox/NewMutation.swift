@@ -4,25 +4,25 @@ public import Foundation
 public struct NewMutation: Sendable {
   /// The mutation's identifier.
   public var id: UUID { didSet { self.hasFreshID = false } }
-  /// What the server tells two sendings of it by.
+  /// The key by which the server recognises a repeated mutation.
   public var idempotencyKey: String
   /// The name that it was persisted as.
   public var name: String
-  /// What the request itself holds: its path's canonical text without the names of types.
+  /// The instance of the request: its path's canonical text without the names of types.
   public var instance: String
   /// The version of the coded arguments.
   public var version: Int
   /// The lane; nil: one of its own.
   public var lane: String?
-  /// The host that it goes to; nil: its name counts as one.
+  /// The host that it is sent to; nil: its name counts as one.
   public var host: String?
   /// What the lane does when this mutation is dead.
   public var onFailure: LanePolicy
-  /// After so many failures in which the server was reached it is dead; nil: never.
+  /// It is dead after so many failures in which the server was reached; nil: never.
   public var maxAttempts: Int?
-  /// After this time without success it is dead; nil: never.
+  /// It is dead after this time without success; nil: never.
   public var maxAge: Duration?
-  /// Whether it takes the place of an older one.
+  /// Whether it supersedes an older one.
   public var coalesce: CoalescePolicy
   /// What must have succeeded before.
   public var dependencies: [UUID]
@@ -76,13 +76,13 @@ public struct NewMutation: Sendable {
   }
 }
 
-/// What became of a mutation when it was enqueued.
+/// The result of enqueueing a mutation.
 public struct EnqueuedMutation: Sendable {
   /// The row.
   public var entry: OutboxEntry
   /// The lease, if one was requested and the mutation may run now.
   public var lease: MutationLease?
-  /// The mutation that it took the place of.
+  /// The mutation that it superseded.
   public var superseded: UUID?
 
   /// Creates an answer. See the properties for what each is.

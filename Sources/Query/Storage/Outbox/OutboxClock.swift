@@ -1,13 +1,13 @@
 package import Foundation
 
-/// The times that an outbox goes by, read at one moment. All but the wall clock are of one boot.
+/// The times that an outbox uses, read at one moment. All but the wall clock are of one boot.
 package struct OutboxTime: Sendable {
   /// What people read.
   package var wall: Date
   /// Microseconds since the boot, time of suspension included (`CLOCK_BOOTTIME`): waits go by it.
   package var boottime: Int
-  /// Microseconds since the boot without suspension (`CLOCK_MONOTONIC`): leases go by it, or after a
-  /// suspension every one would have ended while its owner is still sending.
+  /// Microseconds since the boot without suspension (`CLOCK_MONOTONIC`): leases use it, since
+  /// otherwise every lease would end after a suspension while its owner is still sending.
   package var monotonic: Int
   /// The identifier of the boot.
   package var bootID: String
@@ -25,7 +25,7 @@ package struct OutboxTime: Sendable {
   }
 }
 
-/// What tells an outbox the time; a test supplies its own.
+/// The outbox's source of time; a test supplies its own.
 package struct OutboxClock: Sendable {
   package var now: @Sendable () -> OutboxTime
 
@@ -48,7 +48,7 @@ package struct OutboxClock: Sendable {
     return time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
   }
 
-  // It is the same in all namespaces of pids.
+  // It is the same in all PID namespaces.
   private static let bootID: String = {
     let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
     return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown"

@@ -4,23 +4,23 @@ public import Foundation
 public struct OutboxEntry: Hashable, Sendable, Identifiable {
   /// The mutation's identifier, which its ticket has too.
   public let id: UUID
-  /// The place in the order of enqueueing. It is never given again.
+  /// Its number in the order of enqueueing, which is never reused.
   public let number: Int
   /// The name that the mutation was persisted as.
   public var name: String
-  /// What the request itself held: its path's canonical text without the names of types.
+  /// The instance of the request: its path's canonical text without the names of types.
   public var instance: String
   /// The version of the coded arguments.
   public var version: Int
   /// The lane; nil: one of its own.
   public var lane: String?
-  /// The host that it goes to; nil: its name counts as one.
+  /// The host that it is sent to; nil: its name counts as one.
   public var host: String?
   /// What the lane does when this mutation is dead.
   public var onFailure: LanePolicy
-  /// After so many failures in which the server was reached it is dead; nil: never.
+  /// It is dead after so many failures in which the server was reached; nil: never.
   public var maxAttempts: Int?
-  /// After this time without success it is dead; nil: never.
+  /// It is dead after this time without success; nil: never.
   public var maxAge: Duration?
   /// Its state.
   public var state: State
@@ -34,7 +34,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
   public var failures: Int
   /// Whether an earlier attempt may have been carried out by the server.
   public var maybeApplied: Bool
-  /// What the server tells two sendings of one mutation by.
+  /// The key by which the server recognises a repeated mutation.
   public var idempotencyKey: String
   /// When it was enqueued, by the wall clock.
   public var createdAt: Date
@@ -53,7 +53,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     case pending
     /// One process runs it.
     case leased
-    /// It is kept for a person or the application, and is not sent.
+    /// It is stored for a person or the application, and is not sent.
     case dead
   }
 
@@ -117,7 +117,7 @@ public enum MutationWaitReason: String, Hashable, Sendable, CaseIterable {
   case authentication
   /// An earlier mutation of its lane.
   case predecessor
-  /// A mutation that it depends on, or an alias that one publishes.
+  /// A mutation that it depends on, or an alias that another mutation publishes.
   case dependency
   /// A program that has registered its name, in this version.
   case handler
@@ -135,13 +135,13 @@ public enum MutationDeadReason: String, Hashable, Sendable, CaseIterable {
   case exhausted
   /// It grew too old.
   case expired
-  /// It took its process down five times.
+  /// It crashed its process five times.
   case crashLoop
   /// Its arguments cannot be read.
   case undecodable
   /// The server has something else, and the mutation did not resolve the conflict.
   case conflict
-  /// What it depends on will not succeed.
+  /// A mutation that it depends on will not succeed.
   case dependency
 }
 
