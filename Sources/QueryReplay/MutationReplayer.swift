@@ -26,7 +26,7 @@ public final class MutationReplayer: Sendable {
   ///   - client: The client whose storage is replayed, and whose stores show the attempts.
   ///   - network: Says whether there is a network. Nil: the client's observer; if the client has
   ///     none, the replayer assumes that there always is a network.
-  ///   - configuration: How much is sent at a time.
+  ///   - configuration: Limits how much is sent at a time.
   public init(
     client: QueryClient,
     network: (any NetworkObserver)? = nil,
@@ -52,8 +52,8 @@ public final class MutationReplayer: Sendable {
     self.ledger = ReplayLedger(configuration.inBounds)
   }
 
-  /// What it does, and what it sees in the outbox, from now on: a stream of its own at each access,
-  /// with the newest 256 events that were not taken yet.
+  /// What it does, and what it sees in the outbox, from now on: each access returns a stream of its
+  /// own, which keeps the newest 256 events not yet taken.
   public var events: some AsyncSequence<ReplayEvent, Never> & Sendable {
     self.hub.makeEvents(of: self.outbox())
   }

@@ -22,7 +22,7 @@ public struct ReplayConfiguration: Sendable {
   /// run at a time.
   package var spread: Duration
 
-  /// For how long nothing goes to a host after an attempt that cancelled itself: its row is due at
+  /// How long nothing is sent to a host after an attempt that cancelled itself: its row is due at
   /// once, and would run again and again.
   package var pauseAfterCancellation: Duration
 

@@ -23,7 +23,7 @@ final class SharedMonitor: Sendable {
 
   /// Starts the monitor unless it runs, and keeps it running.
   ///
-  /// - Returns: The monitor, and what ends this use of it.
+  /// - Returns: The monitor, and a subscription that ends this use of it when it is cancelled.
   func use() -> (monitor: any StatusMonitor, end: QuerySubscription) {
     let monitor = self.state.withLock { state in
       let monitor = state.monitor ?? self.start()

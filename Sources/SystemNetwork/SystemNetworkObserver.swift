@@ -51,7 +51,7 @@ public final class SystemNetworkObserver: NetworkObserver {
   /// never with the same status twice in a row.
   ///
   /// - Parameter handler: Takes the status.
-  /// - Returns: What ends the observation. It does not need the observer.
+  /// - Returns: The observation, which ends when it is cancelled. It does not need the observer.
   public func subscribe(
     with handler: @escaping @Sendable (NetworkConnectionStatus) -> Void
   ) -> QuerySubscription {

@@ -95,7 +95,7 @@ extension Command {
     return UsageError("unknown option '\(name)'; did you mean \(nearest ?? "--help")?")
   }
 
-  /// How many characters one has to add, remove or replace to come from one text to the other.
+  /// How many characters must be added, removed or replaced to turn one text into the other.
   private static func distance(_ lhs: String, _ rhs: String) -> Int {
     var previous = Array(0...rhs.count)
     for (row, left) in lhs.enumerated() {

@@ -14,7 +14,7 @@ struct RemovingCommands {
     let found = try self.invocation.inspection().entry(named: name, in: self.invocation.partition)
     try Confirmation.require(
       "Remove \(found.hash.short) \(found.identity)?", self.invocation)
-    // By its whole hash: another one may have come meanwhile that the beginning fits.
+    // By its whole hash: meanwhile another one with the same prefix may have come.
     let removed = try self.invocation.maintenance().remove(
       found.hash.description, in: found.partition)
     if try self.invocation.printed(EntryView(removed, now: self.invocation.nowMicroseconds)) {

@@ -6,7 +6,7 @@ import ToolSupport
 struct ValuePrinter {
   let output: Output
 
-  /// So many bytes are shown in hexadecimal at most; `--value` gives all.
+  /// At most so many bytes are shown in hexadecimal; `--value` prints all.
   private static let maximumHex = 4_096
 
   /// Prints a coded value by its coder, each line made safe for a terminal.

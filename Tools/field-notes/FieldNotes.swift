@@ -139,7 +139,7 @@ extension FieldNotes {
     }
     await Self.interruption()
     sending.cancel()
-    // Attempts that run are ended first, and their writes wait again.
+    // Running attempts are ended first, and their writes wait again.
     _ = await sending.result
     saying.cancel()
     return 0

@@ -25,10 +25,10 @@ struct Notebook {
     context.notesServer = NotesServer(url: server)
     self.client = QueryClient(
       defaultContext: context,
-      // Reads are not repeated: the person at the terminal does that. Writes are, by the outbox.
+      // Reads are not retried: the user at the terminal does that. Writes are, by the outbox.
       storeCreator: .default(
         retryLimit: 0,
-        // A server on this very machine is there with no network, too.
+        // A server on this very machine can be reached without a network, too.
         networkObserver: Self.isLocal(server) ? nil : SystemNetworkObserver.shared))
   }
 
@@ -36,7 +36,7 @@ struct Notebook {
     ["localhost", "127.0.0.1", "::1", "[::1]"].contains(server.host() ?? "")
   }
 
-  /// What sends the writes that wait, of this launch and of earlier ones.
+  /// Sends the waiting writes of this launch and of earlier ones.
   func replayer() throws -> MutationReplayer {
     let replayer = MutationReplayer(client: self.client)
     try replayer.register(CreateNote.durable)

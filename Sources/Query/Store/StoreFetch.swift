@@ -125,8 +125,8 @@ extension StoreFetch {
   @usableFromInline
   func didEndUnrun(isDropped: Bool) {
     guard let store = self.store else { return }
-    // A copy of the task that goes away inside the store's lock, in a state's method for example,
-    // must not change the state there and then.
+    // A copy of the task that is released inside the store's lock, in a state's method for example,
+    // must not change the state right away.
     if store.isDeferred({ self.didEndUnrun(isDropped: isDropped) }) { return }
     store.withLock {
       self.isFinished = true
@@ -158,10 +158,10 @@ extension StoreFetch {
     return store.withLock { !store.mailboxes.isEmpty }
   }
 
-  /// Hands an event of the request's, of a page for example, to the store's handlers.
+  /// Passes an event of the request's, of a page for example, to the store's handlers.
   ///
   /// - Parameters:
-  ///   - event: The event, known to the handlers' types alone.
+  ///   - event: The event, which only the handlers' types know.
   ///   - isEnd: Whether it ends something that began, and so comes even after a reset.
   ///   - context: The context of the event.
   /// - Returns: Whether the event was taken, rather than dropped after a reset.
@@ -178,7 +178,7 @@ extension StoreFetch {
 }
 
 extension QueryStore {
-  /// Takes note of a result of a fetch that the state has taken. The caller holds the lock.
+  /// Records a result of a fetch that the state has taken. The caller holds the lock.
   @inlinable
   func didReceive(_ result: Result<State.QueryValue, any Error>) {
     if case .success = result { self.valueOrigin = .network }

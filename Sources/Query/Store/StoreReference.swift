@@ -32,7 +32,7 @@ extension QueryContext {
 }
 
 extension QueryContext {
-  /// Says that this context belongs to the task that another one belongs to.
+  /// Records that this context belongs to the task that another one belongs to.
   @usableFromInline
   mutating func takeTask(of context: QueryContext) {
     self[RunningTaskKey.self] = context[RunningTaskKey.self]

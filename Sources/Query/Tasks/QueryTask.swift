@@ -192,7 +192,7 @@ extension QueryTask {
   }
 }
 
-/// How a mapped task gets at the value of its run.
+/// How a mapped task reads the value of its run.
 @usableFromInline
 final class TaskProjection<Value: Sendable>: Sendable {
   @usableFromInline
@@ -218,7 +218,7 @@ final class TaskProjection<Value: Sendable>: Sendable {
 // MARK: - Scheduling
 
 extension QueryTask {
-  /// Makes this task wait for another one to end, whatever with, before it runs.
+  /// Makes this task wait for another one to end, however it ends, before it runs.
   ///
   /// An edge that would make a task wait for itself is not added, and
   /// ``QueryWarning/queryTaskCircularScheduling(info:)`` is reported.
@@ -228,7 +228,7 @@ extension QueryTask {
     self.run.schedule(after: Dependency(task: task), info: self.info)
   }
 
-  /// Makes this task wait for others to end, whatever with, before it runs.
+  /// Makes this task wait for others to end, however they end, before it runs.
   ///
   /// - Parameter tasks: The tasks to wait for, at the same time.
   /// - Complexity: O(*n*²) in the number of tasks that this one waits for.

@@ -1,4 +1,4 @@
-/// What identifies a ``QueryTask`` to people.
+/// Identifies a ``QueryTask`` in messages.
 public struct QueryTaskInfo: Sendable, Identifiable, CustomStringConvertible {
   /// The identity of the task.
   public let id: QueryTaskIdentifier

@@ -25,7 +25,7 @@ public struct QueryWarning: Sendable, Hashable, ExpressibleByStringInterpolation
   public typealias Reporter =
     @Sendable (QueryWarning, StaticString, StaticString, UInt, UInt) -> Void
 
-  /// What takes every warning of this process. No lock is held while it runs.
+  /// The handler of every warning of this process. No lock is held while it runs.
   public static var reporter: Reporter {
     get { Self.currentReporter.withLock { $0 } }
     set {

@@ -1,4 +1,4 @@
-/// What a context tells of the task that runs with it.
+/// What a context knows of the task that runs with it.
 @usableFromInline
 struct RunningTask: Sendable, CustomStringConvertible {
   @usableFromInline let id: QueryTaskIdentifier
@@ -15,7 +15,7 @@ struct RunningTask: Sendable, CustomStringConvertible {
 }
 
 extension QueryContext {
-  /// The task that this context was handed to by its run, or `nil` outside one.
+  /// The task that this context belongs to, set by its run; `nil` outside a run.
   @inlinable
   public var queryRunningTaskIdentifier: QueryTaskIdentifier? {
     self[RunningTaskKey.self]?.id

@@ -1,6 +1,6 @@
 /// The one run that all copies and maps of a ``QueryTask`` share, without the type of its value.
 ///
-/// What holds an un-run task is counted: the value that was returned to a caller (through a
+/// The holders of an un-run task are counted: the value that was returned to a caller (through a
 /// ``TaskHolder``, since a struct cannot count its copies), and each task that is scheduled after
 /// it. The copies that a state keeps do not count, so that a task that nobody will run ends.
 // @unchecked: this class has only constants, and its subclass keeps its state in a mutex.
@@ -46,7 +46,7 @@ protocol TaskDependency: Sendable {
   func waitUntilFinished() async
 }
 
-/// What a run belongs to: one fetch of a store.
+/// The owner of a run: one fetch of a store.
 @usableFromInline
 protocol TaskRunOwner: AnyObject, Sendable {
   /// Whether the cancellation must wait, because this thread is inside the store's lock.
@@ -55,7 +55,7 @@ protocol TaskRunOwner: AnyObject, Sendable {
   ///
   /// - Parameter isDropped: Whether its last holder released it, rather than that it was cancelled.
   func didEndUnrun(isDropped: Bool)
-  /// Carries an action out when this thread is outside the store's lock: now, or later.
+  /// Carries out an action when this thread is outside the store's lock: now, or later.
   func afterLock(_ action: @escaping @Sendable () -> Void)
 }
 
@@ -74,7 +74,8 @@ final class TaskHolder: Sendable {
 
 /// Serialises the additions that could close a circle.
 ///
-/// With a value, since the thread sanitizer takes the address of an empty one for its neighbour's.
+/// With a value, since the thread sanitizer confuses the address of an empty one with its
+/// neighbour's.
 private let graphLock = Locked(false)
 
 extension TaskRun {

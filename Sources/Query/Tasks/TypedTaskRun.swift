@@ -92,7 +92,7 @@ extension TypedTaskRun {
     case done(Outcome)
   }
 
-  /// Starts the run, or waits for it, or returns what it ended with.
+  /// Starts the run, or waits for it, or returns its result.
   @inlinable
   func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
     switch self.enter() {
@@ -264,7 +264,7 @@ extension TypedTaskRun {
 }
 
 extension TypedTaskRun.State {
-  /// Leaves a finished state behind and returns what it held.
+  /// Leaves a finished state behind and returns its former content.
   @inlinable
   mutating func take(result: Result<Value, any Error>) -> Self {
     let ended = self

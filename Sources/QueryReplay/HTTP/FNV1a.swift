@@ -1,4 +1,4 @@
-/// The 64-bit FNV-1a hash, fed piece by piece. It finds damage, and no more.
+/// The 64-bit FNV-1a hash, fed piece by piece. It only detects damage.
 struct FNV1a: Sendable {
   private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

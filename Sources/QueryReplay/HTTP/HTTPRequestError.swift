@@ -4,12 +4,11 @@ import Query
 public enum HTTPRequestError: Error, Hashable, Sendable {
   /// The method is not a valid one.
   case badMethod(String)
-  /// The URL is not one of HTTP or HTTPS with a host.
+  /// The URL is not an HTTP or HTTPS URL with a host.
   case badURL(String)
   /// The URL holds a name and a password, which would be written to the file.
   case secretInURL
-  /// The header is not one of those that may be written to the file: see
-  /// ``HTTPRequestDescription/allowedHeaders``.
+  /// The header may not be written to the file: see ``HTTPRequestDescription/allowedHeaders``.
   case headerNotAllowed(String)
   /// The value of the header has a line break or another control character.
   case badHeaderValue(String)

@@ -1,4 +1,4 @@
-/// What a replayer waits by, and tells the time by; a test supplies its own.
+/// A replayer's source of time and waits; a test supplies its own.
 package struct ReplayClock: Sendable {
   /// The time that has passed since some moment, time of suspension included.
   package var now: @Sendable () -> Duration

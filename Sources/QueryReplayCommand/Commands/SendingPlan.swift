@@ -18,7 +18,7 @@ struct SendingPlan {
     canSend: (OutboxEntry) -> Bool
   ) {
     var sent = Set<Int>()
-    // What the first that stays says of those behind it in its lane.
+    // What the first row that stays says about those behind it in its lane.
     var held = [String: String]()
     for entry in entries {
       let isOwn = canSend(entry)

@@ -68,7 +68,7 @@ struct ReplaySession {
       "there is no store of \(choice): \(files.mutations) is missing; check --store, --application")
   }
 
-  /// Whether a row is of a kind that this program sends.
+  /// Whether this program sends rows of this kind.
   func canSend(_ entry: OutboxEntry) -> Bool {
     self.replayer.handlers.contains { $0.canRun(entry) }
   }

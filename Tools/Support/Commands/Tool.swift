@@ -1,4 +1,4 @@
-/// A command-line tool: the one table that parsing, help, completion and manual go by.
+/// A command-line tool: the one table from which parsing, help, completion and manual are made.
 package struct Tool: Hashable, Sendable {
   /// The tool as a command: its name, summary and commands.
   package var root: ToolCommand

@@ -6,7 +6,7 @@ package struct ToolArgument: Hashable, Sendable {
   package var kind: ValueKind
   /// What it is for, in words that follow its placeholder.
   package var help: String
-  /// Whether the command cannot do without it.
+  /// Whether the command requires it.
   package var isRequired: Bool
   /// Whether there may be more than one; the last argument of a command only.
   package var isRepeated: Bool

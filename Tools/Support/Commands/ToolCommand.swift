@@ -46,7 +46,7 @@ package struct ToolCommand: Hashable, Sendable {
     self.examples = examples
   }
 
-  /// The command of its own that has a name.
+  /// The subcommand of a name.
   package func subcommand(_ name: String) -> ToolCommand? {
     self.subcommands.first { $0.name == name }
   }

@@ -16,7 +16,7 @@ package struct ToolOption: Hashable, Sendable {
   package var help: String
   /// Whether it may be given more than once.
   package var isRepeated: Bool
-  /// Whether the command cannot do without it.
+  /// Whether the command requires it.
   package var isRequired: Bool
   /// Whether help, completion and manual leave it out.
   package var isHidden: Bool

@@ -55,7 +55,7 @@ package enum ManPage {
     ]
   }
 
-  /// A text without anything that the formatter would take for its own.
+  /// A text without anything that the formatter would interpret.
   private static func escape(_ text: String) -> String {
     var result = ""
     for character in text {

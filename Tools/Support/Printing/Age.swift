@@ -6,7 +6,7 @@ package enum Age {
     ("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1),
   ]
 
-  /// A moment seen from another one, as `4 min ago`, `in 3 s`, `now`.
+  /// A moment relative to another one, as `4 min ago`, `in 3 s`, `now`.
   package static func text(of date: Date, at now: Date) -> String {
     let seconds = now.timeIntervalSince(date)
     guard abs(seconds) >= 1 else { return "now" }

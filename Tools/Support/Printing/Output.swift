@@ -2,7 +2,7 @@ import Foundation
 
 /// What a tool prints, on the standard output, written a block at a time. It is of one task.
 ///
-/// A reader that has gone is no failure of the tool: ``ClosedPipe`` ends it quietly, after its
+/// A reader that has gone is not a failure of the tool: ``ClosedPipe`` ends it quietly, after its
 /// caller has put away what it holds.
 package final class Output {
   private static let blockSize = 16 << 10
@@ -76,7 +76,7 @@ package final class Output {
 // MARK: - Errors
 
 extension Output {
-  /// Prints a line on the standard error, whether or not anybody can read it.
+  /// Prints a line on the standard error, whether or not anything reads it.
   ///
   /// - Parameter text: The line. Control characters in it are escaped.
   package static func error(_ text: String) {

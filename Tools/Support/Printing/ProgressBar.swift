@@ -47,7 +47,7 @@ package struct ProgressBar: Hashable, Sendable {
       + terminal.styled(String(repeating: "█", count: self.waiting > 0 ? 0 : waiting), .good)
   }
 
-  /// What is there is seen, and what is missing too.
+  /// A part that is not zero is visible, and a part that is missing too.
   private static func share(_ part: Int, of total: Int, _ length: Int) -> Int {
     guard part > 0 else { return 0 }
     let exact = Int((Double(part) / Double(total) * Double(length)).rounded(.down))

@@ -5,7 +5,7 @@
 /// table.add([.init(hash), .init(size), .init(identity)])
 /// try table.print(to: output, terminal)
 /// ```
-/// What it is given is escaped. It keeps its rows, since the widths follow from all of them.
+/// Its cells are escaped. It keeps its rows, since the widths depend on all of them.
 package struct Table {
   /// A column.
   package struct Column: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Waits for Ctrl-C and SIGTERM, which end the process no more from then on.
+/// Waits for Ctrl-C and SIGTERM, which no longer end the process from then on.
 ///
 /// ```swift
 /// let signals = EndSignals()

@@ -9,7 +9,7 @@ struct Stopwatch {
   }
 }
 
-/// The work of a row did not come to what it had to.
+/// The work of a row had a wrong result.
 struct CheckFailure: Error, CustomStringConvertible {
   let description: String
 }

@@ -167,7 +167,7 @@ extension BareDatabase {
     }
   }
 
-  /// The bytes that were appended to the log since the file was opened.
+  /// The bytes that were appended to the WAL since the file was opened.
   func bytesWritten() throws -> Int {
     var (pages, highest) = (Int32(0), Int32(0))
     let option = SQLITE_DBSTATUS_CACHE_WRITE

@@ -2,7 +2,7 @@ import CSQLite
 import Foundation
 import Query
 
-/// Asks for the write lock of a database over and over, and knows how long it was refused at most.
+/// Tries to take the write lock of a database over and over, and records the longest refusal.
 ///
 /// It waits as a writer unknown to the library does: a tenth of a millisecond at a time. It
 /// measures how long a writer of another process waits, however the holders take turns.

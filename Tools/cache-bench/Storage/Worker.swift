@@ -8,7 +8,7 @@ enum Worker: Sendable {
   /// The argument that starts it, for internal use.
   static let argument = "--worker"
 
-  /// Asks for the write lock of databases all the time. Its figures are the longest waits.
+  /// Tries to take the write lock of databases all the time. Its figures are the longest waits.
   case probe(paths: [String])
 
   /// Enqueues so many mutations, one in each 20 ms. Its figures are what each took.

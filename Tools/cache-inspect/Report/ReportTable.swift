@@ -34,7 +34,7 @@ struct ReportTable {
   /// The only state whose rows it shows; nil: all.
   var state: String?
   let columns: [Column]
-  /// How many rows the page does not carry.
+  /// How many rows the page leaves out.
   var more = 0
 
   /// The table without rows.

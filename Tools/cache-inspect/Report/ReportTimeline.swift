@@ -106,7 +106,7 @@ extension ReportTimeline {
       let parts = [("good", column.succeeded), ("other", column.other)]
       var top = 60.0
       for (style, count) in parts where count > 0 {
-        // A single mutation beside thousands is still to be seen.
+        // A single mutation beside thousands must still be visible.
         let height = max(60 * Double(count) / Double(most), 2)
         top = max(top - height, 0)
         bars += """

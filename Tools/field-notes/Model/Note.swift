@@ -4,7 +4,7 @@ struct Note: Codable, Hashable, Sendable {
   let folder: String
   let title: String
   let text: String
-  /// Raised by the server with each edit.
+  /// Incremented by the server with each edit.
   let edition: Int
 }
 

@@ -41,7 +41,8 @@ struct OutboxRow: Sendable {
 enum OutboxWait: Hashable, Sendable {
   /// Nothing.
   case nothing
-  /// A time, by `OutboxTime.boottime`. ``MutationWaitReason/offline`` is said also when it is over.
+  /// A time, by `OutboxTime.boottime`. ``MutationWaitReason/offline`` is reported even when it is
+  /// over.
   case time(MutationWaitReason, due: Int)
   /// Other credentials.
   case credentials
@@ -55,7 +56,7 @@ enum OutboxWait: Hashable, Sendable {
     .time(reason, due: time.boottime + delay.clampedMicroseconds)
   }
 
-  /// Whether it does not keep it from running.
+  /// Whether the row no longer waits for this.
   func isOver(at time: OutboxTime) -> Bool {
     switch self {
     case .nothing: true
