@@ -16,8 +16,8 @@ public struct ClaimRequest: Sendable {
   public var limit: Int
   /// How many for each host at most.
   public var hostSlots: HostSlots
-  /// With ``Target/lowest(handledBy:)``, only rows of this lane; nil: rows of any lane, and without
-  /// one.
+  /// The only lane to claim from with ``ClaimRequest/Target/lowest(handledBy:)``; nil: rows of any
+  /// lane, and those without one.
   public var lane: String?
 
   /// Creates a request. See the properties for what each is.
