@@ -1,7 +1,9 @@
 /// Takes the place of a ``PersistedAttachment`` after the storage was erased: no later value of the
 /// store is written, and the first one is reported.
 // @unchecked: the variable is guarded by the store's lock.
-final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>, @unchecked Sendable {
+final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>,
+  @unchecked Sendable
+{
   private let erased: QueryIdentity
   private var isToldOf = false
 

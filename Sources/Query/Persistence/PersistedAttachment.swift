@@ -2,7 +2,9 @@ import Foundation
 
 /// Connects a store to the slot of its query in a storage.
 // @unchecked: the variables are guarded by the store's lock.
-final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<State>, @unchecked Sendable {
+final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<State>,
+  @unchecked Sendable
+{
   let slot: StorageSlot
   let storage: any QueryStorage
   private let options: PersistenceOptions

@@ -1,3 +1,5 @@
+import Foundation
+
 extension DurableAttachment: TouchingStore {
   func touching(_ path: QueryPath) -> TouchingMutations? {
     guard let invalidates = self.plan.options.invalidates, let store = self.store,

@@ -101,7 +101,8 @@ extension QueryClient {
   ) throws -> (any DurableRunner)? {
     let store = self.store(for: mutation)
     let storing = store.withLock { store.storing }
-    guard let durable = storing as? DurableAttachment<Mutation.Arguments, Mutation.ReturnValue> else {
+    typealias Attachment = DurableAttachment<Mutation.Arguments, Mutation.ReturnValue>
+    guard let durable = storing as? Attachment else {
       return nil
     }
     return StoreRunner(
