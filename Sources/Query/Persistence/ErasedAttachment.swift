@@ -1,7 +1,7 @@
 /// Takes the place of a ``PersistedAttachment`` after the storage was erased: no later value of the
 /// store is written, and the first one is reported.
-// @unchecked: the variable is guarded by the store's lock.
 final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>,
+  // @unchecked: the variable is guarded by the store's lock.
   @unchecked Sendable
 {
   private let erased: QueryIdentity

@@ -1,8 +1,8 @@
 import Foundation
 
 /// Connects a store to the slot of its query in a storage.
-// @unchecked: the variables are guarded by the store's lock.
 final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<State>,
+  // @unchecked: the variables are guarded by the store's lock.
   @unchecked Sendable
 {
   let slot: StorageSlot
