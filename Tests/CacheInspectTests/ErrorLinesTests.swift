@@ -1,5 +1,6 @@
 import Foundation
 import QuerySQLite
+import TestSupport
 import Testing
 
 /// The tools: each failure has its exit code, and one line on the standard error that says what to do.
@@ -50,6 +51,28 @@ import Testing
         ["list", "-a", "org.example.none"], environment: ["HOME": store.path]), 66,
       "\(store.path)/.cache/org.example.none")
     #expect(try FileManager.default.contentsOfDirectory(atPath: store.path) == [])
+  }
+
+  /// A file with a header and no tables, as an application has it that makes it just now.
+  @Test(
+    .enabled(if: ChildProcess.system("sqlite3") != nil, "there is no shell of SQLite"),
+    arguments: [["cache"], ["mutations"], ["cache", "mutations"]])
+  func aStoreThatIsBeingMadeIsEmpty(_ kinds: [String]) async throws {
+    let store = try SampleStore(isEmpty: true)
+    for kind in kinds {
+      try ChildProcess.run(
+        ChildProcess.system("sqlite3") ?? "sqlite3",
+        ["\(store.path)/\(kind).sqlite", "PRAGMA journal_mode = WAL"])
+    }
+    for command in [
+      ["list"], ["outbox"], ["stats"], ["check"], ["export", "--outbox"], ["history"],
+    ] {
+      let run = try await InspectorRun(command + ["-s", store.path])
+      // There is no account that could be exported.
+      #expect([0, 64, 66].contains(run.code), "\(command): \(run)")
+      #expect(!run.errors.contains { $0.contains("no cache database") }, "\(run.errors)")
+      #expect(!run.errors.contains { $0.contains("no mutations database") }, "\(run.errors)")
+    }
   }
 
   @Test func anApplicationIsFoundByItsIdentifier() async throws {

@@ -19,6 +19,20 @@ struct NoteQuery: QueryRequest, Hashable {
   }
 }
 
+/// A text as the tests of the storage keep it.
+struct TextQuery: QueryRequest, Hashable {
+  let name: String
+
+  var path: QueryPath { ["texts", self.name] }
+
+  func fetch(
+    in context: QueryContext,
+    with continuation: QueryContinuation<String>
+  ) async throws -> String {
+    "fetched"
+  }
+}
+
 extension Note {
   /// The text that a writer gives a note, so that a reader can tell whether it is whole.
   static func text(writer: String, number: Int, round: Int, length: Int) -> String {

@@ -14,6 +14,9 @@ import QuerySQLite
 ///   the names of the database's files that another process has locked
 /// storage-worker lease FOLDER
 ///   commits a mutation and leases it; "leased ID", and then it waits to be killed
+/// storage-worker use FOLDER
+///   does a bit of everything, and says what came of it: "value TEXT", "fetched TEXT", "flush CODE",
+///   "enqueue CODE", "entries COUNT"; "ok" instead of a code of SQLite where it worked
 /// storage-worker identities
 ///   the identities of queries of private, nested and generic types
 /// ```
@@ -26,6 +29,7 @@ struct StorageWorker {
     case "read": try Self.read(arguments)
     case "locks": try Self.locks(arguments)
     case "lease": try await Self.lease(arguments)
+    case "use": try await Self.use(arguments)
     case "identities": for identity in try Identities.all() { Self.say(identity) }
     default: exit(64)
     }
@@ -80,6 +84,39 @@ struct StorageWorker {
     let enqueued = try await storage.outbox.enqueue(mutation, claiming: true)
     Self.say("leased \(enqueued.entry.id)")
     while true { try await Task.sleep(for: .seconds(3_600)) }
+  }
+
+  /// Does what users of the tests' storages do to a store of theirs.
+  private static func use(_ arguments: [String]) async throws {
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.busyTimeout = .milliseconds(500)
+    let storage = try SQLiteQueryStorage(
+      directory: URL(filePath: arguments[1]), configuration: configuration)
+    let client = QueryClient(storage: storage)
+    let text = client.store(for: TextQuery(name: "a").persisted())
+    await text.hydrated()
+    Self.say("value \(text.currentValue ?? "none")")
+    let new = client.store(for: TextQuery(name: "new").persisted())
+    Self.say("fetched \((try? await new.fetch()) ?? "none")")
+    new.currentValue = "\(getpid())"
+    Self.say("flush \(await Self.outcome { try await storage.flush() })")
+    let mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
+    let enqueued = await Self.outcome {
+      _ = try await storage.outbox.enqueue(mutation, claiming: false)
+    }
+    Self.say("enqueue \(enqueued)")
+    let count = Result { try storage.outbox.entries().count }
+    Self.say("entries \((try? count.get()).map { "\($0)" } ?? "none")")
+    try? await storage.close()
+  }
+
+  private static func outcome(_ body: () async throws -> Void) async -> String {
+    do {
+      try await body()
+      return "ok"
+    } catch {
+      return (error as? StorageError).map { "\($0.code.rawValue)" } ?? "\(type(of: error))"
+    }
   }
 
   private static func locks(_ arguments: [String]) throws {

@@ -34,7 +34,8 @@ package enum InspectionError: Error, Hashable, Sendable {
     case .refused: self = .foreign(failure)
     case .newer(let level): self = .newer(level: level, failure)
     case .altered, .corrupt: self = .damaged(failure)
-    case .unavailable, nil: self = failure.isDamage ? .damaged(failure) : .unavailable(failure)
+    case .blank, .unavailable, nil:
+      self = failure.isDamage ? .damaged(failure) : .unavailable(failure)
     }
   }
 }

@@ -71,6 +71,8 @@ final class InspectionFile {
       case .success(.none): self.session = nil
       case .failure(let error):
         self.session = nil
+        // As one that has no byte yet.
+        if (error as? OpeningFailure)?.kind == .blank { throw .noStore(folders: [self.folder]) }
         if SuspendingClock.now - start >= min(self.patience, Self.patience(with: error)) {
           throw InspectionError(any: error, operation: "read")
         }

@@ -74,7 +74,12 @@ package final class StoreInspection {
     _ body: (SQLiteConnection) throws -> R
   ) throws(InspectionError) -> R? {
     let file = self.file(kind)
-    return try file.exists ? try file.read(body) : nil
+    do {
+      return try file.exists ? try file.read(body) : nil
+    } catch .noStore {
+      // It is being made, or was removed since.
+      return nil
+    }
   }
 }
 

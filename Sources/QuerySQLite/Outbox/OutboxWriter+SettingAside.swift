@@ -8,7 +8,7 @@ extension OpeningFailure {
   fileprivate var isDamage: Bool {
     switch self.kind {
     case .corrupt: true
-    case .newer, .altered, .refused: false
+    case .newer, .altered, .refused, .blank: false
     case .unavailable: self.error.isOutboxDamage
     }
   }

@@ -70,6 +70,7 @@ extension DatabaseOpener {
       try self.files.makeFile(self.path)
       try self.files.refuseNetworkFileSystem(self.path)
       try self.refuseForeignFile(until: end)
+      try self.requirePermission()
       return try self.closingOnError(try self.connect(until: end)) { connection in
         // What is there may be another file by now.
         let isNew = try self.isBlank(connection)
@@ -104,7 +105,8 @@ extension DatabaseOpener {
         // Somebody may be making it just now.
         var round: Int32 = 0
         while try self.isBlank(connection) {
-          guard SuspendingClock.now < end else { throw self.foreign("it is empty") }
+          try self.refuseShortFile()
+          guard SuspendingClock.now < end else { throw Self.blank(self.kind) }
           BusyHandler.sleep(round: round)
           round += 1
         }
@@ -212,15 +214,16 @@ extension DatabaseOpener {
   /// recovery nor a checkpoint is done.
   private func refuseForeignFile(until end: SuspendingClock.Instant) throws {
     guard let size = self.files.size(of: self.path), size > 0 else { return }
-    // SQLite takes a few bytes for an empty database and writes over them.
-    if size < 512 {
-      throw StorageError(
-        operation: "open", code: .notADatabase, message: "the file is too short for a database",
-        fileName: self.kind.fileName)
-    }
+    try self.refuseShortFile()
     var opener = self
-    opener.options.isReadOnly = true
-    opener.options.checkpointsOnClose = false
+    if access(self.path, W_OK) == 0 {
+      opener.options.isReadOnly = true
+      opener.options.checkpointsOnClose = false
+    } else if let forReadingAlone {
+      opener = forReadingAlone
+    } else {
+      return
+    }
     do {
       let probe = try opener.connect(until: end)
       defer { try? probe.close() }
@@ -233,6 +236,14 @@ extension DatabaseOpener {
       default: throw error
       }
     }
+  }
+
+  /// SQLite takes a few bytes for an empty database and writes over them.
+  private func refuseShortFile() throws(StorageError) {
+    guard let size = self.files.size(of: self.path), (1..<512).contains(size) else { return }
+    throw StorageError(
+      operation: "open", code: .notADatabase, message: "the file is too short for a database",
+      fileName: self.kind.fileName)
   }
 
   /// Whether the file has nothing in it yet.
@@ -279,6 +290,27 @@ extension DatabaseOpener {
         fileName: self.kind.fileName))
   }
 
+  private static func blank(_ kind: DatabaseKind) -> OpeningFailure {
+    OpeningFailure(
+      .blank,
+      StorageError(
+        operation: "open", code: .cannotOpen, message: "it is empty, or is being made",
+        fileName: kind.fileName))
+  }
+
+  /// Refuses a file that may not be written, before SQLite makes a log and an shm beside it with the
+  /// same permissions: those would be in the way once the file may be written again.
+  private func requirePermission() throws(StorageError) {
+    guard access(self.path, W_OK) != 0, [EACCES, EROFS].contains(errno) else { return }
+    throw self.unwritable
+  }
+
+  private var unwritable: StorageError {
+    StorageError(
+      operation: "open", code: .readOnly, message: "the file cannot be written",
+      fileName: self.kind.fileName)
+  }
+
   private func requireWritable(_ connection: SQLiteConnection) throws(StorageError) {
     guard try connection.isReadOnly else { return }
     if access(self.path, W_OK) == 0 {
@@ -286,9 +318,7 @@ extension DatabaseOpener {
         operation: "open", code: .corrupt, message: "its header says that it must not be written",
         fileName: self.kind.fileName)
     }
-    throw StorageError(
-      operation: "open", code: .readOnly, message: "the file cannot be written",
-      fileName: self.kind.fileName)
+    throw self.unwritable
   }
 }
 

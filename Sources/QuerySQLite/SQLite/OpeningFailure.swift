@@ -13,6 +13,8 @@ struct OpeningFailure: Error {
     case newer(level: Int)
     /// Its schema was made by other steps of the same names: a step was changed after its release.
     case altered
+    /// Nothing is in it yet: somebody is making it, or was killed over that.
+    case blank
     /// It cannot be used now: no space, no permission, locked, an I/O error. Later it may.
     case unavailable
   }

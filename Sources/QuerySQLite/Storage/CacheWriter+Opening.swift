@@ -36,7 +36,9 @@ extension CacheWriter {
     } catch {
       // The opener looks at the schema alone. The first rows are read after that.
       let failure = StorageError(any: error, operation: "open")
-      if [.readOnly, .permission, .cannotOpen].contains(failure.code) { self.readAlone() }
+      if [.readOnly, .permission, .cannotOpen].contains(failure.code) {
+        try self.readAlone(failure)
+      }
       guard failure.isDamage, self.damaged == nil, let file = self.fileAtPath else { throw error }
       self.damaged = (file, failure)
       try self.openFile()
@@ -44,10 +46,21 @@ extension CacheWriter {
   }
 
   /// Lets a file be read that cannot be written, where that is possible: what it has is shown.
-  private func readAlone() {
-    guard let opener = self.opener.forReadingAlone, (self.opener.fileSize ?? 0) > 0,
-      let connection = try? opener.openReader()
-    else { return }
+  ///
+  /// - Throws: `StorageError` that says why it cannot be read either, where that is not what made it
+  ///   impossible to be written.
+  private func readAlone(_ failure: StorageError) throws(StorageError) {
+    guard (self.opener.fileSize ?? 0) > 0 else { return }
+    guard let opener = self.opener.forReadingAlone else {
+      throw StorageError(
+        operation: failure.operation, code: failure.extendedCode,
+        message: """
+          \(failure.message); nor can it be read: its log has changes, and what SQLite needs to read \
+          them, \(self.opener.kind.fileName)-shm, is missing and cannot be made
+          """,
+        fileName: failure.fileName)
+    }
+    guard let connection = try? opener.openReader() else { return }
     defer { try? connection.close() }
     for partition in self.database.partitions {
       let tables = try? CacheTables.existing(named: partition.name, on: connection)
@@ -127,7 +140,7 @@ extension OpeningFailure {
   fileprivate var mustSetAside: Bool {
     switch self.kind {
     case .corrupt, .newer, .altered: true
-    case .refused: false
+    case .refused, .blank: false
     case .unavailable: self.error.isDamage
     }
   }

@@ -193,6 +193,25 @@ import Testing
     }
   }
 
+  /// It has a header, and no step of the schema was run: an application makes it just now, or was killed
+  /// over that.
+  @Test func aFileThatIsBeingMadeIsNoneYet() async throws {
+    let scratch = try StorageScratch()
+    let path = try Self.make("\(scratch.path)/cache.sqlite")
+    let connection = try SQLiteConnection(path: path)
+    _ = try connection.rowsOfText("PRAGMA journal_mode = WAL")
+    try connection.close()
+    #expect(DatabaseFiles().size(of: path) ?? 0 > 0)
+    let file = self.file(scratch)
+    #expect(throws: InspectionError.noStore(folders: [scratch.path])) { try self.entries(file) }
+    let store = try StoreInspection(directory: URL(filePath: scratch.path))
+    #expect(try store.partitions() == [])
+    let storage = try scratch.storage()
+    try await storage.set(["a": "1"])
+    #expect(try self.entries(file) == 1)
+    try await storage.close()
+  }
+
   @Test func aNewerFileIsToldWithItsLevel() async throws {
     let scratch = try StorageScratch()
     try await scratch.withStorage { try await $0.set(["a": "1"]) }

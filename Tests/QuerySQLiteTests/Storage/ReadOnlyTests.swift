@@ -65,6 +65,30 @@ import Testing
     await trial.close()
   }
 
+  /// SQLite reads a log by its shm, and makes one where there is none.
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a file system"))
+  func aLogWithoutAnShmOnAFileSystemForReadingAloneIsToldOf() async throws {
+    let folder = try MountedFolder(bytes: 4 << 20)
+    let scratch = try TemporaryFolder()
+    let writer = try StorageTrial(in: scratch.path)
+    writer.set("a", "in the log")
+    #expect(await writer.flush() == nil)
+    try FolderContents.copy(scratch.path, to: folder.path)
+    await writer.close()
+    try FileManager.default.removeItem(atPath: "\(folder.path)/cache.sqlite-shm")
+    try folder.setReadOnly(true)
+    let trial = try StorageTrial(in: folder.path)
+    #expect(trial.storage.statistics.isDegraded)
+    #expect(await trial.text("a") == nil)
+    trial.set("b", "new")
+    let failure = await trial.flush()
+    #expect(failure?.message.contains("cache.sqlite-shm, is missing") == true, "\(failure as Any)")
+    try folder.setReadOnly(false)
+    await trial.log.recovery()
+    #expect(await trial.text("a") == "in the log")
+    #expect(await trial.close() == nil)
+  }
+
   @Test func aDiskThatTakesNoWritesIsToldAndTriedAgain() async throws {
     let folder = try TemporaryFolder()
     let vfs = FaultVFS()
