@@ -32,7 +32,8 @@ CREATE TABLE partitions (
   leased_count INTEGER NOT NULL DEFAULT 0,
   dead_count INTEGER NOT NULL DEFAULT 0,
   history_count INTEGER NOT NULL DEFAULT 0,
-  history_bytes INTEGER NOT NULL DEFAULT 0
+  history_bytes INTEGER NOT NULL DEFAULT 0,
+  mark INTEGER NOT NULL DEFAULT (random()) -- by which a log that is another file's is found out (8)
 ) STRICT;
 
 -- The boot that `lane_heads.due_boottime` is of, and the latest wall time that was known to be

@@ -13,6 +13,7 @@ extension OutboxWriter {
         if self.isLockInPlace { return connection }
       } else {
         self.emptyLogOfMovedFile(connection)
+        self.tellOfMovedFile(connection)
       }
       self.letGoOfFile()
     }
@@ -27,6 +28,20 @@ extension OutboxWriter {
     guard (try? self.fileLock.tryExclusive()) == true else { return }
     _ = try? connection.checkpoint(.reset, patience: .zero)
   }
+
+  /// Says that the file with its mutations was taken away: those of the one that is at its place are
+  /// others. Where it comes back, so do they.
+  private func tellOfMovedFile(_ connection: SQLiteConnection) {
+    let hasRows = try? connection.first(Self.hasRows) { try $0.bool(at: 0) }
+    if hasRows == false { return }
+    self.degrade(
+      StorageError(
+        operation: "write", code: .moved,
+        message: "the file was moved or removed, and the mutations in it with it",
+        fileName: DatabaseKind.mutations.fileName))
+  }
+
+  private static let hasRows: SQL = "SELECT EXISTS (SELECT 1 FROM outbox)"
 
   /// Whether the file is still at its path. Its name is looked at each time, and the way to its folder
   /// now and then.
@@ -72,6 +87,7 @@ extension OutboxWriter {
     do {
       try self.finishSettingAside()
       try self.setAsideDamagedLog()
+      try self.setAsideEmptied()
       try self.setAsideDamaged()
       let connection = try self.openOrReplace()
       self.connection = connection

@@ -71,13 +71,41 @@ extension OutboxWriter {
       return try self.fileLock.lockShared(patience: self.opener.patience)
     }
     let result = Result {
-      if let error = try LogCheck.damage(of: self.opener.path, isEmpty: isEmpty) {
+      if let error = try LogCheck.damage(
+        of: self.opener.path, isEmpty: isEmpty, self.opener.migrations)
+      {
         try self.setAside(error)
       }
     }
     try self.fileLock.downgrade()
     try result.get()
   }
+
+  /// Replaces a file without a byte that was in use: a new one in its place would say that there never
+  /// was a mutation.
+  func setAsideEmptied() throws {
+    guard self.opener.fileSize == 0, self.wasInUse else { return }
+    // Where others have it open, one of them is making it.
+    guard try self.fileLock.tryExclusive() else {
+      return try self.fileLock.lockShared(patience: self.opener.patience)
+    }
+    let result = Result { if self.opener.fileSize == 0 { try self.setAside(Self.emptied) } }
+    try self.fileLock.downgrade()
+    try result.get()
+  }
+
+  /// Whether something was committed in this folder: what stands beside the file is made after that.
+  private var wasInUse: Bool {
+    let folder = self.opener.folder
+    let kick = ChangeKick.path(kind: .mutations, folder: folder)
+    return FileNumber(path: kick) != nil
+      || ["owners", "bodies"].contains { FileNumber(path: "\(folder)/\($0)") != nil }
+  }
+
+  private static let emptied = StorageError(
+    operation: "open", code: .corrupt,
+    message: "the file is empty, and mutations were committed to it",
+    fileName: DatabaseKind.mutations.fileName)
 
   /// Replaces the file that a read or a write has found to be damaged.
   func setAsideDamaged() throws {

@@ -20,12 +20,16 @@ final class SalvageSource {
     try self.init(try DatabaseImage(path: path), opener)
   }
 
-  init(_ image: DatabaseImage, _ opener: DatabaseOpener) throws {
-    let scan = SalvageScan(image, try SalvageLayout(opener.migrations))
+  init(_ found: DatabaseImage, _ opener: DatabaseOpener) throws {
+    let layout = try SalvageLayout(opener.migrations)
+    // What another outbox has is sent by that one.
+    let isForeign = found.hasForeignLog(layout)
+    let image = isForeign ? found.withoutLog : found
+    let scan = SalvageScan(image, layout)
     let scratch = try SalvageScratch(scan, level: try SalvageLayout.makeDatabase(opener.migrations))
     self.scratch = scratch
     self.connection = scratch.connection
-    self.lost = scratch.lost
+    self.lost = scratch.lost + (isForeign ? ["what its own log had"] : [])
   }
 }
 

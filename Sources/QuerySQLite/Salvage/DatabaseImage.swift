@@ -50,6 +50,11 @@ struct DatabaseImage {
       unreadable: (file?.unreadable ?? 0) + (log?.unreadable ?? 0))
   }
 
+  /// The file alone.
+  var withoutLog: DatabaseImage {
+    DatabaseImage(file: self.file, log: [], unreadable: self.unreadable)
+  }
+
   /// Reads a database and its log, all of which is in memory.
   init(file: [UInt8], log: [UInt8], unreadable: Int = 0) {
     self.file = file
@@ -91,6 +96,11 @@ extension DatabaseImage {
   /// A page as SQLite would read it if nothing were damaged; nil where there is none.
   func current(_ number: Int) -> ImagePage? {
     if let index = self.frames[number]?.last { return self.page(ofFrame: index) }
+    return self.pageOfFile(number)
+  }
+
+  /// A page as the file has it; nil where it has none of that number.
+  func pageOfFile(_ number: Int) -> ImagePage? {
     guard number > 0, number <= self.file.count / self.pageSize else { return nil }
     return ImagePage(
       number: number, bytes: self.file, offset: (number - 1) * self.pageSize, size: self.pageSize,
@@ -115,7 +125,7 @@ extension DatabaseImage {
   /// Pages in the log that cannot be relied on, and may be of another number than they say.
   var broken: [ImagePage] { self.brokenFrames.map { self.page(ofFrame: $0) } }
 
-  private func page(ofFrame index: Int, order: Int? = nil) -> ImagePage {
+  func page(ofFrame index: Int, order: Int? = nil) -> ImagePage {
     let frame = self.log.frames[index]
     return ImagePage(
       number: frame.page, bytes: self.log.bytes, offset: frame.offset, size: self.pageSize,

@@ -9,9 +9,14 @@ import Query
 enum FileBytes {
   /// Reads a file; blocks that the disk cannot read are zeros.
   ///
+  /// - Parameters:
+  ///   - path: The path.
+  ///   - limit: How many bytes of it at most.
   /// - Returns: The bytes, and how many could not be read; nil where there is no file.
   /// - Throws: `StorageError`.
-  static func read(_ path: String) throws(StorageError) -> (bytes: [UInt8], unreadable: Int)? {
+  static func read(
+    _ path: String, limit: Int = .max
+  ) throws(StorageError) -> (bytes: [UInt8], unreadable: Int)? {
     // Bytes: a file that was set aside, or of a database that no process has open; it is read.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if descriptor < 0 {
@@ -23,7 +28,7 @@ enum FileBytes {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw StorageError(errno: EINVAL, operation: "read", path: path)
     }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), limit))
     var unreadable = 0
     bytes.withUnsafeMutableBytes { buffer in
       var offset = 0

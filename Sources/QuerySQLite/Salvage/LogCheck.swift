@@ -1,10 +1,11 @@
 import Foundation
+import Migrations
 import Query
 
-/// Looks whether SQLite would read the log of a database to its end.
+/// Looks whether SQLite would read the log of a database to its end, and whether it is that database's.
 ///
-/// The log alone is opened by hand, by who holds the file's lock exclusively. SQLite has no locks on it
-/// that closing a descriptor would drop, and no connection is open.
+/// Both files are opened by hand, by who holds the file's lock exclusively: then no connection is open
+/// whose locks closing a descriptor would drop.
 enum LogCheck {
   /// Whether a log has a header that is not all zeros, as it has where it was closed.
   ///
@@ -26,15 +27,22 @@ enum LogCheck {
   /// - Parameters:
   ///   - path: The path of the database.
   ///   - isEmpty: Whether it has no byte. SQLite removes its log, then.
-  /// - Throws: `StorageError`.
-  static func damage(of path: String, isEmpty: Bool) throws(StorageError) -> StorageError? {
+  ///   - migrations: The steps that made the database.
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  static func damage(
+    of path: String, isEmpty: Bool, _ migrations: [Migration]
+  ) throws -> StorageError? {
     guard let bytes = try FileBytes.read("\(path)-wal")?.bytes else { return nil }
-    let log = LogImage(bytes, pageSize: 4_096)
+    // The accounts are among the first pages.
+    let image = DatabaseImage(
+      file: try FileBytes.read(path, limit: 1 << 20)?.bytes ?? [], log: bytes)
+    let log = image.log
     if isEmpty, log.frames.contains(where: { $0.page > 0 }) {
       return StorageError(
         operation: "open", code: .corrupt, message: "the file is empty, and its log is not",
         fileName: DatabaseKind.mutations.fileName)
     }
+    if image.hasForeignLog(try SalvageLayout(migrations)) { return Self.foreign }
     guard log.isDamaged else { return nil }
     let count = log.committedCount - log.validCount
     return StorageError(
@@ -42,4 +50,8 @@ enum LogCheck {
       message: "\(count) frames of its log stand behind one that is damaged",
       fileName: DatabaseKind.mutations.fileName)
   }
+
+  private static let foreign = StorageError(
+    operation: "open", code: .corrupt, message: "the log beside the file belongs to another outbox",
+    fileName: DatabaseKind.mutations.fileName)
 }

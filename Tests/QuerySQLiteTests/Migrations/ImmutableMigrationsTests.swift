@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox fa37188fe2ddd0d81c95177882e03954"]
+      ["mutations-0001-outbox bf17d02bf61e324db04ea4551f13a07c"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

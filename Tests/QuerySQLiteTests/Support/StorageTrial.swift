@@ -124,6 +124,11 @@ final class EventLog: Sendable {
     await self.recorder.wait { $0.last(where: \.isAboutHealth) == .recovered }
   }
 
+  /// Returns when the storage has spoken of its health so many times.
+  func health(count: Int) async {
+    await self.recorder.wait { $0.filter(\.isAboutHealth).count >= count }
+  }
+
   /// What it said of its health: true for degraded, false for recovered.
   var health: [Bool] { self.events.filter(\.isAboutHealth).map(\.isDegraded) }
 

@@ -1,0 +1,77 @@
+import Foundation
+import Query
+import Testing
+
+@testable import QuerySQLite
+
+/// A database file without a byte, and without a log: one that was made a moment ago, or one that
+/// somebody has emptied.
+@Suite struct EmptiedFileTests {
+  private static func empty(_ path: String) throws {
+    for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    #expect(truncate(path, 0) == 0)
+  }
+
+  private static func setAside(_ events: [StorageEvent]) -> [StorageError] {
+    events.compactMap { if case .setAside(_, let reason) = $0 { reason } else { nil } }
+  }
+
+  @Test func anOutboxThatWasInUseAndIsEmptyIsTold() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add("lost")
+    try await scratch.storage.close()
+    try Self.empty(scratch.path)
+    let next = try OutboxScratch(in: scratch.folder)
+    let log = EventLog(next.storage.events)
+    let new = try await next.add("new")
+    #expect(try next.outbox.entries().map(\.id) == [new])
+    await log.wait(\.isSetAside)
+    let reasons = Self.setAside(log.events)
+    #expect(reasons.count == 1)
+    #expect(reasons.first?.message.contains("mutations were committed to it") == true)
+    #expect(!next.storage.statistics.isDegraded)
+    try await next.storage.close()
+    // It is told once.
+    let last = try OutboxScratch(in: scratch.folder)
+    #expect(try last.outbox.entries().map(\.id) == [new])
+    let lastLog = EventLog(last.storage.events)
+    try await last.add("last")
+    try await last.storage.close()
+    #expect(Self.setAside(lastLog.events).isEmpty)
+  }
+
+  /// As a process leaves it that is killed while it makes the first one, or a person who makes an empty
+  /// file beside a cache.
+  @Test(arguments: [true, false])
+  func anOutboxThatWasNeverInUseIsNew(_ isBesideACache: Bool) async throws {
+    let folder = try TemporaryFolder()
+    if isBesideACache {
+      let trial = try StorageTrial(in: folder.path)
+      trial.set("a", "text")
+      #expect(await trial.close() == nil)
+    }
+    for name in ["mutations.sqlite", "mutations.lock"] {
+      try Data().write(to: URL(filePath: "\(folder.path)/\(name)"))
+    }
+    let scratch = try OutboxScratch(in: folder)
+    let log = EventLog(scratch.storage.events)
+    let id = try await scratch.add()
+    #expect(try scratch.outbox.entries().map(\.id) == [id])
+    try await scratch.storage.close()
+    #expect(Self.setAside(log.events).isEmpty && log.health.isEmpty)
+  }
+
+  @Test func aCacheThatIsEmptyIsNew() async throws {
+    let folder = try TemporaryFolder()
+    let first = try StorageTrial(in: folder.path)
+    first.set("a", "text")
+    #expect(await first.close() == nil)
+    try Self.empty("\(folder.path)/cache.sqlite")
+    let trial = try StorageTrial(in: folder.path)
+    #expect(await trial.text("a") == nil)
+    trial.set("b", "text")
+    #expect(await trial.close() == nil)
+    #expect(trial.log.health.isEmpty)
+    #expect(try await StorageTrial.texts(["a", "b"], in: folder.path) == ["b": "text"])
+  }
+}
