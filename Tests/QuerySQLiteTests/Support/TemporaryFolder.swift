@@ -12,5 +12,8 @@ final class TemporaryFolder: Sendable {
     self.path = String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// Takes over a folder that another process has made.
+  init(path: String) { self.path = path }
+
   deinit { try? FileManager.default.removeItem(atPath: self.path) }
 }
