@@ -32,7 +32,8 @@ import ToolSupport
       for _ in 0..<Int.random(in: 0...6, using: &generator) {
         words.append(Self.pieces.randomElement(using: &generator) ?? "")
       }
-      let run = try await InspectorRun(words, input: "")
+      // A word may be the name of a file that it makes.
+      let run = try await InspectorRun(words, input: "", in: store.path)
       let isKnown = run.code.map { Self.codes.contains($0) } ?? false
       #expect(isKnown, "seed \(seed), round \(round): \(words.dropFirst(2)): \(run)")
       #expect(run.errors.count <= 2 || run.code == 65, "\(words): \(run.errors)")

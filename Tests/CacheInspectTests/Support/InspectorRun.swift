@@ -19,10 +19,12 @@ struct InspectorRun: Sendable {
   ///   - arguments: The command line.
   ///   - input: What it reads from the standard input; nil: nothing.
   ///   - environment: Other variables.
+  ///   - folder: Where it is started, and so where a relative path leads; nil: where the tests run.
   init(
-    _ arguments: [String], input: String? = nil, environment: [String: String] = [:]
+    _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
+    in folder: String? = nil
   ) async throws {
-    let child = try Self.start(arguments, input: input, environment: environment)
+    let child = try Self.start(arguments, input: input, environment: environment, in: folder)
     async let errors = Self.all(child.errorLines)
     self.lines = await Self.all(child.lines)
     self.errors = await errors
@@ -35,12 +37,15 @@ struct InspectorRun: Sendable {
 
   /// Starts the tool.
   static func start(
-    _ arguments: [String], input: String? = nil, environment: [String: String] = [:]
+    _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
+    in folder: String? = nil
   ) throws -> ChildProcess {
     var variables = ["TZ": "UTC", "HOME": "/nonexistent", "NO_COLOR": "1"]
     variables.merge(environment) { $1 }
+    let tool = try ChildProcess.product("cache-inspect")
     let child = try ChildProcess(
-      ChildProcess.product("cache-inspect"), arguments, environment: variables,
+      folder == nil ? tool : "/usr/bin/env",
+      (folder.map { ["-C", $0, tool] } ?? []) + arguments, environment: variables,
       input: input == nil ? .null : .pipe, output: .pipe, errors: .pipe)
     if let input {
       // A child that has read enough closes it.
