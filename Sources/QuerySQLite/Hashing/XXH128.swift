@@ -1,8 +1,8 @@
 internal import CXXHash
 import Foundation
 
-/// The XXH3 hash of some bytes, 128 bits: what identities are found by, and what tells a damaged
-/// value from a sound one. It is no signature: whoever wants to can make two inputs with one hash.
+/// The XXH3 hash of some bytes, 128 bits: identities are found by it, and it tells a damaged value
+/// from a sound one. It is not a signature: an attacker can make two inputs with one hash.
 struct XXH128: Hashable, Sendable {
   /// The upper and the lower half.
   let high: UInt64
@@ -32,15 +32,16 @@ struct XXH128: Hashable, Sendable {
   /// - Complexity: O(*n*).
   init(hashing data: Data) { self = data.withUnsafeBytes { XXH128(hashing: $0) } }
 
-  /// The hash of a text's UTF-8 and of the parts behind it, as if they were one, so that `["ab", "c"]`
-  /// and `["a", "bc"]` are one hash: who hashes several columns puts their lengths into the text.
+  /// The hash of a text's UTF-8 followed by some parts, as if they were one input, so that
+  /// `["ab", "c"]` and `["a", "bc"]` have one hash: a caller that hashes several columns puts their
+  /// lengths into the text.
   ///
   /// - Complexity: O(*n*).
   init(hashing head: String, _ parts: Data...) {
     let count = parts.reduce(head.utf8.count) { $0 + $1.count }
     self = withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { whole in
       var end = 0
-      // Not the collections' own ways to copy: those are generic, and take longer than the hash.
+      // Not the collections' own copying: that is generic, and takes longer than the hash.
       func append(_ part: UnsafeRawBufferPointer) {
         guard let start = part.baseAddress, let base = whole.baseAddress else { return }
         (base + end).copyMemory(from: start, byteCount: part.count)
@@ -53,14 +54,14 @@ struct XXH128: Hashable, Sendable {
     }
   }
 
-  /// The hash that is written as these 16 bytes, big end first, or nil where there are not 16.
+  /// The hash whose stored form is these 16 bytes, big-endian; nil if there are not 16.
   init?(bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 16 else { return nil }
     self.high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
     self.low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
   }
 
-  /// Calls a closure with the 16 bytes of the hash, big end first, the form that is stored.
+  /// Calls a closure with the 16 bytes of the hash, big-endian, the stored form.
   func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try withUnsafeBytes(of: (self.high.bigEndian, self.low.bigEndian), body)
   }

@@ -1,23 +1,23 @@
 extension [UInt8] {
-  /// A number of two bytes, big end first; 0 where the bytes end before it does.
+  /// A big-endian number of two bytes; 0 if the bytes end before it does.
   func bigEndian16(at offset: Int) -> Int {
     guard offset >= 0, offset + 2 <= self.count else { return 0 }
     return Int(self[offset]) << 8 | Int(self[offset + 1])
   }
 
-  /// A number of four bytes, big end first; 0 where the bytes end before it does.
+  /// A big-endian number of four bytes; 0 if the bytes end before it does.
   func bigEndian32(at offset: Int) -> UInt32 {
     guard offset >= 0, offset + 4 <= self.count else { return 0 }
     return UInt32(self[offset]) << 24 | UInt32(self[offset + 1]) << 16
       | UInt32(self[offset + 2]) << 8 | UInt32(self[offset + 3])
   }
 
-  /// A page's number at a place.
+  /// The page number at an offset.
   func pageNumber(at offset: Int) -> Int { Int(self.bigEndian32(at: offset)) }
 
-  /// SQLite's number of one to nine bytes.
+  /// SQLite's varint of one to nine bytes.
   ///
-  /// - Returns: The number and the offset behind it; nil where the bytes end before it does.
+  /// - Returns: The number and the offset behind it; nil if the bytes end before it does.
   func varint(at offset: Int, before end: Int) -> (value: Int64, end: Int)? {
     var value: UInt64 = 0
     var offset = offset

@@ -1,14 +1,14 @@
-/// The checksum of a WAL: that of its header, and of each frame with all that is before it.
+/// The checksum of a WAL: that of its header, and of each frame together with everything before it.
 struct LogChecksum: Hashable {
   var first: UInt32 = 0
   var second: UInt32 = 0
 
-  /// The same with more words.
+  /// This checksum continued over more words.
   ///
   /// - Parameters:
-  ///   - words: Where the words of four bytes are, an even number of them.
+  ///   - words: The offsets of the four-byte words, an even number of them.
   ///   - bytes: The bytes.
-  ///   - isBigEndian: How the log says that its words are to be read.
+  ///   - isBigEndian: The byte order of the words, from the WAL's header.
   func adding(_ words: LogWords, of bytes: [UInt8], isBigEndian: Bool) -> LogChecksum {
     var sum = self
     bytes.withUnsafeBytes { bytes in
@@ -22,18 +22,18 @@ struct LogChecksum: Hashable {
     return sum
   }
 
-  /// Whether this one differs from another in one bit alone.
+  /// Whether this one differs from another in exactly one bit.
   func isOneBit(from other: LogChecksum) -> Bool {
     (self.first ^ other.first).nonzeroBitCount + (self.second ^ other.second).nonzeroBitCount == 1
   }
 }
 
-/// Where the words are that a checksum is made of: some of a header, then those of a page.
+/// Where the words of a checksum are: some of a header, then those of a page.
 struct LogWords {
-  /// Where those of the header begin, and how many there are.
+  /// Where the header's words begin, and how many there are.
   let start: Int
   let headerCount: Int
-  /// Where those of the page begin.
+  /// Where the page's words begin.
   var pageStart = 0
   var pageCount = 0
 
@@ -46,23 +46,24 @@ struct LogWords {
 }
 
 extension LogWords {
-  /// Finds the one bit that was flipped, if one was: the checksum is a sum, so what a bit adds to it is
-  /// known. The high bits of some words add the same; that other damage looks like one bit hardly happens.
+  /// Finds the flipped bit if exactly one was flipped: the checksum is a sum, so each bit's
+  /// contribution is known. The high bits of some words contribute the same; other damage hardly
+  /// ever looks like a single bit.
   ///
   /// - Parameters:
   ///   - bytes: The bytes as they are.
   ///   - sum: Their checksum.
-  ///   - right: What it ought to be.
-  ///   - isBigEndian: How words are read.
-  /// - Returns: Each place where it may be: the offset of a byte, and what it is to be combined with by
-  ///   exclusive or.
+  ///   - right: The checksum that they ought to have.
+  ///   - isBigEndian: The byte order of the words.
+  /// - Returns: Each candidate: the offset of a byte, and the mask to combine it with by exclusive
+  ///   or.
   func flippedBits(
     in bytes: [UInt8], _ sum: LogChecksum, right: LogChecksum, isBigEndian: Bool
   ) -> [(offset: Int, mask: UInt8)] {
     var found = [(offset: Int, mask: UInt8)]()
     let wanted = LogChecksum(
       first: right.first &- sum.first, second: right.second &- sum.second)
-    // What 1 more in the first word of a pair adds to the checksum, and 1 more in the second.
+    // What adding 1 to the first word of a pair adds to the checksum, and 1 to the second.
     var one: (UInt32, UInt32) = (1, 1)
     var two: (UInt32, UInt32) = (0, 1)
     for index in stride(from: self.count - 2, through: 0, by: -2) {

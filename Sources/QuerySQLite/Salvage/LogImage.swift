@@ -1,30 +1,30 @@
 import Query
 
-/// A WAL that nobody has open, frame by frame.
+/// A WAL that no connection has open, frame by frame.
 ///
-/// SQLite ends a log at the first frame that is not whole, and says nothing of those behind it: after a
-/// power cut that is right, and after a flipped bit it undoes what was committed. Here each frame is
-/// looked at by itself, since its checksum follows from that of the one before it, and a single flipped
-/// bit is found and mended.
+/// SQLite ends a WAL at the first incomplete frame, and reports nothing of those behind it: after a
+/// power cut that is right, but after a flipped bit it discards committed transactions. Here each
+/// frame is examined by itself, since its checksum follows from that of the frame before it, and a
+/// single flipped bit is found and mended.
 struct LogImage {
-  /// What a frame is like.
+  /// The condition of a frame.
   enum State {
     case whole
-    /// One bit of it was flipped. Here it is as it was, where it could be told which one; else it was not
-    /// one of the page's number.
+    /// One bit was flipped. It is mended here if it could be located; otherwise it was not in the
+    /// page's number.
     case mended
-    /// One bit of it was flipped, which may be one of the page's number.
+    /// One bit was flipped, which may be in the page's number.
     case flipped
     /// Its bytes are not those that were written, or not all of them.
     case broken
-    /// Of the log as it was before it was begun anew, or never written.
+    /// Left from before the WAL was restarted, or never written.
     case foreign
   }
 
-  /// A page as a transaction has written it.
+  /// A page as a transaction wrote it.
   struct Frame {
     let page: Int
-    /// How many pages the database has with it, where it is the last one of a transaction; else 0.
+    /// The database's page count as of this frame, if it is the last of its transaction; else 0.
     let commitSize: Int
     /// Where the page begins in ``bytes``.
     let offset: Int
@@ -40,17 +40,17 @@ struct LogImage {
   /// All frames.
   private(set) var frames = [Frame]()
 
-  /// Whether the header was made invalid by who closed the database: the file has all that the log has.
+  /// Whether the process that closed the database invalidated the header: the file has all that the
+  /// WAL has.
   let isIdle: Bool
 
-  /// How many frames SQLite reads, the last of them the end of a transaction.
+  /// How many frames SQLite reads; the last of them ends a transaction.
   private(set) var validCount = 0
 
-  /// How many frames are those of transactions that were committed.
+  /// How many frames belong to committed transactions.
   private(set) var committedCount = 0
 
-  /// Whether transactions that were committed stand behind a damaged frame, so that SQLite would undo
-  /// them.
+  /// Whether there are committed transactions behind a damaged frame, which SQLite would discard.
   private(set) var isDamaged = false
 
   private var header = Header()
@@ -59,18 +59,18 @@ struct LogImage {
     var isBigEndian = false
     var isMended = false
     var salts: (UInt32, UInt32) = (0, 0)
-    /// nil where it cannot be relied on.
+    /// nil if it cannot be relied on.
     var sum: LogChecksum?
   }
 
   private static let headerCount = 32
   private static let frameHeaderCount = 24
 
-  /// Reads a log.
+  /// Reads a WAL.
   ///
   /// - Parameters:
   ///   - bytes: The bytes of the file.
-  ///   - pageSize: The size of the database's pages, for where the log does not tell it.
+  ///   - pageSize: The size of the database's pages, in case the WAL does not tell it.
   init(_ bytes: [UInt8], pageSize: Int) {
     self.bytes = bytes
     self.isIdle = bytes.prefix(Self.headerCount).filter { $0 == 0 }.count >= 24
@@ -85,7 +85,7 @@ struct LogImage {
 // MARK: - Header
 
 extension LogImage {
-  /// Reads the header; where one bit of it was flipped, mends it.
+  /// Reads the header, and mends it if one bit was flipped.
   private static func header(mending bytes: inout [UInt8]) -> Header? {
     guard bytes.count >= Self.headerCount else { return nil }
     let words = LogWords(start: 0, headerCount: 6)
@@ -123,7 +123,7 @@ extension LogImage {
     return nil
   }
 
-  /// Takes over from the first frame what the header does not tell.
+  /// Takes what the header does not tell from the first frame.
   private mutating func guessHeader() {
     let first = Self.headerCount
     self.header.salts = (
@@ -154,7 +154,7 @@ extension LogImage {
     }
   }
 
-  /// - Returns: What the frame is like, and the checksum that the next one follows from.
+  /// - Returns: The frame's condition, and the checksum that the next one follows from.
   private mutating func state(
     at offset: Int, _ stored: LogChecksum, after sum: LogChecksum?
   ) -> (State, LogChecksum) {
@@ -162,7 +162,7 @@ extension LogImage {
     let flipped =
       (self.bytes.bigEndian32(at: offset + 8) ^ salts.0).nonzeroBitCount
       + (self.bytes.bigEndian32(at: offset + 12) ^ salts.1).nonzeroBitCount
-    // Frames of an idle log are only looked into where the file lacks something.
+    // Frames of an idle WAL are only examined if the file lacks something.
     if self.isIdle { return (.foreign, stored) }
     guard flipped <= 1 else { return (.foreign, stored) }
     guard let sum else { return (.broken, stored) }
@@ -173,7 +173,8 @@ extension LogImage {
     let found = sum.adding(words, of: self.bytes, isBigEndian: isBigEndian)
     if found == stored { return (flipped == 0 ? .whole : .mended, stored) }
     if flipped > 0 { return (.broken, stored) }
-    // The bit may be one of the checksum itself: then the next frame does not follow from that.
+    // The bit may be in the checksum itself: then the next frame does not follow from the stored
+    // one.
     let mayBeOfSum = found.isOneBit(from: stored) && !self.isFollowed(stored, at: offset)
     let bits = words.flippedBits(in: self.bytes, found, right: stored, isBigEndian: isBigEndian)
     if mayBeOfSum {
@@ -187,7 +188,7 @@ extension LogImage {
     return (.mended, stored)
   }
 
-  /// Whether the frame behind one follows from a checksum.
+  /// Whether the frame behind the one at an offset follows from a checksum.
   private func isFollowed(_ sum: LogChecksum, at offset: Int) -> Bool {
     let next = offset + Self.frameHeaderCount + self.pageSize
     guard next + Self.frameHeaderCount + self.pageSize <= self.bytes.count else { return false }
@@ -199,12 +200,12 @@ extension LogImage {
     return sum.adding(words, of: self.bytes, isBigEndian: self.header.isBigEndian) == stored
   }
 
-  /// Finds out where the log ends, and whether something is wrong before that.
+  /// Finds where the WAL ends, and whether something is damaged before that.
   ///
-  /// A commit is on the disk before the next one is written, so a power cut leaves one transaction at
-  /// the most that is not whole, the last one: it was not acknowledged, and SQLite is right to undo it.
-  /// With two behind the first frame that is not whole, or with a flipped bit that is found to be one,
-  /// the disk has changed what was there.
+  /// A commit is on disk before the next one is written, so a power cut leaves at most one
+  /// incomplete transaction, the last: it was not acknowledged, and SQLite is right to discard it.
+  /// Two transactions behind the first incomplete frame, or a bit that is known to be flipped, mean
+  /// that the disk has changed what was written.
   private mutating func findEnd() {
     var sound = 0
     if !self.header.isMended, self.header.sum != nil {

@@ -1,14 +1,14 @@
 import Migrations
 import Query
 
-/// What the tables of an outbox look like, which is known without the damaged file.
+/// The layout of an outbox's tables, which is known without the damaged file.
 struct SalvageLayout {
-  /// What a column may hold.
+  /// The values that a column may hold.
   struct Column {
     let name: String
     let type: String
     let isNullable: Bool
-    /// Whether it stands for the row's number, and is NULL in the record.
+    /// Whether it is the row ID, and so NULL in the record.
     let isRowID: Bool
 
     func fits(_ value: StoredValue) -> Bool {
@@ -27,9 +27,9 @@ struct SalvageLayout {
     let name: String
     let table: String
     let isTable: Bool
-    /// The columns of its records; empty where nobody asks for them.
+    /// The columns of its records; empty if nothing reads them.
     let columns: [Column]
-    /// Where it begins in a file that was just made, and in one that was vacuumed.
+    /// Its root page in a file that was just made, and in one that was vacuumed.
     let roots: [Int]
 
     func fits(_ record: [StoredValue]) -> Bool {
@@ -39,20 +39,20 @@ struct SalvageLayout {
     }
   }
 
-  /// All of them, by name, but that of the schema.
+  /// All of them by name, except the schema's.
   let trees: [String: Tree]
 
   /// The columns of the schema's table.
   let schemaColumns: [Column]
 
-  /// Learns it from databases that are made for that, in memory.
+  /// Learns the layout from databases made in memory for that purpose.
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
   init(_ migrations: [Migration]) throws {
     let fresh = try Self.makeDatabase(migrations)
     defer { try? fresh.close() }
     let made = try Self.objects(fresh)
-    // Who erases vacuums, and then the tables come before the indexes.
+    // An erase vacuums the file, and then the tables come before the indexes.
     try fresh.pragma("VACUUM")
     let vacuumed = try Self.objects(fresh)
     let columns = try Self.columns(fresh)
@@ -117,13 +117,13 @@ struct SalvageLayout {
     }
     var columns = [String: [Column]]()
     for (table, column) in rows { columns[table, default: []].append(column) }
-    // The two that have no types.
+    // The two columns that have no type.
     let text = Column(name: "name", type: "TEXT", isNullable: true, isRowID: false)
     let integer = Column(name: "seq", type: "INTEGER", isNullable: true, isRowID: false)
     let blob = Column(name: "id", type: "BLOB", isNullable: false, isRowID: false)
     columns["sqlite_sequence"] = [text, integer]
     columns["sqlite_schema"] = [text, text, text, integer, text]
-    // What is asked of indexes.
+    // The columns that the salvage reads from indexes.
     columns["outbox_by_id"] = [blob, integer]
     columns["history_by_id"] = [blob, integer]
     columns["sqlite_autoindex_partitions_1"] = [text, integer]

@@ -1,19 +1,19 @@
 import Query
 
-/// Finds the rows of a damaged outbox, whatever else is wrong with its file.
+/// Finds the rows of a damaged outbox, whatever else is damaged in its file.
 ///
-/// It begins with the trees, as SQLite would. What they do not lead to any more is found page by page: a
-/// row is told by its columns, and by its checksum. Nothing relies on the file's header or schema: where
-/// trees begin is known.
+/// It begins with the trees, as SQLite would. Pages that no tree leads to any more are searched one
+/// by one: a row is recognised by its columns and its checksum. Nothing relies on the file's header
+/// or schema: the root pages are known.
 ///
-/// A page that was freed keeps the rows that it had. They are not taken for what was lost: a row of which
-/// it is known that it ended, by the history or since the index has it no more, stays ended.
+/// A freed page keeps its old rows. They are not salvaged as if they had been lost: a row that is
+/// known to have ended, from the history or because the index no longer has it, stays ended.
 struct SalvageScan {
   /// A row of a table.
   struct Row {
     let rowID: Int64
     var values: [StoredValue]
-    /// Of its page: ``ImagePage/order``.
+    /// The order of its page: ``ImagePage/order``.
     let order: Int
     /// Whether its table's tree leads to it.
     let isCertain: Bool
@@ -28,14 +28,14 @@ struct SalvageScan {
   /// The records of each index.
   private(set) var records = [String: [[StoredValue]]]()
 
-  /// The trees of which nothing is missing.
+  /// The trees that lack nothing.
   private(set) var wholeTrees = Set<String>()
 
   private let encoding: StoredEncoding
   private var roots = [String: Int]()
   /// Pages that belong to a tree.
   private var visited = Set<Int>()
-  /// Pages that ought to, and are damaged.
+  /// Pages that should belong to a tree, and are damaged.
   private var damaged = Set<Int>()
 
   init(_ image: DatabaseImage, _ layout: SalvageLayout) {
@@ -60,7 +60,7 @@ struct SalvageScan {
     for page in image.broken { self.search(page) }
   }
 
-  /// Whether each tree is, so that there is nothing to look for elsewhere.
+  /// Whether every tree is whole, so that there is nothing to look for elsewhere.
   private var isWhole: Bool {
     self.image.broken.isEmpty
       && self.layout.trees.values.allSatisfy {
@@ -68,7 +68,7 @@ struct SalvageScan {
       }
   }
 
-  /// Texts are UTF-8, whatever the header says, unless the schema is not.
+  /// Texts are UTF-8, whatever the header says, unless the schema's are not.
   private static func encoding(of image: DatabaseImage) -> StoredEncoding {
     guard let page = image.current(1) else { return .utf8 }
     let bytes = page.bytes[page.offset..<page.offset + page.size]
@@ -84,7 +84,7 @@ struct SalvageScan {
   }
 }
 
-// MARK: - Where trees begin
+// MARK: - Root pages
 
 extension SalvageScan {
   private mutating func readSchema() {
@@ -92,7 +92,7 @@ extension SalvageScan {
     let schema = SalvageLayout.Tree(
       name: "sqlite_schema", table: "sqlite_schema", isTable: true, columns: columns, roots: [1])
     _ = self.walk(1, schema)
-    // It is a page of a tree whatever has become of it.
+    // Page 1 belongs to a tree, whatever became of it.
     self.visited.insert(1)
     for row in self.rows["sqlite_schema"] ?? [] {
       guard case .text(let name) = row.values[1], case .integer(let root) = row.values[3],
@@ -103,13 +103,14 @@ extension SalvageScan {
     self.damaged.remove(1)
   }
 
-  /// Where a tree begins: by the schema, else where it does in a file that was just made or vacuumed.
+  /// The root page of a tree: by the schema, or else where it is in a file that was just made or
+  /// vacuumed.
   private func root(of tree: SalvageLayout.Tree) -> Int? {
     let candidates = [self.roots[tree.name]].compactMap { $0 } + tree.roots
     return candidates.first { !self.visited.contains($0) && self.begins(tree, at: $0) }
   }
 
-  /// Whether a page looks like the root of a tree, by the first of its records.
+  /// Whether a page looks like the root of a tree, judging by its first record.
   private func begins(_ tree: SalvageLayout.Tree, at number: Int) -> Bool {
     var number = number
     for _ in 0..<20 {
@@ -126,7 +127,7 @@ extension SalvageScan {
     return false
   }
 
-  /// The record of a cell, where it is one of a tree's.
+  /// The record of a cell, if it is one of a tree's.
   private func record(
     _ cell: TreePage.Cell, _ page: ImagePage, _ tree: SalvageLayout.Tree
   ) -> (values: [StoredValue], pages: [Int])? {
@@ -140,7 +141,7 @@ extension SalvageScan {
 // MARK: - Trees
 
 extension SalvageScan {
-  /// Reads a tree, or a part of one.
+  /// Reads a tree or a part of one.
   ///
   /// - Returns: Whether all of it could be read.
   private mutating func walk(
@@ -156,7 +157,7 @@ extension SalvageScan {
     var isWhole = node.isCoherent
     if node.kind != .tableInterior {
       let found = node.cells.map { ($0, self.record($0, page, tree)) }
-      // A page of another tree, which a damaged number leads to.
+      // A page of another tree, to which a damaged page number led.
       if !found.isEmpty, !found.contains(where: { $0.1 != nil }) {
         self.damaged.insert(number)
         return false
@@ -194,7 +195,7 @@ extension SalvageScan {
 // MARK: - Free pages
 
 extension SalvageScan {
-  /// The pages that the database has freed: what they hold was deleted, or is elsewhere.
+  /// The pages that the database has freed: their rows were deleted, or are elsewhere.
   private func freePages() -> Set<Int> {
     guard let first = self.image.current(1) else { return self.guessedFreePages() }
     let trunk = first.bytes.pageNumber(at: first.offset + 32)
@@ -210,7 +211,7 @@ extension SalvageScan {
     return next == 0 && free.count == count ? free : self.guessedFreePages()
   }
 
-  /// The pages that a page of the list of free ones names; nil where it is none.
+  /// The pages that a trunk page of the free list names; nil if it is not a trunk page.
   private func freePages(ofTrunk number: Int) -> [Int]? {
     guard number > 1, !self.visited.contains(number), let page = self.image.current(number) else {
       return nil
@@ -228,7 +229,7 @@ extension SalvageScan {
     return isList ? pages : nil
   }
 
-  /// The same where the header does not lead to them: a list of pages looks like nothing else.
+  /// The free pages if the header does not lead to them: nothing else looks like a list of pages.
   private func guessedFreePages() -> Set<Int> {
     var free = Set<Int>()
     for number in self.image.numbers {
@@ -243,7 +244,7 @@ extension SalvageScan {
 // MARK: - Pages that no tree leads to
 
 extension SalvageScan {
-  /// Looks for rows in a page, and in what was written as it before where it is damaged.
+  /// Searches a page for rows, and its earlier versions if it is damaged.
   private mutating func search(_ number: Int) {
     let current = self.image.current(number)
     if let current { self.search(current) }
@@ -259,7 +260,7 @@ extension SalvageScan {
       for cell in node.cells { self.keep(cell, page) }
     }
     if node?.isCoherent == true || page.isZero { return }
-    // Which of its bytes are rows cannot be told by the page.
+    // The page does not tell which of its bytes are rows.
     guard let outbox = self.layout.trees["outbox"] else { return }
     for cell in self.cells(of: outbox, anywhereIn: page) {
       if let record = self.record(cell, page, outbox) {
@@ -285,8 +286,8 @@ extension SalvageScan {
       Row(rowID: cell.rowID, values: values, order: page.order, isCertain: false))
   }
 
-  /// Cells whose record looks like a row of a table, by the header of the record: the first column, the
-  /// row's number, is NULL in it.
+  /// Cells whose record looks like a row of a table, judging by the record's header: the first
+  /// column, the row ID, is NULL in it.
   private func cells(
     of tree: SalvageLayout.Tree, anywhereIn page: ImagePage
   ) -> [TreePage.Cell] {
@@ -306,7 +307,7 @@ extension SalvageScan {
         (place, payload, columns) = (type.end, payload + size, columns + 1)
       }
       guard columns == count, place == start + headerCount else { continue }
-      // In front of it are its length and the row's number.
+      // Its length and the row ID are in front of it.
       for offset in stride(from: start - 2, through: max(page.offset, start - 12), by: -1) {
         guard let cell = TreePage.cell(page, .tableLeaf, at: offset),
           cell.local.lowerBound == start, cell.payload == payload

@@ -2,11 +2,12 @@ import CSQLite
 import Foundation
 import Query
 
-/// A sound database in memory with what was found of a damaged one, so that its rows are read like any.
+/// A sound database in memory with the rows salvaged from a damaged one, so that they are read like
+/// any other.
 final class SalvageScratch {
   let connection: SQLiteConnection
 
-  /// What was there and could not be read, each in a few words.
+  /// What existed and could not be read, each in a few words.
   private(set) var lost = [String]()
 
   private let scan: SalvageScan
@@ -15,8 +16,8 @@ final class SalvageScratch {
   /// Fills a database.
   ///
   /// - Parameters:
-  ///   - scan: What was found.
-  ///   - connection: An empty database of the same level, which is this one's from now on.
+  ///   - scan: The rows that were found.
+  ///   - connection: An empty database of the same level, which this object owns from now on.
   /// - Throws: `OpeningFailure`, `StorageError`.
   init(_ scan: SalvageScan, level connection: SQLiteConnection) throws {
     self.scan = scan
@@ -33,7 +34,7 @@ final class SalvageScratch {
 
   private func fill() throws {
     for table in ["history", "partitions", "aliases", "attempts", "dependencies", "salvages"] {
-      // What a tree leads to comes first, and keeps its place.
+      // Rows that a tree leads to come first, and keep their place.
       for row in (self.scan.rows[table] ?? []).filter(\.isCertain) { try self.insert(row, table) }
       for row in (self.scan.rows[table] ?? []).filter({ !$0.isCertain }) {
         try self.insert(row, table)
@@ -44,7 +45,7 @@ final class SalvageScratch {
     self.nameWhatIsLost()
   }
 
-  /// Indexes have what some tables have.
+  /// Some tables can be filled from their indexes.
   private func fillFromIndexes() throws {
     for record in self.scan.records["dependencies"] ?? [] {
       try self.insert(record, into: "dependencies")
@@ -69,7 +70,8 @@ final class SalvageScratch {
   private static let removed: SQL = "DELETE FROM outbox WHERE number = ?"
   private static let applied: SQL = "UPDATE outbox SET maybe_applied = 1 WHERE number = ?"
 
-  /// The newest state of each row that is as it was enqueued; then those that are not, which are dead.
+  /// The newest state of each row that is as it was enqueued; then the damaged rows, which are
+  /// dead.
   private func fillOutbox() throws {
     let rows = (self.scan.rows["outbox"] ?? []).enumerated().sorted { one, two in
       (one.element.order, one.element.isCertain ? 1 : 0, two.offset)
@@ -80,7 +82,7 @@ final class SalvageScratch {
       guard try self.isWanted(row), try self.insert(row, "outbox") else { continue }
       let found = try? self.connection.first(OutboxRow.read, row.rowID) { try OutboxRow($0) }
       if found?.isSound == true {
-        // Its newest state may be one that is lost.
+        // Its newest state may be lost.
         if !row.isCertain { try self.connection.execute(Self.applied, row.rowID) }
         continue
       }
@@ -90,7 +92,7 @@ final class SalvageScratch {
     for row in unsound where try self.isWanted(row) { try self.insert(row, "outbox") }
   }
 
-  /// Whether a row that was found is one that is not there yet and has not ended.
+  /// Whether a row that was found is not in the table yet and has not ended.
   private func isWanted(_ row: SalvageScan.Row) throws -> Bool {
     guard case .blob(let id) = row.values[2] else { return false }
     if !row.isCertain, let listed = self.listed, listed[id] == nil { return false }
@@ -99,7 +101,7 @@ final class SalvageScratch {
     return try self.connection.first(Self.isThere, data, read: { _ in true }) == nil
   }
 
-  /// The number of each row by its id, as the index has them; nil where that does not tell all.
+  /// The number of each row by its ID, from the index; nil if the index is not complete.
   private lazy var listed: [[UInt8]: Int64]? = {
     guard self.scan.wholeTrees.contains("outbox_by_id"), self.scan.image.broken.isEmpty else {
       return nil
@@ -115,8 +117,8 @@ final class SalvageScratch {
 
   // MARK: - Inserting
 
-  /// - Returns: Whether it was inserted: not where one like it is there, or its values are not what the
-  ///   table takes.
+  /// - Returns: Whether it was inserted: not if there is one like it, or the table rejects its
+  ///   values.
   @discardableResult
   private func insert(_ row: SalvageScan.Row, _ table: String) throws -> Bool {
     var values = row.values
@@ -147,7 +149,7 @@ final class SalvageScratch {
     }
   }
 
-  /// The name and the count of columns are those of the library's own schema.
+  /// The name and the number of columns come from the library's own schema.
   private func statement(
     for table: String, _ count: Int, _ handle: OpaquePointer
   ) throws -> OpaquePointer? {
@@ -187,7 +189,7 @@ extension StoredValue {
   }
 }
 
-// MARK: - What is lost
+// MARK: - Lost rows
 
 extension SalvageScratch {
   private static let ids: SQL = "SELECT id FROM outbox UNION SELECT id FROM history"
@@ -215,7 +217,7 @@ extension SalvageScratch {
     }
   }
 
-  /// Where no index tells what there was.
+  /// The lost rows, if no index tells which rows there were.
   private func wordsOfUnlisted() -> [String] {
     guard self.scan.wholeTrees.contains("partitions"), self.scan.image.broken.isEmpty,
       let expected = self.number(Self.counted), let found = self.number(Self.count)
@@ -245,7 +247,7 @@ extension SalvageScratch {
     return count == 0 ? [] : ["\(count) ended mutations"]
   }
 
-  /// The highest number that was given, by the table that counts them. One far beyond those that are in
+  /// The highest number that was assigned, from the table that counts them. One far beyond those in
   /// use is a flipped bit.
   var newestNumber: Int64 {
     let numbers = (self.scan.rows["sqlite_sequence"] ?? []).compactMap { row -> Int64? in

@@ -1,6 +1,6 @@
 import Query
 
-/// A value in a row, as the file has it.
+/// A value of a row, as stored in the file.
 enum StoredValue: Hashable {
   case null
   case integer(Int64)
@@ -12,7 +12,7 @@ enum StoredValue: Hashable {
 extension StoredValue {
   /// Decodes a record.
   ///
-  /// - Returns: Its values; nil where the bytes are no whole record.
+  /// - Returns: Its values; nil if the bytes are not a whole record.
   static func record(_ bytes: [UInt8], _ encoding: StoredEncoding = .utf8) -> [StoredValue]? {
     guard let head = bytes.varint(at: 0, before: bytes.count), head.value >= 1,
       head.value <= bytes.count
@@ -35,7 +35,7 @@ extension StoredValue {
     return body == bytes.count ? values : nil
   }
 
-  /// How many bytes a value of a type has; nil: there is no such type.
+  /// The length in bytes of a value of a serial type; nil if there is no such type.
   static func count(ofType type: Int64) -> Int? {
     switch type {
     case 0, 8, 9: 0
@@ -67,7 +67,7 @@ extension StoredValue {
   }
 }
 
-/// How a database has its texts.
+/// The encoding of a database's texts.
 enum StoredEncoding {
   case utf8
   case utf16LittleEndian

@@ -12,18 +12,18 @@ struct TreePage {
     var isTable: Bool { self == .tableInterior || self == .tableLeaf }
   }
 
-  /// What a cell holds.
+  /// The content of a cell.
   struct Cell {
-    /// The page in front of it; nil in a leaf.
+    /// The child page in front of it; nil in a leaf.
     var child: Int?
-    /// Of a table.
+    /// The row ID, in a table's tree.
     var rowID: Int64 = 0
-    /// How many bytes its record has, and where the first of them are.
+    /// The length of its record in bytes, and where the first of them are.
     var payload = 0
     var local = 0..<0
-    /// The page with the rest of them; nil where there is none.
+    /// The overflow page with the rest of them; nil if there is none.
     var overflow: Int?
-    /// Behind its last byte in this page.
+    /// The offset behind its last byte in this page.
     var end = 0
   }
 
@@ -36,12 +36,13 @@ struct TreePage {
   /// The last child of an interior page.
   let lastChild: Int?
 
-  /// Whether each byte of the page is accounted for: then what is no cell was removed, or never there.
+  /// Whether each byte of the page is accounted for: then any byte outside the cells is of a
+  /// removed row, or was never used.
   let isCoherent: Bool
 
   /// Reads a page.
   ///
-  /// - Returns: nil where it is of no tree.
+  /// - Returns: nil if it does not belong to a tree.
   init?(_ page: ImagePage) {
     let (bytes, base) = (page.bytes, page.offset)
     let start = base + (page.number == 1 && page.order >= 0 ? 100 : 0)
@@ -76,7 +77,7 @@ struct TreePage {
     self.isCoherent = isCoherent
   }
 
-  /// How many bytes of the cells' part of a page are free; nil where that cannot be told.
+  /// How many bytes of a page's cell area are free; nil if that cannot be told.
   private static func freeBytes(_ page: ImagePage, _ start: Int, from: Int) -> Int? {
     let end = page.offset + page.size
     var count = Int(page.bytes[start + 7])
@@ -100,7 +101,7 @@ struct TreePage {
 extension TreePage {
   /// Reads a cell.
   ///
-  /// - Returns: nil where it does not lie within the page.
+  /// - Returns: nil if it does not lie within the page.
   static func cell(_ page: ImagePage, _ kind: Kind, at offset: Int) -> Cell? {
     let end = page.offset + page.size
     var cell = Cell()
@@ -135,7 +136,7 @@ extension TreePage {
     return cell.end <= end ? cell : nil
   }
 
-  /// How many bytes of a record are in its tree's page; the others are in pages of their own.
+  /// How many bytes of a record are in its tree's page; the others are in overflow pages.
   private static func localCount(of payload: Int, usable: Int, isTable: Bool) -> Int {
     let most = isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
     if payload <= most { return payload }
@@ -146,9 +147,9 @@ extension TreePage {
 }
 
 extension DatabaseImage {
-  /// The bytes of a record, with those that are in pages of their own.
+  /// The bytes of a record, including those in overflow pages.
   ///
-  /// - Returns: The bytes, and the pages; nil where one of them is missing.
+  /// - Returns: The bytes, and the pages; nil if one of the pages is missing.
   func record(
     of cell: TreePage.Cell, in page: ImagePage
   ) -> (bytes: [UInt8], pages: [Int])? {
