@@ -1,15 +1,15 @@
 import Foundation
 
-/// Tells when another process has committed something, or has moved the database away.
+/// Reports that another process has committed something, or has moved the database away.
 ///
 /// ```swift
 /// guard let watch = ChangeWatch(kind: .cache, folder: folder) else { … }  // poll data_version
 /// // poll(2) on watch.descriptor until it is readable, then:
 /// if watch.drain().contains(.kicked) { … }  // ask for what has changed
 /// ```
-/// It is one inotify descriptor with two watches: `cache.kick` for writes, and the folder for what is
-/// made, removed and renamed in it. The folder alone would do, but would report each write to the
-/// WAL, and so wake its owner several times a commit.
+/// It is one inotify descriptor with two watches: `cache.kick` for writes, and the folder for files
+/// that are made, removed or renamed in it. The folder alone would do, but would report each write
+/// to the WAL, and so wake the owner several times per commit.
 ///
 /// Used by the thread that waits for it, and by no other.
 final class ChangeWatch {
@@ -19,13 +19,13 @@ final class ChangeWatch {
 
     /// Some process has committed; it may have been this one.
     static let kicked = Self(rawValue: 1)
-    /// A database was made, removed, or renamed at this path: ask for `SQLiteConnection.hasMoved`.
+    /// A database was made, removed, or renamed at this path: check `SQLiteConnection.hasMoved`.
     static let databaseMoved = Self(rawValue: 2)
-    /// The folder was removed or renamed: nothing more will come, and a new watch is to be made.
+    /// The folder was removed or renamed: no further events will come, and a new watch is needed.
     static let ended = Self(rawValue: 4)
   }
 
-  /// What becomes readable when something has happened.
+  /// Becomes readable when something has happened.
   let descriptor: Int32
 
   private let kickPath: String
@@ -37,14 +37,15 @@ final class ChangeWatch {
   ///
   /// - Parameters:
   ///   - kind: Which database.
-  ///   - folder: The absolute path of its folder, which must be there.
-  /// - Returns: nil where the system has no watch to give, or where something is in the place of
-  ///   `cache.kick` that nobody writes to.
+  ///   - folder: The absolute path of its folder, which must exist.
+  /// - Returns: nil if the system has no watch left, or if something in the place of `cache.kick`
+  ///   is not a file that kicks are written to.
   init?(kind: DatabaseKind, folder: String) {
     self.kickPath = ChangeKick.path(kind: kind, folder: folder)
     self.databaseName = kind.fileName
-    // The watch needs a file. Where it cannot be made, the folder tells when another process does.
-    // Bytes: the file of kicks, which is made and not written.
+    // The watch needs a file. If it cannot be made, the folder's watch tells when another process
+    // makes it.
+    // Bytes: the kick file, which is made and not written.
     let kick = try? RegularFile.open(self.kickPath, O_WRONLY | O_CREAT, operation: "watch")
     if let kick { close(kick) }
     if kick == nil, RegularFile.fault(at: self.kickPath, isWritten: true) != nil { return nil }
@@ -59,7 +60,7 @@ final class ChangeWatch {
       return nil
     }
     self.watchKick()
-    // There may be none left, where each user has a number of them: the folder's is not enough.
+    // No watch may be left, since each user has a limited number: the folder's alone is not enough.
     if self.kickWatch < 0 && errno == ENOSPC {
       close(self.descriptor)
       return nil
@@ -82,7 +83,7 @@ final class ChangeWatch {
 // MARK: - Reading
 
 extension ChangeWatch {
-  /// Reads all that has happened since it was last asked. Never waits.
+  /// Reads everything that has happened since the last call. Never waits.
   func drain() -> Changes {
     var changes = Changes()
     withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
@@ -98,7 +99,7 @@ extension ChangeWatch {
     return changes
   }
 
-  /// What an event means. Where the file that is watched is another one now, watches that.
+  /// The meaning of an event. If another file is at the watched path now, watches that one.
   func changes(of event: Event) -> Changes {
     // Events were dropped: any may be among them.
     if event.mask & Self.inOverflow != 0 {
@@ -113,7 +114,7 @@ extension ChangeWatch {
     if event.name == self.databaseName { return .databaseMoved }
     guard event.mask & (Self.inCreate | Self.inMovedTo) != 0 else { return [] }
     guard event.name == (self.kickPath as NSString).lastPathComponent else { return [] }
-    // It may have been written to before it is watched.
+    // It may have been written to before the watch was added.
     self.watchKick()
     return .kicked
   }
@@ -144,9 +145,9 @@ extension ChangeWatch {
   static let inNonblock: Int32 = 0x800
   static let inCloexec: Int32 = 0x80000
 
-  /// Calls a closure with each event in bytes that were read. By hand, since the name has no place in
-  /// Swift's form of the struct: watch, mask, cookie and the name's length, of 4 bytes each, and the
-  /// name, filled up with zeros.
+  /// Calls a closure with each event in the bytes read. Parsed by hand, since Swift's form of the
+  /// struct has no place for the name: watch, mask, cookie and the name's length, of 4 bytes each,
+  /// and the name, padded with zeros.
   static func forEachEvent(in bytes: UnsafeRawBufferPointer, _ body: (Event) -> Void) {
     var start = 0
     while start + 16 <= bytes.count {

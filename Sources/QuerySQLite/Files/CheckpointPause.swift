@@ -1,13 +1,14 @@
 import Foundation
 
-/// Until when no process tries to checkpoint a database, since a reader of an older state stayed in the
-/// way of the last try. All processes share it: it is kept in the times of `cache.lock`, which hold
-/// nothing else. The time of access is when the pause began, the time of modification when it ends.
+/// The pause during which no process tries to checkpoint a database, because a reader of an older
+/// state blocked the last try. All processes share it: it is stored in the times of `cache.lock`,
+/// which have no other use. The access time is when the pause began, the modification time when it
+/// ends.
 ///
-/// Times that make no pause, as those of a file that was just made, or of before a clock was set, stand
-/// for none: the worst that comes of it is a try too many.
+/// Times that make no valid pause, such as those of a new file, or from before the clock was set,
+/// count as no pause: the worst that can follow is one try too many.
 struct CheckpointPause {
-  /// No pause is longer.
+  /// The longest pause.
   static let longest = Duration.seconds(60)
 
   /// The absolute path of the file whose times these are.
@@ -18,17 +19,17 @@ struct CheckpointPause {
   ///   - folder: The absolute path of its folder.
   init(kind: DatabaseKind, folder: String) { self.path = "\(folder)/\(kind.rawValue).lock" }
 
-  /// A pause that was begun.
+  /// A pause that has begun.
   struct Standing: Equatable {
-    /// How long it lasts from now on; zero where it has ended.
+    /// How much of it is left; zero if it has ended.
     var remaining: Duration
-    /// How long all of it is; zero where there is none.
+    /// Its whole length; zero if there is no pause.
     var length: Duration
 
     static let none = Standing(remaining: .zero, length: .zero)
   }
 
-  /// What the processes have agreed on; nil where there is no file that could tell.
+  /// The pause that the processes share; nil if there is no file that could tell.
   ///
   /// - Parameter now: Nanoseconds since 1970.
   func read(now: Int64 = Self.now) -> Standing? {
@@ -40,14 +41,14 @@ struct CheckpointPause {
     guard length > 0, .nanoseconds(length) <= Self.longest, begin <= now else {
       return Standing.none
     }
-    // One that ended long ago tells nothing of the reader that is in the way now.
+    // A pause that ended long ago tells nothing about the reader that is in the way now.
     guard remaining > -length else { return Standing.none }
     return Standing(remaining: .nanoseconds(max(remaining, 0)), length: .nanoseconds(length))
   }
 
   /// Begins a pause.
   ///
-  /// - Returns: Whether the other processes can know.
+  /// - Returns: Whether the other processes can see it.
   func begin(_ length: Duration, now: Int64 = Self.now) -> Bool {
     let nanoseconds = Int64(min(length, Self.longest) / .nanoseconds(1))
     return self.set(begin: now, end: now.clampedSum(nanoseconds))

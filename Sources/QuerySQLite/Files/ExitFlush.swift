@@ -1,15 +1,15 @@
 import Foundation
 import Query
 
-/// What is run at a normal exit of the process: a return from `main`, or `exit()`. Not at `_exit()`,
-/// at a signal or at a crash.
+/// The closures that run at a normal exit of the process: a return from `main`, or `exit()`. Not at
+/// `_exit()`, a signal or a crash.
 ///
 /// ```swift
 /// let token = ExitFlush.register { [weak writer] in writer?.flushAtExit() }
 /// ExitFlush.unregister(token)
 /// ```
 enum ExitFlush {
-  /// What was registered.
+  /// Identifies a registered closure.
   struct Token: Hashable, Sendable {
     fileprivate let number: Int
   }
@@ -18,18 +18,18 @@ enum ExitFlush {
     var last = 0
     var isHooked = false
     var startedAt: SuspendingClock.Instant?
-    /// In the order in which they came, with the process that they came from.
+    /// In the order of registration, each with the process that registered it.
     var entries = [(token: Token, process: pid_t, body: @Sendable () -> Void)]()
   }
 
   // No closure is called under this lock.
   private static let registry = Locked(Registry())
 
-  /// Adds a closure, which runs at most once, on the thread that exits, the newest first. Other
-  /// threads go on running meanwhile.
+  /// Adds a closure, which runs at most once, on the exiting thread, the newest first. Other
+  /// threads keep running meanwhile.
   ///
-  /// - Parameter body: What is run. It is kept until then, or until it is unregistered.
-  /// - Returns: What unregisters it.
+  /// - Parameter body: The closure. It is kept until it runs or is unregistered.
+  /// - Returns: The token that unregisters it.
   static func register(_ body: @escaping @Sendable () -> Void) -> Token {
     self.registry.withLock { registry in
       if !registry.isHooked {
@@ -44,7 +44,8 @@ enum ExitFlush {
 
   /// Removes a closure.
   ///
-  /// - Returns: Whether it was there. Otherwise it was removed before, or runs already, or has run.
+  /// - Returns: Whether it was registered. If not, it was removed before, or is running, or has
+  ///   run.
   @discardableResult
   static func unregister(_ token: Token) -> Bool {
     let entry = self.registry.withLock { registry in
@@ -54,7 +55,7 @@ enum ExitFlush {
     return entry != nil
   }
 
-  /// Since when the program ends; nil while it goes on.
+  /// When the exit began; nil while the program goes on.
   static var startedAt: SuspendingClock.Instant? { self.registry.withLock { $0.startedAt } }
 
   private static func runAll() {

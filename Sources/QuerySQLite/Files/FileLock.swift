@@ -3,15 +3,15 @@ import Query
 
 /// The lock that keeps a database file in its place: `cache.lock` beside `cache.sqlite`.
 ///
-/// Every process holds it shared while it has a connection to the file; who renames the file holds
-/// it exclusively, after closing connections of its own. It is an `flock` on a file of its own,
-/// which no one else has to do with, so that the rule against opening a database by hand is kept.
-/// The system releases it when the process ends.
+/// Every process holds it shared while it has a connection to the file; a process that renames the
+/// file holds it exclusively, after closing its own connections. It is an `flock` on a separate
+/// file, which nothing else uses, so that no database is ever opened by hand. The system releases
+/// it when the process ends.
 ///
-/// Used by the thread that owns the connections, and by no other. Two of them in one process exclude
-/// each other as those of two processes do.
+/// Used by the thread that owns the connections, and by no other. Two locks in one process exclude
+/// each other like those of two processes.
 final class FileLock {
-  /// What is held.
+  /// How the lock is held.
   enum Mode: Sendable {
     case none
     case shared
@@ -21,12 +21,12 @@ final class FileLock {
   /// The absolute path of the lock's file.
   let path: String
 
-  /// What is held now.
+  /// How the lock is held now.
   private(set) var mode = Mode.none
 
   private var descriptor: Int32 = -1
 
-  /// Makes a lock that is not held. The file is made when it is first asked for.
+  /// Makes a lock that is not held. The first attempt to lock it creates the file.
   ///
   /// - Parameters:
   ///   - kind: Which database.
@@ -35,8 +35,8 @@ final class FileLock {
 
   deinit { self.letGo() }
 
-  /// Whether the file at the path is the one that this lock is on. Not where someone emptied the
-  /// folder: then others lock a new file, and do not see this lock.
+  /// Whether the file at the path is the one that this lock is on. It is not if the folder was
+  /// emptied: then other processes lock a new file, and do not see this lock.
   var isCurrent: Bool {
     guard self.descriptor >= 0, let ours = FileNumber(descriptor: self.descriptor) else {
       return false
@@ -48,10 +48,10 @@ final class FileLock {
 // MARK: - Locking
 
 extension FileLock {
-  /// Holds the lock shared, from whatever is held now.
+  /// Holds the lock shared, whatever is held now.
   ///
-  /// - Parameter patience: How long to wait for who holds it exclusively.
-  /// - Throws: `StorageError`; busy where the patience ended, and then nothing is held.
+  /// - Parameter patience: How long to wait for a process that holds it exclusively.
+  /// - Throws: `StorageError`; busy if the patience ended, and then nothing is held.
   func lockShared(patience: Duration = .seconds(1)) throws(StorageError) {
     let end = SuspendingClock.now + patience
     var round: Int32 = 0
@@ -66,13 +66,13 @@ extension FileLock {
     }
   }
 
-  /// Holds the lock exclusively, if that can be had at once. Close the connections before.
+  /// Holds the lock exclusively if it is free. Close the connections first.
   ///
-  /// What this process found wrong with the database is to be looked at again then: between letting
-  /// go of the shared lock and getting this one, another process may have replaced the file.
+  /// Check again then what this process found wrong with the database: between the release of the
+  /// shared lock and this one, another process may have replaced the file.
   ///
-  /// - Returns: Whether it is held. Otherwise what was shared is so again, unless another process
-  ///   got the lock exclusively meanwhile; ``mode`` tells.
+  /// - Returns: Whether it is held. If not, a lock that was shared is so again, unless another
+  ///   process got it exclusively meanwhile; ``mode`` tells.
   /// - Throws: `StorageError`; then nothing is held.
   func tryExclusive() throws(StorageError) -> Bool {
     let wasShared = self.mode == .shared
@@ -83,25 +83,24 @@ extension FileLock {
 
   /// Turns the exclusive lock into a shared one.
   ///
-  /// - Parameter patience: How long to wait: where others wait too, the kernel may let one of them
-  ///   in between.
-  /// - Throws: `StorageError`; busy where the patience ended, and then nothing is held.
+  /// - Parameter patience: How long to wait: the kernel may let another waiter in between.
+  /// - Throws: `StorageError`; busy if the patience ended, and then nothing is held.
   func downgrade(patience: Duration = .seconds(1)) throws(StorageError) {
     precondition(self.mode == .exclusive, "only an exclusive lock is downgraded")
     try self.lockShared(patience: patience)
   }
 
-  /// Lets go of the lock. Close the connections before.
+  /// Releases the lock. Close the connections first.
   func unlock() {
     if self.descriptor >= 0 { flock(self.descriptor, LOCK_UN) }
     self.mode = .none
   }
 
-  /// Lets go of the lock, and closes its file, so that nothing keeps its file system from being
-  /// unmounted. It may be asked for again.
+  /// Releases the lock and closes its file, so that the file system can be unmounted. It may be
+  /// locked again.
   func letGo() { self.closeFile() }
 
-  /// Asks once, without waiting.
+  /// Tries once, without waiting.
   private func attempt(_ wanted: Mode) throws(StorageError) -> Bool {
     while true {
       if self.mode == wanted && self.isCurrent { return true }
@@ -109,12 +108,12 @@ extension FileLock {
       let operation = wanted == .exclusive ? LOCK_EX : LOCK_SH
       if flock(self.descriptor, operation | LOCK_NB) == 0 {
         self.mode = wanted
-        // Someone may have deleted the file between its opening and its locking.
+        // Another process may have deleted the file between its opening and its locking.
         continue
       }
       let number = errno
       if number == EINTR { continue }
-      // The kernel lets go of the old lock before it looks for what is in the way of the new one.
+      // The kernel releases the old lock before it looks for what blocks the new one.
       self.mode = .none
       if number == EWOULDBLOCK { return false }
       throw StorageError(errno: number, operation: "lock", path: self.path)
@@ -127,8 +126,8 @@ extension FileLock {
 extension FileLock {
   private func openFile() throws(StorageError) {
     self.closeFile()
-    // For reading, so that it can be locked where nothing can be written.
-    // Bytes: the lock's file, which holds none.
+    // For reading, so that it can be locked even if nothing can be written.
+    // Bytes: the lock's file, which is empty.
     self.descriptor = try RegularFile.open(
       self.path, O_RDONLY | O_CREAT, operation: "open the lock")
   }

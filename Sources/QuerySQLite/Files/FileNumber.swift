@@ -1,7 +1,7 @@
 import Foundation
 
-/// What tells a file or a folder from every other one that is there at the same time, whatever its
-/// name: links and relative names of one are one.
+/// Identifies a file or folder among all that exist at the same time, whatever its name: links to
+/// it and relative names of it have the same number.
 struct FileNumber: Hashable, Sendable {
   /// The number of the file system.
   let device: UInt64
@@ -13,25 +13,25 @@ struct FileNumber: Hashable, Sendable {
     self.inode = UInt64(status.st_ino)
   }
 
-  /// The number of what is at a path; nil where nothing is, or where it cannot be looked at.
+  /// The number of the file at a path; nil if there is none, or it cannot be examined.
   ///
   /// - Parameters:
   ///   - path: The path.
-  ///   - followsLinks: Whether a symbolic link stands for what it leads to.
+  ///   - followsLinks: Whether a symbolic link stands for its target.
   init?(path: String, followsLinks: Bool = true) {
     var status = stat()
     guard (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
     self.init(status)
   }
 
-  /// The number of what a name in an open folder stands for; nil where nothing has it.
+  /// The number of the file that a name in an open folder stands for; nil if there is none.
   init?(name: String, in folder: Int32) {
     var status = stat()
     guard fstatat(folder, name, &status, 0) == 0 else { return nil }
     self.init(status)
   }
 
-  /// The number of an open file; nil where the descriptor is none.
+  /// The number of an open file; nil if the descriptor is invalid.
   init?(descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// A name in a folder that is held open: whether a file is still what has it can be asked in a third of
-/// the time that a path takes.
+/// A name in a folder that is held open: checking whether it still belongs to a file takes a third
+/// of the time that a path takes.
 ///
-/// That the folder itself was moved does not show here.
+/// It does not notice that the folder itself was moved.
 final class FilePlace {
   private let descriptor: Int32
   private let name: String
   private let number: FileNumber
 
-  /// Holds the folder of a file.
+  /// Holds the folder of a file open.
   ///
   /// - Parameters:
   ///   - folder: The path of the folder.
   ///   - name: The file's name in it.
-  ///   - number: What tells the file from others.
-  /// - Returns: nil where the folder cannot be opened.
+  ///   - number: Identifies the file.
+  /// - Returns: nil if the folder cannot be opened.
   init?(folder: String, name: String, number: FileNumber) {
     // Bytes: a folder.
     self.descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -25,6 +25,6 @@ final class FilePlace {
 
   deinit { if self.descriptor >= 0 { close(self.descriptor) } }
 
-  /// Whether the name is still the file's.
+  /// Whether the name still belongs to the file.
   var isKept: Bool { FileNumber(name: self.name, in: self.descriptor) == self.number }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A folder of an open database, told from all others for as long as somebody has this.
+/// The folder of an open database, which keeps its number for as long as this object exists.
 ///
-/// It keeps a descriptor: where the folder is removed while the database is open, the next folder that
-/// is made, anywhere, could get its number, and a storage on that would share the database.
+/// It keeps a descriptor: if the folder is removed while the database is open, the next folder made
+/// anywhere could otherwise get its number, and a storage on that would share the database.
 final class HeldFolder: Sendable {
-  /// What tells folders apart.
+  /// Identifies a folder.
   enum Key: Hashable {
     case folder(FileNumber)
-    /// Of a folder that cannot be made, or not be read.
+    /// A folder that cannot be made or read.
     case missing(path: String)
   }
 

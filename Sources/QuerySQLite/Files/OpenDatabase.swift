@@ -1,6 +1,6 @@
 import Query
 
-/// A database that storages of this process share, and its folder, which is held as long.
+/// A database that storages of this process share, and its folder, which is held open as long.
 final class OpenDatabase<Database: Sendable>: Sendable {
   let database: Database
   /// How many storages use it.

@@ -3,14 +3,14 @@ import Dispatch
 
 extension ReaderPool {
   /// A connection of the pool.
-  // @unchecked: whoever took it out of the pool's state, under its lock, is alone to use the
-  // connection until it is put back. SQLite's connections belong to no thread.
+  // @unchecked: the thread that took it out of the pool's state, under its lock, is the only one to
+  // use the connection until it is put back. SQLite's connections are not bound to a thread.
   final class Reader: @unchecked Sendable {
     let connection: SQLiteConnection
 
     init(connection: SQLiteConnection) { self.connection = connection }
 
-    /// Whether it is open, and in no transaction, neither one of its own nor that of a statement.
+    /// Whether it is open, and in no transaction, neither an explicit one nor that of a statement.
     var isIdle: Bool {
       guard let handle = try? self.connection.handle(for: "read") else { return false }
       return sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE
@@ -18,31 +18,31 @@ extension ReaderPool {
 
     /// Closes the connection.
     ///
-    /// - Returns: nil, in the place of the reader.
+    /// - Returns: nil, to take the reader's place.
     func closed() -> Reader? {
-      // Where a statement is in use, it is closed when the connection is released.
+      // If a statement is in use, the connection is closed when it is released.
       try? self.connection.close()
       return nil
     }
   }
 
-  /// The right to use one connection: one that is open, or one to be opened.
+  /// The right to use one connection: an open one, or one yet to be opened.
   struct Turn: Sendable {
     let reader: Reader?
   }
 
   typealias Waiter = CheckedContinuation<Turn, any Error>
 
-  /// Who waits for a turn, in the order in which they came.
+  /// The callers that wait for a turn, in the order in which they came.
   struct Waiters {
     private var waiters = [Int: Waiter]()
-    /// No ticket below this one waits.
+    /// No ticket below this one is waiting.
     private var first = 0
     private var next = 0
 
     var count: Int { self.waiters.count }
 
-    /// A place in the queue, to be filled or left.
+    /// A place in the queue, for a caller to take or leave.
     mutating func takeTicket() -> Int {
       defer { self.next += 1 }
       return self.next
@@ -69,23 +69,24 @@ extension ReaderPool {
     }
   }
 
-  /// The connections, and who waits for them. While it is open, nobody waits where a turn is free.
+  /// The connections, and the callers that wait for them. While the pool is open, no caller waits
+  /// if a turn is free.
   struct State {
-    /// What may be done.
+    /// Whether the pool can be used.
     enum Phase {
       case open
       case suspended
       case closed
     }
 
-    /// What is to be done about a turn that ended.
+    /// What to do with a turn that ended.
     enum End {
       case done
-      /// This one has it now.
+      /// This waiter has it now.
       case next(Waiter)
-      /// Its connection is to be closed, and then the turn ended without it.
+      /// Close its connection, and then end the turn without it.
       case unwanted
-      /// These may go on.
+      /// These closers may go on.
       case last([DispatchSemaphore])
     }
 
@@ -108,9 +109,9 @@ extension ReaderPool {
       return Turn(reader: self.idle.popLast())
     }
 
-    /// Ends a turn whose connection nobody waits for.
+    /// Ends a turn if no caller waits for its connection.
     ///
-    /// - Returns: Whether that is so.
+    /// - Returns: Whether it has ended.
     mutating func putBack(_ reader: Reader) -> Bool {
       guard self.phase == .open, self.waiters.count == 0 else { return false }
       self.taken -= 1
@@ -132,7 +133,8 @@ extension ReaderPool {
       return .done
     }
 
-    /// - Returns: The connections to close, who is to be told, and whether the closer is signalled.
+    /// - Returns: The connections to close, the waiters to resume, and whether the closer must
+    ///   wait.
     mutating func stop(
       _ phase: Phase,
       _ closer: DispatchSemaphore
@@ -144,7 +146,7 @@ extension ReaderPool {
       return (idle, phase == .closed ? self.waiters.removeAll() : [], self.taken > 0)
     }
 
-    /// - Returns: Who has a turn now.
+    /// - Returns: The waiters that have a turn now.
     mutating func reopen() -> [Waiter] {
       self.phase = .open
       self.idle.reserveCapacity(self.capacity)

@@ -1,11 +1,11 @@
 import Foundation
 import Query
 
-/// A small file beside a database, a lock or a kick, as this process may use it: a file, and no FIFO,
-/// device or folder; itself, and not what a link leads to; of this user, or of root.
+/// A small file beside a database, a lock or a kick, that this process may use: a regular file, not
+/// a FIFO, device or folder, and not a link to one; owned by this user or root.
 ///
-/// Whoever may write to the folder may put anything in its place: to open a FIFO would wait for ever,
-/// and what is written through a link changes somebody's file.
+/// Any process that may write to the folder can put anything in its place: opening a FIFO would
+/// wait for ever, and a write through a link would change an unrelated file.
 enum RegularFile {
   /// Opens a file, without waiting.
   ///
@@ -36,7 +36,7 @@ enum RegularFile {
     throw self.error(fault, operation: operation, path: path)
   }
 
-  /// What keeps something at a path from being used; nil where nothing does, or nothing is there.
+  /// The reason why the file at a path must not be used; nil if there is none, or no file.
   static func fault(at path: String, isWritten: Bool) -> String? {
     var status = stat()
     return lstat(path, &status) == 0 ? self.fault(of: status, isWritten) : nil
@@ -48,11 +48,11 @@ enum RegularFile {
     if user != 0 && status.st_uid != user && status.st_uid != 0 {
       return "it belongs to another user"
     }
-    // A second name may be that of anybody's file.
+    // The other name may be that of an unrelated file.
     return isWritten && status.st_nlink > 1 ? "it has another name, too" : nil
   }
 
-  /// What something is that is no file; nil for a file.
+  /// The kind of a directory entry that is not a regular file; nil for a regular file.
   static func otherKind(_ status: stat) -> String? {
     switch status.st_mode & S_IFMT {
     case S_IFREG: nil
@@ -64,8 +64,8 @@ enum RegularFile {
     }
   }
 
-  /// Whether a folder, itself and not what a link leads to, is at a path: in another one nothing is
-  /// removed.
+  /// Whether there is a folder at a path, itself and not through a link: nothing is removed through
+  /// a link.
   static func isFolder(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -1,16 +1,17 @@
 import Foundation
 
 extension SetAside {
-  /// The name of a database that was set aside, without what its companions add. Sorted by date.
+  /// The name of a database that was set aside, without the suffixes of its companions. Sorted by
+  /// date.
   struct Name: Hashable, Comparable, Sendable {
-    /// Why.
+    /// The reason.
     let reason: Reason
-    /// When, in UTC, as `20260131T120000Z`.
+    /// The time in UTC, as `20260131T120000Z`.
     let date: String
-    /// The first of a second is 1, which the name leaves out.
+    /// Numbers the names of one second; the name leaves out the 1 of the first.
     var number = 1
 
-    /// What a companion's name ends with while the database does not have its new name yet.
+    /// The suffix of a companion's name while the database does not have its new name yet.
     static let part = ".part"
 
     /// Makes a name.
@@ -30,8 +31,8 @@ extension SetAside {
       self.date = texts[..<3].joined() + "T" + texts[3...].joined() + "Z"
     }
 
-    /// Reads the name of a file, or of a companion of one. Nothing else has a name: what a person
-    /// calls `cache.sqlite.corrupt-copy` is that person's.
+    /// Reads the name of a database file or of a companion's. nil for any other name: a file that
+    /// the user calls `cache.sqlite.corrupt-copy` is the user's.
     init?(fileName: String, of kind: DatabaseKind) {
       let prefix = "\(kind.fileName)."
       guard fileName.hasPrefix(prefix) else { return nil }
@@ -72,7 +73,7 @@ extension SetAside {
       (lhs.date, lhs.number) < (rhs.date, rhs.number)
     }
 
-    /// A number as this type writes it: digits alone, without zeros in front.
+    /// A number as this type writes it: digits alone, without leading zeros.
     private static func number(_ text: Substring) -> Int? {
       Int(text).flatMap { String($0) == text && $0 >= 0 ? $0 : nil }
     }

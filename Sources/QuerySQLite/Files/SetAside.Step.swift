@@ -1,21 +1,21 @@
 import Foundation
 
 extension SetAside {
-  /// One thing that is done to the folder, whole or not at all.
+  /// One change to the folder, done entirely or not at all.
   enum Step: Hashable, Sendable {
     /// Gives a file a second name.
     case link(String, String)
-    /// Gives a file another name, in the place of any file that has it.
+    /// Renames a file, replacing any file that has the new name.
     case rename(String, String)
-    /// Takes a name away.
+    /// Removes a name.
     case unlink(String)
-    /// Waits until what was done is on the disk, as far as the file system does that.
+    /// Waits until the changes are on disk, as far as the file system does that.
     case synchronise
   }
 
   /// Does a step.
   ///
-  /// - Returns: 0, or what `errno` is.
+  /// - Returns: 0, or `errno`.
   func perform(_ step: Step) -> Int32 {
     switch step {
     case .link(let old, let new): return self.link(old, new)

@@ -1,24 +1,24 @@
 import Foundation
 import Query
 
-/// Gives a database that cannot be used another name, so that a new one can take its place:
-/// `cache.sqlite` becomes `cache.sqlite.corrupt-20260131T120000Z`, and its WAL goes with it.
+/// Renames a database that cannot be used, so that a new one can take its place: `cache.sqlite`
+/// becomes `cache.sqlite.corrupt-20260131T120000Z`, and its WAL goes with it.
 ///
 /// ```swift
 /// let setAside = SetAside(kind: .cache, folder: folder)
 /// // closed all connections, got the lock, found it corrupt again
 /// let name = try setAside.run(.corrupt, holding: lock)
 /// ```
-/// No connection may be open, in any process: a commit would go to the file that was set aside, or the
-/// new file's WAL be ruined by who has not read the old one yet. That is what the lock is for. The
-/// files are linked, renamed and deleted, never opened.
+/// No connection may be open, in any process: a commit would go to the file that was set aside, or
+/// a process that has not read the old WAL yet would ruin the new file's. That is what the lock is
+/// for. The files are linked, renamed and deleted, never opened.
 ///
-/// A process may be killed between any two of the steps. Who opens the database asks ``isPending``
-/// first, under the shared lock; then ``finish(holding:)`` does what is left.
+/// A process may be killed between any two of the steps. A process that opens the database reads
+/// ``isPending`` first, under the shared lock; then ``finish(holding:)`` does the remaining steps.
 struct SetAside: Sendable {
   /// Why a database cannot be used.
   enum Reason: Hashable, Sendable {
-    /// It is damaged, or no database.
+    /// It is damaged, or not a database.
     case corrupt
     /// A newer release has made it, at this level. It is kept for good.
     case newer(level: Int)
@@ -30,13 +30,13 @@ struct SetAside: Sendable {
   /// The absolute path of its folder.
   let folder: String
 
-  /// How many damaged ones are kept.
+  /// How many damaged databases are kept.
   var maximumCorrupt = 2
 
   /// The time, for the name.
   var now: @Sendable () -> Date = { Date() }
 
-  /// `link(2)`: 0, or what `errno` is. A value, since file systems without hard links are rare.
+  /// `link(2)`: 0, or `errno`. A value, since file systems without hard links are rare.
   var link: @Sendable (_ old: String, _ new: String) -> Int32 = {
     // Bytes: none change, and under the exclusive lock no process has the file open.
     Foundation.link($0, $1) == 0 ? 0 : errno
@@ -47,25 +47,26 @@ struct SetAside: Sendable {
     self.folder = folder
   }
 
-  /// The files that belong to a database that nobody has open. The shm is made anew by who opens it.
+  /// The files that belong to a database that no connection has open. The next connection makes the
+  /// shm anew.
   static let companions = ["-wal", "-journal"]
 }
 
 // MARK: - Setting aside
 
 extension SetAside {
-  /// Sets the database aside, and deletes older damaged ones beyond those that are kept. Where a
-  /// process was killed while it did so, finishes that instead.
+  /// Sets the database aside, and deletes the oldest damaged ones beyond the limit. If a process
+  /// was killed while it did so, finishes that instead.
   ///
-  /// Look again at what is wrong with the database after the lock was got: another process may have
+  /// Check again what is wrong with the database once the lock is held: another process may have
   /// replaced it before.
   ///
   /// - Parameters:
   ///   - reason: Why it cannot be used.
-  ///   - name: What to call it; nil for a name by the time.
+  ///   - name: The new name; nil for one made from the time.
   ///   - lock: The database's lock, held exclusively.
-  /// - Returns: The name of the file now; nil where there was none.
-  /// - Throws: `StorageError`; what is left to do is done by the next call.
+  /// - Returns: The new name of the file; nil if there was no file.
+  /// - Throws: `StorageError`; the next call does the remaining steps.
   @discardableResult
   func run(
     _ reason: Reason, as newName: Name? = nil, holding lock: FileLock
@@ -79,18 +80,18 @@ extension SetAside {
     return name.fileName(of: self.kind)
   }
 
-  /// Whether a process was killed while it set the database aside. Asked under the shared lock,
+  /// Whether a process was killed while it set the database aside. Read under the shared lock,
   /// before a connection is opened.
   ///
-  /// - Throws: `StorageError` where the folder cannot be read.
+  /// - Throws: `StorageError` if the folder cannot be read.
   var isPending: Bool {
     get throws(StorageError) { try self.pending() != nil }
   }
 
-  /// Does what a killed process has left to do.
+  /// Does the remaining steps of a killed process.
   ///
   /// - Parameter lock: The database's lock, held exclusively.
-  /// - Returns: The name of the file that it set aside; nil where nothing was left.
+  /// - Returns: The name of the file that it set aside; nil if nothing remained to do.
   /// - Throws: `StorageError`.
   @discardableResult
   func finish(holding lock: FileLock) throws(StorageError) -> String? {
@@ -111,7 +112,7 @@ extension SetAside {
       where self.fileNumber(of: "\(path)\(companion)\(Name.part)") != nil {
         return (name, true)
       }
-      // Until it is unlinked, the file has both names.
+      // Until the old name is unlinked, the file has both names.
       if let number, self.fileNumber(of: path) == number { return (name, false) }
     }
     return nil
@@ -121,9 +122,9 @@ extension SetAside {
 // MARK: - Steps
 
 extension SetAside {
-  /// What is left to do to give the database a name. Every file has its new name before the first
-  /// loses its old one, and the WAL loses it before the database: what stands at the old names at
-  /// any time is the database, or the database without its WAL, or nothing.
+  /// The remaining steps to rename the database. Every file has its new name before the first loses
+  /// its old one, and the WAL loses it before the database: at any time the old names stand for the
+  /// database, or the database without its WAL, or nothing.
   func linkingSteps(to name: Name) -> [Step] {
     let new = self.path(of: name)
     var steps = [Step]()
@@ -132,7 +133,7 @@ extension SetAside {
       let number = self.fileNumber(of: self.databasePath + companion)
       let linked = self.fileNumber(of: new + companion)
       guard number != nil, number != linked else { continue }
-      // One of the same database, from before it was used again.
+      // A companion of the same database, from before it was used again.
       if linked != nil { steps.append(.unlink(new + companion)) }
       steps.append(.link(self.databasePath + companion, new + companion))
     }
@@ -145,8 +146,8 @@ extension SetAside {
     return steps
   }
 
-  /// The same where a file cannot have two names. Between the two files' renaming the WAL has a name
-  /// that says so.
+  /// The same on file systems without hard links. Between the renaming of the two files, the WAL
+  /// has a name that says so.
   func renamingSteps(to name: Name) -> [Step] {
     let new = self.path(of: name)
     var steps = [Step]()
@@ -170,12 +171,12 @@ extension SetAside {
 
   /// Does steps in their order.
   ///
-  /// - Parameter name: The name to rename to where the first step finds that nothing can be linked.
+  /// - name: The name to rename to if the first step finds that the file system has no hard links.
   private func perform(_ steps: [Step], otherwise name: Name? = nil) throws(StorageError) {
     for (index, step) in steps.enumerated() {
       let number = self.perform(step)
       if number == 0 { continue }
-      // What `link(2)` says of a file system that has no links, or no more for this file.
+      // The errors of `link(2)` on a file system that has no links, or no more for this file.
       let cannotLink = [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(number)
       if let name, index == 0, cannotLink { return try self.perform(self.renamingSteps(to: name)) }
       throw StorageError(errno: number, operation: "set aside", path: self.databasePath)
@@ -186,18 +187,18 @@ extension SetAside {
 // MARK: - Files
 
 extension SetAside {
-  /// Where the database is.
+  /// The path of the database.
   var databasePath: String { "\(self.folder)/\(self.kind.fileName)" }
 
-  /// Where a database that was set aside is.
+  /// The path of a database that was set aside.
   func path(of name: Name) -> String { "\(self.folder)/\(name.fileName(of: self.kind))" }
 
-  /// What a file is whatever its name; nil where there is none. A link is what it is itself.
+  /// The number of the file at a path; nil if there is none. A link counts as itself.
   private func fileNumber(of path: String) -> FileNumber? {
     FileNumber(path: path, followsLinks: false)
   }
 
-  /// The names of all that was set aside, each once.
+  /// The names of all databases that were set aside, each once.
   func names() throws(StorageError) -> Set<Name> {
     guard let directory = opendir(self.folder) else {
       if errno == ENOENT { return [] }

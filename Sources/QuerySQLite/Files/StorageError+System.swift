@@ -2,10 +2,10 @@ import Foundation
 import Query
 
 extension StorageError {
-  /// An error of a system call, in the code that SQLite would have for it.
+  /// An error of a system call, with the corresponding code of SQLite.
   ///
   /// - Parameters:
-  ///   - number: What `errno` was.
+  ///   - number: The value of `errno`.
   ///   - operation: What the storage was doing.
   ///   - path: The file that the call was about.
   init(errno number: Int32, operation: String, path: String) {

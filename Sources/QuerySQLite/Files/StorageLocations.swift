@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// The folders that the two files of a storage are in. None of them is made here.
+/// The folders of a storage's two files. Nothing here creates them.
 ///
 /// ```swift
 /// let locations = try StorageLocations(applicationID: "org.example.notes")
@@ -11,7 +11,7 @@ struct StorageLocations: Hashable, Sendable {
   private let cacheFolder: String
   private let dataFolder: String
 
-  /// The absolute path of the folder that a file is in, without a slash at its end.
+  /// The absolute path of the folder of a file, without a trailing slash.
   func folder(of kind: DatabaseKind) -> String {
     switch kind {
     case .cache: self.cacheFolder
@@ -29,10 +29,10 @@ extension StorageLocations {
   ///
   /// - Parameters:
   ///   - applicationID: The name of both folders, as `org.example.notes`.
-  ///   - environment: The process's variables.
-  ///   - passwdHome: The user's home by the system's user database, asked where `$HOME` is unset.
-  /// - Throws: `StorageError`: misuse where the identifier is no plain file name, and cannot open
-  ///   where the user has no home.
+  ///   - environment: The environment variables of the process.
+  ///   - passwdHome: The user's home from the system's user database, read if `$HOME` is unset.
+  /// - Throws: `StorageError`: misuse if the identifier is not a plain file name, and cannot open
+  ///   if the user has no home.
   init(
     applicationID: String,
     environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -58,7 +58,7 @@ extension StorageLocations {
     self.dataFolder = try folder("XDG_DATA_HOME", below: ".local/share") + "/\(applicationID)"
   }
 
-  /// What keeps an identifier from being a plain file name; nil where nothing does.
+  /// The reason why an identifier is not a plain file name; nil if it is one.
   private static func fault(of applicationID: String) -> String? {
     switch applicationID {
     case "": return "is empty"
@@ -71,7 +71,7 @@ extension StorageLocations {
     return count > 255 ? "has \(count) bytes, more than the 255 of a file name" : nil
   }
 
-  /// A path without slashes at its end, which makes `/` empty; nil where it is not absolute.
+  /// A path without trailing slashes, which makes `/` empty; nil if it is not absolute.
   private static func absolute(_ path: String?) -> String? {
     guard let path, path.utf8.first == UInt8(ascii: "/") else { return nil }
     return Self.withoutSlashesAtEnd(path)
@@ -83,7 +83,7 @@ extension StorageLocations {
     return String(path)
   }
 
-  /// The home of the user who runs this process, by the system's user database.
+  /// The home of the user who runs this process, from the system's user database.
   static func passwdHome() -> String? {
     var size = 1 << 10
     while size <= 1 << 20 {
@@ -109,8 +109,9 @@ extension StorageLocations {
 extension StorageLocations {
   /// Puts both files in one folder.
   ///
-  /// - Parameter directory: The folder, a file URL. A relative one counts from the working folder.
-  /// - Throws: `StorageError` (misuse) where it is no URL of a local file.
+  /// - Parameter directory: The folder, a file URL. A relative one is resolved against the working
+  ///   folder.
+  /// - Throws: `StorageError` (misuse) if it is not the URL of a local file.
   init(directory: URL) throws(StorageError) {
     let host = directory.host(percentEncoded: false) ?? ""
     let path = directory.absoluteURL.path(percentEncoded: false)

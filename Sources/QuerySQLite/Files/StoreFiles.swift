@@ -1,14 +1,14 @@
 package import Foundation
 package import Query
 
-/// Where the files of a store are, or would be: what a tool looks at before it opens one, since opening
-/// makes what is missing.
+/// The paths of a store's files, whether they exist or not: a tool checks them before it opens one,
+/// since opening creates missing files.
 package struct StoreFiles: Hashable, Sendable {
   private let locations: StorageLocations
 
   /// The files of a folder.
   ///
-  /// - Throws: `StorageError` (misuse) where it is no URL of a local file.
+  /// - Throws: `StorageError` (misuse) if it is not the URL of a local file.
   package init(directory: URL) throws(StorageError) {
     self.locations = try StorageLocations(directory: directory)
   }
@@ -20,7 +20,7 @@ package struct StoreFiles: Hashable, Sendable {
     self.locations = try StorageLocations(applicationID: applicationID)
   }
 
-  /// The absolute path of the values.
+  /// The absolute path of the cache.
   package var cache: String { self.path(of: .cache) }
 
   /// The absolute path of the outbox.
