@@ -1,25 +1,25 @@
 import CSQLite
 import Foundation
 
-/// How long a connection waits for a lock that another one holds.
+/// How long a connection waits for a lock that another connection holds.
 ///
 /// SQLite's own handler sleeps up to 100 ms at a time; a commit takes a thousandth of that, so with
 /// many writers the lock would mostly be free. Sleeps here are short, and random, so that writers
-/// that met once do not meet again.
+/// that collided once do not collide again.
 ///
 /// Used by the thread that uses the connection, and by no other.
 final class BusyHandler {
-  /// What to do about a lock that is held.
+  /// How long to wait for a lock that is held.
   enum Patience: Equatable {
-    /// Wait so long, then fail with `SQLITE_BUSY`.
+    /// Wait this long, then fail with `SQLITE_BUSY`.
     case limited(Duration)
-    /// Wait until then, then fail with `SQLITE_BUSY`.
+    /// Wait until this instant, then fail with `SQLITE_BUSY`.
     case until(SuspendingClock.Instant)
-    /// Wait until it is free. A checkpoint needs this: on a time-out SQLite falls back to a
-    /// passive one without saying so.
+    /// Wait until it is free. A checkpoint needs this: on a time-out SQLite silently falls back to
+    /// a passive one.
     case endless
-    /// Wait so long, then interrupt. Of a checkpoint nothing is copied then, neither actively nor
-    /// passively, and it fails with `SQLITE_INTERRUPT`.
+    /// Wait this long, then interrupt. A checkpoint then copies nothing, not even passively, and
+    /// fails with `SQLITE_INTERRUPT`.
     case interrupting(after: Duration)
   }
 
@@ -28,14 +28,14 @@ final class BusyHandler {
   /// Set once, right after the connection was opened.
   var handle: OpaquePointer?
 
-  /// Whether a wait was interrupted since this was set to false.
+  /// Whether a wait was interrupted since this was last set to false.
   var hasInterrupted = false
 
   private var start = SuspendingClock.now
 
   init(patience: Patience) { self.patience = patience }
 
-  /// Makes a connection ask this handler, which must live as long as the connection.
+  /// Installs this handler in a connection; it must live as long as the connection.
   func install(on handle: OpaquePointer) {
     self.handle = handle
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -57,7 +57,7 @@ final class BusyHandler {
     case .limited(let duration):
       let now = SuspendingClock.now
       if now - self.start >= duration { return false }
-      // At the end of the program all waits together last no longer than one.
+      // At the exit of the program all waits together last no longer than one.
       if let exit = ExitFlush.startedAt, now - exit >= duration { return false }
     case .until(let end):
       if SuspendingClock.now >= end { return false }
@@ -72,7 +72,7 @@ final class BusyHandler {
     return true
   }
 
-  /// The longest that a wait sleeps at a time.
+  /// The longest single sleep of a wait.
   static let longestSleep = Duration.milliseconds(5)
 
   /// Sleeps a random time that grows with the round, at most 5 ms.
@@ -80,7 +80,7 @@ final class BusyHandler {
     usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))
   }
 
-  /// Sleeps, by default so long that each who waits looks for the lock once.
+  /// Sleeps, by default long enough for every waiter to try the lock once.
   static func sleep(for duration: Duration = BusyHandler.longestSleep) {
     if duration > .zero { usleep(UInt32(clamping: duration.microseconds)) }
   }

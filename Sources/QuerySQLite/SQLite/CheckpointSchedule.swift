@@ -1,51 +1,52 @@
-/// When a writer checkpoints: after a commit that makes the WAL longer than it may be, and when nothing
-/// was committed for a second. After a try that a reader was in the way of, no process tries again for a
-/// while, twice as long each time: while a checkpoint waits for a reader, nobody can write.
+/// When a writer checkpoints: after a commit that makes the WAL longer than its limit, and after a
+/// second without a commit. After a try that a reader blocked, no process tries again during a
+/// pause, twice as long each time: while a checkpoint waits for a reader, no connection can write.
 ///
 /// Once the reader has left, the next try comes when the pause ends, so within a minute.
 struct CheckpointSchedule {
   /// The first pause.
   static let shortestPause = Duration.milliseconds(100)
 
-  /// After so long without a commit the WAL is copied.
+  /// After this long without a commit the WAL is checkpointed.
   static let idleTime = Duration.seconds(1)
 
-  /// A checkpoint is to keep writers out for no longer than this. What is copied must reach the disk
+  /// A checkpoint should not keep writers out for longer than this. Its pages must reach the disk
   /// meanwhile, and disks differ a thousandfold.
   static let longestHold = Duration.milliseconds(25)
 
   /// However slow the disk, the WAL may have this many frames, or every commit would checkpoint.
   static let fewestFrames = 100
 
-  /// How many frames the WAL may have on a disk that is quick.
+  /// How many frames the WAL may have on a fast disk.
   private let mostFrames: Int
 
-  /// How many frames the WAL may have.
+  /// How many frames the WAL may have now.
   private(set) var frameLimit: Int
 
-  /// What all processes know.
+  /// The pause that all processes share.
   private let shared: CheckpointPause
 
-  /// When to ask ``isDue(_:)``, if nothing is committed until then; nil: not at all.
+  /// When to call ``isDue(_:)``, if nothing is committed until then; nil: not at all.
   private(set) var due: SuspendingClock.Instant?
 
-  /// Until when this process makes no try; nil: no reader is known to be in the way.
+  /// The pause in which this process does not try; nil: no reader is known to be in the way.
   private(set) var pause: Pause?
 
   struct Pause: Equatable {
     let until: SuspendingClock.Instant
     let length: Duration
-    /// Whether other processes can know of it.
+    /// Whether other processes can see it.
     var isShared = true
   }
 
   /// How a checkpoint went.
   enum Outcome {
-    /// The next commit begins the WAL anew.
+    /// The next commit restarts the WAL.
     case complete
     /// A reader was in the way.
     case blocked
-    /// Another connection was checkpointing, or writing for too long: nothing is known of readers.
+    /// Another connection was checkpointing, or writing for too long: nothing is known about
+    /// readers.
     case busy
   }
 
@@ -53,9 +54,9 @@ struct CheckpointSchedule {
     (self.mostFrames, self.frameLimit, self.shared) = (frameLimit, frameLimit, shared)
   }
 
-  /// Takes note of a commit.
+  /// Records a commit.
   ///
-  /// - Parameter frames: How many the WAL has.
+  /// - Parameter frames: How many frames the WAL has.
   /// - Returns: Whether to checkpoint now.
   mutating func didCommit(frames: Int, _ now: SuspendingClock.Instant = .now) -> Bool {
     let isTooLong = frames > self.frameLimit
@@ -71,9 +72,9 @@ struct CheckpointSchedule {
     return !self.isPaused(now)
   }
 
-  /// Takes note of a checkpoint.
+  /// Records a checkpoint.
   ///
-  /// - Parameter held: For how long it kept writers out.
+  /// - Parameter held: How long it kept writers out.
   mutating func didCheckpoint(
     _ outcome: Outcome, held: Duration = .zero, _ now: SuspendingClock.Instant = .now
   ) {
@@ -84,7 +85,7 @@ struct CheckpointSchedule {
       (self.due, self.pause) = (nil, nil)
     case .busy: self.due = now + Self.idleTime
     case .blocked:
-      // Two that tried at the same time have learnt one thing.
+      // Two tries at the same time met the same reader.
       if self.isPaused(now) { return }
       let last = self.shared.read()?.length ?? self.pause?.length ?? .zero
       let length = min(max(last * 2, Self.shortestPause), CheckpointPause.longest)
@@ -94,8 +95,8 @@ struct CheckpointSchedule {
     }
   }
 
-  /// Makes the next checkpoint shorter after one that was too long, and longer step by step after one
-  /// that was quick.
+  /// Makes the next checkpoint shorter after one that took too long, and longer step by step after
+  /// fast ones.
   private mutating func adaptLimit(toHold held: Duration) {
     if held > Self.longestHold {
       let limit = Int(Double(self.frameLimit) * (Self.longestHold / held))
@@ -105,16 +106,16 @@ struct CheckpointSchedule {
     }
   }
 
-  /// Whether a pause lasts, of this process or another; then the next try is at its end.
+  /// Whether a pause of this process or another is running; then the next try is at its end.
   private mutating func isPaused(_ now: SuspendingClock.Instant) -> Bool {
     if self.pause?.isShared ?? true, let shared = self.shared.read() {
       if shared.length == .zero {
-        // Another process has got through.
+        // Another process's checkpoint has succeeded.
         self.pause = nil
       } else if shared.remaining > .zero,
         self.pause?.length != shared.length || self.pause.map({ $0.until <= now }) ?? true
       {
-        // Who began the pause tries first, and not all at the same time.
+        // The process that began the pause tries first, and the others not all at the same time.
         let delay = shared.length * Double.random(in: 0.05...0.25)
         self.pause = Pause(until: now + shared.remaining + delay, length: shared.length)
       }

@@ -1,10 +1,10 @@
 import Foundation
 
 extension DatabaseFiles {
-  /// Brings the names in a folder to the disk: what was synchronised in a new file is gone without its
-  /// name, and a file that was deleted is back.
+  /// Syncs the names in a folder: without its name a new file is gone, even if its content was
+  /// synced, and a deleted file is back.
   ///
-  /// Some file systems do not know of it, and nothing can be done there.
+  /// Some file systems do not support it, and nothing can be done there.
   func synchronise(folder: String) {
     // Bytes: a folder.
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -3,10 +3,10 @@ import Foundation
 import Query
 import Synchronization
 
-/// Makes folders and database files, and looks where they are. What it asks of the system are values
-/// that a test replaces.
+/// Makes folders and database files, and checks where they are. Its system calls are values that a
+/// test replaces.
 struct DatabaseFiles: Sendable {
-  /// The type of the file system that a path is on, by `statfs`; nil where that fails.
+  /// The type of the file system of a path, by `statfs`; nil if that fails.
   var fileSystemType: @Sendable (_ path: String) -> Int? = { path in
     let type = csqlite_file_system_type(path)
     return type < 0 ? nil : Int(type)
@@ -19,8 +19,8 @@ struct DatabaseFiles: Sendable {
     0x5346_414f: "AFS", 0x7375_7245: "Coda", 0x00c3_6400: "Ceph",
   ]
 
-  /// Makes a folder, and those above it that are missing, for this user alone (0700). What is there
-  /// stays as it is.
+  /// Makes a folder and its missing parents, for this user alone (0700). Existing folders stay as
+  /// they are.
   ///
   /// - Throws: `StorageError`.
   func makeFolder(_ path: String) throws(StorageError) {
@@ -37,18 +37,18 @@ struct DatabaseFiles: Sendable {
     }
   }
 
-  /// Brings the name of a new folder to the disk: without it all that comes to be in it would be gone.
+  /// Syncs the name of a new folder: without it, everything in the folder would be lost.
   private func synchroniseParent(of path: String) {
     let parent = (path as NSString).deletingLastPathComponent
     self.synchronise(folder: parent.isEmpty ? "." : parent)
   }
 
-  /// Makes an empty file for this user alone (0600) where there is none.
+  /// Makes an empty file for this user alone (0600) if there is none.
   ///
   /// - Throws: `StorageError`.
   func makeFile(_ path: String) throws(StorageError) {
     let failure = Self.making.withLock { _ -> StorageError? in
-      // Bytes: a file that was not there, made empty before SQLite sees it.
+      // Bytes: a file that did not exist, made empty before SQLite sees it.
       let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
       if descriptor < 0 {
         let number = errno
@@ -61,13 +61,13 @@ struct DatabaseFiles: Sendable {
     if let failure { throw failure }
   }
 
-  /// Held from making a file to closing its descriptor, which would drop the locks that SQLite has
-  /// on it: whoever else wants to open it comes by here first, and waits.
+  /// Held from the creation of a file until its descriptor is closed, which would drop SQLite's
+  /// locks on the file: any other thread that wants to open it comes by here first, and waits.
   private static let making = Mutex(())
 
-  /// Refuses what stands in the place of a database, or of the files that SQLite has beside it, and is
-  /// no file. The database may be a link to one; through a link in the place of its log SQLite would
-  /// write over what it leads to.
+  /// Refuses anything but a regular file in the place of a database, or of the files that SQLite
+  /// has beside it. The database may be a link to a file; if the WAL were a link, SQLite would
+  /// overwrite its target.
   ///
   /// - Throws: `StorageError` (cannot open).
   func requireRegularFiles(_ path: String) throws(StorageError) {
@@ -75,7 +75,7 @@ struct DatabaseFiles: Sendable {
     if stat(path, &status) == 0, let kind = RegularFile.otherKind(status) {
       throw RegularFile.error("it is \(kind), and no file", operation: "open", path: path)
     }
-    // SQLite has them beside the file that a link leads to.
+    // SQLite puts them beside the target of a link.
     let place =
       (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil
       ? path : URL(filePath: path).resolvingSymlinksInPath().path
@@ -87,18 +87,18 @@ struct DatabaseFiles: Sendable {
     }
   }
 
-  /// How long a file is, or nil where there is none.
+  /// The length of a file; nil if there is none.
   func size(of path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
   }
 
-  /// Refuses a path that SQLite has no room for.
+  /// Refuses a path that is too long for SQLite.
   ///
   /// - Throws: `OpeningFailure` (refused).
   func refuseLongPath(_ path: String) throws(OpeningFailure) {
     let whole = URL(filePath: path).resolvingSymlinksInPath().path
-    // It puts "-journal" behind the name.
+    // SQLite appends "-journal" to the name.
     let count = max(path.utf8.count, whole.utf8.count) + 8
     if count <= Self.maximumPathBytes { return }
     throw OpeningFailure(
@@ -112,7 +112,7 @@ struct DatabaseFiles: Sendable {
         fileName: (path as NSString).lastPathComponent))
   }
 
-  /// What SQLite has room for: `MAX_PATHNAME` of its VFS.
+  /// The longest path of SQLite: `MAX_PATHNAME` of its VFS.
   private static let maximumPathBytes = 512
 
   /// Refuses a path on a network file system.

@@ -1,6 +1,6 @@
 import Migrations
 
-/// Which of the two files: they have two fates.
+/// Which of the two databases: one may be deleted, the other must not be lost.
 enum DatabaseKind: String, Sendable, CaseIterable {
   /// Values of queries; disposable.
   case cache
@@ -10,7 +10,7 @@ enum DatabaseKind: String, Sendable, CaseIterable {
   /// The name of the file.
   var fileName: String { "\(self.rawValue).sqlite" }
 
-  /// What marks the file as ours: `QRca`, `QRmu`.
+  /// The `application_id` that marks the file as this library's: `QRca`, `QRmu`.
   var applicationID: Int64 {
     switch self {
     case .cache: 1_364_353_889
@@ -18,7 +18,7 @@ enum DatabaseKind: String, Sendable, CaseIterable {
     }
   }
 
-  /// The steps of its schema.
+  /// The migrations of its schema.
   var migrations: [Migration] {
     switch self {
     case .cache: Migration.cache
@@ -26,7 +26,7 @@ enum DatabaseKind: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the file can shrink. The outbox keeps the pages that it frees, so that there is room
-  /// for it on a full disk.
+  /// Whether the file can shrink. The outbox keeps its free pages, so that there is room for it on
+  /// a full disk.
   var shrinks: Bool { self == .cache }
 }

@@ -3,10 +3,10 @@ import Foundation
 import Migrations
 import Query
 
-/// Brings the schema of a database to the level of this release.
+/// Migrates the schema of a database to the level of this release.
 ///
-/// Each step runs in one IMMEDIATE transaction with its row in the ledger: after a kill at any point
-/// the schema is the old one or the new one.
+/// Each migration runs in one IMMEDIATE transaction together with its row in the ledger: after a
+/// kill at any point the schema is the old one or the new one.
 struct Migrator {
   let connection: SQLiteConnection
   let migrations: [Migration]
@@ -14,14 +14,14 @@ struct Migrator {
   /// The wall time, for the ledger.
   var now: @Sendable () -> Date = { Date() }
 
-  /// The checksum of a step, as the ledger has it.
+  /// The checksum of a migration, as stored in the ledger.
   static func checksum(of migration: Migration) -> XXH128 {
     migration.sql.withUnsafeBytes { XXH128(hashing: $0) }
   }
 
-  /// Runs the steps that are missing, and checks those that are there.
+  /// Runs the missing migrations, and checks those that have run.
   ///
-  /// - Throws: `OpeningFailure`: newer, altered, or what SQLite says.
+  /// - Throws: `OpeningFailure`: newer, altered, or an error of SQLite.
   func migrate() throws(OpeningFailure) {
     do {
       var level = try self.checkedLevel()
@@ -52,9 +52,9 @@ struct Migrator {
   }
 }
 
-// MARK: - What the file says
+// MARK: - The ledger
 
-/// A step that was run.
+/// A migration that has run.
 private struct LedgerRow {
   static let insert: SQL =
     "INSERT INTO migrations (level, name, checksum, applied_at) VALUES (?, ?, ?, ?)"
@@ -76,7 +76,7 @@ private struct LedgerRow {
 extension Migrator {
   /// The level of the file, 0 for an empty one.
   ///
-  /// - Throws: `StorageError`, corrupt where the ledger and the header disagree; `OpeningFailure`:
+  /// - Throws: `StorageError`, corrupt if the ledger and the header disagree; `OpeningFailure`:
   ///   newer or altered.
   private func checkedLevel() throws -> Int {
     let level = try self.connection.first("PRAGMA user_version") { Int(try $0.integer(at: 0)) } ?? 0
@@ -84,7 +84,7 @@ extension Migrator {
       if level == 0 { return 0 }
       throw self.corrupt("the ledger of its schema is missing")
     }
-    // The header has the level in 32 bits, and one that was flipped makes it anything.
+    // The header stores the level in 32 bits, and a flipped bit can turn it into any number.
     guard level > 0, ledger.count == level,
       ledger.enumerated().allSatisfy({ $1.level == $0 + 1 })
     else {
@@ -101,7 +101,7 @@ extension Migrator {
     return level
   }
 
-  /// Which steps made the schema; nil where there is no such table.
+  /// The migrations that made the schema; nil if there is no such table.
   private func ledger() throws -> [LedgerRow]? {
     guard try self.connection.first(LedgerRow.table, read: { _ in true }) == true else {
       return nil
@@ -114,8 +114,8 @@ extension Migrator {
     FROM (SELECT * FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name)
     """
 
-  /// Whether the schema is the one that the steps make: then it is the ledger that was changed, and not a
-  /// step.
+  /// Whether the schema is the one that the migrations make: then the ledger was changed, and not a
+  /// migration.
   private func hasSchema(of level: Int) throws -> Bool {
     let own = try SalvageLayout.makeDatabase(Array(self.migrations.prefix(level)))
     defer { try? own.close() }
@@ -152,7 +152,7 @@ extension Migrator {
 // MARK: - Scripts
 
 extension SQLiteConnection {
-  /// Runs all statements of a text, in the transaction that is open. None of them is kept.
+  /// Runs all statements of a text in the open transaction. None of them is cached.
   ///
   /// - Throws: `StorageError` that names the script.
   fileprivate func runScript(_ sql: [UInt8], named name: String) throws(StorageError) {

@@ -1,5 +1,5 @@
-/// The text of one statement. It can only be written down, never put together, so no value is ever
-/// part of it, and statements are found again by the address of their text.
+/// The text of one statement. It can only be a literal, never assembled, so no value is ever part
+/// of it, and the statement cache finds a statement by the address of its text.
 ///
 /// ```swift
 /// extension EntryRow {
@@ -15,7 +15,6 @@ struct SQL: ExpressibleByStringLiteral, Sendable {
     self.text = text
   }
 
-  /// What tells this text from every other of the process. One text that is written down twice may
-  /// have two.
+  /// Identifies this text in the process. Two equal literals may have two addresses.
   var address: UInt { UInt(bitPattern: self.text.utf8Start) }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Query
 
-/// What can be bound to a `?`.
+/// A value that can be bound to a `?`.
 protocol SQLiteBindable {
   /// Binds the value.
   ///
-  /// - Throws: `StorageError`, as where it is longer than SQLite allows.
+  /// - Throws: `StorageError`, for example if it is longer than SQLite allows.
   func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError)
 }
 
@@ -57,7 +57,7 @@ extension UUID: SQLiteBindable {
   }
 }
 
-/// Sixteen bytes, big end first.
+/// Sixteen bytes, big-endian.
 extension XXH128: SQLiteBindable {
   func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     let bytes = (self.high.bigEndian, self.low.bigEndian)
@@ -67,7 +67,7 @@ extension XXH128: SQLiteBindable {
   }
 }
 
-/// Nil is NULL.
+/// nil is NULL.
 extension Optional: SQLiteBindable where Wrapped: SQLiteBindable {
   func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     if let self {

@@ -1,11 +1,11 @@
 import CSQLite
 import Query
 
-// MARK: - What only the file itself can tell or be told
+// MARK: - File controls
 
 extension SQLiteConnection {
-  /// Whether the file was renamed or deleted under this connection, so that what it commits goes
-  /// where nobody looks. Asked before each write transaction.
+  /// Whether the file was renamed or deleted under this connection, so that no other connection
+  /// would see its commits. Read before each write transaction.
   ///
   /// - Throws: `StorageError`.
   var hasMoved: Bool {
@@ -16,7 +16,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Keeps the WAL when the last connection leaves, with the room that it has on the disk.
+  /// Keeps the WAL when the last connection closes, with its allocated disk space.
   ///
   /// - Throws: `StorageError`.
   func keepWAL() throws(StorageError) {
@@ -24,12 +24,12 @@ extension SQLiteConnection {
     try self.control(SQLITE_FCNTL_PERSIST_WAL, &isPersistent, "keep the WAL")
   }
 
-  /// Makes the WAL's file at least so long, with zeros that no reader takes for commits, so that a
-  /// commit of that size has room on a full disk.
+  /// Extends the WAL's file to at least this length, with zeros that no reader takes for commits,
+  /// so that a commit of that size has room on a full disk.
   ///
-  /// - Throws: `StorageError`, full where there is no room now; the WAL is as good as before.
+  /// - Throws: `StorageError`, full if there is no room now; the WAL is then unharmed.
   func extendWAL(to bytes: Int) throws {
-    // Only who holds the write lock writes to the WAL.
+    // Only the holder of the write lock writes to the WAL.
     try self.write {
       let operation = "extend the WAL"
       var pointer: UnsafeMutablePointer<sqlite3_file>?
@@ -38,8 +38,8 @@ extension SQLiteConnection {
       var size: Int64 = 0
       try self.check(methods.xFileSize?(file, &size) ?? SQLITE_ERROR, operation)
       if size >= bytes { return }
-      // Real zeros, since a hole takes no room. Through SQLite's own descriptor: closing one of our
-      // own would drop its locks.
+      // Real zeros, since a hole allocates no space. Through SQLite's own descriptor: closing a
+      // second one would drop its locks.
       let zeros = [UInt8](repeating: 0, count: 4_096)
       while size < bytes {
         // Bytes: of the WAL, under the write lock, behind its last frame.
@@ -52,7 +52,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// How many pages this connection has appended to the WAL since it was opened. Each costs 24
+  /// How many pages this connection has appended to the WAL since it was opened. Each takes 24
   /// bytes and a page.
   ///
   /// - Throws: `StorageError`.
@@ -75,8 +75,8 @@ extension SQLiteConnection {
     get throws { try self.first("PRAGMA data_version") { try $0.integer(at: 0) } ?? 0 }
   }
 
-  /// A number that changes whenever the content of the file does, by a commit of this connection or of
-  /// another one. That of the others' is seen when a transaction begins.
+  /// A number that changes whenever the content of the file does, by a commit of this connection or
+  /// of another one. Commits of others show once a transaction begins.
   ///
   /// - Throws: `StorageError`.
   var contentVersion: Int64 {
@@ -87,7 +87,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Whether SQLite could open the file for reading alone, whatever was asked for.
+  /// Whether SQLite could open the file only for reading, whatever was requested.
   ///
   /// - Throws: `StorageError` after ``close()``.
   var isReadOnly: Bool {

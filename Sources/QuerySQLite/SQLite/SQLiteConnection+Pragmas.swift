@@ -2,9 +2,9 @@ import CSQLite
 import Query
 
 extension SQLiteConnection {
-  /// Runs a pragma, inside a transaction or outside, and forgets it.
+  /// Runs a pragma, inside a transaction or outside, and does not cache its statement.
   ///
-  /// - Returns: The first column of its first row, as text, where it answers one.
+  /// - Returns: The first column of its first row, as text, if it returns one.
   /// - Throws: `StorageError`.
   @discardableResult
   func pragma(_ sql: SQL) throws(StorageError) -> String? {

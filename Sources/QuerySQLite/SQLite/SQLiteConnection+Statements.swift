@@ -5,10 +5,10 @@ import Query
 // MARK: - Statements
 
 extension SQLiteConnection {
-  /// Hands a prepared statement to a closure. However the closure ends, the statement is reset and
-  /// its values are forgotten; one that failed is finalised, the others are kept.
+  /// Passes a prepared statement to a closure. However the closure ends, the statement is reset and
+  /// its bindings are cleared; a statement that failed is finalised, the others are cached.
   ///
-  /// A statement that writes runs inside ``write(_:)`` alone.
+  /// A statement that writes may only run inside ``write(_:)``.
   ///
   /// - Throws: `StorageError`, and what the closure throws.
   func withStatement<R>(_ sql: SQL, _ body: (SQLiteStatement) throws -> R) throws -> R {
@@ -32,7 +32,7 @@ extension SQLiteConnection {
 
   /// Reads the first row.
   ///
-  /// - Returns: What the closure made of it, or nil where there is no row.
+  /// - Returns: The closure's result, or nil if there is no row.
   /// - Throws: `StorageError`, and what the closure throws.
   func first<R, each Value: SQLiteBindable>(
     _ sql: SQL,
@@ -61,7 +61,7 @@ extension SQLiteConnection {
     return rows
   }
 
-  /// How many rows the last statement that wrote has inserted, changed or deleted.
+  /// How many rows the last writing statement inserted, changed or deleted.
   var changes: Int {
     get throws(StorageError) { Int(sqlite3_changes64(try self.handle(for: "count changes"))) }
   }
@@ -87,8 +87,8 @@ extension SQLiteConnection {
   private func requireWriteTransaction(_ sql: SQL) throws(StorageError) {
     precondition(
       self.transaction == .write, "a statement that writes runs inside write { }: \(sql.text)")
-    // A full disk and some others undo the transaction at once. What followed would be committed
-    // on its own.
+    // A full disk and some other errors roll the transaction back at once. Statements that followed
+    // would be committed on their own.
     if sqlite3_get_autocommit(try self.handle(for: "write")) == 0 { return }
     throw StorageError(
       operation: "write", code: .error, message: "an earlier error has undone the transaction",

@@ -2,27 +2,28 @@ import CSQLite
 import Query
 
 extension SQLiteConnection {
-  /// What a connection is in the middle of.
+  /// The kind of transaction that a connection is in.
   enum Transaction {
     case none
     case read
     case write
   }
 
-  /// Runs a closure in a transaction that holds the write lock from its beginning, so that nothing
-  /// in it can find it taken. It is committed where the closure returns, and undone where it throws.
+  /// Runs a closure in a transaction that holds the write lock from its beginning, so that no
+  /// statement in it fails with busy. It is committed if the closure returns, and rolled back if it
+  /// throws.
   ///
-  /// - Throws: `StorageError` (busy) where the lock stayed taken for the connection's patience, then
-  ///   nothing has run; or what the closure throws, or that the commit failed: then nothing is
-  ///   written. A failure while undoing never takes the place of the first error.
+  /// - Throws: `StorageError` (busy) if the lock stayed taken for the connection's patience, then
+  ///   nothing has run; or the error of the closure or of the commit: then nothing is written. An
+  ///   error of the rollback never replaces the first error.
   func write<R>(_ body: () throws -> R) throws -> R {
     BusyHandler.sleep(for: self.writeHolds.pause())
     return try self.run(.write, begin: "BEGIN IMMEDIATE", body)
   }
 
-  /// Runs a closure whose reads all see one state of the database, that of the first of them.
-  /// Nothing can be written in it. It holds up no writer, but keep it short: the WAL cannot be
-  /// restarted while it lasts.
+  /// Runs a closure whose reads all see one state of the database, that of the first read. It
+  /// cannot write. It blocks no writer, but keep it short: the WAL cannot be restarted while it
+  /// lasts.
   ///
   /// - Throws: `StorageError`, and what the closure throws.
   func read<R>(_ body: () throws -> R) throws -> R { try self.run(.read, begin: "BEGIN", body) }
@@ -34,7 +35,7 @@ extension SQLiteConnection {
   ) throws -> R {
     precondition(self.transaction == .none, "transactions do not nest")
     let handle = try self.handle(for: "begin")
-    // Left over from a transaction that could not be undone.
+    // Left over from a transaction that could not be rolled back.
     if sqlite3_get_autocommit(handle) == 0 { try self.control("ROLLBACK") }
     try self.control(begin)
     self.transaction = kind
@@ -48,14 +49,15 @@ extension SQLiteConnection {
       try self.control("COMMIT")
       return result
     } catch {
-      // Some errors have undone it already. The first error counts; what cannot be undone now is
-      // undone before the next transaction.
+      // Some errors have rolled it back already. The first error counts; if the rollback fails now,
+      // it is done before the next transaction.
       if sqlite3_get_autocommit(handle) == 0 { try? self.control("ROLLBACK") }
       throw error
     }
   }
 
-  /// Runs a statement that begins or ends a transaction, which the rules of the others do not fit.
+  /// Runs a statement that begins or ends a transaction, to which the rules of the others do not
+  /// apply.
   private func control(_ sql: SQL) throws(StorageError) {
     let statement: SQLiteStatement
     if let cached = self.statements.statement(for: sql) {
@@ -69,7 +71,7 @@ extension SQLiteConnection {
       statement.end()
       if !statement.isCached { statement.finalise() }
     }
-    // A failed BEGIN is to be tried again, so the statement is kept.
+    // A failed BEGIN is retried, so the statement is kept.
     try statement.run()
   }
 }

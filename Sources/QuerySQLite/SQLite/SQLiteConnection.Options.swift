@@ -4,39 +4,39 @@ import Foundation
 extension SQLiteConnection {
   /// How to open a connection.
   struct Options: Sendable {
-    /// Whether the file is opened for reading alone. A WAL is read too where its shm is there or
-    /// can be made.
+    /// Whether the file is opened only for reading. A WAL is read too, if its shm exists or can be
+    /// made.
     var isReadOnly = false
 
-    /// Parameters of SQLite's own for the file, as `readonly_shm` `1` or `immutable` `1`.
+    /// SQLite's own URI parameters for the file, as `readonly_shm` `1` or `immutable` `1`.
     var parameters = [String: String]()
 
     /// The VFS to use; nil for the default one.
     var vfs: String?
 
-    /// How long to wait for a lock of another connection.
+    /// How long to wait for another connection's lock.
     var busyTimeout = Duration.seconds(5)
 
-    /// How many prepared statements are kept.
+    /// How many prepared statements are cached.
     var statementCapacity = 64
 
-    /// Whether the last connection to leave the file checkpoints it. That one is alone then, so it
-    /// is safe; a connection that reads leaves it to others.
+    /// Whether the last connection to close checkpoints the file. It is the only one then, so that
+    /// is safe; a connection that only reads leaves it to others.
     var checkpointsOnClose = true
 
-    /// Whether SQLite keeps the references between tables. To delete a row is several times slower then.
+    /// Whether SQLite enforces foreign keys. Deleting a row is then several times slower.
     var keepsReferences = true
 
     /// Whether errors show bound values, in `StorageError.expandedSQL`.
     var revealsValues = false
 
-    /// SQLite's flags. One thread at a time uses a connection, so SQLite need not lock it.
+    /// SQLite's flags. Only one thread at a time uses a connection, so SQLite need not lock it.
     var flags: Int32 {
       (self.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
         | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_URI
     }
 
-    /// The name to open a path by, a URI where there are parameters.
+    /// The name to open a path with, a URI if there are parameters.
     func name(of path: String) -> String {
       if self.parameters.isEmpty { return path }
       let query = self.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }

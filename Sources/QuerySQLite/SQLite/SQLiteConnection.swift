@@ -2,15 +2,15 @@ import CSQLite
 import Foundation
 import Query
 
-/// A connection to one database file, as strict as SQLite can be made.
+/// A connection to one database file, with SQLite's strictest settings.
 ///
-/// It is not `Sendable`: who owns one hands it to closures that run one at a time.
+/// It is not `Sendable`: its owner passes it to closures that run one at a time.
 /// ```swift
 /// let connection = try SQLiteConnection(path: "/home/a/.cache/notes/cache.sqlite")
 /// try connection.write { try connection.execute("DELETE FROM pages WHERE entry = ?", 3) }
 /// try connection.close()
 /// ```
-/// It opens what is there and makes no file: ``DatabaseOpener`` does.
+/// It opens existing files and makes none: ``DatabaseOpener`` does.
 final class SQLiteConnection {
   /// The path of the file.
   let path: String
@@ -21,18 +21,18 @@ final class SQLiteConnection {
   let busyHandler: BusyHandler
   let statements: StatementCache
 
-  /// What the connection is doing, for the rules of ``write(_:)`` and ``read(_:)``.
+  /// The transaction that the connection is in, for the rules of ``write(_:)`` and ``read(_:)``.
   var transaction = Transaction.none
 
-  /// How many frames the WAL has, as of the last commit or checkpoint of this connection: what tells
-  /// when the next checkpoint is due.
+  /// How many frames the WAL has, as of this connection's last commit or checkpoint: by it the
+  /// writer decides when the next checkpoint is due.
   var walFrames = 0
 
-  /// How many bytes checkpoints of this connection keep free behind the last page, so that what the
-  /// WAL gets next can be copied although the disk is full.
+  /// How many bytes this connection's checkpoints keep free behind the last page, so that the next
+  /// frames of the WAL can be copied although the disk is full.
   var reservedBytes = 0
 
-  /// How long it has kept others from writing.
+  /// How long it has kept other connections from writing.
   var writeHolds = WriteHolds()
 
   private var openHandle: OpaquePointer?
@@ -54,7 +54,7 @@ final class SQLiteConnection {
     guard result == SQLITE_OK, let handle else {
       let error = StorageError(
         operation: "open", result: result, handle: handle, fileName: Self.fileName(of: path))
-      // Also where opening failed there may be a handle.
+      // There may be a handle even if opening failed.
       sqlite3_close_v2(handle)
       throw error
     }
@@ -71,12 +71,12 @@ final class SQLiteConnection {
 
   private func configure(_ handle: OpaquePointer) {
     sqlite3_extended_result_codes(handle, 1)
-    // No SQL can damage the file's structure, call what the schema names, or mistake a misspelled
-    // column for a string.
+    // No SQL can damage the file's structure, call functions that the schema names, or mistake a
+    // misspelled column for a string.
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    // No schema of ours has a trigger or a view: one that is in the file is a stranger's, and is not
-    // run.
+    // The library's schemas have no trigger or view: one in the file was added by something else,
+    // and does not run.
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0)
     _ = csqlite_configure(handle, SQLITE_DBCONFIG_DQS_DML, 0)
@@ -86,7 +86,7 @@ final class SQLiteConnection {
       _ = csqlite_configure(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     }
     // Passive checkpoints beside other processes lose commits before SQLite 3.51.3, and the
-    // automatic one is passive. To set it is to remove the hook, so it comes first.
+    // automatic one is passive. Setting it removes the hook, so it comes first.
     sqlite3_wal_autocheckpoint(handle, 0)
     sqlite3_wal_hook(
       handle,
@@ -124,7 +124,7 @@ extension SQLiteConnection {
       fileName: self.fileName)
   }
 
-  /// Throws where a call did not answer `SQLITE_OK`.
+  /// Throws if a call did not return `SQLITE_OK`.
   func check(_ result: Int32, _ operation: String, sql: String? = nil) throws(StorageError) {
     if result == SQLITE_OK { return }
     throw StorageError(
@@ -136,10 +136,10 @@ extension SQLiteConnection {
 // MARK: - Closing
 
 extension SQLiteConnection {
-  /// Finalises the statements and closes. A second call does nothing.
+  /// Finalises the statements and closes the connection. A second call does nothing.
   ///
-  /// - Throws: `StorageError` (busy) that names the statements that are still in use; the connection
-  ///   is open then, and may be closed later.
+  /// - Throws: `StorageError` (busy) that names the statements still in use; the connection then
+  ///   stays open, and may be closed later.
   func close() throws(StorageError) {
     guard let openHandle else { return }
     self.statements.removeAll()

@@ -4,8 +4,8 @@ import Query
 
 // MARK: - Reading the columns of a row
 
-/// All tables are STRICT, so a value of another type is a damaged file or a wrong statement: reading
-/// it throws `StorageError` (mismatch), it is never made something else. What is returned is copied
+/// All tables are STRICT, so a value of another type means a damaged file or a wrong statement:
+/// reading it throws `StorageError` (mismatch), and never converts it. The returned value is copied
 /// once, out of SQLite's own memory.
 extension SQLiteStatement {
   /// Whether the column is NULL.
@@ -17,7 +17,7 @@ extension SQLiteStatement {
     return sqlite3_column_int64(self.handle, index)
   }
 
-  /// An integer of a row that is known to be damaged: 0 where there is none.
+  /// An integer of a row that is known to be damaged: 0 if it is not an integer.
   func rawInteger(at index: Int32) -> Int64 { sqlite3_column_int64(self.handle, index) }
 
   /// An integer, or nil for a NULL.
@@ -34,7 +34,7 @@ extension SQLiteStatement {
     return sqlite3_column_double(self.handle, index)
   }
 
-  /// A text, with any NUL that it has. What is no UTF-8 in it becomes U+FFFD.
+  /// A text, including any NUL in it. Invalid UTF-8 becomes U+FFFD.
   func text(at index: Int32) throws(StorageError) -> String {
     try self.expect(SQLITE_TEXT, at: index)
     guard let start = sqlite3_column_text(self.handle, index) else { throw self.outOfMemory() }
@@ -57,7 +57,7 @@ extension SQLiteStatement {
     self.isNull(at: index) ? nil : try self.data(at: index)
   }
 
-  /// A hash. Other than 16 bytes are a mismatch.
+  /// A hash. Any other number of bytes than 16 is a mismatch.
   func hash(at index: Int32) throws(StorageError) -> XXH128 {
     guard let hash = try self.withBytes(at: index, { XXH128(bytes: $0) }) else {
       throw self.mismatch("a hash has 16 bytes", at: index)
@@ -65,7 +65,7 @@ extension SQLiteStatement {
     return hash
   }
 
-  /// Calls a closure with bytes where they are, which is valid until it returns.
+  /// Calls a closure with the bytes in SQLite's memory, which are valid until it returns.
   func withBytes<R>(
     at index: Int32,
     _ body: (UnsafeRawBufferPointer) -> R

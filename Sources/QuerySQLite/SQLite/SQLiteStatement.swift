@@ -2,24 +2,24 @@ import CSQLite
 import Foundation
 import Query
 
-/// A prepared statement: values are bound to its `?`, 1 the first, and columns, 0 the first, are
-/// read after each ``step()`` that answers true.
+/// A prepared statement: values are bound to its `?`, the first being 1, and columns, the first
+/// being 0, are read after each ``step()`` that returns true.
 ///
-/// One gets it from ``SQLiteConnection/withStatement(_:_:)``, for as long as the closure runs.
+/// Get one from ``SQLiteConnection/withStatement(_:_:)``, for as long as the closure runs.
 final class SQLiteStatement {
   /// Whether it writes nothing.
   let isReadOnly: Bool
 
-  /// Whether somebody uses it.
+  /// Whether a caller is using it.
   fileprivate(set) var isInUse = false
 
-  /// Whether a call failed: it is not used again.
+  /// Whether a call failed: then it is not used again.
   fileprivate(set) var hasFailed = false
 
-  /// Which of the cache's uses was its last.
+  /// The number of its last use, counted by the cache.
   var lastUse = 0
 
-  /// Whether the cache keeps it.
+  /// Whether the cache holds it.
   var isCached = false
 
   let handle: OpaquePointer
@@ -27,7 +27,7 @@ final class SQLiteStatement {
   private let revealsValues: Bool
   private var isFinalised = false
 
-  /// Prepares a text that holds one statement.
+  /// Prepares a text of one statement.
   ///
   /// - Throws: `StorageError`.
   init(_ sql: SQL, connection: SQLiteConnection) throws(StorageError) {
@@ -65,7 +65,7 @@ extension SQLiteStatement {
     self.isInUse = true
   }
 
-  /// Ends a use: what was bound is forgotten, and no read stays open.
+  /// Ends a use: the bindings are cleared, and no read stays open.
   func end() {
     // The result is that of the last step, which has been thrown already.
     sqlite3_reset(self.handle)
@@ -73,7 +73,7 @@ extension SQLiteStatement {
     self.isInUse = false
   }
 
-  /// Frees it. Only once.
+  /// Finalises it, at most once.
   func finalise() {
     if self.isFinalised { return }
     self.isFinalised = true
@@ -92,12 +92,12 @@ extension SQLiteStatement {
     }
   }
 
-  /// Runs to the end, over rows that nobody wants.
+  /// Runs to the end, skipping any rows.
   ///
   /// - Throws: `StorageError`.
   func run() throws(StorageError) { while try self.step() {} }
 
-  /// Runs to the end, and makes the statement ready to run again with the values that are bound.
+  /// Runs to the end, and makes the statement ready to run again with the same bindings.
   ///
   /// - Throws: `StorageError`.
   func runAgain() throws(StorageError) {
@@ -141,7 +141,7 @@ extension SQLiteStatement {
     try self.check(sqlite3_bind_double(self.handle, index, value))
   }
 
-  /// Binds a text, with any NUL that it has.
+  /// Binds a text, including any NUL in it.
   func bind(_ value: String, at index: Int32) throws(StorageError) {
     var value = value
     let result = value.withUTF8 { bytes in
@@ -155,7 +155,7 @@ extension SQLiteStatement {
     try self.check(result)
   }
 
-  /// Binds bytes. None are an empty blob, never a NULL.
+  /// Binds bytes. No bytes are an empty blob, never a NULL.
   func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(StorageError) {
     let result = withSomeAddress(bytes.baseAddress) {
       csqlite_bind_bytes(self.handle, index, $0, UInt64(bytes.count))
@@ -168,7 +168,7 @@ extension SQLiteStatement {
   }
 }
 
-/// Calls a closure with an address that is not NULL, which SQLite would take for the value NULL.
+/// Calls a closure with an address that is not NULL, which SQLite would bind as NULL.
 private func withSomeAddress(
   _ address: UnsafeRawPointer?,
   _ body: (UnsafeRawPointer) -> Int32

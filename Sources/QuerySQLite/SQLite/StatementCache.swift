@@ -1,9 +1,9 @@
-/// The prepared statements of one connection, the most recently used ones.
+/// The most recently used prepared statements of one connection.
 ///
-/// A statement that is in use is not given out a second time: who asks for it meanwhile gets nil,
-/// and prepares one that is finalised after its use.
+/// A statement in use is not given out a second time: a caller that asks for it meanwhile gets nil,
+/// and prepares another, which is finalised after its use.
 final class StatementCache {
-  /// How many are kept.
+  /// How many statements are kept at most.
   let capacity: Int
 
   private var entries = [UInt: SQLiteStatement]()
@@ -11,10 +11,10 @@ final class StatementCache {
 
   init(capacity: Int) { self.capacity = max(capacity, 1) }
 
-  /// How many are kept now.
+  /// How many statements are kept now.
   var count: Int { self.entries.count }
 
-  /// The statement of a text, where it is kept and not in use.
+  /// The cached statement of a text, if it is not in use.
   func statement(for sql: SQL) -> SQLiteStatement? {
     guard let statement = self.entries[sql.address], !statement.isInUse else { return nil }
     self.uses += 1
@@ -22,11 +22,10 @@ final class StatementCache {
     return statement
   }
 
-  /// Keeps a statement, and finalises the one that was not used for the longest time where there
-  /// would be too many.
+  /// Caches a statement, and finalises the least recently used one if the cache is full.
   ///
-  /// - Returns: Whether it is kept: not where the text's own is in use, or all are.
-  /// - Complexity: O(*capacity*) where the cache is full.
+  /// - Returns: Whether it is cached: not if the text already has a statement, or all are in use.
+  /// - Complexity: O(*capacity*) if the cache is full.
   func insert(_ statement: SQLiteStatement, for sql: SQL) -> Bool {
     if self.entries[sql.address] != nil { return false }
     if self.entries.count >= self.capacity {
@@ -40,10 +39,10 @@ final class StatementCache {
     return true
   }
 
-  /// Forgets a statement, which its user finalises.
+  /// Removes a statement, which its user finalises.
   func remove(_ sql: SQL) { self.entries.removeValue(forKey: sql.address) }
 
-  /// Finalises all that are not in use, and forgets the others.
+  /// Finalises all statements that are not in use, and removes the others.
   func removeAll() {
     for statement in self.entries.values where !statement.isInUse { statement.finalise() }
     self.entries = [:]

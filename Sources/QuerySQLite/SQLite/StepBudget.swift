@@ -1,10 +1,11 @@
-/// How much one transaction does of work that may be long, so that nobody waits long for the write lock:
-/// some rows or some milliseconds, whichever ends first. The rest is done in transactions after it.
+/// Limits one transaction of long work, so that no other connection waits long for the write lock:
+/// some rows or some milliseconds, whichever is reached first. The rest is done in later
+/// transactions.
 struct StepBudget {
-  /// So long one transaction works. To commit that takes some time more.
+  /// How long one transaction works. Its commit takes some more time.
   static let time = Duration.milliseconds(15)
 
-  /// How many rows at most.
+  /// The maximum number of rows.
   let rows: Int
 
   private let middle: SuspendingClock.Instant
@@ -13,18 +14,18 @@ struct StepBudget {
   /// Begins a step.
   ///
   /// - Parameters:
-  ///   - rows: How many rows at most, one at least.
-  ///   - time: How long at most. Less than one row is never done.
+  ///   - rows: The maximum number of rows, at least one.
+  ///   - time: The maximum time. At least one row is done in any case.
   init(rows: Int = 500, time: Duration = Self.time) {
     self.rows = max(rows, 1)
     let now = SuspendingClock.now
     (self.middle, self.end) = (now + time / 2, now + time)
   }
 
-  /// Whether the time is over. Asked after each row.
+  /// Whether the time is up. Read after each row.
   var isSpent: Bool { SuspendingClock.now >= self.end }
 
-  /// Whether half of the time is over, so that what was looked for is to be changed now.
+  /// Whether half of the time is up, so that the rows found should be changed now.
   var isHalfSpent: Bool { SuspendingClock.now >= self.middle }
 
   /// Whether to stop after so many rows.
@@ -32,10 +33,10 @@ struct StepBudget {
 }
 
 extension StepBudget {
-  /// One that no clock ends: for few rows, which others may rely on being done.
+  /// A budget without a time limit: for few rows that the caller relies on being done.
   static func rows(_ count: Int) -> StepBudget { StepBudget(rows: count, time: .seconds(3_600)) }
 
-  /// Waits between two steps, so that others who wait for the write lock get it: they look for it every
+  /// Waits between two steps, so that other connections can get the write lock: they try it every
   /// few milliseconds.
   static func letOthersWrite() { BusyHandler.sleep() }
 }

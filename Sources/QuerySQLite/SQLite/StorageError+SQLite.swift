@@ -2,7 +2,7 @@ import CSQLite
 import Query
 
 extension StorageError {
-  /// An error in the words of a connection, right after the call that failed.
+  /// A connection's error, right after the call that failed.
   init(
     operation: String,
     result: Int32,
@@ -11,10 +11,10 @@ extension StorageError {
     sql: String? = nil,
     expandedSQL: String? = nil
   ) {
-    // The connection may have been used since, for cleaning up; then its message is of that.
+    // A cleanup may have used the connection since; then its message is about that.
     let isLatest = handle.map { sqlite3_extended_errcode($0) == result } ?? false
     let text = isLatest ? sqlite3_errmsg(handle) : sqlite3_errstr(result)
-    // SQLite calls it damage if a disk fails to read. The file is sound, and may be readable again.
+    // SQLite reports corruption if a disk read fails. The file is sound, and may be readable again.
     let isDiskFailure =
       result & 0xff == SQLITE_CORRUPT && handle.map { csqlite_disk_has_failed($0) != 0 } ?? false
     if isDiskFailure {
