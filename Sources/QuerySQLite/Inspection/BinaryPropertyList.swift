@@ -1,10 +1,10 @@
 import Foundation
 
-/// The outline of a binary property list: how many parts it has, each counted in every place where it
-/// stands.
+/// The structure of a binary property list: how many parts it has, each counted at every place
+/// where it is referred to.
 ///
-/// A part may stand in many places, so that a list of a few hundred bytes can have more parts than there
-/// is memory, which Foundation makes all of.
+/// A part may be referred to from many places, so that a list of a few hundred bytes can have more
+/// parts than fit into memory, and Foundation makes all of them.
 struct BinaryPropertyList {
   private let bytes: [UInt8]
   private let offsetSize: Int
@@ -13,7 +13,7 @@ struct BinaryPropertyList {
   private let top: Int
   private let table: Int
 
-  /// Reads the end of a list, where its outline is; nil where it is none.
+  /// Reads the trailer of a list, which describes its structure; nil if the data is not a list.
   init?(_ data: Data) {
     self.bytes = Array(data)
     let end = self.bytes.count - 32
@@ -29,7 +29,8 @@ struct BinaryPropertyList {
     (self.count, self.top, self.table) = (count, top, table)
   }
 
-  /// A number of some bytes, big end first; nil where it is not within the list, or not worth having.
+  /// A big-endian number of some bytes; nil if it is not within the list, or too large to be of
+  /// use.
   private static func number(_ bytes: [UInt8], at start: Int, _ size: Int) -> Int? {
     guard start >= 0, start <= bytes.count - size else { return nil }
     var number: UInt64 = 0
@@ -37,7 +38,7 @@ struct BinaryPropertyList {
     return number <= UInt64(bytes.count) ? Int(number) : nil
   }
 
-  /// The parts of a part; nil where it is damaged.
+  /// The children of a part; nil if it is damaged.
   private func children(of part: Int) -> [Int]? {
     guard
       let start = Self.number(
@@ -65,8 +66,8 @@ struct BinaryPropertyList {
     return children
   }
 
-  /// How many parts there are, each counted in every place; nil where one contains itself, where there are
-  /// more than a limit, or where the list is damaged.
+  /// How many parts there are, each counted at every place; nil if one contains itself, if there
+  /// are more than a limit, or if the list is damaged.
   ///
   /// - Complexity: O(*n*) in the bytes.
   func parts(upTo limit: Int) -> Int? {
@@ -80,7 +81,7 @@ struct BinaryPropertyList {
         continue
       }
       guard let children = self.children(of: part) else { return nil }
-      // Each is looked at twice.
+      // Each child is visited twice.
       looked += children.count
       if looked > 2 * limit { return nil }
       if isOpen[part] {

@@ -1,14 +1,14 @@
 import Foundation
 import Query
 
-/// What is wrong in an entry of `cache.sqlite`: hash, checksums, pages and size, each for itself.
+/// The faults of an entry of `cache.sqlite`: hash, checksums, pages and size, each by itself.
 struct EntryContent {
-  /// The hash, as it is stored.
+  /// The hash, as stored.
   let hash: InspectedHash
-  /// What is wrong.
+  /// The faults.
   private(set) var faults = [(kind: InspectionFinding.Kind, message: String)]()
 
-  /// Id: what is checked.
+  /// Id: the columns that are checked.
   private static let read: SQL = """
     SELECT hash, checksum, byte_count, next_page_id, previous_page_id, value, identity, error_type,
       error_text, kind, coder, revision, value_version, value_updated_at, expires_at
@@ -20,16 +20,16 @@ struct EntryContent {
     SELECT position, checksum, page_id, value FROM pages WHERE entry = ? ORDER BY position
     """
 
-  /// What the pages of an entry come to.
+  /// The sums over the pages of an entry.
   private struct Pages {
     var stored = [XXH128]()
     var byteCount = 0
     var damaged = [Int]()
   }
 
-  /// Reads an entry, and looks at it.
+  /// Reads an entry, and checks it.
   ///
-  /// - Throws: `StorageError`; mismatch where a column has not what it should have.
+  /// - Throws: `StorageError`; mismatch if a column holds a value of a wrong type.
   init(_ id: Int64, on connection: SQLiteConnection) throws {
     let pages = try Self.readPages(of: id, on: connection)
     let content = try connection.first(Self.read, id) { try Self(row: $0, pages) }
@@ -75,7 +75,7 @@ struct EntryContent {
     for column: Int32 in 7...8 where !row.isNull(at: column) {
       size += try row.withText(at: column) { $0.count }
     }
-    // Columns that are only read to see that they can be.
+    // Columns that are read only to check that they can be.
     for column: Int32 in 9...10 { _ = try row.text(at: column) }
     for column: Int32 in 11...12 { _ = try row.integer(at: column) }
     for column: Int32 in 13...14 { _ = try row.optionalInteger(at: column) }

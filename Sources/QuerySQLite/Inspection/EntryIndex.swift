@@ -1,13 +1,13 @@
 import Foundation
 import Query
 
-/// Rows of ``InspectedEntry/list`` that were read and not handed out yet, without an object a row: the
-/// transaction that read them is over, so that who gets them may take its time.
+/// Rows of ``InspectedEntry/list`` that were read but not passed on yet, without an object per row:
+/// the transaction that read them has ended, so that the caller may take its time.
 ///
-/// Identities stand one after the other in one piece of memory, up to ``maximumTextBytes``; those that
-/// come later are read again when they are handed out.
+/// Identities are stored one after the other in one buffer, up to ``maximumTextBytes``; rows beyond
+/// that are read again when they are passed on.
 struct EntryIndex {
-  /// The columns of a row but the identity.
+  /// The columns of a row except the identity.
   private struct Row {
     var id: Int64
     var hash: XXH128
@@ -23,26 +23,26 @@ struct EntryIndex {
     var length: Int32
   }
 
-  /// What stands for a NULL date: no clock comes to it.
+  /// Stands for a NULL date: no clock reaches it.
   private static let none = Int64.min
 
-  /// How many bytes of identities are kept at most.
+  /// The maximum number of bytes of identities kept.
   static let maximumTextBytes = 16 << 20
 
   private var rows = [Row]()
   private var text = [UInt8]()
   private var words = [String]()
 
-  /// How many there are.
+  /// How many rows there are.
   var count: Int { self.rows.count }
 
   /// The number of a row.
   func id(at index: Int) -> Int64 { self.rows[index].id }
 
-  /// Adds the row that a statement stands on.
+  /// Adds the current row of a statement.
   ///
   /// - Parameter partitions: The names of the accounts, by number.
-  /// - Throws: `StorageError` (mismatch) where it is damaged.
+  /// - Throws: `StorageError` (mismatch) if it is damaged.
   mutating func append(_ row: SQLiteStatement, _ partitions: [Int64: String]) throws {
     let partition = try row.integer(at: 1)
     let flags = [11, 12, 13].enumerated()
@@ -76,8 +76,8 @@ struct EntryIndex {
     return (start, Int32(bytes.count))
   }
 
-  /// The number of a word of which there are few: the name of an account, a kind, a coder; nil where
-  /// there are more than anybody needs.
+  /// The number of a word of which there are few: the name of an account, a kind, a coder; nil if
+  /// there are more than expected.
   private mutating func word(_ word: String) -> UInt16? {
     if let index = self.words.firstIndex(of: word) { return UInt16(index) }
     if self.words.count >= Self.maximumWords { return nil }
@@ -87,7 +87,7 @@ struct EntryIndex {
 
   private static let maximumWords = 256
 
-  /// A row; nil where it is to be read again.
+  /// A row; nil if it must be read again.
   func entry(at index: Int) -> InspectedEntry? {
     let row = self.rows[index]
     if row.start < 0 { return nil }

@@ -1,15 +1,15 @@
 import Foundation
 import Query
 
-/// Which entries are wanted, and in which order.
+/// Which entries to list, and in which order.
 package struct EntryQuery: Sendable {
   /// An order.
   package enum Sort: Int, Sendable, CaseIterable {
     /// The largest first.
     case size = 1
-    /// Those whose value was stored longest ago first.
+    /// The entries with the oldest value first.
     case age = 2
-    /// Those that are evicted first come first.
+    /// The entries that are evicted first come first.
     case used = 3
     /// By the bytes of the identity.
     case identity = 4
@@ -19,18 +19,19 @@ package struct EntryQuery: Sendable {
   package var partition: String?
   /// `query`, `infinite` or another kind; nil: all.
   package var kind: String?
-  /// The beginning of the identities: of paths, where it is a JSON array, else of the text; nil: all.
+  /// The prefix of the identities: of paths, if it is a JSON array, otherwise of the text; nil:
+  /// all.
   package var matching: String?
-  /// Only those that were marked as stale.
+  /// Only entries that are marked as stale.
   package var isInvalidated = false
-  /// Only those whose newest result is an error.
+  /// Only entries whose newest result is an error.
   package var isFailed = false
   /// The order.
   package var sort: Sort
-  /// How many at most; nil: all.
+  /// The maximum number of entries; nil: all.
   package var limit: Int?
 
-  /// Asks for entries. See the properties for what each is.
+  /// Makes a query. See the properties for the meaning of each argument.
   package init(
     partition: String? = nil, kind: String? = nil, matching: String? = nil,
     isInvalidated: Bool = false, isFailed: Bool = false, sort: Sort = .identity, limit: Int? = nil
@@ -44,7 +45,7 @@ package struct EntryQuery: Sendable {
     self.limit = limit
   }
 
-  /// What an identity has to begin with.
+  /// The required prefix of an identity.
   enum Matcher {
     case all
     case path(IdentityPrefix)

@@ -2,13 +2,13 @@ internal import CXXHash
 import Foundation
 import Query
 
-/// The XXH3 hash, 128 bits, of bytes that come one piece after the other.
+/// The XXH3 hash, 128 bits, of bytes that arrive piece by piece.
 struct ExportChecksum: ~Copyable {
   private let state: OpaquePointer
 
   /// Begins with no bytes.
   ///
-  /// - Throws: `StorageError` where there is no memory.
+  /// - Throws: `StorageError` if there is no memory.
   init() throws(StorageError) {
     guard let state = XXH3_createState() else {
       throw StorageError(operation: "hash", code: .noMemory, message: "there is no memory")
@@ -24,7 +24,7 @@ struct ExportChecksum: ~Copyable {
     _ = bytes.withUnsafeBytes { XXH3_128bits_update(self.state, $0.baseAddress, $0.count) }
   }
 
-  /// The hash of what was added, 32 hexadecimal digits.
+  /// The hash of the pieces so far, 32 hexadecimal digits.
   var digits: String {
     let hash = XXH3_128bits_digest(self.state)
     return [hash.high64, hash.low64].map { half in

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A line of an export: an object of texts and whole numbers, one of which, `type`, says what it is.
+/// A line of an export: an object of texts and whole numbers, one of which, `type`, gives its kind.
 struct ExportLine: Hashable, Sendable {
-  /// What a line is. The names are stable.
+  /// The kind of a line. The names are stable.
   enum Kind: String, Hashable, Sendable, CaseIterable {
     case header
     case entry
@@ -17,7 +17,7 @@ struct ExportLine: Hashable, Sendable {
     case trailer
   }
 
-  /// What it is.
+  /// The kind of the line.
   let kind: Kind
   /// All but `type`.
   var values: [String: ExportScalar]
@@ -27,14 +27,14 @@ struct ExportLine: Hashable, Sendable {
     self.values = values
   }
 
-  /// Makes a line of columns, without those that are null.
+  /// Makes a line of columns, leaving out nulls.
   init(_ kind: Kind, _ columns: [(name: String, value: ExportValue)]) {
     self.kind = kind
     self.values = [:]
     for column in columns { self.values[column.name] = column.value.scalar }
   }
 
-  /// Reads a line, without its line feed; nil where it is none.
+  /// Reads a line, without its line feed; nil if it is malformed.
   init?(_ bytes: Data) {
     guard
       var values = try? JSONDecoder().decode([String: ExportScalar].self, from: bytes),
@@ -44,7 +44,7 @@ struct ExportLine: Hashable, Sendable {
     self.values = values
   }
 
-  /// The line with its line feed: keys in the order of the alphabet, so that equal rows are equal bytes.
+  /// The line with its line feed: keys in alphabetical order, so that equal rows are equal bytes.
   ///
   /// - Throws: `EncodingError`, which texts and whole numbers do not cause.
   func bytes() throws -> Data {
@@ -65,6 +65,6 @@ struct ExportLine: Hashable, Sendable {
     if case .text(let text)? = self.values[name] { text } else { nil }
   }
 
-  /// Bytes of the line; nil also where its text is no Base64.
+  /// Bytes of the line; nil also if the text is not Base64.
   func bytes(_ name: String) -> Data? { self.text(name).flatMap { Data(base64Encoded: $0) } }
 }

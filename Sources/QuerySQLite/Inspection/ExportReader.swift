@@ -6,15 +6,16 @@ struct ExportReader {
   /// The path of the file.
   let path: String
 
-  /// The length of a line at most: a value of 32 MiB in Base64 has a third of it.
+  /// The maximum length of a line: it has room for a value of 32 MiB in Base64, which takes a third
+  /// of it.
   static let maximumLine = 128 << 20
 
   /// Calls a closure with each line, without its line feed.
   ///
-  /// - Throws: `InspectionError`: bad export where a line is too long, or the last one does not end;
-  ///   unavailable where the file cannot be read. What the closure throws.
+  /// - Throws: `InspectionError`: bad export if a line is too long, or the last one has no line
+  ///   feed; unavailable if the file cannot be read. Errors of the closure.
   func forEachLine(_ body: (_ number: Int, _ bytes: Data) throws -> Void) throws {
-    // Bytes: an export, which is read.
+    // Bytes: an export, which is only read.
     let descriptor = open(self.path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw self.failure(errno) }
     defer { close(descriptor) }
@@ -48,18 +49,18 @@ struct ExportReader {
 // MARK: - Rows
 
 extension ExportReader {
-  /// What stands in an export, in its order.
+  /// The items of an export, in order.
   enum Item {
     case header(ExportLine)
     case entry(ImportedEntry)
-    /// A row of a table of mutations, with the line for messages.
+    /// A row of a table of mutations, with its line for error messages.
     case row(ExportTable, [ExportValue], ExportLine)
     case outbox(ExportLine)
     case body(name: String, Data)
   }
 
-  /// Reads all lines, and checks them: what each is, the order, the count and the checksum. Nothing is
-  /// done with it before the second time that it is read.
+  /// Reads all lines, and checks their kinds, order, count and checksum. The import uses none of it
+  /// until it reads the file a second time.
   ///
   /// - Returns: The header.
   /// - Throws: `InspectionError`: bad export; unavailable.
@@ -70,10 +71,10 @@ extension ExportReader {
     return header
   }
 
-  /// Calls a closure with each thing that stands in the export.
+  /// Calls a closure with each item of the export.
   ///
-  /// - Throws: `InspectionError`: bad export, where the closure may have been called before; unavailable.
-  ///   What the closure throws.
+  /// - Throws: `InspectionError`: bad export, possibly after calls of the closure; unavailable.
+  ///   Errors of the closure.
   func forEachItem(_ body: (Item) throws -> Void) throws {
     let checksum = try ExportChecksum()
     var parser = Parser()
@@ -96,14 +97,14 @@ extension ExportReader {
     }
   }
 
-  /// Puts lines together, in the order in which they may come.
+  /// Assembles items from lines, and checks their order.
   private struct Parser {
     var isAtEnd = false
     private var hasHeader = false
     private var hasOutbox = false
     private var entry: (line: ExportLine, pages: [ExportLine], missing: Int64)?
 
-    /// - Returns: What is whole now; nil where the line cannot stand there.
+    /// - Returns: The items that are now complete; nil if the line may not come at this point.
     mutating func add(_ line: ExportLine) -> [Item]? {
       if !self.hasHeader {
         guard line.kind == .header, line.text("format") == StoreExport.format,
@@ -133,7 +134,7 @@ extension ExportReader {
       case .attempt: return Self.row(.attempt, line)
       case .outbox: return self.hasOutbox ? [.outbox(line)] : nil
       case .mutation:
-        // One that runs is never exported as such: who runs it is elsewhere.
+        // A running mutation is never exported as such: the process that runs it is elsewhere.
         guard self.hasOutbox, ["pending", "dead"].contains(line.text("state") ?? ""),
           (1...Int64.max / 2).contains(line.integer("number") ?? 0)
         else { return nil }

@@ -1,7 +1,7 @@
 // The tables of `mutations.sqlite` in an export.
 
 extension ExportTable {
-  /// Mutations that ended. Read by partition, sequence and limit; the sequence stands behind the columns.
+  /// Ended mutations. Read by partition, sequence and limit; the sequence follows the columns.
   static let ended = ExportTable(
     kind: .ended,
     columns: [
@@ -27,8 +27,8 @@ extension ExportTable {
       ON CONFLICT (id) DO NOTHING
       """)
 
-  /// Attempts. Read by the mutation's identifier. Of no account: the first value of ``insert`` is not
-  /// used.
+  /// Attempts. Read by the mutation's identifier. They have no account: the first value of
+  /// ``insert`` is not used.
   static let attempt = ExportTable(
     kind: .attempt,
     columns: [
@@ -45,8 +45,8 @@ extension ExportTable {
       ON CONFLICT (mutation, number) DO NOTHING
       """)
 
-  /// Live and dead mutations. Read by partition, number and limit. One that runs is written as one that
-  /// waits and may have been carried out, since who runs it is not in an export.
+  /// Live and dead mutations. Read by partition, number and limit. A running one is written as
+  /// pending and maybe applied, since the process that runs it is not part of an export.
   static let mutation = ExportTable(
     kind: .mutation,
     columns: [
@@ -87,7 +87,7 @@ extension ExportTable {
         ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
 
-  /// Which mutations need which, by number. Read by partition.
+  /// Which mutation depends on which, by number. Read by partition.
   static let dependency = ExportTable(
     kind: .dependency,
     columns: [.integer("dependant"), .integer("target")],
@@ -99,7 +99,7 @@ extension ExportTable {
       INSERT INTO dependencies (dependant, target) SELECT ?2, ?3 WHERE ?1 NOTNULL
       """)
 
-  /// Names for what the server knows by others. Read by partition.
+  /// Aliases: a client's names for the server's. Read by partition.
   static let alias = ExportTable(
     kind: .alias,
     columns: [

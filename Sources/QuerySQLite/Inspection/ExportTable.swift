@@ -1,15 +1,15 @@
 import Foundation
 import Query
 
-/// A table whose rows stand in an export column by column.
+/// A table whose rows are exported column by column.
 struct ExportTable: Sendable {
-  /// What its lines are.
+  /// The kind of its lines.
   let kind: ExportLine.Kind
-  /// The names in a line, and what the columns hold, in the order of ``read`` and ``insert``.
+  /// The names in a line, and the types of the columns, in the order of ``read`` and ``insert``.
   let columns: [Column]
-  /// The rows; what is bound, its own comment says.
+  /// Reads the rows; each table's comment names the bindings.
   let read: SQL
-  /// Partition, and then the columns.
+  /// Inserts a row: the partition, and then the columns.
   let insert: SQL
 
   /// A column.
@@ -31,7 +31,7 @@ struct ExportTable: Sendable {
     var orNull: Self { Self(self.name, self.kind, isOptional: true) }
   }
 
-  /// The line of the row that a statement stands on.
+  /// The line of a statement's current row.
   ///
   /// - Throws: `StorageError` (mismatch).
   func line(_ row: SQLiteStatement) throws -> ExportLine {
@@ -42,7 +42,7 @@ struct ExportTable: Sendable {
     return ExportLine(self.kind, columns)
   }
 
-  /// The columns of a line; nil where one is missing, of another kind, or too many.
+  /// The columns of a line; nil if one is missing or of another type, or if there are too many.
   func values(_ line: ExportLine) -> [ExportValue]? {
     if line.values.count > self.columns.count { return nil }
     var values = [ExportValue]()

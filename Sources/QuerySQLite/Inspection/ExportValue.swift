@@ -8,8 +8,8 @@ enum ExportValue: Hashable, Sendable {
   case text(String)
   case bytes(Data)
 
-  /// What a column holds, and how it stands in JSON: a null is left out, bytes are Base64, an identifier
-  /// is a UUID's text.
+  /// The type of a column, and its form in JSON: a null is left out, bytes are Base64, an
+  /// identifier is a UUID's text.
   enum Kind: Hashable, Sendable {
     case integer
     case text
@@ -33,7 +33,7 @@ enum ExportValue: Hashable, Sendable {
     }
   }
 
-  /// The value of a key in a line; nil where it is of another kind.
+  /// The value of a key in a line; nil if it is of another type.
   init?(_ scalar: ExportScalar?, _ kind: Kind) {
     switch (scalar, kind) {
     case (nil, _): self = .null
@@ -49,7 +49,7 @@ enum ExportValue: Hashable, Sendable {
     }
   }
 
-  /// What stands in a line; nil: nothing.
+  /// The value in a line; nil: it is left out.
   var scalar: ExportScalar? {
     switch self {
     case .null: nil
@@ -71,7 +71,7 @@ extension ExportValue: SQLiteBindable {
   }
 }
 
-/// A value of JSON as an export has them.
+/// A JSON value of an export.
 enum ExportScalar: Hashable, Sendable, Codable {
   case integer(Int64)
   case text(String)

@@ -3,12 +3,12 @@ import Query
 
 /// An entry of `cache.sqlite` in an export: a line for it, and one for each page.
 enum ExportedEntry {
-  /// An entry that is not written, since its bytes are not those that were stored.
+  /// An entry that is not exported, since its bytes are not those that were stored.
   struct Damaged: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// Id: all but what a store gives.
+  /// Id: all columns but those that a store assigns.
   private static let read: SQL = """
     SELECT kind, coder, value_version, value_updated_at, value_update_count, error_updated_at,
       error_update_count, is_invalidated, is_pinned, expires_at, identity, error_type, error_text,
@@ -21,7 +21,7 @@ enum ExportedEntry {
     SELECT updated_at, page_id, value FROM pages WHERE entry = ? ORDER BY position
     """
 
-  /// The names in a line, and what the columns hold, in the order of ``read``.
+  /// The names in a line, and the types of the columns, in the order of ``read``.
   static let columns: [ExportTable.Column] = [
     .text("kind"), .text("coder"), .integer("version"), .integer("valueUpdatedAt").orNull,
     .integer("valueUpdateCount"), .integer("errorUpdatedAt").orNull, .integer("errorUpdateCount"),
@@ -37,9 +37,9 @@ enum ExportedEntry {
 
   /// Reads an entry.
   ///
-  /// - Parameter bytes: The bytes of values that were read are added to it.
-  /// - Returns: Its lines; none where it is gone.
-  /// - Throws: `StorageError` where the file is damaged.
+  /// - Parameter bytes: Incremented by the bytes of the values read.
+  /// - Returns: Its lines; none if the entry is gone.
+  /// - Throws: `StorageError` if the file is damaged.
   static func lines(
     of id: Int64, bytes: inout Int, on connection: SQLiteConnection
   ) throws -> Result<[ExportLine], Damaged> {
@@ -77,14 +77,14 @@ enum ExportedEntry {
 
 // MARK: - From lines
 
-/// An entry of an export as it is written into a store.
+/// An entry of an export as it is imported into a store.
 struct ImportedEntry {
-  /// The entry; number, partition and revision are to be given.
+  /// The entry; the import assigns number, partition and revision.
   var row: EntryRow
-  /// Its pages; the entry is to be given, and the position.
+  /// Its pages; the import assigns the entry and the position.
   var pages: [PageRow]
 
-  /// Reads the lines of an entry; nil where they are none.
+  /// Reads the lines of an entry; nil if they are malformed.
   init?(_ entry: ExportLine, _ pages: [ExportLine]) {
     var line = entry
     let count = line.integer("pages")
@@ -124,7 +124,7 @@ struct ImportedEntry {
       pageID: id, value: value)
   }
 
-  /// Counts the bytes, and makes the checksum.
+  /// Counts the bytes, and computes the checksum.
   private mutating func finish(hasValue: Bool) {
     var size = self.row.identity.utf8.count
     size += (self.row.errorType?.utf8.count ?? 0) + (self.row.errorText?.utf8.count ?? 0)

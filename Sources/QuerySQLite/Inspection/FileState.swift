@@ -1,10 +1,11 @@
 import Foundation
 
-/// What tells whether a database was changed: number, length and time of its file and of its WAL. Not
-/// the time of the inode's change: where root opens a WAL, SQLite gives it the owner that it has.
+/// Tells whether a database was changed: inode number, length and modification time of its file and
+/// of its WAL. Not the inode's change time: if root opens a WAL, SQLite sets its owner to the one
+/// that it has.
 ///
-/// The kernel's times have a step of some milliseconds, so a file that was changed a moment ago may be
-/// changed again and look the same: such a state is not ``isSettled``.
+/// The kernel's times advance in steps of some milliseconds, so a file that was changed a moment
+/// ago may be changed again and look the same: such a state is not ``isSettled``.
 struct FileState: Equatable {
   private struct Part: Equatable {
     let number: FileNumber
@@ -15,13 +16,13 @@ struct FileState: Equatable {
   private let database: Part?
   private let log: Part?
 
-  /// The length of the WAL; nil where there is none.
+  /// The length of the WAL; nil if there is none.
   var logSize: Int? { self.log?.size }
 
-  /// The length of the file; nil where there is none.
+  /// The length of the file; nil if there is none.
   var databaseSize: Int? { self.database?.size }
 
-  /// Looks at the files, without opening them.
+  /// Examines the files, without opening them.
   ///
   /// - Parameter path: The path of the database.
   init(of path: String) {
@@ -40,13 +41,13 @@ struct FileState: Equatable {
     .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// How long the state has to last yet until no change can hide in it; zero: it is settled.
+  /// How long the state must still last until no change can hide in it; zero: it is settled.
   var unsettledTime: Duration {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     let step = Duration.milliseconds(30)
     let ages = [self.database, self.log].compactMap { $0 }.map { Self.duration(now) - $0.modified }
-    // A time in the future says nothing of when the change was.
+    // A time in the future does not tell when the change was.
     let youngest = ages.filter { $0 >= .zero }.min() ?? step
     return max(step - youngest, .zero)
   }

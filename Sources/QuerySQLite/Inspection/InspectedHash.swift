@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// The hash that an identity is found by: 32 hexadecimal digits, of which people use the first 12.
+/// The hash by which an identity is found: 32 hexadecimal digits, of which users type the first 12.
 package struct InspectedHash: Hashable, Sendable, CustomStringConvertible {
   let bytes: XXH128
 
@@ -15,7 +15,7 @@ package struct InspectedHash: Hashable, Sendable, CustomStringConvertible {
   /// The first 12 digits.
   package var short: String { Self.digits(self.bytes.high >> 16, 12) }
 
-  /// Whether the digits begin with these, in either case.
+  /// Whether the hash begins with some digits, in either case.
   package func hasPrefix(_ digits: String) -> Bool {
     self.description.hasPrefix(digits.lowercased())
   }
@@ -30,8 +30,8 @@ package struct InspectedHash: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The lowest and the highest hash that begin with some digits, as 16 bytes; nil where a text has
-  /// others than up to 32 hexadecimal digits.
+  /// The lowest and the highest hash that begin with some digits, as 16 bytes; nil if the text has
+  /// other characters or more than 32 digits.
   static func range(ofPrefix digits: String) -> (lowest: Data, highest: Data)? {
     let values = digits.utf8.map { $0 < 0x80 ? Character(UnicodeScalar($0)).hexDigitValue : nil }
     guard (1...32).contains(values.count), !values.contains(nil) else { return nil }

@@ -1,9 +1,9 @@
 package import Foundation
 package import Query
 
-/// A mutation that ended.
+/// A mutation that has ended.
 package struct InspectedHistory: Hashable, Sendable {
-  /// Its place in the order of ending.
+  /// Its position in the order of ending.
   package let sequence: Int64
   /// The account.
   package let partition: String
@@ -13,17 +13,17 @@ package struct InspectedHistory: Hashable, Sendable {
   package let number: Int64
   /// The name that it was persisted as.
   package let name: String
-  /// What the request itself held.
+  /// The instance of the request itself.
   package let instance: String
   /// The version of its arguments.
   package let version: Int
-  /// The lane; nil: one of its own.
+  /// The lane; nil: its own.
   package let lane: String?
   /// `succeeded`, `cancelled`, `superseded`, `discarded`, or a word of a later release.
   package let outcome: String
-  /// The mutation that took its place.
+  /// The mutation that replaced it.
   package let successor: UUID?
-  /// How many attempts were begun.
+  /// How many attempts it had.
   package let attempts: Int
   /// Whether an earlier attempt may have been carried out.
   package let maybeApplied: Bool
@@ -33,7 +33,7 @@ package struct InspectedHistory: Hashable, Sendable {
   package let startedAt: Int64?
   /// When it ended.
   package let endedAt: Int64
-  /// What the last attempt failed with.
+  /// The error of the last attempt.
   package let error: RestoredError?
   /// Bytes of arguments, result and error.
   package let byteCount: Int
@@ -45,7 +45,7 @@ package struct InspectedHistory: Hashable, Sendable {
 // MARK: - SQL
 
 extension InspectedHistory {
-  /// Partition, sequence, name or NULL, limit: what ended before that, the newest first.
+  /// Partition, sequence, name or NULL, limit: mutations that ended before that, the newest first.
   static let list: SQL = """
     SELECT sequence, id, number, name, instance, version, lane, outcome, successor, attempts,
       maybe_applied, created_at, started_at, ended_at, error_type, error_text, byte_count
@@ -78,12 +78,12 @@ extension InspectedHistory {
 extension StoreInspection {
   private static let historyPerRead = 1_000
 
-  /// Hands out mutations that ended, the newest first, one account after the other.
+  /// Passes on ended mutations, the newest first, one account after the other.
   ///
   /// - Parameters:
   ///   - name: The name that they were persisted as; nil: any.
   ///   - partition: The account; nil: all.
-  ///   - limit: How many at most; nil: all.
+  ///   - limit: The maximum number; nil: all.
   ///   - body: Called with each.
   /// - Throws: `InspectionError`, and what the closure throws.
   package func history(

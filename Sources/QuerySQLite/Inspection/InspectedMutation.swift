@@ -1,13 +1,13 @@
 package import Foundation
 package import Query
 
-/// A live or dead mutation, with what an ``OutboxEntry`` does not say.
+/// A live or dead mutation, with what an ``OutboxEntry`` leaves out.
 package struct InspectedMutation: Hashable, Sendable {
   /// The account.
   package let partition: String
   /// The mutation.
   package let entry: OutboxEntry
-  /// What `coalesce` was given: `none` or `latest`.
+  /// The `coalesce` policy: `none` or `latest`.
   package let coalesce: String
   /// The file in `bodies/` that belongs to it.
   package let bodyFile: String?
@@ -15,15 +15,15 @@ package struct InspectedMutation: Hashable, Sendable {
   package let awaitedAlias: String?
   /// The name of the lock file of the process that runs it.
   package let leaseOwner: String?
-  /// How often it took its process down.
+  /// How often it crashed its process.
   package let crashCount: Int
-  /// Whether somebody wants it to be cancelled.
+  /// Whether a caller has requested its cancellation.
   package let isCancelRequested: Bool
   /// The class of the last failure.
   package let lastFailure: String?
-  /// When that was, microseconds since 1970.
+  /// When that failure was, microseconds since 1970.
   package let failedAt: Int64?
-  /// Whether the bytes are those that were enqueued.
+  /// Whether its bytes are those that were enqueued.
   package let isSound: Bool
 
   init(_ row: OutboxRow, partition: String, coalesce: String, _ view: OutboxView) {
@@ -41,38 +41,38 @@ package struct InspectedMutation: Hashable, Sendable {
   }
 }
 
-/// All that is known of a live or dead mutation.
+/// A live or dead mutation with all its details.
 package struct InspectedMutationDetail: Hashable, Sendable {
   /// The mutation.
   package let mutation: InspectedMutation
   /// Its last attempts, the oldest first.
   package let attempts: [OutboxAttempt]
-  /// The mutations that have to succeed before it.
+  /// The mutations that must succeed before it.
   package let dependencies: [UUID]
-  /// The mutations that wait for its success.
+  /// The mutations that wait for it to succeed.
   package let dependants: [UUID]
 }
 
-/// A name for what the server knows by another one.
+/// A client's name for something that the server names otherwise.
 package struct InspectedAlias: Hashable, Sendable {
   /// The account.
   package let partition: String
   /// The name.
   package let alias: String
-  /// What the server calls it.
+  /// The server's name for it.
   package let value: String
-  /// The mutation that has published it.
+  /// The mutation that published it.
   package let publisher: UUID
   /// When, microseconds since 1970.
   package let publishedAt: Int64
 }
 
-/// A mutation that needs another one.
+/// A mutation that depends on another one.
 package struct InspectedDependency: Hashable, Sendable {
   /// The account.
   package let partition: String
-  /// The number of the one that waits.
+  /// The number of the waiting mutation.
   package let dependant: Int64
-  /// The number of the one that has to succeed.
+  /// The number of the mutation that must succeed.
   package let target: Int64
 }

@@ -1,7 +1,7 @@
 package import Foundation
 import Query
 
-/// What could not be read, in `cache.sqlite`.
+/// An unreadable row of `cache.sqlite` in quarantine.
 package struct InspectedQuarantine: Hashable, Sendable {
   /// Its number.
   package let id: Int64
@@ -13,7 +13,7 @@ package struct InspectedQuarantine: Hashable, Sendable {
   package let quarantinedAt: Int64
   /// `version`, `coder`, `undecodable` or `checksum`.
   package let reason: String
-  /// More of the reason.
+  /// Details of the reason.
   package let message: String?
   /// `query`, `infinite` or another kind.
   package let kind: String
@@ -21,9 +21,9 @@ package struct InspectedQuarantine: Hashable, Sendable {
   package let coder: String
   /// The version of the value.
   package let version: Int
-  /// Of a page, what ordered it; nil: the entry itself.
+  /// The position of a page; nil: the row is the entry itself.
   package let position: Int64?
-  /// Bytes of the value and the page's id.
+  /// Bytes of the value and the page's ID.
   package let byteCount: Int
   /// The canonical text of the path.
   package let identity: String
@@ -62,7 +62,7 @@ extension InspectedQuarantine {
 }
 
 extension StoreInspection {
-  /// What could not be read: at most 100 of each account, the newest first.
+  /// The rows in quarantine: at most 100 of each account, the newest first.
   ///
   /// - Throws: `InspectionError`.
   package func quarantine(
@@ -79,10 +79,10 @@ extension StoreInspection {
     return found ?? []
   }
 
-  /// Reads what is kept of it.
+  /// Reads the stored bytes of a row.
   ///
   /// - Parameter id: Its number.
-  /// - Throws: `InspectionError`: not found, and what reading throws.
+  /// - Throws: `InspectionError`: not found, and the errors of reading.
   package func quarantinedValue(
     _ id: Int64
   ) throws(InspectionError) -> (pageID: Data?, value: Data?) {

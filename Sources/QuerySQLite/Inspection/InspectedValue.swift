@@ -1,37 +1,37 @@
 package import Foundation
 
-/// What an entry holds, as it is stored.
+/// The content of an entry, as stored.
 package struct InspectedValue: Hashable, Sendable {
   /// The entry.
   package let entry: InspectedEntry
   /// The name of the type of the last error, while that is the newest result.
   package let errorType: String?
-  /// Its text.
+  /// The text of that error.
   package let errorText: String?
-  /// The checksum as it is stored, 32 digits; nil: there is no value.
+  /// The checksum as stored, 32 digits; nil: there is no value.
   package let checksum: InspectedHash?
-  /// Whether checksum, hash and value fit together.
+  /// Whether checksum, hash and value match.
   package let isSound: Bool
-  /// The coded id of the page after the last one.
+  /// The encoded ID of the page after the last one.
   package let nextPageID: Data?
-  /// The coded id of the page before the first one.
+  /// The encoded ID of the page before the first one.
   package let previousPageID: Data?
-  /// The pages without their values, of an infinite query; empty for others.
+  /// The pages of an infinite query without their values; empty for others.
   package let pages: [InspectedPage]
-  /// The coded value; nil: there is none, or it is in pages.
+  /// The encoded value; nil: there is none, or it is in pages.
   package let value: Data?
 
-  /// A value as a person reads it.
+  /// A value in a readable form.
   package enum Text: Hashable, Sendable {
-    /// JSON, with a line for each key.
+    /// JSON, a line for each key.
     case json(String)
     /// A property list, as XML.
     case propertyList(String)
-    /// Of a coder that is not known, or unreadable: the bytes.
+    /// The bytes, if the coder is unknown or the value is unreadable.
     case bytes(Data)
   }
 
-  /// A coded value as a person reads it.
+  /// An encoded value in a readable form.
   ///
   /// - Parameters:
   ///   - data: The bytes.
@@ -44,7 +44,7 @@ package struct InspectedValue: Hashable, Sendable {
     }
   }
 
-  /// So many bytes a property list may have, and so many parts, to be laid out.
+  /// Larger property lists, or ones with more parts, are shown as bytes.
   private static let maximumListBytes = 1 << 20
   private static let maximumListParts = 100_000
 
@@ -61,16 +61,16 @@ package struct InspectedValue: Hashable, Sendable {
 
 /// A page of an infinite query.
 package struct InspectedPage: Hashable, Sendable {
-  /// Its place, from 0.
+  /// Its index, from 0.
   package let index: Int
-  /// The number that orders it, as it is stored.
+  /// Its position, as stored.
   package let position: Int64
-  /// The coded id.
+  /// The encoded ID.
   package let pageID: Data
   /// The bytes of the value.
   package let byteCount: Int
-  /// When the value of the query was last updated as this page was written, microseconds since 1970.
+  /// The query's last value update when this page was written, microseconds since 1970.
   package let updatedAt: Int64
-  /// Whether the bytes are those that were written.
+  /// Whether its bytes are those that were written.
   package let isSound: Bool
 }

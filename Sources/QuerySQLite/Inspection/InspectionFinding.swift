@@ -2,39 +2,39 @@
 package struct InspectionFinding: Hashable, Sendable {
   /// What is wrong. The names are stable.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// The file is another program's.
+    /// The file belongs to another program.
     case foreignFile
-    /// A newer release has made the file.
+    /// A newer release made the file.
     case newerFile
     /// The file cannot be read as a database of this library.
     case unreadableFile
-    /// SQLite's own check of the structure says something.
+    /// SQLite's integrity check found something.
     case integrity
-    /// A row names another one that is not there.
+    /// A row refers to one that does not exist.
     case missingReference
-    /// An identity that does not have the hash that it is stored under.
+    /// An identity does not have the hash under which it is stored.
     case wrongHash
-    /// Bytes of a value that are not those that were written.
+    /// The bytes of a value are not those that were written.
     case wrongChecksum
-    /// An entry whose pages are missing, or that has pages and should have none.
+    /// An entry lacks pages, or has pages and should have none.
     case wrongPages
-    /// Pages of no entry.
+    /// Pages without an entry.
     case orphanPages
-    /// A row that is counted with other bytes than it has.
+    /// The stored size of a row is not its real one.
     case wrongSize
-    /// An account whose totals are not those of its rows.
+    /// The totals of an account are not those of its rows.
     case wrongTotals
-    /// A mutation or an ended one whose bytes are not those that were written.
+    /// The bytes of a live, dead or ended mutation are not those that were written.
     case wrongMutation
     /// A row that cannot be read.
     case unreadableRow
-    /// The heads of lanes are not those that the outbox has.
+    /// The heads of lanes are not those that follow from the outbox.
     case wrongHeads
-    /// The process that runs a mutation is gone.
+    /// The process that runs a mutation has exited.
     case ownerGone
-    /// A lease that ended, and that nobody has taken back.
+    /// A lease has ended, and no process has taken the mutation back.
     case endedLease
-    /// A mutation whose file in `bodies/` is missing.
+    /// The file of a mutation in `bodies/` is missing.
     case missingBody
   }
 
@@ -42,20 +42,20 @@ package struct InspectionFinding: Hashable, Sendable {
   package let kind: Kind
   /// The name of the file.
   package let file: String
-  /// The account; nil: it is of none.
+  /// The account; nil: it concerns none.
   package let partition: String?
-  /// Which row: the first digits of a hash, or the identifier of a mutation; nil: the file.
+  /// The row: the first digits of a hash, or the identifier of a mutation; nil: the file.
   package let subject: String?
-  /// More of it, in words.
+  /// The details, in words.
   package let message: String
 }
 
-/// How far a check has come.
+/// The progress of a check.
 package struct InspectionProgress: Hashable, Sendable {
-  /// What is being checked, in a few words.
+  /// The current step, in a few words.
   package let step: String
-  /// How many rows were checked in this step.
+  /// How many rows have been checked in this step.
   package let done: Int
-  /// How many there are; nil: not known.
+  /// How many rows there are; nil: unknown.
   package let total: Int?
 }

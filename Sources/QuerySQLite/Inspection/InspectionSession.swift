@@ -2,15 +2,16 @@ import CSQLite
 import Foundation
 import Query
 
-/// A connection of an ``InspectionFile``, in the one of three ways that the files of the moment allow.
+/// A connection of an ``InspectionFile``, opened in one of three ways, depending on the state of
+/// the files.
 final class InspectionSession {
   /// How a file is read.
   enum Access: String, Sendable {
-    /// With the shm that is there: of an application that has the file open, or that was killed.
+    /// With the existing shm: of an application that has the file open, or that was killed.
     case shared
-    /// The file alone: nobody has it open, and its WAL has nothing.
+    /// The file alone: no process has it open, and its WAL is empty.
     case immutable
-    /// A copy of the file and its WAL: nobody has it open, and its WAL is not in it yet.
+    /// A copy of the file and its WAL: no process has it open, and its WAL is not checkpointed yet.
     case copy
   }
 
@@ -20,18 +21,18 @@ final class InspectionSession {
   /// A connection that cannot write.
   let connection: SQLiteConnection
 
-  /// Whether SQLite's own locks keep the state that is being read.
+  /// Whether SQLite's own locks protect the state that is being read.
   private var isProtected = false
 
   private let path: String
   private let state: FileState
-  /// Where the copy is; removed with the session.
+  /// The folder of the copy; removed with the session.
   private let copy: PrivateFolder?
 
   /// Opens a file.
   ///
-  /// - Throws: `OpeningFailure`; `StorageError` where it cannot be copied; busy where it was changed while
-  ///   it was opened.
+  /// - Throws: `OpeningFailure`; `StorageError` if it cannot be copied; busy if it was changed
+  ///   while it was opened.
   init(kind: DatabaseKind, folder: String) throws {
     self.path = "\(folder)/\(kind.fileName)"
     (self.state, self.access) = try Self.settledState(of: self.path)
@@ -62,7 +63,7 @@ final class InspectionSession {
       self.connection = try opener.openReader()
       try Self.requireLevel(self.connection, kind)
     } catch {
-      // What is read while it is changed may look damaged.
+      // A file that changes while it is read may look damaged.
       if self.access == .immutable, FileState(of: self.path) != self.state {
         throw Self.changed(kind)
       }
@@ -70,14 +71,14 @@ final class InspectionSession {
     }
   }
 
-  /// Whether a file is of an older level, which cannot be changed here.
+  /// Whether the file has an older level, which cannot be migrated here.
   private static func isWrite(_ error: any Error) -> Bool {
     (error as? OpeningFailure)?.error.extendedCode == .readOnly
   }
 
   deinit { try? self.connection.close() }
 
-  /// Looks at the files until they were left alone for a moment, where that matters.
+  /// Examines the files until they have been left alone for a moment, if that matters.
   private static func settledState(of path: String) throws -> (FileState, Access) {
     while true {
       let state = FileState(of: path)
@@ -95,7 +96,7 @@ final class InspectionSession {
       fileName: kind.fileName)
   }
 
-  /// A file of an older release is brought to the level of this one by its application alone.
+  /// Only its application migrates the file of an older release to this level.
   private static func requireLevel(_ connection: SQLiteConnection, _ kind: DatabaseKind) throws {
     let level = try connection.first("PRAGMA user_version") { try $0.integer(at: 0) } ?? 0
     if level != kind.migrations.count { throw Self.level(level, kind) }
@@ -114,7 +115,7 @@ final class InspectionSession {
 // MARK: - Protection
 
 extension InspectionSession {
-  /// Asks, before a read, whether the session may go on with the file that is at the path now.
+  /// Checks, before a read, whether the session may continue with the file that is at the path now.
   ///
   /// - Throws: `StorageError`.
   func isCurrent() throws(StorageError) -> Bool {
@@ -123,14 +124,14 @@ extension InspectionSession {
       if try self.connection.hasMoved { return false }
       self.isProtected = try self.connection.hasLiveSharedMemory
       return self.isProtected || FileState(of: self.path) == self.state
-    // Where an application has it open by now, its shm is to be used.
+    // If an application has opened it meanwhile, use its shm.
     case .immutable, .copy:
       return FileState(of: self.path) == self.state
         && FileNumber(path: "\(self.path)-shm") == nil
     }
   }
 
-  /// Whether what was read since ``isCurrent()`` is of one state.
+  /// Whether everything read since ``isCurrent()`` belongs to one state.
   var isWhole: Bool {
     // A copy does not change.
     if self.isProtected || self.access == .copy { return true }
@@ -139,11 +140,11 @@ extension InspectionSession {
 }
 
 extension SQLiteConnection {
-  /// Whether some application has the file open, whose shm this connection uses: then SQLite's own
-  /// locks, shared ones, keep the state that is read. Otherwise, where who made the shm was killed,
-  /// SQLite reads the WAL for itself, and who opens the file after that may write over it.
+  /// Whether an application has the file open, whose shm this connection uses: then SQLite's own
+  /// shared locks protect the state that is read. If the process that made the shm was killed,
+  /// SQLite reads the WAL by itself, and the next process to open the file may overwrite it.
   ///
-  /// It is asked in SQLite's own way, by mapping the shm. Once it is so it stays so, since this
+  /// Determined in SQLite's own way, by mapping the shm. Once true it stays true, since this
   /// connection counts as one that has the file open.
   ///
   /// - Throws: `StorageError` after ``close()``.
@@ -158,7 +159,7 @@ extension SQLiteConnection {
         methods.iVersion >= 2
       else { return false }
       var region: UnsafeMutableRawPointer?
-      // The size of a region is SQLite's: 32 KiB.
+      // SQLite's size of a region: 32 KiB.
       let result = methods.xShmMap?(file, 0, 32_768, 0, &region) ?? SQLITE_ERROR
       return result == SQLITE_OK || result == SQLITE_READONLY
     }

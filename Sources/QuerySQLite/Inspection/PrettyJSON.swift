@@ -1,16 +1,17 @@
 import Foundation
 
-/// JSON with a line for each key and element, for people. The parts are copied as they are: a number
-/// keeps its digits, a key its place, a string its escapes; and no depth makes it call itself.
+/// JSON with a line for each key and element, for reading. The parts are copied as they are: a
+/// number keeps its digits, a key its place, a string its escapes; and it is not recursive,
+/// whatever the depth.
 enum PrettyJSON {
-  /// What is deeper than this stays on one line: a value of nothing but brackets must not become a
-  /// hundred times as long.
+  /// Anything deeper stays on one line: a value of nothing but brackets must not become a hundred
+  /// times as long.
   private static let maximumDepth = 24
 
-  /// What is longer than this is shown as it is.
+  /// A longer text is shown as it is.
   private static let maximumBytes = 4 << 20
 
-  /// The text; nil where the bytes are no JSON in UTF-8.
+  /// The text; nil if the bytes are not JSON in UTF-8.
   ///
   /// - Complexity: O(*n*).
   static func text(of data: Data) -> String? {
@@ -23,8 +24,8 @@ enum PrettyJSON {
     return text
   }
 
-  /// Lays out one byte after the other. It checks what keeps the layout right, which is less than JSON's
-  /// grammar: brackets that fit, and strings that end.
+  /// Lays out one byte after the other. It checks only what the layout needs, which is less than
+  /// JSON's grammar: matching brackets, and strings that end.
   private struct Printer {
     var output = [UInt8]()
     private var brackets = [UInt8]()
@@ -33,7 +34,7 @@ enum PrettyJSON {
     private var isFresh = false
     private var hasValue = false
 
-    /// Whether what was added is a whole value.
+    /// Whether the bytes so far are a whole value.
     var isWhole: Bool { self.hasValue && self.brackets.isEmpty && !self.isInString }
 
     mutating func add(_ byte: UInt8) -> Bool {

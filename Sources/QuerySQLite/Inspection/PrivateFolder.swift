@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// A temporary folder that this user alone can look into (0700). It is removed with its last reference.
+/// A temporary folder that only this user can read (0700). It is removed with its last reference.
 final class PrivateFolder {
   /// The absolute path.
   let path: String
@@ -21,12 +21,12 @@ final class PrivateFolder {
   // Bytes: copies of this process's own.
   deinit { try? FileManager.default.removeItem(atPath: self.path) }
 
-  /// Copies a file into the folder. Only one that no connection of this process has open: to close a
-  /// descriptor of it drops SQLite's locks.
+  /// Copies a file into the folder. Only for a file that no connection of this process has open:
+  /// closing a descriptor of it drops SQLite's locks.
   ///
   /// - Throws: `StorageError`.
   func add(_ source: String, as name: String) throws(StorageError) {
-    // Bytes: a file that no connection of this process has open; it is read.
+    // Bytes: a file that no connection of this process has open; it is only read.
     let input = open(source, O_RDONLY | O_CLOEXEC)
     guard input >= 0 else { throw StorageError(errno: errno, operation: "open", path: source) }
     defer { close(input) }

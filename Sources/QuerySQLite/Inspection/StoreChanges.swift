@@ -1,26 +1,26 @@
 import Foundation
 import Query
 
-/// What has changed in a store.
+/// A change in a store.
 package enum InspectedChange: Hashable, Sendable {
-  /// An entry was written; it has this revision.
+  /// An entry was written, with this revision.
   case entry(partition: String, identity: String, hash: InspectedHash, revision: Int64)
-  /// So many entries fewer than before.
+  /// There are this many entries fewer than before.
   case removed(partition: String, count: Int)
-  /// An account of the outbox was changed; it has so many mutations now.
+  /// An account of the outbox was changed; it has this many mutations now.
   case outbox(partition: String, pending: Int, leased: Int, dead: Int, ended: Int)
   /// A file was made, replaced or removed.
   case file(name: String, isThere: Bool)
 }
 
-/// Tells what changes in a store while it is looked at, by asking for what is newer than what is known.
+/// Watches the changes of a store, by reading what is newer than the known revisions.
 ///
 /// ```swift
 /// let changes = try store.changes()
 /// while true { for change in try changes.next(waiting: .seconds(1)) { print(change) } }
 /// ```
-/// It is told of commits by the files that applications kick, and looks by itself once a second, where
-/// nobody kicks. Used by one thread at a time.
+/// It learns of commits by the files that applications kick, and otherwise looks once a second.
+/// Used by one thread at a time.
 package final class StoreChanges {
   private let store: StoreInspection
   private let partition: String?
@@ -29,11 +29,11 @@ package final class StoreChanges {
   private var known = [DatabaseKind: [String: Standing]]()
   private var isThere = [DatabaseKind: Bool]()
 
-  /// What was seen of an account.
+  /// The last known state of an account.
   private struct Standing {
     let id: Int64
     var revision: Int64
-    /// Entries, or mutations that ended.
+    /// Entries, or ended mutations.
     var count: Int64
   }
 
@@ -48,8 +48,8 @@ package final class StoreChanges {
     self.kicks.compactMap { ChangeWatch(kind: $0, folder: self.store.file($0).folder) }
   }
 
-  /// The databases whose commits are told of. A file to tell by that is not there would be made by who
-  /// watches it, and nothing is made here.
+  /// The databases whose kick files exist. A watch would create a missing one, and nothing is
+  /// created here.
   private var kicks: [DatabaseKind] {
     DatabaseKind.allCases.filter { kind in
       let path = ChangeKick.path(kind: kind, folder: self.store.file(kind).folder)
@@ -57,9 +57,9 @@ package final class StoreChanges {
     }
   }
 
-  /// Waits until something has changed, or for a time; a second at most.
+  /// Waits until something has changed, or for a time; at most a second.
   ///
-  /// - Returns: What has changed since the call before, in order; empty: nothing.
+  /// - Returns: The changes since the previous call, in order; empty: none.
   /// - Throws: `InspectionError`.
   package func next(waiting time: Duration) throws(InspectionError) -> [InspectedChange] {
     let milliseconds = Int32(clamping: Int(min(time, .seconds(1)) / .milliseconds(1)))
@@ -79,12 +79,13 @@ package final class StoreChanges {
     var changes = [InspectedChange]()
     self.lookedAt = .now
     for kind in DatabaseKind.allCases {
-      // Nothing is held between two looks: an application that closes the store is the last one then.
+      // No connection is held between two looks: an application that closes the store is then the
+      // last one.
       defer { self.store.file(kind).close() }
       let isThere = try self.store.file(kind).exists
       if let before = self.isThere[kind], before != isThere {
         changes.append(.file(name: kind.fileName, isThere: isThere))
-        // All that a new file has is new.
+        // Everything in a new file is new.
         self.known[kind] = [:]
       }
       self.isThere[kind] = isThere
@@ -99,7 +100,7 @@ package final class StoreChanges {
         self.known[kind] = seen.standings
         changes += seen.changes
       } catch .noStore {
-        // It was removed a moment ago; the next look says so.
+        // The file was removed a moment ago; the next look reports it.
       }
     }
     return changes
@@ -120,7 +121,7 @@ extension StoreChanges {
       let row = try tables.readPartition()
       look.standings[name] = Standing(id: id, revision: row.revision, count: row.entryCount)
       guard let known else { continue }
-      // Another file, or an account that was made anew, has numbers of its own.
+      // A replaced file, or an account that was created anew, has numbers of its own.
       let before = known[name].flatMap { $0.id == id && $0.revision <= row.revision ? $0 : nil }
       if before?.revision == row.revision { continue }
       let changed = try tables.changes(after: before?.revision ?? 0)
@@ -157,7 +158,7 @@ extension StoreChanges {
 }
 
 extension StoreInspection {
-  /// Begins to follow what changes.
+  /// Begins to watch for changes.
   ///
   /// - Parameter partition: The account; nil: all.
   /// - Throws: `InspectionError`.

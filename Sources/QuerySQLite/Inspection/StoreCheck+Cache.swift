@@ -34,11 +34,11 @@ extension StoreCheck {
     for (id, name) in names { try self.checkTotals(of: id, name) }
   }
 
-  /// What was found in some rows.
+  /// The findings of some rows.
   struct Chunk {
     var findings = [InspectionFinding]()
     var count = 0
-    /// The last one; nil: there are no more.
+    /// The last row; nil: there are no more.
     var last: Int64?
   }
 
@@ -49,7 +49,7 @@ extension StoreCheck {
       (id: try $0.integer(at: 0), partition: try $0.integer(at: 1))
     }
     var chunk = Chunk()
-    // Their values may be large: the transaction must not be long.
+    // Their values may be large: the transaction must stay short.
     let end = SuspendingClock.now + .milliseconds(500)
     for row in rows {
       if let name = names[row.partition] {
@@ -82,7 +82,7 @@ extension StoreCheck {
   }
 }
 
-// MARK: - The rest
+// MARK: - Pages and totals
 
 extension StoreCheck {
   private static let orphans: SQL = """
@@ -90,7 +90,7 @@ extension StoreCheck {
     LIMIT 100
     """
 
-  /// Partition. The totals of its rows, and those of its own row.
+  /// Partition. The totals of its rows, and the stored ones.
   private static let totals: SQL = """
     SELECT (SELECT count(*) FROM entries AS e NOT INDEXED WHERE e.partition = partitions.id),
       (SELECT coalesce(sum(byte_count), 0) FROM entries AS e NOT INDEXED
@@ -99,7 +99,7 @@ extension StoreCheck {
     FROM partitions WHERE id = ?
     """
 
-  /// Looks for pages of no entry. The cache has nothing to do with accounts there.
+  /// Looks for pages without an entry. They belong to no account.
   private func checkOrphans() throws {
     let orphans = try self.store.cacheFile.read { connection in
       try connection.rows(Self.orphans) { (try $0.integer(at: 0), try $0.integer(at: 1)) }

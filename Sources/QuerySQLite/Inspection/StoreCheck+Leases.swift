@@ -10,7 +10,7 @@ extension StoreCheck {
     WHERE state = 'leased' AND partition = ? ORDER BY number
     """
 
-  /// A mutation that some process says it runs.
+  /// The lease of a mutation that some process runs.
   private struct Lease {
     let partition: String
     let id: UUID
@@ -27,11 +27,11 @@ extension StoreCheck {
     }
   }
 
-  /// A lease that ended so long ago, in microseconds, is one that nobody has taken back: who does that
-  /// looks more often.
+  /// A lease that ended longer ago than this, in microseconds, counts as not taken back: live
+  /// processes look more often.
   private static let tolerance: Int64 = 60_000_000
 
-  /// Looks for mutations that nobody runs any more.
+  /// Looks for running mutations whose process has exited.
   func checkLeases(_ names: [(id: Int64, name: String)]) throws {
     let now = OutboxClock.system.now()
     let leases = try self.store.mutationsFile.read { connection in
@@ -47,7 +47,7 @@ extension StoreCheck {
           partition: lease.partition, subject: subject)
         continue
       }
-      // The clock of another boot says nothing.
+      // The clock of another boot tells nothing.
       let over = Int64(now.monotonic).clampedDifference(lease.endMonotonic)
       if lease.bootID == now.bootID, over > Self.tolerance {
         try self.report(
@@ -57,8 +57,9 @@ extension StoreCheck {
     }
   }
 
-  /// Whether an owner's lock is free, or its file was removed: its process is gone. Asked for shared, so
-  /// that nobody who asks at the same time takes this process for the owner for long.
+  /// Whether an owner's lock is free, or its file was removed: then its process has exited. Tried
+  /// shared, so that another process that tries it meanwhile does not take this one for the owner
+  /// for long.
   private func isGone(_ owner: String) -> Bool {
     guard UUID(uuidString: owner) != nil else { return false }
     let path = "\(OwnerFile.folder(in: self.store.mutationsFile.folder))/\(owner)"

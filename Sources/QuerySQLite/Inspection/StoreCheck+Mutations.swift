@@ -29,7 +29,7 @@ extension StoreCheck {
       message: message)
   }
 
-  /// Partition, number, limit: the rows behind it.
+  /// Partition, number, limit: the rows after it.
   private static let numbers: SQL = """
     SELECT number FROM outbox NOT INDEXED WHERE partition = ? AND number > ? ORDER BY number LIMIT ?
     """
@@ -127,10 +127,10 @@ extension StoreCheck {
   }
 }
 
-// MARK: - What is derived
+// MARK: - Derived rows
 
 extension StoreCheck {
-  /// Partition: the heads that there should be. Number, lane.
+  /// Partition: the heads that should exist. Number, lane.
   private static let wantedHeads: SQL = """
     SELECT min(number) FROM outbox NOT INDEXED
     WHERE partition = ?1 AND lane IS NOT NULL AND (state <> 'dead' OR on_failure = 'halt')
@@ -141,7 +141,7 @@ extension StoreCheck {
     ORDER BY 1
     """
 
-  /// Partition: those that there are.
+  /// Partition: the heads that exist.
   private static let heads: SQL = """
     SELECT number FROM lane_heads WHERE partition = ? ORDER BY number
     """

@@ -1,10 +1,10 @@
 import Foundation
 import Query
 
-/// Looks for what is wrong in a store, one file after the other, and one part of it after the other.
+/// Looks for faults in a store, one file after the other, and one part of it after the other.
 ///
-/// A read transaction lasts for some rows, so that it holds nobody up; but for SQLite's own check, which
-/// must see the whole file.
+/// A read transaction covers some rows, so that it blocks no checkpoint for long; except SQLite's
+/// own check, which must see the whole file.
 struct StoreCheck {
   let store: StoreInspection
   /// The account; nil: all.
@@ -12,12 +12,12 @@ struct StoreCheck {
   let progress: (InspectionProgress) throws -> Void
   let found: (InspectionFinding) throws -> Void
 
-  /// So many rows are read in one transaction.
+  /// How many rows are read in one transaction.
   static let rowsPerRead = 500
 
   /// Runs the check.
   ///
-  /// - Throws: `InspectionError` where a file cannot be read now; what the closures throw.
+  /// - Throws: `InspectionError` if a file cannot be read now; errors of the closures.
   func run() throws {
     for kind in DatabaseKind.allCases where try self.store.file(kind).exists {
       guard try self.check(opening: kind) else { continue }
@@ -33,7 +33,7 @@ struct StoreCheck {
     }
   }
 
-  /// Tells of something that is wrong.
+  /// Reports a finding.
   func report(
     _ finding: InspectionFinding.Kind, _ kind: DatabaseKind, _ message: String,
     partition: String? = nil, subject: String? = nil
@@ -44,7 +44,7 @@ struct StoreCheck {
         message: message))
   }
 
-  /// Tells of all that one transaction has found, after it.
+  /// Reports the findings of one transaction, after it.
   func report(_ findings: [InspectionFinding]) throws {
     for finding in findings { try self.found(finding) }
   }
@@ -73,7 +73,7 @@ extension StoreCheck {
     """
   private static let integrity: SQL = "PRAGMA integrity_check(100)"
 
-  /// Asks SQLite what it thinks of the structure, and for rows that name others that are not there.
+  /// Runs SQLite's check of the structure, and looks for rows that refer to rows that do not exist.
   private func checkStructure(of kind: DatabaseKind) throws {
     try self.progress(
       InspectionProgress(step: "structure of \(kind.fileName)", done: 0, total: nil))
@@ -88,7 +88,7 @@ extension StoreCheck {
       where line != "ok" {
         add(.integrity, line)
       }
-      // A table that cannot be read would only be said again.
+      // A table that cannot be read would only be reported again.
       if !findings.isEmpty { return findings }
       let broken = try connection.rows(Self.references) { row in
         (try row.text(at: 0), try row.optionalInteger(at: 1), try row.text(at: 2))
@@ -104,14 +104,14 @@ extension StoreCheck {
 }
 
 extension StoreInspection {
-  /// Looks for what is wrong.
+  /// Looks for faults.
   ///
   /// - Parameters:
-  ///   - partition: The account whose rows are looked at; nil: all.
+  ///   - partition: The account whose rows are checked; nil: all.
   ///   - progress: Called now and then.
-  ///   - found: Called with each thing that is wrong, as it is found.
-  /// - Throws: `InspectionError` where a file cannot be read now, or the account is not known; what the
-  ///   closures throw. A damaged file is a finding.
+  ///   - found: Called with each finding, as it is found.
+  /// - Throws: `InspectionError` if a file cannot be read now, or the account is unknown; errors of
+  ///   the closures. A damaged file is a finding.
   /// - Complexity: O(*n*) in the bytes of the files.
   package func check(
     _ partition: String? = nil,

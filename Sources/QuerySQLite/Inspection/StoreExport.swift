@@ -1,14 +1,14 @@
 package import Foundation
 import Query
 
-/// Writes one account of a store as lines of JSON: a header, values with their pages, mutations that
-/// ended, where that is asked for those that are live or dead, and a trailer with a checksum.
+/// Exports one account of a store as lines of JSON: a header, values with their pages, ended
+/// mutations, on request the live and dead ones, and a trailer with a checksum.
 ///
 /// ```swift
 /// let damaged = try store.export("", withOutbox: false) { try file.write(contentsOf: $0) }
 /// ```
-/// What an import of it writes into an empty store, an export of that store writes again, byte for byte:
-/// values in the order of their last use, without the numbers that a store gives.
+/// An import of it into an empty store, exported again, gives the same bytes: values in the order
+/// of their last use, without the numbers that a store assigns.
 final class StoreExport {
   let store: StoreInspection
   let partition: String
@@ -16,15 +16,15 @@ final class StoreExport {
   private let write: (Data) throws -> Void
   private var lines = 0
 
-  /// What could not be exported, being damaged.
+  /// The rows that could not be exported, since they are damaged.
   private(set) var damaged = [String]()
 
-  /// The version of the lines.
+  /// The version of the format.
   static let version: Int64 = 1
-  /// What tells an export from other files.
+  /// Identifies an export.
   static let format = "offline-query export"
 
-  /// So many rows, or bytes, are read in one transaction.
+  /// How many rows, or bytes, are read in one transaction.
   static let rowsPerRead = 100
   static let bytesPerRead = 4 << 20
 
@@ -69,7 +69,7 @@ final class StoreExport {
     try self.write(bytes)
   }
 
-  /// Takes note of a row that is left out.
+  /// Records a row that is left out.
   func leaveOut(_ what: String) { self.damaged.append(what) }
 }
 
@@ -112,15 +112,16 @@ extension StoreExport {
 }
 
 extension StoreInspection {
-  /// Writes an account as lines of JSON, for `StoreImport`. What is damaged is left out, and told.
+  /// Exports an account as lines of JSON, for `StoreImport`. Damaged rows are left out, and
+  /// reported.
   ///
   /// - Parameters:
   ///   - partition: The account.
   ///   - withOutbox: Whether live and dead mutations are written too.
   ///   - write: Takes the next bytes, a line each time.
-  /// - Returns: What was left out, in words.
-  /// - Throws: `InspectionError`: unknown partition; unavailable where the outbox was changed meanwhile;
-  ///   what reading and the closure throw.
+  /// - Returns: The rows that were left out, in words.
+  /// - Throws: `InspectionError`: unknown partition; unavailable if the outbox was changed
+  ///   meanwhile; the errors of reading and of the closure.
   package func export(
     _ partition: String, withOutbox: Bool, write: (Data) throws -> Void
   ) throws -> [String] {

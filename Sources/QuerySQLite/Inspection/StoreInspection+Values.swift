@@ -4,7 +4,7 @@ import Query
 // MARK: - Values
 
 extension StoreInspection {
-  /// Id: what ``InspectedEntry/read`` leaves out.
+  /// Id: the columns that ``InspectedEntry/read`` leaves out.
   private static let content: SQL = """
     SELECT error_type, error_text, checksum, next_page_id, previous_page_id, value, identity, kind
     FROM entries WHERE id = ?
@@ -19,12 +19,13 @@ extension StoreInspection {
   /// Entry, position.
   private static let pageValue: SQL = "SELECT value FROM pages WHERE entry = ? AND position = ?"
 
-  /// Reads an entry with its value. Those of pages are read and checked one at a time, and not kept.
+  /// Reads an entry with its value. The values of pages are read and checked one at a time, and not
+  /// kept.
   ///
   /// - Parameters:
-  ///   - name: The beginning of a hash, or a whole identity.
+  ///   - name: The prefix of a hash, or a whole identity.
   ///   - partition: The account; nil: any.
-  /// - Throws: `InspectionError`: not found, ambiguous, and what reading throws.
+  /// - Throws: `InspectionError`: not found, ambiguous, and the errors of reading.
   package func value(
     named name: String, in partition: String? = nil
   ) throws(InspectionError) -> InspectedValue {
@@ -34,7 +35,7 @@ extension StoreInspection {
     return value
   }
 
-  /// Reads an entry with its value, in the transaction that is open.
+  /// Reads an entry with its value, in the open transaction.
   static func value(of id: Int64, on connection: SQLiteConnection) throws -> InspectedValue? {
     guard let entry = try Self.entry(id, on: connection) else { return nil }
     let scan = try Self.scanPages(of: id, entry.kind, on: connection)
@@ -62,7 +63,7 @@ extension StoreInspection {
     return value
   }
 
-  /// What the pages of an entry come to.
+  /// The result of reading an entry's pages.
   private struct PageScan {
     var pages = [InspectedPage]()
     var checksums = [XXH128]()
@@ -107,8 +108,8 @@ extension StoreInspection {
   ///
   /// - Parameters:
   ///   - page: The page, of ``InspectedValue/pages``.
-  ///   - entry: The entry that it is of.
-  /// - Throws: `InspectionError`: not found where it is gone, and what reading throws.
+  ///   - entry: The page's entry.
+  /// - Throws: `InspectionError`: not found if it is gone, and the errors of reading.
   package func value(
     of page: InspectedPage, in entry: InspectedEntry
   ) throws(InspectionError) -> Data {

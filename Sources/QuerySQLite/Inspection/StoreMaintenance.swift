@@ -1,24 +1,25 @@
 package import Foundation
 import Query
 
-/// The few things that a person changes in the values of a store by hand: entries, free room, what is in
-/// quarantine. The outbox is touched by none of them; ``StoreImport`` alone writes one, where it is empty.
+/// The few changes that a user makes to the values of a store by hand: to entries, free space and
+/// quarantine. None of them touches the outbox; only ``StoreImport`` writes one, if it is empty.
 ///
 /// ```swift
 /// let store = try StoreMaintenance(directory: folder)
 /// try store.remove("3f2a")
 /// ```
-/// Locks are taken as the library takes them, and for one small transaction at a time. Applications that
-/// have the store open hear of each change; the stores that they have in memory keep what they show.
+/// Locks are taken as the library takes them, and for one small transaction at a time. Applications
+/// that have the store open are notified of each change; their stores in memory keep what they
+/// show.
 ///
 /// Used by one thread at a time; not `Sendable`.
 package final class StoreMaintenance {
   let locations: StorageLocations
 
-  /// Changes the store of an application, in the folders that XDG names.
+  /// Changes the store of an application, in its XDG folders.
   ///
   /// - Parameter applicationID: The name of the folders.
-  /// - Throws: `InspectionError` (unavailable) where the name is none of a folder.
+  /// - Throws: `InspectionError` (unavailable) if the name cannot be that of a folder.
   package init(applicationID: String) throws(InspectionError) {
     do {
       self.locations = try StorageLocations(applicationID: applicationID)
@@ -30,7 +31,7 @@ package final class StoreMaintenance {
   /// Changes a store that has all its files in one folder.
   ///
   /// - Parameter directory: The folder.
-  /// - Throws: `InspectionError` (unavailable) where it is no local folder.
+  /// - Throws: `InspectionError` (unavailable) if it is not a local folder.
   package init(directory: URL) throws(InspectionError) {
     do {
       self.locations = try StorageLocations(directory: directory)
@@ -39,13 +40,13 @@ package final class StoreMaintenance {
     }
   }
 
-  /// Runs a closure with a connection that writes, while nobody may replace the file.
+  /// Runs a closure with a connection that writes, while no process may replace the file.
   ///
   /// - Parameters:
   ///   - kind: Which file.
-  ///   - makes: Whether the file is made where it is missing.
-  ///   - body: What is done. Whether it has changed anything.
-  /// - Throws: `InspectionError`; an error of the closure is sorted into it too.
+  ///   - makes: Whether to make a missing file.
+  ///   - body: The change. It returns whether it has changed anything.
+  /// - Throws: `InspectionError`, also for an error of the closure.
   func withWriter<R>(
     _ kind: DatabaseKind, makes: Bool = false, _ body: (SQLiteConnection) throws -> R
   ) throws(InspectionError) -> R {
@@ -59,7 +60,7 @@ package final class StoreMaintenance {
       let lock = FileLock(kind: kind, folder: folder)
       try lock.lockShared()
       defer { lock.letGo() }
-      // Whoever opens the store next with its application finishes that.
+      // The application finishes that when it next opens the store.
       if kind == .mutations, OutboxSalvage.isPending(in: folder) { throw OutboxSalvage.waiting }
       if try SetAside(kind: kind, folder: folder).isPending {
         throw StorageError(
@@ -78,7 +79,7 @@ package final class StoreMaintenance {
     }
   }
 
-  /// The tables of the accounts that a command is about.
+  /// The tables of the accounts that a command concerns.
   ///
   /// - Throws: `InspectionError` (unknown partition); `StorageError`.
   func tables(
@@ -108,16 +109,16 @@ package final class StoreMaintenance {
 // MARK: - Entries
 
 extension StoreMaintenance {
-  /// Id: what a removal has to know.
+  /// Id: the columns that a removal needs.
   private static let place: SQL = "SELECT partition, byte_count FROM entries WHERE id = ?"
 
   /// Removes an entry with its pages.
   ///
   /// - Parameters:
-  ///   - name: The beginning of a hash, or a whole identity.
+  ///   - name: The prefix of a hash, or a whole identity.
   ///   - partition: The account; nil: any.
-  /// - Returns: What was removed.
-  /// - Throws: `InspectionError`: no store, not found, ambiguous, and what writing throws.
+  /// - Returns: The removed entry.
+  /// - Throws: `InspectionError`: no store, not found, ambiguous, and the errors of writing.
   @discardableResult
   package func remove(
     _ name: String, in partition: String? = nil

@@ -1,10 +1,10 @@
 package import Query
 
-/// What a store comes to.
+/// The statistics of a store.
 package struct StoreStatistics: Hashable, Sendable {
   /// A database file.
   package struct File: Hashable, Sendable {
-    /// Its name without a folder.
+    /// Its name, without the folder.
     package let name: String
     /// The absolute path of its folder.
     package let folder: String
@@ -16,7 +16,7 @@ package struct StoreStatistics: Hashable, Sendable {
     package let pageSize: Int
     /// How many pages it has.
     package let pages: Int
-    /// How many of them hold nothing.
+    /// How many of them are free.
     package let freePages: Int
     /// The level of its schema.
     package let level: Int
@@ -26,11 +26,11 @@ package struct StoreStatistics: Hashable, Sendable {
     package let setAside: [String]
   }
 
-  /// Entries that have something in common.
+  /// Entries of one group.
   package struct Group: Hashable, Sendable {
-    /// What: a kind, or an age.
+    /// The name of the group: a kind, or an age.
     package let name: String
-    /// How many.
+    /// How many entries.
     package var count: Int
     /// Their bytes.
     package var byteCount: Int
@@ -40,29 +40,29 @@ package struct StoreStatistics: Hashable, Sendable {
   package struct Partition: Hashable, Sendable {
     /// Its name.
     package let name: String
-    /// How many entries it has, as its row says.
+    /// How many entries it has, according to its row.
     package var entries = 0
-    /// Their bytes, as its row says.
+    /// Their bytes, according to its row.
     package var byteCount = 0
-    /// How many pages of infinite queries and large values.
+    /// How many pages infinite queries and large values have.
     package var pages = 0
     /// How many rows are in quarantine.
     package var quarantined = 0
     /// Their bytes.
     package var quarantinedByteCount = 0
-    /// How many mutations wait, run, and are dead.
+    /// How many mutations are pending, running and dead.
     package var mutations = OutboxCounts()
-    /// How many mutations ended and are remembered.
+    /// How many ended mutations are remembered.
     package var history = 0
     /// Their bytes.
     package var historyByteCount = 0
-    /// Since when nothing is sent, microseconds since 1970; nil: all is sent.
+    /// When sending was paused, microseconds since 1970; nil: it is not paused.
     package var pausedAt: Int64?
 
     package init(name: String) { self.name = name }
   }
 
-  /// What a partition may have, where its application has not said otherwise: a file does not tell.
+  /// The limits of a partition, unless its application sets others: a file does not tell.
   package struct Limits: Hashable, Sendable {
     /// Entries.
     package let entries: Int
@@ -76,17 +76,17 @@ package struct StoreStatistics: Hashable, Sendable {
     package let quarantinedByteCount: Int
   }
 
-  /// The files that are there.
+  /// The existing files.
   package var files = [File]()
-  /// The accounts, in the order of their names.
+  /// The accounts, sorted by name.
   package var partitions = [Partition]()
   /// Entries by kind, the largest first.
   package var kinds = [Group]()
-  /// Entries by the age of their value, the youngest first; all ages, also those that no entry has.
+  /// Entries by the age of their value, the youngest first; all ages, even those without entries.
   package var ages = [Group]()
   /// The largest entries, the largest first.
   package var largest = [InspectedEntry]()
-  /// What a partition may have by default.
+  /// The default limits of a partition.
   package let limits: Limits
 
   init() {
@@ -97,7 +97,7 @@ package struct StoreStatistics: Hashable, Sendable {
       quarantinedByteCount: QuarantineRow.maximumBytes)
   }
 
-  /// The ages that entries are counted by: their names, and their ends in seconds.
+  /// The ages by which entries are counted: their names, and their ends in seconds.
   package static let ageEnds: [(name: String, seconds: Int64)] = [
     ("< 1 min", 60), ("1-10 min", 600), ("10-60 min", 3_600), ("1-24 h", 86_400),
     ("1-7 d", 604_800), ("7-30 d", 2_592_000), (">= 30 d", .max / 1_000_000),
