@@ -2,16 +2,16 @@ import Foundation
 import Query
 
 extension CacheChanges {
-  /// Removes entries until both limits hold, as much of it as fits a small transaction: those that
-  /// expired, then those that were written or used longest ago. Pinned ones stay.
+  /// Removes entries until both limits hold, as many as fit into a small transaction: expired ones
+  /// first, then the least recently written or used. Pinned entries stay.
   ///
   /// - Parameters:
-  ///   - budget: How many are removed at most; four times as many are looked at.
-  ///   - limits: What is to hold in the end.
+  ///   - budget: How many are removed at most; four times as many are examined.
+  ///   - limits: The limits to reach.
   ///   - now: The time.
-  ///   - cursor: Where the transaction before has ended; a new one for the first.
-  ///   - isKept: Whether the entry with this hash of its identity stays, since its store lives. Called
-  ///     inside the transaction.
+  ///   - cursor: Where the previous transaction ended; a new one for the first.
+  ///   - isKept: Whether the entry with this hash of its identity stays, since its store is alive.
+  ///     Called inside the transaction.
   /// - Throws: `StorageError`.
   mutating func evict(
     _ budget: StepBudget,

@@ -4,10 +4,11 @@ import Query
 // MARK: - Uses
 
 extension CacheChanges {
-  /// Records that entries were used, as many as fit a transaction. What is not stored is passed over.
+  /// Records that entries were used, as many as fit into a transaction. Entries that are not stored
+  /// are skipped.
   ///
   /// - Parameter hashes: The hashes of their identities, the latest use last.
-  /// - Returns: How many were recorded or passed over, the first ones.
+  /// - Returns: How many were recorded or skipped, counted from the first.
   /// - Throws: `StorageError`.
   @discardableResult
   mutating func recordUses(
@@ -28,14 +29,14 @@ extension CacheChanges {
 // MARK: - Invalidation
 
 extension CacheChanges {
-  /// Marks entries as invalidated whose path begins with another one, each with a new revision. What
-  /// is invalidated already is not written again.
+  /// Invalidates the entries whose path begins with a prefix, each with a new revision. Entries
+  /// that are already invalidated are not written again.
   ///
   /// - Parameters:
-  ///   - prefix: The beginning of the paths.
-  ///   - cursor: Where a call before this one has ended.
-  ///   - budget: How many are marked at most, and how long that may take: the search, too.
-  /// - Returns: How many were marked, and where the next call goes on; nil where that were all.
+  ///   - prefix: The prefix of the paths.
+  ///   - cursor: Where the previous call ended.
+  ///   - budget: How many are marked at most, and how long that may take, including the search.
+  /// - Returns: How many were marked, and where the next call continues; nil if there are no more.
   /// - Throws: `StorageError`.
   /// - Complexity: O(*n*) in the number of entries of the file.
   mutating func invalidate(
@@ -53,7 +54,7 @@ extension CacheChanges {
     return (marked, found.next)
   }
 
-  /// The entries that are to be marked, as many as are found in half of the time.
+  /// The entries to invalidate, as many as are found in half of the time.
   private func findValid(
     _ prefix: IdentityPrefix, after cursor: Int64, _ budget: StepBudget
   ) throws -> (ids: [Int64], next: Int64?) {
@@ -65,7 +66,7 @@ extension CacheChanges {
       while try row.step() {
         count += 1
         if try row.withText(at: 1, { prefix.matches($0) }) { ids.append(try row.integer(at: 0)) }
-        // The clock is asked now and then.
+        // The clock is read only now and then.
         let isLate = count.isMultiple(of: 64) && budget.isHalfSpent
         if ids.count >= budget.rows || isLate { return (ids, try row.integer(at: 0)) }
       }

@@ -2,13 +2,13 @@ import Foundation
 import Query
 
 extension CacheChanges {
-  /// Moves an entry that could not be read to the quarantine, with its pages, unless it was written
-  /// again since. The oldest rows of the quarantine go where there are too many.
+  /// Moves an unreadable entry to the quarantine, with its pages, unless it has been written again
+  /// since. If the quarantine has too many rows, the oldest are deleted.
   ///
   /// - Parameters:
-  ///   - identity: What it is stored under.
-  ///   - revision: The revision of the row that could not be read.
-  ///   - miss: Why, one of those that `isQuarantined` holds for.
+  ///   - identity: The identity under which it is stored.
+  ///   - revision: The revision of the unreadable row.
+  ///   - miss: The reason, one for which `isQuarantined` is true.
   ///   - now: The time.
   /// - Returns: Whether it was moved.
   /// - Throws: `StorageError`.
@@ -37,8 +37,8 @@ extension CacheChanges {
 }
 
 extension QuarantineRow {
-  /// Why an entry is moved here, and what there is to say of it; nil for a miss that leaves the entry
-  /// where it is.
+  /// The reason and the message for moving an entry to the quarantine; nil for a miss that leaves
+  /// the entry in place.
   static func reason(of miss: StorageMiss) -> (Reason, message: String?)? {
     switch miss {
     case .olderVersion(let version): (.version, "\(version)")

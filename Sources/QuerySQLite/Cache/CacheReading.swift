@@ -1,10 +1,10 @@
 import Query
 
-/// What ``CacheTables/read(_:limit:)`` found.
+/// The result of ``CacheTables/read(_:limit:)``.
 enum CacheReading: Equatable {
   /// An entry, with its revision.
   case entry(StoredEntry)
-  /// Nothing.
+  /// No entry.
   case absent
   /// Another identity with the same hash.
   case collision

@@ -3,7 +3,7 @@ import Query
 
 // The pages of one entry, of an infinite query or of a value that is too large for its row.
 
-/// What is read beside a ``StoredEntry`` whose value is in pages.
+/// The parts read beside a ``StoredEntry`` whose value is in pages.
 struct EntryHeader {
   let id: Int64
   let checksum: XXH128
@@ -14,7 +14,7 @@ struct EntryHeader {
 // MARK: - Writing
 
 extension CacheChanges {
-  /// The pages that an entry shall have.
+  /// The pages that an entry should have.
   static func wantedPages(of entry: StoredEntry) -> [PagePlan.Wanted] {
     guard case .pages(let pages, _, _) = entry.content else { return [] }
     return pages.map { page in
@@ -23,7 +23,7 @@ extension CacheChanges {
     }
   }
 
-  /// Makes the pages of an entry what they shall be. Values that are stored are not read.
+  /// Changes the stored pages of an entry to the wanted ones. Stored values are not read.
   func writePages(
     of entry: StoredEntry,
     wanted: [PagePlan.Wanted],
@@ -57,7 +57,7 @@ extension CacheChanges {
 // MARK: - Reading
 
 extension CacheTables {
-  /// Reads the pages of an entry, and whether they are all there and sound.
+  /// Reads the pages of an entry, and checks that none is missing or damaged.
   func readPages(of entry: StoredEntry, _ header: EntryHeader) throws -> CacheReading {
     var checksums = [XXH128]()
     let pages = try self.connection.rows(PageRow.readContents, header.id) { row in

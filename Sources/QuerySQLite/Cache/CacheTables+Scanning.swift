@@ -2,19 +2,19 @@ import Foundation
 import Query
 
 extension CacheTables {
-  /// After so many rows, or bytes, a scan ends its read transaction and begins another one: as long
-  /// as one lasts, the WAL cannot be restarted.
+  /// After this many rows or bytes, a scan ends its read transaction and begins another: the WAL
+  /// cannot be restarted while one lasts.
   private static let rowsPerRead = 4_096
   private static let bytesPerRead = 8 << 20
 
-  /// Reads all sound entries whose path begins with another one. Each entry is whole; two of them may
-  /// be of two states of the database. Outside transactions.
+  /// Reads all sound entries whose path begins with a prefix. Each entry is consistent in itself;
+  /// two of them may belong to two states of the database. Called outside transactions.
   ///
   /// - Parameters:
-  ///   - prefix: The beginning of the paths.
-  ///   - limit: How many bytes are handed out together at most.
-  ///   - body: Called with each entry, in no order that means anything.
-  /// - Returns: Whether those were all; not where one more would have been above the limit.
+  ///   - prefix: The prefix of the paths.
+  ///   - limit: The maximum sum of bytes passed on.
+  ///   - body: Called with each entry, in no particular order.
+  /// - Returns: Whether those were all; false if one more would have exceeded the limit.
   /// - Throws: `StorageError`, and what the closure throws.
   /// - Complexity: O(*n*) in the number of entries of the file.
   func scan(
@@ -35,9 +35,9 @@ extension CacheTables {
     }
   }
 
-  /// What one read transaction of a scan came to.
+  /// The result of one read transaction of a scan.
   private struct Chunk {
-    /// Where the next one goes on; nil at the end.
+    /// Where the next one continues; nil at the end.
     var next: Int64?
     var bytes = 0
     var isOverLimit = false
@@ -60,7 +60,7 @@ extension CacheTables {
           chunk.isOverLimit = chunk.bytes + bytes > limit
           if chunk.isOverLimit { return chunk }
           let identity = QueryIdentity(canonicalText: try row.text(at: 2))
-          // What is damaged is found, and moved away, when its store is created.
+          // A damaged entry is found, and moved to the quarantine, when its store is created.
           if case .entry(let entry) = try self.read(identity) {
             try body(identity, entry)
             chunk.bytes += bytes

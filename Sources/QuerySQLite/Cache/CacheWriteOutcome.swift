@@ -1,10 +1,10 @@
-/// What ``CacheChanges/write(_:identity:)`` did.
+/// The result of ``CacheChanges/write(_:identity:)``.
 enum CacheWriteOutcome: Equatable {
   /// There was no entry.
   case inserted(revision: Int64, bytes: Int)
-  /// There was one, and something was different; so many bytes more than before.
+  /// There was an entry, and it differed; the bytes are the increase.
   case updated(revision: Int64, bytes: Int)
-  /// All was the same; nothing was written.
+  /// Everything was equal; nothing was written.
   case unchanged
   /// Another identity has the hash; nothing was written.
   case collision

@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// What `cache.sqlite` holds of one query: what an entry becomes, and is made of again. Dates are
+/// The row of one query in `cache.sqlite`: an entry is stored as one, and read from it. Dates are
 /// microseconds since 1970.
 struct EntryRow: Equatable {
   /// The row's number; 0 before it is inserted.
@@ -9,7 +9,7 @@ struct EntryRow: Equatable {
   var partition: Int64
   var hash: XXH128
   var identity: String
-  /// The number of the partition's counter that the last write of this row was given.
+  /// The number that the partition's counter gave to the last write of this row.
   var revision: Int64
   var kind: String
   var coder: String
@@ -23,11 +23,11 @@ struct EntryRow: Equatable {
   var isInvalidated = false
   var isPinned = false
   var expiresAt: Int64?
-  /// The number that the last use was given; nil: it was not used since it was inserted.
+  /// The number of the last use; nil: it was not used since it was inserted.
   var lastUse: Int64?
-  /// Of the identity's text, the error, the value and the pages.
+  /// Bytes of the identity's text, the error, the value and the pages.
   var byteCount: Int64
-  /// Over the value, or what ``XXH128/init(pages:next:previous:)`` says.
+  /// Over the value, or as ``XXH128/init(pages:next:previous:)`` defines it.
   var checksum: XXH128?
   var nextPageID: Data?
   var previousPageID: Data?
@@ -41,10 +41,10 @@ extension EntryRow {
   ///
   /// - Parameters:
   ///   - entry: The entry.
-  ///   - identity: What it is stored under.
+  ///   - identity: The identity under which it is stored.
   ///   - hash: The hash of the identity's text.
   ///   - partition: The number of the partition.
-  ///   - pages: The checksums of its pages, where it has some.
+  ///   - pages: The checksums of its pages, if it has any.
   init(
     _ entry: StoredEntry,
     identity: QueryIdentity,
@@ -93,12 +93,12 @@ extension EntryRow {
 // MARK: - Written
 
 extension CacheChanges {
-  /// Writes what is different in an entry from what is stored, by the checksums in the rows: another
-  /// process may have written, evicted or erased it meanwhile.
+  /// Writes the difference between an entry and the stored one, judging by the checksums in the
+  /// rows: another process may have written, evicted or erased it meanwhile.
   ///
   /// - Parameters:
   ///   - entry: The entry.
-  ///   - identity: What it is stored under.
+  ///   - identity: The identity under which it is stored.
   /// - Throws: `StorageError`.
   /// - Complexity: O(*n*) in the bytes of the value, which are hashed.
   mutating func write(
@@ -141,7 +141,7 @@ extension CacheChanges {
 }
 
 extension EntryRow {
-  /// Inserts the row. The partition's counts are written apart.
+  /// Inserts the row. The partition's counts are written separately.
   ///
   /// - Throws: `StorageError`.
   func insert(into connection: SQLiteConnection) throws(StorageError) {
@@ -153,7 +153,7 @@ extension EntryRow {
       self.nextPageID, self.previousPageID, self.value)
   }
 
-  /// Writes all but identity and use into the row with this ``id``.
+  /// Writes all columns but identity and use into the row with this ``id``.
   ///
   /// - Throws: `StorageError`.
   func update(in connection: SQLiteConnection) throws(StorageError) {
@@ -164,7 +164,7 @@ extension EntryRow {
       self.errorText, self.nextPageID, self.previousPageID, self.value, self.id)
   }
 
-  /// Writes what is beside the value into the row with this ``id``.
+  /// Writes the columns beside the value into the row with this ``id``.
   ///
   /// - Throws: `StorageError`.
   func updateState(in connection: SQLiteConnection) throws(StorageError) {
@@ -179,15 +179,15 @@ extension EntryRow {
 // MARK: - Read
 
 extension CacheTables {
-  /// What one row tells.
+  /// The content of one row.
   private enum Found {
     case reading(CacheReading)
-    /// The value is in pages. The entry has none yet.
+    /// The value is in pages, which are not read yet.
     case pages(StoredEntry, EntryHeader)
   }
 
-  /// Reads an entry. One statement for a plain query; where the value is in pages, two, which see
-  /// the same state: inside the transaction that is open, or one of its own.
+  /// Reads an entry. One statement for a plain query; two if the value is in pages, which then see
+  /// the same state: inside the open transaction, or one of its own.
   ///
   /// - Parameters:
   ///   - identity: The identity.
@@ -200,7 +200,7 @@ extension CacheTables {
       do {
         return try Self.found(row, identity, limit)
       } catch let error as StorageError where error.code == .mismatch {
-        // No release has written the row. The others may be as good as ever.
+        // No release has written this row. The others may be intact.
         return .reading(.wrongChecksum(revision: row.rawInteger(at: 1)))
       }
     }
@@ -209,7 +209,7 @@ extension CacheTables {
     case .reading(let reading): return reading
     case .pages(let entry, let header):
       if self.connection.transaction == .none {
-        // The pages may belong to another state by now.
+        // The pages may meanwhile belong to another state.
         return try self.connection.read { try self.read(identity, limit: limit) }
       }
       return try self.readPages(of: entry, header)
@@ -241,7 +241,7 @@ extension CacheTables {
     }
   }
 
-  /// The value and its hash, which is made where SQLite has the bytes.
+  /// The value and its hash, which is computed in SQLite's memory.
   private static func value(of row: SQLiteStatement) throws -> (hash: XXH128, data: Data)? {
     if row.isNull(at: 19) { return nil }
     return try row.withBytes(at: 19) { (XXH128(hashing: $0), Data($0)) }

@@ -1,34 +1,34 @@
 import Foundation
 import Query
 
-/// What a write has to know of the row that is stored, which it compares with the one that is wanted
-/// while the statement stands on it: nothing of it is copied.
+/// What a write must know about the stored row, which it compares with the wanted one while the
+/// statement is on it: nothing is copied.
 struct EntryStamp {
-  /// In what the stored row is another one than the wanted one, beside number, revision and use.
+  /// How the stored row differs from the wanted one, apart from number, revision and use.
   enum Difference {
-    /// In nothing.
+    /// Not at all.
     case none
-    /// In what stands beside the value.
+    /// In the columns beside the value.
     case state
-    /// In the value, or in its coding.
+    /// In the value or its encoding.
     case value
-    /// It is of another identity, which has the same hash.
+    /// It belongs to another identity with the same hash.
     case identity
   }
 
   /// The row's number.
   let id: Int64
-  /// How many bytes it was counted with.
+  /// The byte count stored with it.
   let byteCount: Int64
   /// Whether its value is in pages.
   let hasPages: Bool
-  /// What is to be written.
+  /// What must be written.
   let difference: Difference
 
-  /// Compares a row of ``EntryRow/readStamp`` with what is wanted. The value's bytes are not looked
-  /// at: the checksum stands for them.
+  /// Compares a row of ``EntryRow/readStamp`` with the wanted one. The value's bytes are not
+  /// compared: the checksum stands for them.
   ///
-  /// - Throws: `StorageError` (mismatch) where the file is damaged.
+  /// - Throws: `StorageError` (mismatch) if the file is damaged.
   init(_ row: SQLiteStatement, wanted: EntryRow) throws {
     self.id = try row.integer(at: 0)
     self.byteCount = try row.amount(at: 1)

@@ -1,34 +1,34 @@
 import Query
 
-/// What a partition may have.
+/// The limits of a partition.
 struct CacheLimits: Equatable {
-  /// How many entries at most.
+  /// The maximum number of entries.
   var entries: Int
-  /// How many bytes at most.
+  /// The maximum number of bytes.
   var bytes: Int
 
-  /// Whether a partition has more.
+  /// Whether a partition exceeds one of them.
   func areExceeded(by totals: CacheChanges.Totals) -> Bool {
     totals.entries > self.entries || totals.bytes > self.bytes
   }
 }
 
-/// How far eviction has come, so that what stays, being pinned or alive, is not looked at again by
-/// each of its transactions. A new one begins with what was used longest ago.
+/// The progress of an eviction, so that its transactions do not each examine again the entries that
+/// stay, being pinned or alive. A new one begins with the least recently used.
 struct EvictionCursor: Equatable {
-  /// The last expired entry that had its turn.
+  /// The last expired entry that was examined.
   var expiresAt = Int64.min
   var expiredID: Int64 = 0
-  /// The last entry in the order of writing, and in that of use.
+  /// The last entries examined in the order of writing, and in that of use.
   var revision: Int64 = 0
   var use: Int64 = 0
 }
 
-/// What one transaction of an eviction did.
+/// The result of one transaction of an eviction.
 struct Eviction: Equatable {
   /// The hashes of the identities of the entries that were removed.
   var removed = [XXH128]()
-  /// Whether another transaction, with the same cursor, can do more. Otherwise the limits hold, or
-  /// all that is left stays.
+  /// Whether another transaction, with the same cursor, can do more. If not, the limits hold, or
+  /// all remaining entries stay.
   var hasMore = false
 }

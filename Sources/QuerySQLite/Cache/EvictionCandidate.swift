@@ -1,14 +1,14 @@
 import Foundation
 import Query
 
-/// An entry, as eviction looks at it.
+/// An entry as a candidate for eviction.
 struct EvictionCandidate: Equatable {
   let id: Int64
   let hash: XXH128
   let bytes: Int
   let isPinned: Bool
   let revision: Int64
-  /// 0 where it was never used.
+  /// 0 if it was never used.
   let use: Int64
   let expiresAt: Int64?
 
@@ -23,12 +23,12 @@ struct EvictionCandidate: Equatable {
     self.expiresAt = try row.optionalInteger(at: 6)
   }
 
-  /// What an order of candidates answers.
+  /// The next candidate of an order.
   enum Next: Equatable {
     case candidate(EvictionCandidate)
-    /// As many rows were read as one transaction may: the next one goes on.
+    /// This transaction has read as many rows as it may: the next one continues.
     case unknown
-    /// There is none any more.
+    /// There are no more.
     case end
   }
 }
@@ -39,18 +39,18 @@ struct EvictionCandidates {
   private let isWhole: Bool
   private var index = 0
 
-  /// Takes the rows that a statement with this `LIMIT` has answered.
+  /// Takes the rows of a statement with this `LIMIT`.
   init(_ rows: [EvictionCandidate], limit: Int) {
     self.rows = rows
     self.isWhole = rows.count < limit
   }
 
-  /// The first one that had no turn.
+  /// The first one that was not examined yet.
   var head: EvictionCandidate.Next {
     if self.index < self.rows.count { return .candidate(self.rows[self.index]) }
     return self.isWhole ? .end : .unknown
   }
 
-  /// Goes on to the next one.
+  /// Moves on to the next one.
   mutating func advance() { self.index += 1 }
 }

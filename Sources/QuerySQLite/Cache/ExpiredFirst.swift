@@ -5,7 +5,7 @@ import Query
 struct ExpiredFirst {
   private var stream: EvictionCandidates
 
-  /// Reads the entries after those that had their turn, so many at most.
+  /// Reads the entries after those already examined, at most so many.
   ///
   /// - Throws: `StorageError`.
   init(_ tables: CacheTables, now: Date, _ cursor: EvictionCursor, looks: Int) throws {
@@ -17,7 +17,7 @@ struct ExpiredFirst {
     self.stream = EvictionCandidates(rows, limit: looks)
   }
 
-  /// Gives the next one its turn.
+  /// Takes the next one.
   mutating func next(_ cursor: inout EvictionCursor) -> EvictionCandidate.Next {
     let next = self.stream.head
     guard case .candidate(let candidate) = next else { return next }

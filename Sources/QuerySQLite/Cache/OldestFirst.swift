@@ -1,13 +1,13 @@
 import Query
 
-/// All entries, those that were written or used longest ago first: by the greater one of revision and
-/// last use. There is an index of each; of an entry that is in both, one shows a number that is not
-/// the greater one, and is passed over.
+/// All entries, the least recently written or used first: by the greater of revision and last use.
+/// There is an index of each; for an entry in both, one of them has the smaller number, and is
+/// skipped.
 struct OldestFirst {
   private var written: EvictionCandidates
   private var used: EvictionCandidates
 
-  /// Reads the entries after those that had their turn, so many at most.
+  /// Reads the entries after those already examined, at most so many.
   ///
   /// - Throws: `StorageError`.
   init(_ tables: CacheTables, _ cursor: EvictionCursor, looks: Int) throws {
@@ -21,7 +21,7 @@ struct OldestFirst {
     self.used = EvictionCandidates(used, limit: looks)
   }
 
-  /// Gives the next one its turn.
+  /// Takes the next one.
   mutating func next(_ cursor: inout EvictionCursor) -> EvictionCandidate.Next {
     while case .candidate(let passed) = self.written.head, passed.use > passed.revision {
       cursor.revision = passed.revision
@@ -32,7 +32,7 @@ struct OldestFirst {
       self.used.advance()
     }
     switch (self.written.head, self.used.head) {
-    // What follows in the one may be before the head of the other.
+    // The next entry of the one may come before the head of the other.
     case (.unknown, _), (_, .unknown): return .unknown
     case (.candidate(let first), .candidate(let second)) where first.revision > second.use:
       return self.takeUsed(second, &cursor)

@@ -1,41 +1,41 @@
 import Foundation
 
-/// What has to be done so that the pages that are stored become others: as few writes as possible.
+/// The writes that turn the stored pages into the wanted ones, as few as possible.
 ///
-/// A page that stays keeps its position, so that one in front or between moves no other. Positions
-/// have gaps; where one is used up, or pages changed places, all are written with new ones.
+/// A page that stays keeps its position, so that one inserted before it does not move it. Positions
+/// have gaps; if one is used up, or pages changed places, all are written with new ones.
 struct PagePlan: Equatable {
-  /// A page that is stored.
+  /// A stored page.
   struct Stored: Equatable {
     var position: Int64
     var checksum: XXH128
     var pageID: Data
   }
 
-  /// A page that is wanted.
+  /// A wanted page.
   struct Wanted: Equatable {
     var checksum: XXH128
     var pageID: Data
   }
 
-  /// A page to be written.
+  /// A page to write.
   struct Write: Equatable {
     var position: Int64
-    /// Its number among those that are wanted.
+    /// Its index among the wanted pages.
     var index: Int
   }
 
-  /// The positions of the pages to be deleted, before anything is written.
+  /// The positions of the pages to delete, before anything is written.
   private(set) var deletions = [Int64]()
 
-  /// The pages to be written, each in the place of one at its position.
+  /// The pages to write, each replacing any page at its position.
   private(set) var writes = [Write]()
 
-  /// Plans.
+  /// Makes the plan.
   ///
   /// - Parameters:
-  ///   - stored: The pages that are stored, by position.
-  ///   - wanted: The pages that are wanted, in their order.
+  ///   - stored: The stored pages, by position.
+  ///   - wanted: The wanted pages, in order.
   /// - Complexity: O(*n*) in the number of both.
   init(from stored: [Stored], to wanted: [Wanted]) {
     guard let places = Self.places(of: wanted, in: stored),
@@ -55,7 +55,7 @@ struct PagePlan: Equatable {
     }
   }
 
-  /// The numbers of the wanted pages among the stored ones; nil where one would have to move.
+  /// The indices of the wanted pages among the stored ones; nil if one would have to move.
   private static func places(of wanted: [Wanted], in stored: [Stored]) -> [Int?]? {
     var numbers = [Data: Int]()
     for (index, page) in stored.enumerated() { numbers[page.pageID] = index }
@@ -65,7 +65,7 @@ struct PagePlan: Equatable {
     for page in wanted {
       let place = numbers[page.pageID]
       if let place {
-        // Also where an id is there twice.
+        // Also if an ID occurs twice.
         if place <= last { return nil }
         last = place
       }
@@ -74,7 +74,7 @@ struct PagePlan: Equatable {
     return places
   }
 
-  /// Gives each page that has none a position; nil where there is not room enough.
+  /// Gives a position to each page without one; nil if the gaps are too small.
   private static func positions(_ kept: [Int64?]) -> [Int64]? {
     var positions = [Int64]()
     positions.reserveCapacity(kept.count)
@@ -94,9 +94,9 @@ struct PagePlan: Equatable {
     return positions
   }
 
-  /// Positions for pages that are added between two others, or at an end.
+  /// Positions for pages inserted between two others, or at an end.
   private static func between(_ lower: Int64?, _ upper: Int64?, count: Int) -> [Int64]? {
-    // Nothing but a damaged file comes near an end of the numbers.
+    // Only a damaged file has positions near the ends of the range.
     let range = (Int64.min / 4)...(Int64.max / 4)
     guard [lower, upper].allSatisfy({ $0.map(range.contains) ?? true }),
       Int64(count) < range.upperBound / PageRow.gap

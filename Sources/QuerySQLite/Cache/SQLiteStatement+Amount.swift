@@ -1,8 +1,8 @@
 import Query
 
 extension SQLiteStatement {
-  /// A number that counts something. What is negative, or so large that it could not be added to, is of
-  /// a damaged file.
+  /// A number that counts something. A negative number, or one so large that adding to it could
+  /// overflow, comes from a damaged file.
   ///
   /// - Throws: `StorageError` (mismatch).
   func amount(at index: Int32) throws(StorageError) -> Int64 {

@@ -5,9 +5,9 @@ import Query
 // MARK: - Reading columns where they are
 
 extension SQLiteStatement {
-  /// Calls a closure with the UTF-8 of a text where it is, which is valid until it returns.
+  /// Calls a closure with the UTF-8 of a text in SQLite's memory, which is valid until it returns.
   ///
-  /// - Throws: `StorageError` (mismatch) where the column is no text.
+  /// - Throws: `StorageError` (mismatch) if the column is not a text.
   func withText<R>(
     at index: Int32,
     _ body: (UnsafeRawBufferPointer) throws -> R
@@ -15,7 +15,7 @@ extension SQLiteStatement {
     guard sqlite3_column_type(self.handle, index) == SQLITE_TEXT,
       let start = sqlite3_column_text(self.handle, index)
     else {
-      // Throws, unless there was no memory the first time.
+      // Throws, unless memory ran out the first time.
       var text = try self.text(at: index)
       return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
     }
@@ -23,9 +23,10 @@ extension SQLiteStatement {
     return try body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Whether a text has the bytes of another one: no normal form makes two texts one identity.
+  /// Whether a text has the bytes of another one: Unicode normalisation makes no two texts one
+  /// identity.
   ///
-  /// - Throws: `StorageError` (mismatch) where the column is no text.
+  /// - Throws: `StorageError` (mismatch) if the column is not a text.
   func hasText(_ text: String, at index: Int32) throws -> Bool {
     var text = text
     return try self.withText(at: index) { stored in

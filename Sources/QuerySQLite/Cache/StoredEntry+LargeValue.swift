@@ -2,11 +2,11 @@ import Foundation
 import Query
 
 extension StoredEntry {
-  /// How many bytes a value may have to stand in the row of its entry. SQLite writes a row whole where
-  /// its length changes, as with an error: a longer one would fill pages of its own each time.
+  /// The maximum length of a value that is stored in its entry's row. SQLite rewrites a whole row
+  /// if its length changes, as with an error: a longer value would fill overflow pages each time.
   static let maximumInlineBytes = 3_000
 
-  /// The entry as it is stored: a large value stands apart, as a page without an id.
+  /// The entry as stored: a large value is stored separately, as a page without an ID.
   var withLargeValueApart: StoredEntry {
     guard case .value(let data) = self.content, data.count > Self.maximumInlineBytes else {
       return self
@@ -18,7 +18,7 @@ extension StoredEntry {
 
   /// The entry as it was before ``withLargeValueApart``.
   var withLargeValue: StoredEntry {
-    // The pages of an infinite query are pages, whatever its coder makes of their ids.
+    // The pages of an infinite query are pages, whatever IDs its coder makes.
     guard self.kind != "infinite", case .pages(let pages, nil, nil) = self.content,
       pages.count == 1, pages[0].id.isEmpty
     else { return self }

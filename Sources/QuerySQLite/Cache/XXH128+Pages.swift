@@ -4,8 +4,8 @@ import Query
 // MARK: - Checksums of pages
 
 extension XXH128 {
-  /// The checksum of a page: the hash over the hash of its id and that of its value, which need not
-  /// be put together for it.
+  /// The checksum of a page: the hash over the hash of its ID and that of its value, which need not
+  /// be joined for it.
   ///
   /// - Complexity: O(*n*) in the bytes of both.
   init(pageID: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
@@ -18,13 +18,13 @@ extension XXH128 {
   }
 
   /// The checksum of an entry whose value is in pages: the hash over those of the next and of the
-  /// previous id, 16 zeros where there is none, and then the checksums of its pages in order. So it
-  /// tells too that a page is missing, or in a wrong place.
+  /// previous ID, 16 zeros for a missing one, and then the checksums of its pages in order. So it
+  /// also detects a missing or misplaced page.
   ///
   /// - Parameters:
   ///   - checksums: The checksums of the pages.
-  ///   - next: The coded id of the page after the last one.
-  ///   - previous: The coded id of the page before the first one.
+  ///   - next: The encoded ID of the page after the last one.
+  ///   - previous: The encoded ID of the page before the first one.
   init(pages checksums: [XXH128], next: Data?, previous: Data?) {
     self.init(
       hashingAll: [next.map { XXH128(hashing: $0) }, previous.map { XXH128(hashing: $0) }]
