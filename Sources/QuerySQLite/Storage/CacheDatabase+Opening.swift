@@ -1,25 +1,25 @@
 import Foundation
 import Query
 
-// MARK: - One for each folder
+// MARK: - One per folder
 
 extension CacheDatabase {
   // Held while a file is opened, so that two storages on one folder share it.
   private static let opening = NSLock()
   private static let open = Locked([HeldFolder.Key: OpenDatabase<CacheDatabase>]())
-  /// Those whose last storage is gone, while their threads write what is left.
+  /// Databases whose last storage is gone, while their threads write the remaining changes.
   private static let ending = Locked([HeldFolder.Key: OpenDatabase<CacheDatabase>]())
 
-  /// The database of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
-  /// its use.
+  /// The database of a folder, and a partition in it, for one storage. ``release(_:completion:)``
+  /// ends its use.
   ///
-  /// - Throws: `StorageError` for what a person must mend.
+  /// - Throws: `StorageError` for a fault that the user must mend.
   static func open(
     folder: String,
     partition name: String,
     _ configuration: SQLiteQueryStorage.Configuration
   ) throws -> (CacheDatabase, CachePartition) {
-    // Made here, so that it has a device and an inode; where it cannot be, opening says so.
+    // Created here, so that it has a device and an inode; if it cannot be, opening reports it.
     try? DatabaseFiles().makeFolder(folder)
     let held = HeldFolder(folder)
     let key = held.key
@@ -31,7 +31,7 @@ extension CacheDatabase {
     if let open = self.open.withLock({ $0[key] }) {
       let (partition, isNew) = open.database.partition(name, limits)
       open.holders.withLock { $0 += 1 }
-      // A storage that comes later waits for nothing: until its partition is known, it reads later.
+      // A later storage does not wait: until its partition is known, it reads asynchronously.
       if isNew { open.database.run { $0.prepare([partition]) } }
       return (open.database, partition)
     }
@@ -60,7 +60,7 @@ extension CacheDatabase {
   ///
   /// - Parameters:
   ///   - partition: The partition.
-  ///   - completion: Is told when what was handed over is written.
+  ///   - completion: Called when the pending changes are written.
   func release(
     _ partition: CachePartition,
     completion: (@Sendable (Result<Void, any Error>) -> Void)?
@@ -81,20 +81,20 @@ extension CacheDatabase {
     }
     let isTaken = self.run { writer in
       let result = Result { try writer.commitAll() }
-      // What still waits has to find its account in whatever file is opened next.
+      // A change that is still pending must find its account in whatever file is opened next.
       if isUnused, case .success = result { self.forget(partition) }
       completion?(result)
     }
     if !isTaken { completion?(.success(())) }
   }
 
-  /// Lets the one before on a folder end, so that what it has left to write is seen, and does not come
-  /// after what is newer. A second at most: that is how long opening may wait.
+  /// Waits for the previous database of a folder to end, so that its last changes can be read, and
+  /// do not come after newer ones. A second at most: that is how long opening may wait.
   private static func waitForEnd(of key: HeldFolder.Key) {
     _ = self.ending.withLock { $0[key] }?.database.end.wait(timeout: .now() + 1)
   }
 
-  /// Takes note that the thread has ended.
+  /// Records that the thread has ended.
   func didEnd() {
     let old = Self.ending.withLock { ending in
       let key = ending.first { $0.value.database === self }?.key
@@ -112,7 +112,7 @@ extension CacheDatabase {
 }
 
 extension DatabaseOpener {
-  /// The opener of a cache by a configuration.
+  /// Makes the opener of a cache from a configuration.
   init(cacheIn folder: String, _ configuration: SQLiteQueryStorage.Configuration) {
     self.init(kind: .cache, folder: folder)
     self.durability = configuration.cacheDurability == .full ? .full : .normal

@@ -6,11 +6,11 @@ import Query
 extension CacheDatabase {
   /// Opens the file, and starts the thread.
   ///
-  /// - Throws: `StorageError` for what a person must mend.
+  /// - Throws: `StorageError` for a fault that the user must mend.
   func start() throws {
     try self.writer.start(for: self)
     self.end.enter()
-    // Until the thread has ended, also where the last storage is gone before.
+    // Until the thread has ended, even if the last storage is gone before.
     let exitToken = ExitFlush.register { self.stopAtExit() }
     let thread = Thread { [self] in
       self.loop()
@@ -33,11 +33,12 @@ extension CacheDatabase {
       for job in jobs { job(self.writer) }
       if isStopping {
         if jobs.isEmpty { break }
-        // The files are closed by now, and stay so.
+        // The files are closed by now, and stay closed.
         continue
       }
-      // Who has asked for something often asks again at once, and to be woken takes longer than to do it.
-      // What nobody waits for comes after that, but not too late.
+      // A caller that has submitted a job often submits another at once, and waking this thread
+      // takes longer than doing it. Work that no caller waits for comes after that, but not too
+      // late.
       if !jobs.isEmpty, .now < workDue, self.hasMore(within: .microseconds(50)) { continue }
       workDue = .now + .milliseconds(10)
       let due = self.writer.work(queuedSince: self.guarded.withLock { $0.firstQueuedAt })
@@ -50,26 +51,26 @@ extension CacheDatabase {
 
   /// Waits a moment for a job, without sleeping.
   ///
-  /// - Returns: Whether there is one, or a change to be written.
+  /// - Returns: Whether there is a job, or a change to write.
   private func hasMore(within duration: Duration) -> Bool {
     self.guarded.withLock { $0.isSpinning = true }
     BusyWait.wait(for: duration) { self.waitingCount.value > 0 }
-    // Under the lock: who comes from here on wakes this thread.
+    // Under the lock: any thread that comes after this wakes the writing thread.
     return self.guarded.withLock { database in
       database.isSpinning = false
       return !database.jobs.isEmpty || !database.queue.isEmpty || database.isStopping
     }
   }
 
-  /// Stops the thread when it has written what is left.
+  /// Stops the thread when it has written the remaining changes.
   ///
-  /// - Parameter completion: Is told of what could not be written.
+  /// - Parameter completion: Called with the result: the error if something could not be written.
   func stop(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
     let isFirst = self.guarded.withLock { database in
       if database.isStopping { return false }
       database.jobs.append { writer in
         let result = Result { try writer.finish() }
-        // What waits for the end may open the file again at once.
+        // A caller that waits for the end may open the file again at once.
         writer.stop()
         completion?(result)
       }
@@ -80,7 +81,7 @@ extension CacheDatabase {
     self.signal.wake()
   }
 
-  /// Writes what is left when the program ends, on whichever thread it does.
+  /// Writes the remaining changes when the program exits, on whichever thread that happens.
   func stopAtExit() {
     if Thread.current.name == "query-cache" {
       try? self.writer.finish()

@@ -1,15 +1,15 @@
 import Foundation
 import Query
 
-// MARK: - Waiting for it
+// MARK: - Waiting
 
 extension CacheDatabase {
-  /// Returns when all that was handed over before is committed.
+  /// Returns when all earlier changes are committed.
   func flush() async throws { try await self.perform { try $0.commitAll() } }
 
-  /// Removes what a partition has.
+  /// Removes everything of a partition.
   func erase(_ partition: CachePartition) async throws {
-    // From here on no change of a store that lives now is written.
+    // From here on no change of a store that is alive now is written.
     partition.isErasing = true
     let slots = partition.slots.closeAll()
     defer {
@@ -20,9 +20,9 @@ extension CacheDatabase {
     try await self.perform { try $0.erase(partition) }
   }
 
-  /// Reads what is under a path into memory.
+  /// Reads the entries under a path into memory.
   func prefetch(_ prefix: IdentityPrefix, in partition: CachePartition) async throws {
-    // What was handed over before is to be found.
+    // Earlier changes must be found.
     try await self.flush()
     guard let id = partition.row?.id else { throw self.degradation ?? Self.closed }
     partition.beginPrefetching()
@@ -41,7 +41,7 @@ extension CacheDatabase {
     }
   }
 
-  /// How long the end of a job is waited for without suspending: most commits take less.
+  /// How long a caller waits for its job without suspending: most commits take less.
   private static let patience = Duration.microseconds(60)
 
   private func perform(_ body: @escaping @Sendable (CacheWriter) throws -> Void) async throws {
@@ -51,8 +51,8 @@ extension CacheDatabase {
     try await outcome.value(patience: Self.patience)
   }
 
-  /// Reads for as long as others may keep the file locked. A connection is opened without much
-  /// patience, since that may happen where a store is created.
+  /// Reads, waiting as long as other connections may keep the file locked. A connection is opened
+  /// with little patience, since that may happen while a store is created.
   func readPatiently<R: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> R
   ) async throws -> R {

@@ -1,18 +1,18 @@
 import Foundation
 import Query
 
-/// `cache.sqlite` of one folder, as all storages of this process share it: who reads, who writes, and
-/// what waits.
+/// `cache.sqlite` of one folder, as all storages of this process share it: the readers, the writer,
+/// and the pending changes.
 ///
-/// Threads: stores read through ``readers`` on whatever thread they are created, and hand changes
-/// over, which never waits. One thread of this object's own does all the rest, with a ``CacheWriter``
-/// that nobody else touches.
+/// Threads: stores read through ``readers`` on whatever thread they are created, and submit changes
+/// without ever waiting. One thread of this object's own does all the rest, with a ``CacheWriter``
+/// that no other thread touches.
 ///
-/// What is guarded, and by what: `guarded` by its own lock, under which nothing is called.
-// @unchecked: `writer` is used by the thread that creates this object, before it starts the thread
-// that uses it from then on; the rest is Sendable.
+/// Locking: `guarded` has its own lock, under which nothing is called.
+// @unchecked: `writer` is used by the thread that creates this object, before it starts the writing
+// thread, which uses it from then on; the rest is Sendable.
 final class CacheDatabase: @unchecked Sendable {
-  /// Something for the writing thread to do. It deals with its own failures.
+  /// A job for the writing thread. It handles its own failures.
   typealias Job = @Sendable (CacheWriter) -> Void
 
   let configuration: SQLiteQueryStorage.Configuration
@@ -20,54 +20,53 @@ final class CacheDatabase: @unchecked Sendable {
   /// The connections that read.
   let readers: ReaderPool
 
-  /// Which file the writer has open; nil while none is. Readers use no other: it could be a new one,
-  /// where accounts have other numbers.
+  /// The file that the writer has open; nil while there is none. Readers use no other: it could be
+  /// a new one, in which accounts have other numbers.
   let fileNumber = Locked<FileNumber?>(nil)
 
-  /// Whether the file is read alone, since it cannot be written.
+  /// Whether the file is only read, since it cannot be written.
   let isReadAlone = Locked(false)
 
-  /// Of the writing thread alone.
+  /// Used by the writing thread alone.
   let writer: CacheWriter
 
-  /// What wakes the writing thread.
+  /// Wakes the writing thread.
   let signal: WakeSignal
 
-  /// What tells that the writing thread has ended.
+  /// Left when the writing thread has ended.
   let end = DispatchGroup()
 
   let guarded: Locked<Guarded>
 
-  /// That of jobs.
+  /// The number of waiting jobs.
   let waitingCount = WaitingCount()
 
   struct Guarded {
     var partitions = [String: CachePartition]()
-    /// Slots with a change, the one that waits longest first.
+    /// Slots with a change, the one that has waited longest first.
     var queue = [QueuedSlot]()
     var firstQueuedAt: SuspendingClock.Instant?
-    /// What is to be marked as invalidated before any change that is queued is written.
+    /// Invalidations to write before any queued change.
     var invalidations = [Invalidation]()
-    /// How many of these were written so far.
+    /// How many invalidations were written so far.
     var doneInvalidations = 0
     var jobs = [Job]() { didSet { self.waitingCount.value = self.jobs.count } }
     fileprivate let waitingCount: WaitingCount
     var isStopping = false
-    /// Whether the writing thread looks for jobs all the time, so that it need not be woken.
+    /// Whether the writing thread is polling for jobs, so that it need not be woken.
     var isSpinning = false
-    /// Why nothing can be written, while that is so.
+    /// Why nothing can be written; nil if it can.
     var degradation: StorageError?
-    /// With how many waiting changes the writer looks next how many bytes they have, while it cannot
-    /// write them.
+    /// At how many pending changes the writer next counts their bytes, while it cannot write them.
     var backlogLimit = CacheDatabase.shortBacklog
 
     fileprivate init(_ waitingCount: WaitingCount) { self.waitingCount = waitingCount }
   }
 
-  /// So many invalidations wait one by one.
+  /// Beyond this many, invalidations are merged.
   private static let maximumInvalidations = 1_000
 
-  /// So many changes may wait unseen.
+  /// How many changes may be pending without their bytes being counted.
   fileprivate static let shortBacklog = 16
 
   init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
@@ -76,7 +75,7 @@ final class CacheDatabase: @unchecked Sendable {
     self.guarded = Locked(Guarded(self.waitingCount))
     let opener = DatabaseOpener(cacheIn: folder, configuration)
     var readerOpener = opener
-    // Opened where a store is created, which must not wait for others.
+    // Opened while a store is created, which must not wait for other connections.
     readerOpener.patience = .milliseconds(10)
     self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) {
       [readerOpener, fileNumber, isReadAlone] in
@@ -95,7 +94,7 @@ final class CacheDatabase: @unchecked Sendable {
   }
 }
 
-/// What is under a path, and is to be marked as invalidated.
+/// A path whose entries are to be invalidated.
 final class Invalidation: Sendable {
   let prefix: IdentityPrefix
   let partition: CachePartition
@@ -106,23 +105,24 @@ final class Invalidation: Sendable {
   }
 }
 
-/// A slot with a change that waits to be written.
+/// A slot with a pending change.
 struct QueuedSlot: Sendable {
   let slot: StorageSlot
   let partition: CachePartition
 }
 
-// MARK: - What waits
+// MARK: - Pending changes
 
 extension CacheDatabase {
-  /// Takes note that what is under a path is invalidated. What waits to be written is marked here, what
-  /// is stored by the writing thread, shortly; what is written from now on is about later values.
+  /// Invalidates everything under a path. Pending changes are marked here, stored entries shortly
+  /// by the writing thread; changes written from now on are about later values.
   func invalidate(_ prefix: IdentityPrefix, in partition: CachePartition) {
     partition.forgetPrefetched()
     let slots = partition.slots.invalidateChanges(under: prefix)
     self.guarded.withLock { database in
       database.invalidations.append(Invalidation(prefix: prefix, partition: partition))
-      // While nothing can be written they must not grow without end: then all is invalidated.
+      // While nothing can be written they must not grow without limit: then everything is
+      // invalidated.
       guard database.invalidations.count > Self.maximumInvalidations else { return }
       let partitions = Set(database.invalidations.map { ObjectIdentifier($0.partition) })
       guard let all = try? IdentityPrefix(path: []), partitions.count < Self.maximumInvalidations
@@ -132,14 +132,14 @@ extension CacheDatabase {
       }.map { Invalidation(prefix: all, partition: $0) }
     }
     for slot in slots { self.write(slot, in: partition) }
-    // Where it cannot be written, it is tried again with everything else.
+    // If it cannot be written, it is retried with everything else.
     self.run { try? $0.commitAll() }
   }
 
-  /// The invalidation that is written next, before any change.
+  /// The next invalidation to write, before any change.
   var firstInvalidation: Invalidation? { self.guarded.withLock { $0.invalidations.first } }
 
-  /// Forgets an invalidation that was written.
+  /// Removes an invalidation that was written.
   func remove(_ invalidation: Invalidation) {
     self.guarded.withLock { database in
       database.invalidations.removeAll { $0 === invalidation }
@@ -147,11 +147,11 @@ extension CacheDatabase {
     }
   }
 
-  /// How many invalidations were written so far. Where that has changed while an entry was read, what
-  /// was read may be from before one that is not listed any more: it is read again.
+  /// How many invalidations were written so far. If the number has changed while an entry was read,
+  /// the entry may be older than an invalidation that is no longer listed: it is read again.
   var doneInvalidations: Int { self.guarded.withLock { $0.doneInvalidations } }
 
-  /// Forgets those of a partition that is erased.
+  /// Removes the invalidations of a partition that is erased.
   func removeInvalidations(of partition: CachePartition) {
     self.guarded.withLock { $0.invalidations.removeAll { $0.partition === partition } }
   }
@@ -164,20 +164,21 @@ extension CacheDatabase {
     }
   }
 
-  /// The changes that are written after so many others, for coding them meanwhile.
+  /// The changes that come after so many others, so that they are encoded meanwhile.
   func peekQueued(atMost count: Int) -> [StorageSlot] {
     self.guarded.withLock { $0.queue.prefix(count).map(\.slot) }
   }
 
-  /// How many bytes of values wait. They are coded for that, on the thread that asks, and once.
+  /// The bytes of pending values. For that they are encoded, once, on the calling thread.
   var queuedBytes: Int {
     self.guarded.withLock { $0.queue }.reduce(0) { $0 + $1.slot.waitingBytes }
   }
 
-  /// Whether so many changes wait, while they cannot be written, that their bytes are to be counted.
+  /// Whether so many changes are pending, while they cannot be written, that their bytes must be
+  /// counted.
   var isBacklogLong: Bool { self.guarded.withLock { $0.queue.count >= $0.backlogLimit } }
 
-  /// Sets the next time for it. It encodes what waits, so with many it is done less often.
+  /// Sets when to count next. Counting encodes pending values, so with many it is done less often.
   func didTrimBacklog() {
     self.guarded.withLock { database in
       database.backlogLimit =
@@ -187,9 +188,9 @@ extension CacheDatabase {
 
   var queuedCount: Int { self.guarded.withLock { $0.queue.count } }
 
-  /// Lets the writing thread do something, after what it was asked for before.
+  /// Adds a job for the writing thread, after the earlier ones.
   ///
-  /// - Returns: Whether it will. Not when it has stopped.
+  /// - Returns: Whether it will run; false once the thread has stopped.
   @discardableResult
   func run(_ job: @escaping Job) -> Bool {
     let (isTaken, mustWake) = self.guarded.withLock { database in
@@ -201,18 +202,18 @@ extension CacheDatabase {
     return isTaken
   }
 
-  /// Why nothing can be written, while that is so.
+  /// Why nothing can be written; nil if it can.
   var degradation: StorageError? {
     get { self.guarded.withLock { $0.degradation } }
     set { self.guarded.withLock { $0.degradation = newValue } }
   }
 
-  /// What is thrown where nothing can be done any more.
+  /// Thrown once the storage is closed.
   static let closed = StorageError(
     operation: "read", code: .misuse, message: "the storage is closed",
     fileName: DatabaseKind.cache.fileName)
 
-  /// The partitions that are open.
+  /// The open partitions.
   var partitions: [CachePartition] {
     self.guarded.withLock { Array($0.partitions.values) }
   }

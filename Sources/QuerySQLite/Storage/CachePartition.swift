@@ -1,34 +1,35 @@
 import Foundation
 import Query
 
-/// What a process knows of one account in `cache.sqlite`: shared by all its storages of that account.
+/// What a process knows of one account in `cache.sqlite`, shared by all its storages of that
+/// account.
 ///
-/// What is guarded, and by what: `guarded` by its own lock, under which nothing is called. It is
-/// shared by those who create stores and the thread that writes.
+/// Locking: `guarded` has its own lock, under which nothing is called. It is shared by the threads
+/// that create stores and the thread that writes.
 final class CachePartition: Sendable {
   /// The name of the account.
   let name: String
 
-  /// The queries that live, or have something to be written.
+  /// The queries that are alive or have a pending change.
   let slots = StorageSlots()
 
-  /// Who listens.
+  /// The listeners.
   let hub = StorageEventHub()
 
-  /// The limits of the storage that came first.
+  /// The limits of the first storage.
   let limits: CacheLimits
 
   private let guarded = Locked(Guarded())
 
   fileprivate struct Guarded {
-    /// The partition in the file that is open; nil while none is.
+    /// The partition in the open file; nil while there is none.
     var row: PartitionRow?
     var statistics = StorageStatistics()
-    /// What was used since it was last written down, in order.
+    /// The uses since they were last recorded, in order.
     var uses = [XXH128]()
     var prefetched = [QueryIdentity: StoredEntry]()
     var prefetchedBytes = 0
-    /// How many scans are under way, and what was changed since the first of them began: their
+    /// How many scans are running, and what has changed since the first of them began: their
     /// entries may be older.
     var scans = 0
     var changedSince = Set<QueryIdentity>()
@@ -36,7 +37,7 @@ final class CachePartition: Sendable {
     var isErasing = false
     /// How many storages have it open.
     var holders = 0
-    /// What happened while the file was opened, before anybody could listen.
+    /// What happened while the file was opened, before there could be listeners.
     var unheard: StorageEvent?
   }
 
@@ -55,7 +56,7 @@ extension CachePartition {
   /// Whether a storage has it open.
   var isHeld: Bool { self.guarded.withLock { $0.holders > 0 } }
 
-  /// Counts a storage that is done with it.
+  /// Counts a storage that no longer uses it.
   ///
   /// - Returns: Whether it was the last one.
   func letGo() -> Bool {
@@ -66,10 +67,10 @@ extension CachePartition {
   }
 }
 
-// MARK: - Telling
+// MARK: - Events
 
 extension CachePartition {
-  /// Reports what nobody should miss: where nobody listens, the first who does is told.
+  /// Reports an event that must not be missed: if there is no listener, the first one gets it.
   func tell(_ event: StorageEvent) {
     if self.hub.hasListeners {
       self.hub.send(event)
@@ -78,7 +79,7 @@ extension CachePartition {
     }
   }
 
-  /// What nobody has heard.
+  /// The event that no listener has had.
   func takeUnheard() -> StorageEvent? {
     self.guarded.withLock { partition in
       defer { partition.unheard = nil }
@@ -101,7 +102,7 @@ extension CachePartition {
     }
   }
 
-  /// Takes note of what a transaction of this process has come to.
+  /// Records the totals of a transaction of this process.
   func didCommit(_ totals: CacheChanges.Totals) {
     self.guarded.withLock { partition in
       partition.row?.totals = totals
@@ -115,7 +116,7 @@ extension CachePartition {
     set { self.guarded.withLock { $0.isErasing = newValue } }
   }
 
-  /// What can be said of an identity without waiting.
+  /// What is known about an identity without waiting.
   func glance(at identity: QueryIdentity) -> (id: Int64?, prefetched: StoredEntry?) {
     self.guarded.withLock { partition in
       if partition.isErasing { return (nil, nil) }
@@ -135,16 +136,16 @@ extension CachePartition {
     self.guarded.withLock { edit(&$0.statistics) }
   }
 
-  /// Counts a store that was hydrated, and notes the use.
+  /// Counts a hydrated store, and records the use.
   func countHit(_ hash: XXH128) {
     self.guarded.withLock { partition in
       partition.statistics.hits += 1
-      // More cannot be told apart by the next writing anyhow.
+      // The next write could not tell more of them apart anyway.
       if partition.uses.count < 200_000 { partition.uses.append(hash) }
     }
   }
 
-  /// The uses since the last time, each entry once, the latest use last.
+  /// The uses since the last call, each entry once, the latest use last.
   func takeUses() -> [XXH128] {
     let uses = self.guarded.withLock { partition in
       defer { partition.uses = [] }
@@ -163,7 +164,7 @@ extension CachePartition {
   /// How many bytes of values are kept in memory until their stores are created.
   static let maximumPrefetchedBytes = 64 << 20
 
-  /// Says that entries are about to be read that ``keep(prefetched:)`` is given.
+  /// Announces that a scan begins whose entries ``keep(prefetched:)`` gets.
   func beginPrefetching() { self.guarded.withLock { $0.scans += 1 } }
 
   func endPrefetching() {
@@ -175,8 +176,7 @@ extension CachePartition {
     }
   }
 
-  /// Keeps entries that were read, but for those that were changed meanwhile, and as many as there is
-  /// room for.
+  /// Keeps entries that were read, except those that have changed meanwhile, and as many as fit.
   func keep(prefetched entries: [(QueryIdentity, StoredEntry)]) {
     self.guarded.withLock { partition in
       if partition.isErasing || partition.hasAllChangedSince { return }
@@ -190,7 +190,7 @@ extension CachePartition {
     }
   }
 
-  /// Forgets what was prefetched of an identity that is written now.
+  /// Drops a prefetched entry that is written now.
   func forgetPrefetched(_ identity: QueryIdentity) {
     self.guarded.withLock { partition in
       if partition.scans > 0 { partition.changedSince.insert(identity) }

@@ -1,15 +1,15 @@
 import Foundation
 import Query
 
-/// What the writing thread of a ``CacheDatabase`` does: it opens, writes, evicts, checkpoints, watches
-/// other processes, and mends.
+/// The work of a ``CacheDatabase``'s writing thread: it opens, writes, evicts, checkpoints, watches
+/// other processes, and repairs.
 ///
 /// Not `Sendable`, and not locked: one thread at a time uses it.
 final class CacheWriter {
-  /// How many changes are written in one transaction at most.
+  /// The maximum number of changes in one transaction.
   static let maximumBatch = 1_000
 
-  /// How many bytes of values are written in one transaction, about.
+  /// The approximate number of bytes of values in one transaction.
   static let maximumBatchBytes = 4 << 20
 
   let opener: DatabaseOpener
@@ -17,53 +17,54 @@ final class CacheWriter {
   let fileLock: FileLock
   let kick: ChangeKick
 
-  /// Codes changes while others are written.
+  /// Encodes changes while others are written.
   let coding = DispatchQueue(label: "query-cache-coding")
 
-  /// Whose thread this is. Set once, before anything else.
+  /// The database of this thread. Set once, before anything else.
   unowned var database: CacheDatabase!
 
   /// The connection; nil while the file cannot be used.
   var connection: SQLiteConnection?
 
-  /// What tells of other processes; nil where the system has none to give.
+  /// Reports commits of other processes; nil if the system has no watch left.
   var watch: ChangeWatch?
 
-  /// The revisions that this process wrote and has not seen in a look for others' yet.
+  /// The revisions that this process wrote and has not yet seen when looking for those of others.
   var ownRevisions = [String: [ClosedRange<Int64>]]()
 
-  /// Up to which revision of each partition others' changes are known.
+  /// The last revision of each partition up to which others' changes are known.
   var seenRevisions = [String: Int64]()
 
-  /// Which file was open last.
+  /// The file that was open last.
   var lastFile: FileNumber?
 
-  /// The file that turned out to be damaged, which is to be set aside whatever opening says.
+  /// The file that was found damaged, and is set aside whatever opening reports.
   var damaged: (file: FileNumber, error: StorageError)?
 
-  /// The file that was said to be damaged, and was looked at a second time.
+  /// The file that was reported as damaged once, and was checked a second time.
   var suspected: FileNumber?
 
-  /// When to try again to write, where it failed, and how long after that.
+  /// When to retry a failed write, and the delay after that.
   var retry: (at: SuspendingClock.Instant, delay: Duration)?
 
-  /// When the uses of entries are written down, where there were any.
+  /// When the uses of entries are recorded, if there are any.
   var usesDue: SuspendingClock.Instant?
 
-  /// When the log is copied into the file.
+  /// When the WAL is checkpointed.
   var checkpoints: CheckpointSchedule
 
-  /// When `data_version` is asked, where there is no watch.
+  /// When `data_version` is read, if there is no watch.
   var pollDue = SuspendingClock.now
   var lastDataVersion: Int64 = 0
 
-  /// Whether something was committed that other processes were not told of yet.
+  /// Whether there is a commit of which other processes have not been notified.
   var mustKick = false
 
-  /// When it was last made sure that the lock is on the file at its path.
+  /// When the lock was last checked to be on the file at its path.
   var lockCheckedAt: SuspendingClock.Instant?
 
-  /// When others are looked for next: their kicks, and this process's own, are not answered one by one.
+  /// When to look for others' commits next: kicks, which include this process's own, are not
+  /// answered one by one.
   var lookDue = SuspendingClock.now
 
   init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
@@ -76,10 +77,10 @@ final class CacheWriter {
       CheckpointPause(kind: .cache, folder: opener.folder))
   }
 
-  /// What gives a file another name that cannot be used.
+  /// Renames a file that cannot be used.
   var files: SetAside { SetAside(kind: .cache, folder: self.opener.folder) }
 
-  /// What tells of others, where it is time to look.
+  /// The watch's descriptor, if it is time to look for others' commits.
   var watchDescriptor: Int32? {
     .now >= self.lookDue ? self.watch?.descriptor : nil
   }
@@ -90,7 +91,7 @@ final class CacheWriter {
 extension CacheWriter {
   /// Opens the file for the first time, on the thread that creates the storage.
   ///
-  /// - Throws: `StorageError` for what a person must mend; anything else is tried again later.
+  /// - Throws: `StorageError` for a fault that the user must mend; anything else is retried later.
   func start(for database: CacheDatabase) throws {
     self.database = database
     do {
@@ -102,9 +103,9 @@ extension CacheWriter {
     }
   }
 
-  /// Does what is due, and tells when the next thing is.
+  /// Does the due work, and returns when the next is due.
   ///
-  /// - Parameter queuedSince: Since when a change waits.
+  /// - Parameter queuedSince: Since when a change has been pending.
   func work(queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
     let now = SuspendingClock.now
     if let retry = self.retry {
@@ -135,7 +136,7 @@ extension CacheWriter {
       times = [retry.at]
     } else if self.database.queuedCount > 0 {
       let due = (queuedSince ?? .now) + self.configuration.writeDelay
-      // On the way the changes are weighed, which are coded by the one who writes them alone.
+      // Meanwhile the bytes of changes are counted; only this thread encodes them.
       let step = min(max(self.configuration.writeDelay / 4, .milliseconds(10)), .seconds(1))
       times.append(min(due, .now + step))
     }
@@ -144,16 +145,16 @@ extension CacheWriter {
     return times.compactMap { $0 }.min()
   }
 
-  /// Writes what is left, when nothing more will come.
+  /// Writes the remaining changes, when no more will come.
   ///
-  /// - Throws: `StorageError` where not all could be written.
+  /// - Throws: `StorageError` if not all could be written.
   func finish() throws {
     defer { self.tellOthers() }
     try self.commitAll()
     self.writeUses()
   }
 
-  /// Closes the files. The last connection of all processes copies the log.
+  /// Closes the files. The last connection of all processes checkpoints the WAL.
   func stop() {
     self.database.readers.close()
     self.closeConnection()

@@ -2,7 +2,7 @@ import Foundation
 import Query
 import Synchronization
 
-/// What became of a job of a writing thread, for the one who asked for it.
+/// The result of a writing thread's job, for the caller that waits for it.
 final class JobOutcome<Value: Sendable>: Sendable {
   private enum State {
     case running
@@ -12,11 +12,11 @@ final class JobOutcome<Value: Sendable>: Sendable {
 
   private let state = Locked(State.running)
 
-  /// Whether the state is ``State/ended(_:)``. Who waits without sleeping looks at this: with the lock it
-  /// would be in the way of who ends it.
+  /// Whether the state is ``State/ended(_:)``. A caller that waits without sleeping reads this: by
+  /// taking the lock it would block the thread that ends the job.
   private let hasEnded = Atomic(false)
 
-  /// Says that the job has ended. Called once.
+  /// Ends the job. Called once.
   func set(_ result: Result<Value, any Error>) {
     let waiter = self.state.withLock { state -> CheckedContinuation<Value, any Error>? in
       defer { state = .ended(result) }
@@ -29,9 +29,9 @@ final class JobOutcome<Value: Sendable>: Sendable {
 
   /// Returns when the job has ended. Called once.
   ///
-  /// - Parameter patience: How long to wait without suspending the task: to suspend it and to wake it
-  ///   takes longer than a commit on a disk that is memory. None where others want the thread.
-  /// - Throws: What the job has thrown.
+  /// - patience: How long to wait without suspending the task: suspending and waking it takes
+  ///   longer than a commit to a disk in memory. Zero if other tasks need the thread.
+  /// - Throws: The error of the job.
   func value(patience: Duration) async throws -> Value {
     BusyWait.wait(for: patience) { self.hasEnded.load(ordering: .acquiring) }
     if let result = self.result { return try result.get() }

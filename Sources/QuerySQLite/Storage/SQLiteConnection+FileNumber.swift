@@ -1,7 +1,7 @@
 import Query
 
 extension SQLiteConnection {
-  /// What tells the file from others that were at its path, as long as it is there itself; nil where it
+  /// Identifies the file among all that were at its path, as long as it is there itself; nil if it
   /// was moved away.
   ///
   /// - Throws: `StorageError`.

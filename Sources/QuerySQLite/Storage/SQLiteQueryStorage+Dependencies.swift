@@ -1,8 +1,8 @@
 import Query
 
 extension SQLiteQueryStorage {
-  /// What must succeed before which mutations of this partition, by their numbers: of each that waits
-  /// for others, those that have not succeeded yet. They are live or dead.
+  /// Which mutations of this partition must succeed before which, by their numbers: for each that
+  /// waits, those that have not succeeded yet. They are live or dead.
   ///
   /// - Throws: `StorageError`.
   package func mutationDependencies() throws -> [Int: Set<Int>] {

@@ -4,12 +4,12 @@ extension SQLiteQueryStorage {
   /// The mutations of this partition that no server has acknowledged yet, in `mutations.sqlite`.
   public var outbox: any MutationOutbox { self.mutations }
 
-  /// How many transactions the outbox's file has seen of this process.
+  /// How many transactions this process has committed to the outbox's file.
   package var outboxCommits: Int { self.mutations.database.commits }
 }
 
 extension OutboxPartition.Hooks {
-  /// What an outbox does to the cache beside it.
+  /// The effects of an outbox on the cache beside it.
   init(_ database: CacheDatabase, _ partition: CachePartition) {
     self.init(
       tell: { event in partition.tell(event) },
@@ -20,7 +20,7 @@ extension OutboxPartition.Hooks {
 }
 
 extension CacheDatabase {
-  /// Marks what is under paths as invalidated, and says whether that is written.
+  /// Invalidates the entries under paths, and reports whether that is written.
   func invalidate(
     _ prefixes: [IdentityPrefix],
     in partition: CachePartition,

@@ -1,15 +1,15 @@
 import Foundation
 public import Query
 
-// What stores do with the storage: they hand changes over, and read what there is.
+// How stores use the storage: they submit changes, and read entries.
 
-// MARK: - To the disk
+// MARK: - Writing
 
 extension SQLiteQueryStorage {
   public func write(_ slot: StorageSlot) {
     if self.isClosed.withLock({ $0 }) {
-      // Another storage of the partition may be open, whose stores are told of later changes only
-      // where none waits.
+      // Another storage of the partition may be open, whose stores see later changes only if none
+      // is pending.
       slot.dropChange()
       return
     }
@@ -18,13 +18,13 @@ extension SQLiteQueryStorage {
 }
 
 extension CacheDatabase {
-  /// Takes note of a change. Never waits.
+  /// Adds a change. Never waits.
   func write(_ slot: StorageSlot, in partition: CachePartition) {
     partition.forgetPrefetched(slot.identity)
     let isDue = self.guarded.withLock { database in
       database.queue.append(QueuedSlot(slot: slot, partition: partition))
       if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
-      // The first one sets the time, the thousandth is as many as are written at a time.
+      // The first one sets the time; the thousandth fills a transaction.
       return database.queue.count == 1 && !database.isSpinning
         || database.queue.count == CacheWriter.maximumBatch
         || database.degradation != nil && database.queue.count == database.backlogLimit
@@ -32,7 +32,7 @@ extension CacheDatabase {
     if isDue { self.signal.wake() }
   }
 
-  /// Puts changes back that could not be written, before those that came since.
+  /// Puts changes that could not be written back, before later ones.
   func requeue(_ slots: [QueuedSlot]) {
     self.guarded.withLock { database in
       database.queue.insert(contentsOf: slots, at: 0)
@@ -40,19 +40,19 @@ extension CacheDatabase {
     }
   }
 
-  /// Takes the changes that are written next.
+  /// Takes the next changes to write.
   func takeQueued(atMost count: Int) -> [QueuedSlot] {
     self.guarded.withLock { database in
       let taken = Array(database.queue.prefix(count))
       database.queue.removeFirst(taken.count)
-      // What is left came meanwhile.
+      // The remaining changes came meanwhile.
       database.firstQueuedAt = database.queue.isEmpty ? nil : .now
       return taken
     }
   }
 }
 
-// MARK: - And back
+// MARK: - Reading
 
 extension SQLiteQueryStorage {
   public func read(_ slot: StorageSlot) -> StorageReading {
@@ -71,9 +71,9 @@ extension SQLiteQueryStorage {
 }
 
 extension CacheDatabase {
-  /// Reads an entry, if no waiting is needed for it.
+  /// Reads an entry, if that needs no waiting.
   ///
-  /// - Parameter limit: How many bytes an entry may have to be read at once.
+  /// - Parameter limit: The maximum size of an entry to be read at once.
   func read(
     _ identity: QueryIdentity,
     in partition: CachePartition,
@@ -86,7 +86,7 @@ extension CacheDatabase {
     let invalidations = self.doneInvalidations
     do {
       let reading = try self.readers.tryRead { connection in
-        // Waiting is for the late path.
+        // The asynchronous path waits instead.
         connection.busyHandler.patience = .limited(.zero)
         return try CacheTables(partition: id, on: connection).read(identity, limit: limit)
       }
@@ -100,13 +100,13 @@ extension CacheDatabase {
     }
   }
 
-  /// Reads an entry, and waits where that is needed.
+  /// Reads an entry, waiting if necessary.
   func readLater(
     _ identity: QueryIdentity,
     in partition: CachePartition
   ) async -> StorageReading {
     if partition.isErasing || partition.row == nil {
-      // The thread that erases, or opens, comes to this after that.
+      // The writing thread reaches this job after it has erased or opened.
       await withCheckedContinuation { continuation in
         if !self.run({ _ in continuation.resume() }) { continuation.resume() }
       }
@@ -126,12 +126,12 @@ extension CacheDatabase {
     } catch {
       self.didFail(toRead: file, error)
       let failure = StorageError(any: error, operation: "read")
-      // While there is no file, readers are told that all is closed.
+      // While there is no file, readers get the error that the storage is closed.
       return .miss(.failed(failure.code == .misuse ? self.degradation ?? failure : failure))
     }
   }
 
-  /// What an outcome means to a store; nil where it has to be asked for without a limit.
+  /// A result as a store sees it; nil if it must be read without a limit.
   private func reading(
     _ reading: CacheReading,
     of identity: QueryIdentity,
@@ -151,11 +151,11 @@ extension CacheDatabase {
     }
   }
 
-  /// Lets the writing thread look after a file that turned out to be damaged, or to be gone.
+  /// Has the writing thread check a file that turned out to be damaged or gone.
   ///
   /// - Parameters:
-  ///   - file: Which file was read. It may be replaced by now.
-  ///   - error: What was wrong with it.
+  ///   - file: The file that was read. It may have been replaced meanwhile.
+  ///   - error: The error of the read.
   private func didFail(toRead file: FileNumber?, _ error: any Error) {
     let failure = StorageError(any: error, operation: "read")
     if failure.isDamage {
@@ -167,7 +167,7 @@ extension CacheDatabase {
   }
 }
 
-// MARK: - What became of it
+// MARK: - Results
 
 extension CacheDatabase {
   func didHydrate(
@@ -182,7 +182,7 @@ extension CacheDatabase {
     }
     partition.count { $0.misses += 1 }
     partition.hub.send(.missed(identity, miss))
-    // A wrong checksum was seen by the reading itself.
+    // The read itself has reported a wrong checksum.
     if miss.isQuarantined, miss != .wrongChecksum, let entry {
       let file = self.fileNumber.withLock { $0 }
       self.quarantine(identity, in: partition, file, revision: entry.revision, miss)

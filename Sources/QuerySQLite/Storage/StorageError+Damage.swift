@@ -1,15 +1,15 @@
 import Query
 
 extension StorageError {
-  /// An error of any kind as one of a storage.
+  /// Any error as a storage error.
   init(any error: any Error, operation: String) {
     self =
       error as? StorageError ?? (error as? OpeningFailure)?.error
       ?? StorageError(operation: operation, code: .error, message: "\(error)")
   }
 
-  /// Whether the file is damaged, or no database: SQLite says so, or a statement finds other tables,
-  /// other types or other rows than any release has made.
+  /// Whether the file is damaged, or not a database: according to SQLite, or because a statement
+  /// finds other tables, types or rows than any release has made.
   var isDamage: Bool {
     switch self.code {
     case .corrupt, .notADatabase, .mismatch, .constraint: true
@@ -20,10 +20,10 @@ extension StorageError {
 }
 
 extension StorageError.Code {
-  /// Whether SQLite says it of the pages that it reads. All else that is damage a statement has found
-  /// in sound pages.
+  /// Whether SQLite found the damage in the pages it read. A statement finds all other damage in
+  /// sound pages.
   var isOfPages: Bool { self == .corrupt || self == .notADatabase }
 
-  /// `SQLITE_READONLY_DBMOVED`: another file is at the path.
+  /// `SQLITE_READONLY_DBMOVED`: there is another file at the path.
   static let moved = Self(rawValue: 1_032)
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How many things wait for a writing thread. Changed under the lock of what waits; the thread that waits
-/// for some without sleeping looks at this, so as not to be in the way of who adds one.
+/// The number of jobs that wait for a writing thread. Changed under the lock of the queue; a thread
+/// that polls for jobs reads this instead, so as not to block the threads that add one.
 final class WaitingCount: Sendable {
   private let count = Atomic(0)
 

@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Query
 
-/// Wakes one thread that waits, also for a descriptor of another kind.
-// @unchecked: descriptors are numbers, and the system guards what is behind them.
+/// Wakes one thread that waits, possibly for another descriptor too.
+// @unchecked: descriptors are numbers, and the system guards the files behind them.
 final class WakeSignal: @unchecked Sendable {
   private let reading: Int32
   private let writing: Int32
 
-  /// - Throws: `StorageError` where the process has no room for another descriptor.
+  /// - Throws: `StorageError` if the process has no descriptor left.
   init() throws(StorageError) {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else {
@@ -30,15 +30,15 @@ final class WakeSignal: @unchecked Sendable {
   /// Ends the wait of the thread, or the next one.
   func wake() {
     var byte: UInt8 = 0
-    // Where the pipe is full, the thread is woken anyhow.
+    // If the pipe is full, the thread wakes anyway.
     _ = Glibc.write(self.writing, &byte, 1)
   }
 
-  /// Waits for ``wake()``, a time, or a descriptor that can be read. May return early.
+  /// Waits for ``wake()``, a time, or a readable descriptor. May return early.
   ///
   /// - Parameters:
-  ///   - end: When to go on at the latest; nil: never.
-  ///   - other: A descriptor to wait for, too.
+  ///   - end: The latest time to return; nil: no limit.
+  ///   - other: Another descriptor to wait for.
   func wait(until end: SuspendingClock.Instant?, or other: Int32? = nil) {
     var descriptors = [pollfd(fd: self.reading, events: Int16(POLLIN), revents: 0)]
     if let other { descriptors.append(pollfd(fd: other, events: Int16(POLLIN), revents: 0)) }
