@@ -1,8 +1,8 @@
 import Query
 
-/// A name for what the server knows by another one.
+/// A client's name for something that the server names otherwise.
 enum AliasRow {
-  /// Partition, alias, value, publisher, date, newest number. The first value stays.
+  /// Partition, alias, value, publisher, date, newest number. The first value is kept.
   static let insert: SQL = """
     INSERT INTO aliases (partition, alias, value, publisher, published_at, newest_number)
     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
@@ -11,13 +11,13 @@ enum AliasRow {
   /// Partition, alias.
   static let read: SQL = "SELECT value FROM aliases WHERE partition = ? AND alias = ?"
 
-  /// Partition, alias: who waits for it.
+  /// Partition, alias: the rows that wait for it.
   static let awaiting: SQL = """
     SELECT number FROM outbox WHERE awaited_alias IS NOT NULL AND partition = ? AND awaited_alias = ?
     ORDER BY number
     """
 
-  /// Partition: who waits for any.
+  /// Partition: the rows that wait for any.
   static let allAwaiting: SQL = """
     SELECT number FROM outbox WHERE awaited_alias IS NOT NULL AND partition = ?
     """
@@ -27,7 +27,7 @@ enum AliasRow {
     SELECT 1 FROM outbox WHERE partition = ? AND number < ? AND state <> 'dead' LIMIT 1
     """
 
-  /// The newest number of all rows there ever were.
+  /// The newest number that any row ever had.
   static let newestNumber: SQL = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
 
   /// Partition.
@@ -38,7 +38,7 @@ enum AliasRow {
     SELECT 1 FROM aliases WHERE partition = ? AND published_at < ? LIMIT 1
     """
 
-  /// Partition, date, the lowest number of a live row, limit: what nobody can need.
+  /// Partition, date, the lowest number of a live row, limit: aliases that no row can need.
   static let prune: SQL = """
     DELETE FROM aliases WHERE id IN (
       SELECT id FROM aliases WHERE partition = ? AND published_at < ? AND newest_number < ? LIMIT ?)

@@ -1,28 +1,28 @@
 import Foundation
 import Query
 
-/// One attempt of a mutation. The table has those that did not succeed. One that runs is told by the row
-/// of the outbox, and one that has succeeded by that of the history.
+/// One attempt of a mutation. The table has those that did not succeed. A running one is recorded
+/// in the row of the outbox, and a successful one in that of the history.
 enum AttemptRow {
-  /// How many of each mutation are kept.
+  /// How many are kept of each mutation.
   static let maximum = 20
 
-  /// Mutation, number, owner, dates of its beginning and its end, class, code, error's type and text.
+  /// Mutation, number, owner, start and end dates, class, code, error's type and text.
   static let insert: SQL = """
     INSERT INTO attempts
       (mutation, number, owner, started_at, ended_at, class, code, error_type, error_text)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  /// The same, in the place of one of that number.
+  /// The same, replacing one of that number.
   static let write: SQL = """
     INSERT OR REPLACE INTO attempts
       (mutation, number, owner, started_at, ended_at, class, code, error_type, error_text)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  /// Mutation, number, owner, dates of its beginning and its end, class, code, error's type and text, and
-  /// what was replaced after it: of another database, if it is not there.
+  /// Mutation, number, owner, start and end dates, class, code, error's type and text, and what was
+  /// replaced after it: copied from another database unless it exists.
   static let salvage: SQL = """
     INSERT INTO attempts
       (mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
@@ -30,10 +30,10 @@ enum AttemptRow {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
     """
 
-  /// Mutation, lowest number that stays.
+  /// Mutation, lowest number that is kept.
   static let prune: SQL = "DELETE FROM attempts WHERE mutation = ? AND number < ?"
 
-  /// Key, arguments, mutation, number: what was replaced. What was replaced before stays.
+  /// Key, arguments, mutation, number: what was replaced. What was replaced earlier is kept.
   static let replace: SQL = """
     UPDATE attempts SET idempotency_key = coalesce(idempotency_key, ?),
       arguments = coalesce(arguments, ?)
@@ -43,8 +43,8 @@ enum AttemptRow {
   /// Mutation.
   static let delete: SQL = "DELETE FROM attempts WHERE mutation = ?"
 
-  /// Mutation: the oldest first. Mutation, number, owner, dates of its beginning and its end, class, code,
-  /// error's type and text, and what was replaced after it.
+  /// Mutation: the oldest first. Mutation, number, owner, start and end dates, class, code, error's
+  /// type and text, and what was replaced after it.
   static let read: SQL = """
     SELECT mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
       idempotency_key, arguments

@@ -4,13 +4,13 @@ import Foundation
 struct BodyFiles: Sendable {
   private let folder: String
 
-  /// Files that no row names may be about to get one: so long they stay.
+  /// Younger files stay: one that no row names may be about to get a row.
   static let minimumAge: Double = 3_600
 
   /// - Parameter folder: The absolute path of the folder of the database.
   init(folder: String) { self.folder = "\(folder)/bodies" }
 
-  /// Removes a file whose row has ended. A name that leaves the folder names nothing.
+  /// Removes a file whose row has ended. A name that leads out of the folder is ignored.
   func remove(_ name: String) {
     if name.isEmpty || name.contains("/") || name == "." || name == ".." { return }
     // Bytes: a body file.

@@ -1,13 +1,13 @@
 import Query
 
-/// That a mutation needs the success of another one.
+/// Records that a mutation needs another one to succeed.
 enum DependencyRow {
   /// Dependant, target.
   static let insert: SQL = """
     INSERT INTO dependencies (dependant, target) VALUES (?, ?) ON CONFLICT DO NOTHING
     """
 
-  /// Target: who needs it.
+  /// Target: the rows that need it.
   static let dependants: SQL = """
     SELECT dependant FROM dependencies WHERE target = ? ORDER BY dependant
     """
@@ -15,7 +15,7 @@ enum DependencyRow {
   /// Whether there is one at all.
   static let any: SQL = "SELECT 1 FROM dependencies LIMIT 1"
 
-  /// Dependant: what it needs.
+  /// Dependant: the rows that it needs.
   static let targets: SQL = "SELECT target FROM dependencies WHERE dependant = ? ORDER BY target"
 
   /// Target.

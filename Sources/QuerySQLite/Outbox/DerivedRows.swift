@@ -1,14 +1,14 @@
 import Query
 
-/// What follows from the rows of an outbox, where others than its own transactions have written them: in
-/// one write transaction of its caller's.
+/// The rows that follow from an outbox's, if anything but its own transactions has written those:
+/// made in one write transaction of the caller's.
 struct DerivedRows {
   let connection: SQLiteConnection
   let now: OutboxTime
 
-  /// Makes the heads of lanes, of which there are none.
+  /// Makes the heads of lanes. There must be none.
   ///
-  /// - Parameter numbers: Those of the rows, the lowest first.
+  /// - Parameter numbers: The numbers of the rows, the lowest first.
   /// - Throws: `StorageError`.
   func makeHeads(of numbers: [Int64]) throws {
     var lanes = Set<String>()
@@ -16,7 +16,7 @@ struct DerivedRows {
       guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
         row.standing.state != .dead || row.lane != nil && row.onFailure == .halt
       else { continue }
-      // Numbers rise: the first of a lane is its head.
+      // Numbers ascend: the first row of a lane is its head.
       if let lane = row.lane, !lanes.insert("\(row.partition) \(lane)").inserted { continue }
       try LaneHeadRow(row, self.now).write(LaneHeadRow.write, of: row, on: self.connection)
     }
@@ -54,7 +54,7 @@ struct DerivedRows {
     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox')
     """
 
-  /// Sees to it that no number up to one is given again.
+  /// Makes sure that no number up to a given one is assigned again.
   ///
   /// - Throws: `StorageError`.
   func keepNumbersRising(above newest: Int64) throws {

@@ -1,8 +1,8 @@
 import Query
 
-/// The first row of a lane: what a claim looks at.
+/// The first row of a lane, which is all that a claim reads.
 struct LaneHeadRow: Equatable {
-  /// What it does to its lane.
+  /// Its effect on the lane.
   enum State: String {
     case ready
     case leased
@@ -15,7 +15,7 @@ struct LaneHeadRow: Equatable {
   /// By `CLOCK_BOOTTIME` of this boot, microseconds; 0: at once.
   var dueBoottime: Int64
 
-  /// What a row is as the head of its lane.
+  /// Makes the head that a row is of its lane.
   init(_ row: OutboxRow, _ now: OutboxTime) {
     self.dueBoottime = 0
     switch row.standing.state {
@@ -46,15 +46,15 @@ extension LaneHeadRow {
       row.effectiveHost, self.state.rawValue, self.dueBoottime)
   }
 
-  /// Number, partition, lane, name, instance, version, host, state, due: in the place of the lane's
-  /// head, and of the row's.
+  /// Number, partition, lane, name, instance, version, host, state, due: replaces the lane's head,
+  /// and the row's.
   static let write: SQL = """
     INSERT OR REPLACE INTO lane_heads
       (number, partition, lane, name, instance, version, host, state, due_boottime)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  /// The same, in nobody's place.
+  /// The same, replacing none.
   static let insert: SQL = """
     INSERT INTO lane_heads
       (number, partition, lane, name, instance, version, host, state, due_boottime)
@@ -73,7 +73,7 @@ extension LaneHeadRow {
   /// Partition, lane.
   static let readOfLane: SQL = "SELECT number FROM lane_heads WHERE partition = ? AND lane = ?"
 
-  /// Partition, lane: what the head is to be.
+  /// Partition, lane: the row that should be the head.
   static let find: SQL = """
     SELECT number FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
@@ -81,8 +81,8 @@ extension LaneHeadRow {
     ORDER BY number LIMIT 1
     """
 
-  /// Partition, name, instance, version and host of the last answer, highest version: the first head of
-  /// the next version and host. Version, host, due, number.
+  /// Partition, name, instance, version and host of the previous result, highest version: the first
+  /// head of the next version and host. Version, host, due, number.
   static let nextGroup: SQL = """
     SELECT version, host, due_boottime, number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ?
@@ -90,7 +90,7 @@ extension LaneHeadRow {
     ORDER BY version, host, due_boottime, number LIMIT 1
     """
 
-  /// Partition, name, instance, version, host, number: the next head of the same that is due.
+  /// Partition, name, instance, version, host, number: the next due head of the same group.
   static let nextDue: SQL = """
     SELECT number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ? AND version = ?
@@ -106,7 +106,7 @@ extension LaneHeadRow {
     ORDER BY due_boottime LIMIT 1
     """
 
-  /// Now, how many: those whose time has come.
+  /// Now, limit: those that have become due.
   static let findDue: SQL = """
     SELECT number FROM lane_heads
     WHERE state = 'ready' AND due_boottime > 0 AND due_boottime <= ?
@@ -116,12 +116,12 @@ extension LaneHeadRow {
   /// Due, number.
   static let setDue: SQL = "UPDATE lane_heads SET due_boottime = ? WHERE number = ?"
 
-  /// Number: that somebody runs it.
+  /// Number: marks it as running.
   static let setLeased: SQL = """
     UPDATE lane_heads SET state = 'leased', due_boottime = 0 WHERE number = ?
     """
 
-  /// Number, limit: those behind it that wait for a time.
+  /// Number, limit: those after it that wait for a time.
   static let waiting: SQL = """
     SELECT number FROM lane_heads NOT INDEXED
     WHERE state = 'ready' AND due_boottime > 0 AND number > ? ORDER BY number LIMIT ?

@@ -1,9 +1,9 @@
 import Query
 
-/// What a transaction has left to others, since it would have been too long: the writing thread does it
-/// when nobody waits, a step at a time, so that everybody can write between two of them.
+/// Work that a transaction has left over, since it would have taken too long: the writing thread
+/// does it when no caller waits, a step at a time, so that other connections can write in between.
 struct OutboxChores {
-  /// Part of the history that is to go.
+  /// A part of the history to remove.
   enum Chore: Hashable {
     case prune
     case pruneByAge
@@ -19,10 +19,10 @@ struct OutboxChores {
 
   private var waiting = [Waiting]()
 
-  /// When the next one is to be done; nil: there is none.
+  /// When the next one is due; nil: there is none.
   private(set) var due: SuspendingClock.Instant?
 
-  /// Takes note of what a transaction has left.
+  /// Records the work that a transaction has left over.
   mutating func add(_ outcome: OutboxTransaction.Outcome, of partition: OutboxPartition) {
     if outcome.mustPrune { self.add(.prune, of: partition) }
     if outcome.mustPruneByAge { self.add(.pruneByAge, of: partition) }
@@ -36,7 +36,7 @@ struct OutboxChores {
 
   func isDue(_ now: SuspendingClock.Instant) -> Bool { self.due.map { now >= $0 } ?? false }
 
-  /// Takes the one that waits longest. What it leaves in its turn is to be added again.
+  /// Takes the one that has waited longest. What that leaves over must be added again.
   mutating func next() -> (partition: OutboxPartition, chore: Chore)? {
     if self.waiting.isEmpty { return nil }
     let first = self.waiting.removeFirst()
@@ -46,7 +46,7 @@ struct OutboxChores {
 }
 
 extension OutboxWriter {
-  /// Does a step of what was left. One that fails is left to the next transaction that finds it.
+  /// Does a step. If it fails, the next transaction that needs it adds it again.
   func doChore() {
     guard let (partition, chore) = self.chores.next() else { return }
     let rows = self.configuration.stepRows

@@ -2,8 +2,8 @@ import CSQLite
 import Query
 
 extension OutboxClock {
-  /// The kernel's clocks, and what the kernel says of the wall clock. It is asked once a second: a clock
-  /// is set seldom, and an outbox asks often.
+  /// The kernel's clocks, and whether the kernel says that the wall clock is synchronised. That is
+  /// read once a second: a clock is seldom set, and an outbox reads the time often.
   static let systemWithSync = OutboxClock {
     var time = OutboxClock.system.now()
     let monotonic = time.monotonic
@@ -16,6 +16,6 @@ extension OutboxClock {
     return time
   }
 
-  /// Microseconds by `CLOCK_MONOTONIC`, and the answer.
+  /// Microseconds by `CLOCK_MONOTONIC`, and the kernel's answer.
   private static let synchronisation = Locked((askedAt: -1_000_000, isSynchronised: false))
 }

@@ -4,18 +4,19 @@ import Query
 // MARK: - Reading
 
 extension OutboxDatabase {
-  /// Whether there is no file, and none whose mutations wait to be salvaged: then there is no mutation.
+  /// Whether there is neither a file, nor one whose mutations are yet to be salvaged: then there is
+  /// no mutation.
   var hasNothing: Bool {
-    // The note first: whoever takes it away has made the file before.
+    // The note first: the process that removes it has made the file before.
     let isPending = OutboxSalvage.isPending(
       in: (self.path as NSString).deletingLastPathComponent)
     return !isPending && access(self.path, F_OK) != 0 && errno == ENOENT
   }
 
-  /// Reads on this thread, and waits where it must.
+  /// Reads on this thread, waiting if necessary.
   ///
-  /// - Returns: What the closure returns; nil where there is no file, and so no mutation.
-  /// - Throws: What the closure throws; `StorageError`.
+  /// - Returns: What the closure returns; nil if there is no file, and so no mutation.
+  /// - Throws: The closure's errors; `StorageError`.
   func read<Value>(
     _ partition: OutboxPartition,
     _ body: (OutboxTables) throws -> Value
@@ -30,7 +31,7 @@ extension OutboxDatabase {
     while true {
       if let value = try self.tryRead(partition, body) { return value }
       if self.guarded.withLock({ $0.isStopping }) { throw Self.closed }
-      // No file is open: all are told why.
+      // No file is open: every caller gets the reason.
       if self.fileNumber.withLock({ $0 }) == nil, let degradation { throw degradation }
       guard SuspendingClock.now < end else { throw Self.busy }
       BusyHandler.sleep(round: round)
@@ -58,7 +59,7 @@ extension OutboxDatabase {
       } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
         self.perform { $0.reopenWhereMoved() }
       }
-      // What a caller of the outbox can know.
+      // The errors that a caller of the outbox knows.
       throw error is OutboxError ? error : failure
     }
   }

@@ -1,23 +1,23 @@
 import Foundation
 import Query
 
-// MARK: - One for each folder
+// MARK: - One per folder
 
 extension OutboxDatabase {
   // Held while a database is made or released, so that two storages on one folder share it.
   private static let registering = NSLock()
   private static let open = Locked([HeldFolder.Key: OpenDatabase<OutboxDatabase>]())
 
-  /// The outbox of a folder, and in it a partition, for one storage. ``release(_:completion:)`` ends
-  /// its use.
+  /// The outbox of a folder, and a partition in it, for one storage. ``release(_:completion:)``
+  /// ends its use.
   ///
-  /// - Throws: `StorageError` for what a person must mend.
+  /// - Throws: `StorageError` for a fault that the user must mend.
   static func open(
     folder: String,
     partition name: String,
     _ configuration: SQLiteQueryStorage.Configuration
   ) throws -> (OutboxDatabase, OutboxPartition) {
-    // Made here, so that it has a device and an inode; where it cannot be, opening says so.
+    // Created here, so that it has a device and an inode; if it cannot be, opening reports it.
     try? DatabaseFiles().makeFolder(folder)
     self.registering.lock()
     defer { self.registering.unlock() }
@@ -44,8 +44,8 @@ extension OutboxDatabase {
     return partition
   }
 
-  /// Begins to look for what a partition has, where there is a file: its successes may have effects
-  /// that a crash left undone.
+  /// Begins to read what a partition has, if there is a file: its successes may have effects that a
+  /// crash left undone.
   func prepare(_ partition: OutboxPartition) {
     let isStarted = self.guarded.withLock { $0.isStarted }
     if !isStarted && self.hasNothing { return }
@@ -53,12 +53,12 @@ extension OutboxDatabase {
     if isStarted { self.perform { $0.prepare(partition) } }
   }
 
-  /// Ends the use of a partition by one storage. With the last one the file is closed, and what this
-  /// process runs is pending again.
+  /// Ends the use of a partition by one storage. With the last one the file is closed, and rows
+  /// that this process runs are pending again.
   ///
   /// - Parameters:
   ///   - partition: The partition.
-  ///   - completion: Is told when what was handed over is written.
+  ///   - completion: Called when the pending writes are done.
   func release(
     _ partition: OutboxPartition,
     completion: (@Sendable (Result<Void, any Error>) -> Void)?
@@ -81,14 +81,14 @@ extension OutboxDatabase {
 }
 
 extension DatabaseOpener {
-  /// The opener of an outbox by a configuration.
+  /// Makes the opener of an outbox from a configuration.
   init(outboxIn folder: String, _ configuration: SQLiteQueryStorage.Configuration) {
     self.init(kind: .mutations, folder: folder)
     self.durability = configuration.outboxDurability == .full ? .full : .normal
     self.options.busyTimeout = configuration.busyTimeout
     self.options.revealsValues = configuration.revealsBoundValues
     self.options.statementCapacity = 128
-    // The transactions remove what refers to a row with the row.
+    // The transactions remove the rows that refer to a removed row.
     self.options.keepsReferences = false
     self.options.vfs = configuration.vfs
     if let fileSystemType = configuration.fileSystemType {

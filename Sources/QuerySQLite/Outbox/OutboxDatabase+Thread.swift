@@ -4,12 +4,12 @@ import Query
 // MARK: - The writing thread
 
 extension OutboxDatabase {
-  /// Starts the thread, which opens the file, where it does not run yet.
+  /// Starts the thread, which opens the file, unless it is running.
   func start() {
     let isFirst = self.guarded.withLock { database in
       if database.isStarted || database.isStopping { return false }
       database.isStarted = true
-      // Under the lock, so that who finds it started waits for the file.
+      // Under the lock, so that a caller that finds it started waits for the file.
       self.opening.enter()
       self.end.enter()
       return true
@@ -42,7 +42,8 @@ extension OutboxDatabase {
       if isIdle, self.guarded.withLock({ $0.isStopping && $0.jobs.isEmpty && $0.tasks.isEmpty }) {
         break
       }
-      // Who has written often writes again at once, and to be woken takes longer than to do it.
+      // A caller that has written often writes again at once, and waking this thread takes longer
+      // than doing it.
       if !isIdle, .now < workDue, self.hasMore(within: .microseconds(50)) { continue }
       workDue = .now + .milliseconds(10)
       let due = self.writer.work()
@@ -55,7 +56,7 @@ extension OutboxDatabase {
     self.writer.stop()
   }
 
-  /// Whether others are likely to come a moment after the first.
+  /// Whether more jobs are likely to come a moment after the first.
   private struct Gathering {
     var until = SuspendingClock.now
 
@@ -64,8 +65,8 @@ extension OutboxDatabase {
     }
   }
 
-  /// Takes what waits. Where several jobs came together a moment ago, it waits for others to come, as
-  /// long as they do: a commit on a disk takes longer than that.
+  /// Takes the waiting jobs. If several came together a moment ago, it waits for more, as long as
+  /// they come: a commit to a disk takes longer than that.
   private func takeWork(
     _ gathering: inout Gathering
   ) -> (tasks: [@Sendable (OutboxWriter) -> Void], jobs: [OutboxJob]) {
@@ -98,9 +99,9 @@ extension OutboxDatabase {
     }
   }
 
-  /// Stops the thread when it has done what it was asked for.
+  /// Stops the thread when it has done all jobs so far.
   ///
-  /// - Parameter completion: Is told of what could not be written.
+  /// - Parameter completion: Called with the result: the error if something could not be written.
   func stop(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
     let isRunning = self.guarded.withLock { database in
       if database.isStopping { return false }
@@ -108,7 +109,7 @@ extension OutboxDatabase {
       guard database.isStarted else { return false }
       database.tasks.append { writer in
         let result = Result { try writer.finish() }
-        // What waits for the end may open the file again at once.
+        // A caller that waits for the end may open the file again at once.
         writer.stop()
         completion?(result)
       }
@@ -118,7 +119,7 @@ extension OutboxDatabase {
     completion?(.success(()))
   }
 
-  /// Gives back what runs when the program ends, on whichever thread it does.
+  /// Gives back the running rows when the program exits, on whichever thread that happens.
   private func stopAtExit() {
     if Thread.current.name == "query-outbox" {
       try? self.writer.finish()

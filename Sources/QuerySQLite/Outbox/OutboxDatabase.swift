@@ -3,11 +3,11 @@ import Query
 
 /// `mutations.sqlite` of one folder, as all storages of this process share it.
 ///
-/// Threads: reads go through ``readers`` on whatever thread asks. One thread of this object's own does
-/// all the rest, with an ``OutboxWriter`` that nobody else touches. It is started by the first who
-/// needs it, so that a program without mutations pays for none of this.
+/// Threads: reads go through ``readers`` on the calling thread. One thread of this object's own
+/// does all the rest, with an ``OutboxWriter`` that no other thread touches. The first caller that
+/// needs it starts it, so that a program without mutations pays for none of this.
 ///
-/// What is guarded, and by what: `guarded` by its own lock, under which nothing is called.
+/// Locking: `guarded` has its own lock, under which nothing is called.
 // @unchecked: `writer` is used by the thread of this object alone; the rest is Sendable.
 final class OutboxDatabase: @unchecked Sendable {
   let configuration: SQLiteQueryStorage.Configuration
@@ -15,16 +15,16 @@ final class OutboxDatabase: @unchecked Sendable {
   /// The connections that read.
   let readers: ReaderPool
 
-  /// Which file the writer has open; nil while none is.
+  /// The file that the writer has open; nil while there is none.
   let fileNumber = Locked<FileNumber?>(nil)
 
-  /// Where the file is.
+  /// The path of the file.
   let path: String
 
   let writer: OutboxWriter
   let guarded: Locked<Guarded>
 
-  /// That of jobs and tasks.
+  /// The number of waiting jobs and tasks.
   let waitingCount = WaitingCount()
 
   let signal: WakeSignal
@@ -40,10 +40,10 @@ final class OutboxDatabase: @unchecked Sendable {
     var waiting = 0
     var isStarted = false
     var isStopping = false
-    /// Whether the writing thread looks for jobs all the time, so that it need not be woken.
+    /// Whether the writing thread is polling for jobs, so that it need not be woken.
     var isSpinning = false
     var degradation: StorageError?
-    /// A mean of what commits have taken, the last ones first.
+    /// A moving average of commit times.
     var commitTime = Duration.zero
     var commits = 0
     var bytesWritten = 0
@@ -77,14 +77,14 @@ final class OutboxDatabase: @unchecked Sendable {
     operation: "use the outbox", code: .misuse, message: "the storage is closed",
     fileName: DatabaseKind.mutations.fileName)
 
-  /// Why nothing can be written, while that is so.
+  /// Why nothing can be written; nil if it can.
   var degradation: StorageError? {
     get { self.guarded.withLock { $0.degradation } }
     set { self.guarded.withLock { $0.degradation = newValue } }
   }
 
-  /// How many transactions this process has committed that changed something, and how many bytes were
-  /// appended to the log.
+  /// How many transactions with changes this process has committed, and how many bytes they
+  /// appended to the WAL.
   var commits: Int { self.guarded.withLock { $0.commits } }
   var bytesWritten: Int { self.guarded.withLock { $0.bytesWritten } }
 
@@ -92,21 +92,21 @@ final class OutboxDatabase: @unchecked Sendable {
 
   func count(bytesWritten: Int) { self.guarded.withLock { $0.bytesWritten += bytesWritten } }
 
-  /// The partitions that are open.
+  /// The open partitions.
   var partitions: [OutboxPartition] { self.guarded.withLock { Array($0.partitions.values) } }
 }
 
-// MARK: - Handing over
+// MARK: - Writing
 
 extension OutboxDatabase {
-  /// Changes a partition, in a transaction that may have others' changes in it too.
+  /// Changes a partition, in a transaction that may include other callers' changes.
   ///
   /// - Parameters:
   ///   - partition: The partition.
   ///   - needsOwner: Whether it may lease a row.
-  ///   - body: Changes the tables; it may run again where a transaction was undone.
-  /// - Returns: What the closure returned, when that is committed.
-  /// - Throws: What the closure throws; `StorageError`.
+  ///   - body: Changes the tables; it may run again if a transaction was rolled back.
+  /// - Returns: What the closure returned, once that is committed.
+  /// - Throws: The closure's errors; `StorageError`.
   func write<Value: Sendable>(
     in partition: OutboxPartition,
     needsOwner: Bool = false,
@@ -123,23 +123,23 @@ extension OutboxDatabase {
     }
     guard let waiting = self.add(job) else { throw Self.closed }
     defer { self.guarded.withLock { $0.waiting -= 1 } }
-    // Where others wait too, they want the thread, so that their jobs are in the same commit.
+    // If other callers wait too, they need the thread, so that their jobs get into the same commit.
     return try await outcome.value(patience: waiting == 1 ? self.patience : .zero)
   }
 
-  /// How long one who waits alone does so without suspending its task: as long as commits have taken
-  /// lately, where that is not much longer than to wake it.
+  /// How long a caller that waits alone does so without suspending its task: as long as recent
+  /// commits took, unless that is much longer than waking it.
   private var patience: Duration {
     let commitTime = self.guarded.withLock { $0.commitTime }
     return commitTime > .microseconds(400) ? .zero : max(commitTime * 2, .microseconds(60))
   }
 
-  /// Takes note of how long a commit has taken.
+  /// Records how long a commit took.
   func didCommit(in time: Duration) {
     self.guarded.withLock { $0.commitTime = ($0.commitTime * 3 + time) / 4 }
   }
 
-  /// - Returns: How many wait; nil where this is closed.
+  /// - Returns: How many callers wait; nil if this is closed.
   private func add(_ job: OutboxJob) -> Int? {
     self.start()
     let (waiting, mustWake) = self.guarded.withLock { database -> (Int?, Bool) in
@@ -152,9 +152,9 @@ extension OutboxDatabase {
     return waiting
   }
 
-  /// Lets the writing thread do something that is no transaction.
+  /// Adds a task for the writing thread that is not a transaction.
   ///
-  /// - Returns: Whether it will. Not when it has stopped.
+  /// - Returns: Whether it will run; false once the thread has stopped.
   @discardableResult
   func perform(_ task: @escaping @Sendable (OutboxWriter) -> Void) -> Bool {
     let (isTaken, mustWake) = self.guarded.withLock { database -> (Bool, Bool) in
@@ -166,8 +166,8 @@ extension OutboxDatabase {
     return isTaken
   }
 
-  /// Removes what a partition has. Where there is no file, there is nothing. What waits to be salvaged is
-  /// salvaged before, so that other partitions keep theirs.
+  /// Removes everything of a partition; if there is no file, there is nothing to remove. A pending
+  /// salvage runs first, so that other partitions keep their rows.
   ///
   /// - Throws: `StorageError`.
   func erase(_ partition: OutboxPartition) async throws {

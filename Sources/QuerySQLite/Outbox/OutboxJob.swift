@@ -1,19 +1,20 @@
 import Foundation
 import Query
 
-/// Something that one caller wants written, in a transaction that may have others' jobs in it too.
+/// A write of one caller, in a transaction that may include other callers' jobs.
 struct OutboxJob: Sendable {
   let partition: OutboxPartition
 
   /// Whether it may lease a row, so that this process needs its lock file.
   let needsOwner: Bool
 
-  /// Changes the tables. Called again where the transaction was undone by another one's failure.
+  /// Changes the tables. Called again if another job's failure rolled the transaction back.
   let body: @Sendable (inout OutboxTransaction) throws -> Void
 
-  /// Since when its caller waits: the wait for a lock is one, whatever else this thread waited for before.
+  /// Since when its caller has waited: waiting for a lock counts from here, whatever this thread
+  /// waited for before.
   let since = SuspendingClock.now
 
-  /// Is told when it is committed, or that it failed.
+  /// Called when it is committed, or has failed.
   let completion: @Sendable ((any Error)?) -> Void
 }

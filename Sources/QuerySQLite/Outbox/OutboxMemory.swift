@@ -1,12 +1,12 @@
-/// What a transaction leaves behind in memory of a partition, so that the next one need not read it: as
-/// long as nobody else has committed in between, the file says the same.
+/// What a transaction keeps in memory of a partition, so that the next one need not read it: as
+/// long as no other process has committed in between, the file still agrees.
 ///
-/// All of it may be missing, and is read then.
+/// Any of it may be missing, and is then read.
 struct OutboxMemory {
   /// The partition's row.
   var partition: OutboxPartitionRow
 
-  /// The rows that this process runs and that are, on disk too, as they were leased.
+  /// The rows that this process runs and that are, also on disk, as they were leased.
   var leases = Set<Int64>()
 
   /// Whether no row depends on another one.
@@ -15,13 +15,13 @@ struct OutboxMemory {
   /// Whether no row waits for an alias.
   var isFreeOfAwaiting = false
 
-  /// Whether nothing is published.
+  /// Whether there are no aliases.
   var isFreeOfAliases = false
 
-  /// How many rows the history has of the mutation that ended last.
+  /// How many history rows the mutation that ended last has.
   var historyCount: HistoryCount?
 
-  /// The row of the history that was pruned last: none of the partition's is before it.
+  /// The history row that was pruned last: the partition has none before it.
   var lastPruned: Int64 = 0
 
   struct HistoryCount {
@@ -33,23 +33,23 @@ struct OutboxMemory {
   init(partition: OutboxPartitionRow) { self.partition = partition }
 }
 
-/// What is remembered of a file, and of which state of it.
+/// The memories of a file's partitions, and the version of the file that they belong to.
 struct OutboxMemories {
-  /// The version of the file's content that the memories are of.
+  /// The version of the file's content.
   private var version: Int64?
   private var memories = [String: OutboxMemory]()
 
-  /// What is remembered of a partition where the file has another version than that, nothing is.
+  /// Returns the memory of a partition; nil, dropping all memories, if the file has changed since.
   ///
-  /// - Parameter version: The version that the transaction sees which has begun.
+  /// - Parameter version: The version that the transaction that has begun sees.
   mutating func recall(_ partition: String, at version: Int64?) -> OutboxMemory? {
     if version == nil || version != self.version { self = OutboxMemories() }
     return self.memories[partition]
   }
 
-  /// Keeps what a transaction has left behind that saw the version of ``recall(_:at:)``.
+  /// Keeps the memories of a transaction that saw the version of ``recall(_:at:)``.
   ///
-  /// - Parameter version: The version that its commit has made.
+  /// - Parameter version: The version that its commit made.
   mutating func keep(_ changes: [(partition: String, memory: OutboxMemory)], at version: Int64?) {
     self.version = version
     for change in changes { self.memories[change.partition] = change.memory }

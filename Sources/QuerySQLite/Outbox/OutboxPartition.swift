@@ -1,16 +1,16 @@
 import Foundation
 import Query
 
-/// What a process knows of one account in `mutations.sqlite`: shared by all its storages of that
+/// What a process knows of one account in `mutations.sqlite`, shared by all its storages of that
 /// account.
 ///
-/// What is guarded, and by what: `guarded` by its own lock, under which nothing is called.
+/// Locking: `guarded` has its own lock, under which nothing is called.
 final class OutboxPartition: Sendable {
-  /// What the outbox tells the rest of a storage.
+  /// The outbox's calls to the rest of a storage.
   struct Hooks: Sendable {
-    /// Reports what happened to the file.
+    /// Reports an event of the file.
     var tell: @Sendable (StorageEvent) -> Void
-    /// Marks what is under paths as invalidated in the cache, and says whether that is written.
+    /// Invalidates the cache entries under paths, and reports whether that is written.
     var invalidate: @Sendable ([IdentityPrefix], @escaping @Sendable (Bool) -> Void) -> Void
   }
 
@@ -25,18 +25,18 @@ final class OutboxPartition: Sendable {
 
   private let guarded = Locked(Guarded())
 
-  /// Who hears of each event.
+  /// The subscribers of events.
   let subscribers = RecipientList<OutboxEvent>()
 
   init(name: String) { self.name = name }
 
-  /// The handlers that this process has last asked for; nil where it never has.
+  /// The handlers that this process last claimed for; nil if it never has.
   var handlers: Set<MutationHandler>? {
     get { self.guarded.withLock { $0.handlers } }
     set { self.guarded.withLock { $0.handlers = newValue } }
   }
 
-  /// Who is told of the file, and marks the cache; nil until a storage is open.
+  /// Reports events of the file, and invalidates the cache; nil until a storage is open.
   var hooks: Hooks? {
     get { self.guarded.withLock { $0.hooks } }
     set { self.guarded.withLock { $0.hooks = newValue } }
@@ -45,7 +45,7 @@ final class OutboxPartition: Sendable {
   /// Counts a storage that has the partition open.
   func hold() { self.guarded.withLock { $0.holders += 1 } }
 
-  /// Counts a storage that is done with it.
+  /// Counts a storage that no longer uses it.
   ///
   /// - Returns: Whether it was the last one.
   func letGo() -> Bool {
@@ -56,7 +56,7 @@ final class OutboxPartition: Sendable {
     }
   }
 
-  /// Tells all who have subscribed. Called by one thread alone, so that all hear the same order.
+  /// Sends events to all subscribers. Called by one thread alone, so that all see the same order.
   func send(_ events: [OutboxEvent]) {
     self.subscribers.post(events)
     self.subscribers.deliver()

@@ -1,11 +1,11 @@
 import Foundation
 import Query
 
-/// What a row means to who looks at it.
+/// The state outside a row that determines how it is shown.
 struct OutboxView {
   /// When the partition was paused.
   var isPaused: Bool
-  /// The handlers that this process has last asked for; nil where it never has.
+  /// The handlers that this process last claimed for; nil if it never has.
   var handlers: Set<MutationHandler>?
   var now: OutboxTime
 }
@@ -29,12 +29,12 @@ extension OutboxRow {
     return entry
   }
 
-  /// How many microseconds it waits yet; nil where it waits for no time.
+  /// How many microseconds it still waits; nil if it does not wait for a time.
   func remaining(_ now: OutboxTime) -> Int64? {
     self.standing.state == .pending ? self.standing.wait?.remaining(now) : nil
   }
 
-  /// The first clause that keeps it from running.
+  /// The first reason that keeps it from running.
   private func waitReason(_ view: OutboxView, _ entry: OutboxEntry) -> MutationWaitReason? {
     guard self.standing.state == .pending else { return nil }
     if view.isPaused { return .paused }
@@ -50,14 +50,14 @@ extension OutboxRow {
     return nil
   }
 
-  /// Whether nothing but others keeps it from running: it is pending, due, and waits for no
-  /// dependency, alias or credentials.
+  /// Whether only other rows keep it from running: it is pending, due, and waits for no dependency,
+  /// alias or credentials.
   func isReady(_ now: OutboxTime) -> Bool {
     self.standing.state == .pending && !self.hasDependencies && self.standing.awaitedAlias == nil
       && self.standing.waitReason != .authentication && (self.remaining(now) ?? 0) == 0
   }
 
-  /// The row as a store comes back with it.
+  /// The row as a store restores it.
   func record(_ view: OutboxView) -> RecordedMutation {
     let entry = self.entry(view)
     return RecordedMutation(

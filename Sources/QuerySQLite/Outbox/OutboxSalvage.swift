@@ -1,12 +1,13 @@
 import Foundation
 import Query
 
-/// Copies what can be read of a damaged outbox, which was set aside, into a new one.
+/// Copies the readable rows of a damaged outbox, which was set aside, into a new one.
 ///
-/// A note, `mutations.salvage`, is there from before the damaged file loses its name until its rows are
-/// committed in the new one: who is killed in between leaves it, and who opens the outbox next goes on,
-/// before anybody else can. The new one says in the same transaction whose rows it has, so that whoever is
-/// killed before the note is gone, even by a power cut that brings it back, does no harm.
+/// A note, `mutations.salvage`, exists from before the damaged file loses its name until its rows
+/// are committed in the new one: a process that is killed in between leaves it, and the next to
+/// open the outbox continues, before any other can. The new file records in the same transaction
+/// whose rows it has, so that a kill before the note is removed, or a power cut that brings it
+/// back, does no harm.
 struct OutboxSalvage {
   /// The absolute path of the folder.
   let folder: String
@@ -16,30 +17,31 @@ struct OutboxSalvage {
   private var notePath: String { Self.notePath(in: self.folder) }
   private var files: SetAside { SetAside(kind: .mutations, folder: self.folder) }
 
-  /// Where the note of a folder is.
+  /// The path of a folder's note.
   static func notePath(in folder: String) -> String { "\(folder)/mutations.salvage" }
 
-  /// Whether mutations of a folder wait to be salvaged, and are in no database until then.
+  /// Whether mutations of a folder are yet to be salvaged, and are in no database until then.
   static func isPending(in folder: String) -> Bool { access(self.notePath(in: folder), F_OK) == 0 }
 
-  /// What whoever does not salvage is told until that is done.
+  /// The error of a caller that does not salvage, until that is done.
   static let waiting = StorageError(
     operation: "open", code: .cannotOpen,
     message: "mutations of a damaged file wait to be salvaged; start the application once",
     fileName: DatabaseKind.mutations.fileName)
 
-  /// Whether something is to be salvaged yet.
+  /// Whether a salvage is pending.
   var isPending: Bool { Self.isPending(in: self.folder) }
 }
 
 // MARK: - The note
 
 extension OutboxSalvage {
-  /// Notes that the file is about to be set aside: its name is on the disk before it gets it.
+  /// Notes that the file is about to be set aside: the note is on disk before the file gets that
+  /// name.
   ///
   /// - Throws: `StorageError`.
   func begin(_ name: SetAside.Name) throws(StorageError) {
-    // Its own file, which no SQLite knows.
+    // A separate file, which SQLite does not know.
     // Bytes: the note of a salvage.
     let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW
     let descriptor = open(self.notePath, flags, 0o600)
@@ -54,14 +56,14 @@ extension OutboxSalvage {
     _ = self.files.perform(.synchronise)
   }
 
-  /// Forgets the note, on the disk too.
+  /// Removes the note, on disk too.
   private func end() {
     // Bytes: the note of a salvage.
     unlink(self.notePath)
     _ = self.files.perform(.synchronise)
   }
 
-  /// What is to be salvaged, what was set aside last first: it knows what was salvaged before.
+  /// The files to salvage, the last one set aside first: it records what was salvaged before.
   private func names() throws -> [SetAside.Name] {
     let lines = (try? String(contentsOfFile: self.notePath, encoding: .utf8)) ?? ""
     let noted = lines.split(separator: "\n").compactMap {
@@ -70,7 +72,7 @@ extension OutboxSalvage {
     var names = [SetAside.Name]()
     for name in noted.reversed() where !names.contains(name) { names.append(name) }
     if !names.isEmpty { return names }
-    // It was made, and not written.
+    // The note was created, but not written.
     return try self.files.names().filter { $0.reason == .corrupt }.max().map { [$0] } ?? []
   }
 }
@@ -78,17 +80,17 @@ extension OutboxSalvage {
 // MARK: - Salvaging
 
 extension OutboxSalvage {
-  /// Makes a new outbox with what can be read of those that were set aside. Under the lock, exclusively,
-  /// and with no connection open.
+  /// Makes a new outbox with the readable rows of those that were set aside. Called under the lock,
+  /// held exclusively, and with no connection open.
   ///
-  /// - Returns: The names, and what came of each that was not salvaged before.
-  /// - Throws: `OpeningFailure`, `StorageError`, where the new one cannot be written: then it is to be
+  /// - Returns: The names of those that were not salvaged before, with their reports.
+  /// - Throws: `OpeningFailure`, `StorageError`, if the new one cannot be written: then it must be
   ///   done again.
   @discardableResult
   func finish(with opener: DatabaseOpener) throws -> [(name: String, report: SalvageReport)] {
     guard self.isPending else { return [] }
     let names = try self.names().filter { name in
-      // Where it was not set aside, the damaged one is still at its place, and is found again.
+      // If it was not set aside, the damaged one is still in its place, and is found again.
       guard let number = FileNumber(path: self.files.path(of: name)) else { return false }
       return number != FileNumber(path: opener.path)
     }
@@ -119,8 +121,8 @@ extension OutboxSalvage {
     }
   }
 
-  /// Deletes the oldest of those of which all is here. Of the others none is ever deleted: what this
-  /// release cannot read, a person or another one may.
+  /// Deletes the oldest of those that were salvaged whole. The others are never deleted: a user or
+  /// another release may read what this one cannot.
   private func deleteOldest(_ new: SQLiteConnection) throws {
     let whole = Set(try new.rows(SalvageRow.whole) { try $0.text(at: 0) })
     try self.files.deleteOldest { whole.contains($0.fileName(of: .mutations)) }

@@ -4,7 +4,7 @@ import Query
 // MARK: - Standing
 
 extension OutboxTables {
-  /// Partition, lane, number: rows before another one that hold the lane up.
+  /// Partition, lane, number: earlier rows that block the lane.
   private static let before: SQL = """
     SELECT number, state FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
@@ -12,7 +12,7 @@ extension OutboxTables {
     ORDER BY number
     """
 
-  /// What became of a mutation.
+  /// The state or outcome of a mutation.
   ///
   /// - Throws: `StorageError`.
   func standing(of id: UUID) throws -> MutationStanding {
@@ -32,7 +32,7 @@ extension OutboxTables {
     guard !row.isHead, let lane = row.lane else { return row.isHead }
     return try self.connection.withStatement(Self.before) { before in
       try before.bindAll(row.partition, lane, row.number)
-      // The first that does not run tells.
+      // The first one that is not running decides.
       while try before.step() {
         if try before.text(at: 1) != OutboxEntry.State.leased.rawValue { return false }
       }
@@ -40,7 +40,7 @@ extension OutboxTables {
     }
   }
 
-  /// The rows that a row waits for in its lane, or depends on: the first.
+  /// The first row that a row waits for in its lane, or depends on.
   ///
   /// - Throws: `StorageError`.
   func predecessor(of row: OutboxRow) throws -> OutboxRow? {

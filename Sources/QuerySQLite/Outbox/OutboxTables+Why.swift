@@ -1,10 +1,10 @@
 import Foundation
 import Query
 
-// MARK: - In words
+// MARK: - Reasons
 
 extension OutboxTables {
-  /// What keeps a mutation from running: the first of what `waitReason` goes by.
+  /// What keeps a mutation from running: the first reason, as in `waitReason`.
   ///
   /// - Throws: `OutboxError`; `StorageError`.
   func clause(of id: UUID) throws -> OutboxClause {

@@ -1,13 +1,13 @@
 import Foundation
 import Query
 
-/// The tables of `mutations.sqlite`, as far as one partition's reads have to do with them.
+/// The tables of `mutations.sqlite`, as the reads of one partition use them.
 ///
 /// It has no thread and no memory: each function is a few statements on the connection.
 struct OutboxTables {
   let connection: SQLiteConnection
 
-  /// The row of the partition; nil where it has never had a mutation.
+  /// The row of the partition; nil if it has never had a mutation.
   let partition: OutboxPartitionRow?
 
   let view: OutboxView
@@ -17,7 +17,7 @@ struct OutboxTables {
   /// - Parameters:
   ///   - name: The name of the account.
   ///   - connection: A connection to `mutations.sqlite`.
-  ///   - handlers: What this process can run; nil where it was never said.
+  ///   - handlers: What this process can run; nil if it has not said.
   ///   - now: The time.
   /// - Throws: `StorageError`.
   init(
@@ -44,7 +44,7 @@ struct OutboxTables {
     return try number.flatMap { try self.row($0) }
   }
 
-  /// What a mutation has come to, where it ended.
+  /// The record of a mutation that has ended.
   func record(_ id: UUID) throws -> RecordedMutation? {
     guard let partition else { return nil }
     let record = try self.connection.first(HistoryRow.readByID, partition.id, id) {
@@ -63,7 +63,7 @@ struct OutboxTables {
 // MARK: - Lists
 
 extension OutboxTables {
-  /// Partition, number: those behind it.
+  /// Partition, number: those after it.
   private static let numbers: SQL = """
     SELECT number FROM outbox NOT INDEXED WHERE partition = ? AND number > ? ORDER BY number LIMIT ?
     """
@@ -85,13 +85,13 @@ extension OutboxTables {
     SELECT number FROM outbox WHERE partition = ? AND name = ? AND instance = ? ORDER BY number
     """
 
-  /// Reads live and dead mutations behind a number, some at a time: a read must not last long.
+  /// Reads live and dead mutations after a number, some at a time: a read must not last long.
   ///
   /// - Parameters:
-  ///   - state: Only those that stand so; nil: all.
-  ///   - number: The last one that is known.
-  ///   - limit: How many at most.
-  /// - Returns: The mutations, and the last number that was looked at; nil at the end.
+  ///   - state: Only those in this state; nil: all.
+  ///   - number: The last known number.
+  ///   - limit: The maximum number of mutations.
+  /// - Returns: The mutations, and the last number examined; nil at the end.
   /// - Throws: `StorageError`.
   func entries(
     in state: OutboxEntry.State?,
@@ -117,7 +117,7 @@ extension OutboxTables {
     return (entries, numbers.count < limit ? nil : numbers.last)
   }
 
-  /// SQLite says nothing of rows that a flipped bit in a page has hidden.
+  /// SQLite does not report rows that a flipped bit in a page has hidden.
   private func requireCount(_ count: Int) throws {
     guard let counts = self.partition?.counts else { return }
     let expected = counts.pending + counts.leased + counts.dead
@@ -127,9 +127,9 @@ extension OutboxTables {
       fileName: self.connection.fileName)
   }
 
-  /// What there is of a name and instance, in the order of enqueueing.
+  /// The mutations of a name and instance, in the order of enqueueing.
   ///
-  /// - Parameter limit: How many of those that have ended, the last ones; 0: all.
+  /// - Parameter limit: How many of the ended ones, the last; 0: all.
   /// - Throws: `StorageError`.
   func history(
     of name: String, instance: String, limit: Int

@@ -4,11 +4,11 @@ import Query
 // MARK: - Claiming
 
 extension OutboxTransaction {
-  /// So many rows whose time has come are made due in one claim, and so many that grew too old are
-  /// declared dead: the next claim goes on at once.
+  /// How many rows one claim makes due, and how many expired ones it declares dead: the next claim
+  /// follows at once.
   private static let batch = 200
 
-  /// Leases rows that may run now, after taking back those of processes that are gone.
+  /// Leases rows that may run now, after taking back those of processes that have exited.
   ///
   /// - Throws: `StorageError`.
   mutating func claim(_ request: ClaimRequest) throws -> ClaimAnswer {
@@ -44,8 +44,8 @@ extension OutboxTransaction {
     if row.standing.deadReason == .expired { answer.expired += 1 }
   }
 
-  /// Makes heads due whose time has come, so that the lowest number of those that are due is found by
-  /// one seek.
+  /// Marks heads as due whose time has come, so that one seek finds the lowest number of the due
+  /// ones.
   ///
   /// - Returns: Whether those were all.
   private func promoteDue() throws -> Bool {
@@ -71,7 +71,7 @@ extension OutboxTransaction {
       let group = groups[index]
       let number = group.number
       guard var row = try self.row(number), self.isHead(row, of: group), self.mayRun(row) else {
-        // The head says otherwise, in a damaged file: it is made anew.
+        // The head disagrees, in a damaged file: it is made anew.
         try self.repairHead(number)
         try self.advance(&groups, index)
         continue
@@ -101,7 +101,7 @@ extension OutboxTransaction {
       guard var row = try self.row(number), row.isHead, row.partition == self.partition.id,
         row.lane == lane
       else {
-        // The head says otherwise, in a damaged file: it is made anew, once.
+        // The head disagrees, in a damaged file: it is made anew, once.
         if repaired == number { return }
         repaired = number
         try self.repairHead(number)
@@ -122,7 +122,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// How long until the head of a lane may run, where it waits for nothing but a time.
+  /// How long until the head of a lane may run, if it waits only for a time.
   private func untilDue(_ row: OutboxRow) -> Duration? {
     guard LaneHeadRow(row, self.now).state == .ready else { return nil }
     return row.remaining(self.now).map { .microseconds($0) }
@@ -134,8 +134,8 @@ extension OutboxTransaction {
     }
   }
 
-  /// Whether a row is what its head says. What it is sent by, and for whom, its own columns tell, which
-  /// the checksum is of.
+  /// Whether a row agrees with its head. Handler and account come from the row's own columns, which
+  /// its checksum covers.
   private func isHead(_ row: OutboxRow, of group: Group) -> Bool {
     row.isHead && row.partition == self.partition.id && row.name == group.handler.name
       && row.instance == group.handler.instance && Int64(row.version) == group.version
@@ -147,13 +147,13 @@ extension OutboxTransaction {
       try $0.optionalText(at: 0)
     }
     try self.connection.execute(LaneHeadRow.delete, number)
-    // What it stood in front of must not be left without one.
+    // The lane behind it must not be left without a head.
     if case let lane?? = lane { try self.findHead(of: lane) }
     guard var row = try self.row(number) else { return }
     try self.refreshHead(&row)
   }
 
-  /// Gives a row to this process, unless it is too old or damaged: then it is dead.
+  /// Leases a row to this process, unless it is too old or damaged: then it is dead.
   ///
   /// - Throws: `StorageError`.
   mutating func lease(_ row: inout OutboxRow, isReplay: Bool) throws -> MutationLease? {
@@ -171,14 +171,14 @@ extension OutboxTransaction {
     return self.beginAttempt(of: row, isReplay: isReplay)
   }
 
-  /// Where a row stands that this process runs.
+  /// The standing of a row that this process runs.
   func leased(_ standing: OutboxRow.Standing, by owner: String) -> OutboxRow.Standing {
     var standing = standing
     standing.state = .leased
     standing.waitReason = nil
     standing.wait = nil
     standing.attempts += 1
-    // Compared for being the same, and nothing else: it may begin anew.
+    // Only compared for equality: it may wrap around.
     standing.token &+= 1
     standing.credentialsEpoch = self.partition.credentialsEpoch
     standing.lease = OutboxRow.Lease(
@@ -188,7 +188,7 @@ extension OutboxTransaction {
     return standing
   }
 
-  /// Makes the lease of a row that was leased, which tells of its attempt.
+  /// Makes the lease of a leased row, with its attempt.
   mutating func beginAttempt(of row: OutboxRow, isReplay: Bool) -> MutationLease {
     let lease = MutationLease(
       entry: row.entry(self.view), isReplay: isReplay, token: Int(row.standing.token),

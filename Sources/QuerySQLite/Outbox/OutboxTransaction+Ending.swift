@@ -1,10 +1,10 @@
 import Foundation
 import Query
 
-// MARK: - Ends
+// MARK: - Ending
 
 extension OutboxTransaction {
-  /// Moves a row to the history, and lets those that depend on it go on, or die.
+  /// Moves a row to the history, and lets its dependants continue, or die.
   ///
   /// - Throws: `StorageError`.
   mutating func end(_ row: OutboxRow, as ended: HistoryRow) throws {
@@ -42,7 +42,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// Lets a row go on whose dependency has ended, or makes it dead.
+  /// Releases a row whose dependency has ended, or makes it dead.
   private mutating func release(
     _ number: Int64,
     from outcome: RecordedMutation.Outcome
@@ -72,7 +72,7 @@ extension OutboxTransaction {
 }
 
 extension HistoryRow {
-  /// What is told of the end.
+  /// The event of the end.
   var event: OutboxEvent {
     switch self.outcome {
     case .succeeded: .succeeded(self.id)
@@ -86,7 +86,7 @@ extension HistoryRow {
 // MARK: - Aliases
 
 extension OutboxTransaction {
-  /// Keeps what an attempt has published, and lets those go on that wait for it.
+  /// Stores what an attempt has published, and releases the rows that wait for it.
   ///
   /// - Throws: `StorageError`.
   mutating func publish(_ aliases: [String: String], by id: UUID) throws {
@@ -112,13 +112,13 @@ extension OutboxTransaction {
     try self.connection.first(AliasRow.read, self.partition.id, alias) { _ in true } ?? false
   }
 
-  /// Whether a live row before another one may publish something.
+  /// Whether an earlier live row may publish something.
   func hasEarlierLive(than number: Int64) throws -> Bool {
     try self.connection.first(AliasRow.hasEarlier, self.partition.id, number) { _ in true }
       ?? false
   }
 
-  /// Makes rows dead that wait for an alias which nobody can publish any more.
+  /// Makes rows dead that wait for an alias that no row can publish any more.
   mutating func endVainWaits() throws {
     if self.memory.isFreeOfAwaiting { return }
     let waiting = try self.connection.rows(AliasRow.allAwaiting, self.partition.id) {

@@ -4,7 +4,7 @@ import Query
 // MARK: - Enqueueing
 
 extension OutboxTransaction {
-  /// Inserts a mutation, and leases it where it may run now and that is asked for.
+  /// Inserts a mutation, and leases it if the caller wants that and it may run now.
   ///
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func enqueue(_ new: NewMutation, claiming: Bool) throws -> EnqueuedMutation {
@@ -19,7 +19,7 @@ extension OutboxTransaction {
     let targets = try self.targets(of: new.dependencies)
     let old = try self.replaceable(new, targets)
     var row = OutboxRow(new, partition: self.partition.id, now: self.now)
-    // Most may run at once, and are never written as pending.
+    // Most rows may run at once, and are never written as pending.
     let owner = claiming ? self.terms.owner : nil
     if let owner, old == nil, targets.isEmpty, try self.mayRunAtOnce(new) {
       row.standing = self.leased(row.standing, by: owner)
@@ -40,13 +40,13 @@ extension OutboxTransaction {
     return EnqueuedMutation(entry: row.entry(self.view), lease: lease, superseded: old?.id)
   }
 
-  /// Id: whether there is, or was, a mutation with it.
+  /// ID: whether there is, or was, a mutation with it.
   private static let isKnown: SQL = """
     SELECT EXISTS (SELECT 1 FROM outbox WHERE id = ?1)
       OR EXISTS (SELECT 1 FROM history WHERE id = ?1)
     """
 
-  /// Whether nothing is in the way of a new mutation without dependencies.
+  /// Whether nothing blocks a new mutation without dependencies.
   private func mayRunAtOnce(_ new: NewMutation) throws -> Bool {
     guard new.waitReason == nil, self.partition.pausedAt == nil else { return false }
     guard let lane = new.lane else { return true }
@@ -62,14 +62,14 @@ extension OutboxTransaction {
       && row.isReady(self.now)
   }
 
-  /// The rows whose success is to be waited for.
+  /// The rows that must succeed first.
   private func targets(of ids: [UUID]) throws -> Set<Int64> {
     var targets = Set<Int64>()
     var unknown = [UUID]()
     var ended: UUID?
     for id in ids {
       var next: UUID? = id
-      // A chain of superseded ones ends with a live one, or one that ended otherwise.
+      // A chain of superseded rows ends with a live one, or one that ended otherwise.
       while let current = next {
         next = nil
         if let row = try self.row(current) {
@@ -110,7 +110,7 @@ extension OutboxTransaction {
     ORDER BY number DESC LIMIT 1
     """
 
-  /// The row that a new one takes the place of.
+  /// The row that a new one replaces.
   private func replaceable(_ new: NewMutation, _ targets: Set<Int64>) throws -> OutboxRow? {
     guard new.coalesce == .latest, let lane = new.lane else { return nil }
     let number = try self.connection.first(Self.lastOfLane, self.partition.id, lane) {

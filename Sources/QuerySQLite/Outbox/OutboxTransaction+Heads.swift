@@ -4,7 +4,7 @@ import Query
 // MARK: - Heads
 
 extension OutboxTransaction {
-  /// Brings the heads up to date with a row that was inserted or changed.
+  /// Updates the heads after a row was inserted or changed.
   ///
   /// - Throws: `StorageError`.
   mutating func refreshHead(_ row: inout OutboxRow, isNew: Bool = false) throws {
@@ -22,7 +22,7 @@ extension OutboxTransaction {
       try self.writeHead(row, isNew: isNew)
       row.isHead = true
     } else {
-      // It was the head until now, or another one is, as before.
+      // It was the head until now, or another one still is.
       if row.isHead || head == nil { try self.findHead(of: lane) }
       row.isHead = false
     }
@@ -57,11 +57,11 @@ extension SQLiteConnection {
   /// Inserts a row.
   ///
   /// - Parameters:
-  ///   - isNew: Whether it should take the place of none. A statement that may replace others keeps
-  ///     copies of the pages that it changes.
-  ///   - insert: What inserts it, and fails where it is in the way of another.
-  ///   - replace: What replaces others that are in its way.
-  /// - Throws: What the closure throws.
+  ///   - isNew: Whether it should replace none. A statement that may replace rows keeps copies of
+  ///     the pages that it changes.
+  ///   - insert: Inserts it, and fails if it conflicts with another row.
+  ///   - replace: Inserts it, replacing rows that conflict.
+  /// - Throws: The closure's errors.
   func insert(
     isNew: Bool, _ insert: SQL, _ replace: SQL, by write: (SQL) throws -> Void
   ) throws {

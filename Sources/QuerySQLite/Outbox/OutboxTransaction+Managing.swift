@@ -1,15 +1,15 @@
 import Foundation
 import Query
 
-// MARK: - By hand
+// MARK: - Managing
 
 extension OutboxTransaction {
   /// Makes a row live again, or due at once.
   ///
   /// - Parameters:
   ///   - arguments: Other arguments, which get a new key.
-  ///   - newKey: Whether it gets a new key anyhow.
-  /// - Returns: Whether rows behind it in its lane have run.
+  ///   - newKey: Whether it gets a new key in any case.
+  /// - Returns: Whether later rows of its lane have run.
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func retry(_ id: UUID, arguments: Data?, newKey: Bool) throws -> Bool {
     var row = try self.requireRow(id)
@@ -28,7 +28,7 @@ extension OutboxTransaction {
     return try self.hasRunBehind(row)
   }
 
-  /// Partition, lane, number: whether one behind it was attempted.
+  /// Partition, lane, number: whether a later one was attempted.
   private static let hasAttemptBehind: SQL = """
     SELECT 1 FROM outbox WHERE partition = ? AND lane = ? AND number > ? AND attempts > 0 LIMIT 1
     """
@@ -54,7 +54,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// Ends a row, or asks who runs it to end it.
+  /// Ends a row, or asks the process that runs it to end it.
   ///
   /// - Returns: Whether it has ended.
   /// - Throws: `OutboxError`; `StorageError`.
@@ -84,24 +84,25 @@ extension OutboxTransaction {
 // MARK: - Releasing
 
 extension OutboxTransaction {
-  /// Partition, number, limit: those behind it.
+  /// Partition, number, limit: those after it.
   static let refused: SQL = """
     SELECT number FROM outbox
     WHERE state = 'pending' AND wait_reason = 'authentication' AND partition = ? AND number > ?
     ORDER BY number LIMIT ?
     """
 
-  /// Partition, number, limit: those behind it.
+  /// Partition, number, limit: those after it.
   static let offline: SQL = """
     SELECT number FROM outbox
     WHERE state = 'pending' AND (wait_reason = 'offline' OR last_failure = 'connectivity')
       AND partition = ? AND number > ? ORDER BY number LIMIT ?
     """
 
-  /// Lets rows go on that wait for credentials, or for the network, as many as fit a transaction.
+  /// Releases rows that wait for credentials, or for the network, as many as fit into a
+  /// transaction.
   ///
-  /// - Parameter last: The number of the last row that was looked at; 0 for the first call.
-  /// - Returns: The last that was looked at now; nil at the end.
+  /// - Parameter last: The number of the last row examined; 0 for the first call.
+  /// - Returns: The last number examined now; nil at the end.
   /// - Throws: `StorageError`.
   mutating func release(
     _ reason: MutationWaitReason, after last: Int64, _ budget: StepBudget

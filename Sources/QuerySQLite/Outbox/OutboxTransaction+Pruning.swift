@@ -4,7 +4,7 @@ import Query
 // MARK: - History
 
 extension OutboxTransaction {
-  /// A row of the history that is to go.
+  /// A row of the history to remove.
   private struct Doomed {
     let sequence: Int64
     let bytes: Int64
@@ -15,56 +15,56 @@ extension OutboxTransaction {
     }
   }
 
-  /// So many rows go with the end of another mutation; what is more is left to transactions of their own.
+  /// How many rows the end of another mutation removes; the rest is left to separate transactions.
   static let prunedAtOnce = 64
 
-  /// And so many bytes: the pages of what is deleted are looked at one by one.
+  /// And how many bytes: SQLite visits each page of a deleted row.
   private static let prunedBytesAtOnce = 1 << 20
 
-  /// So many of a mutation may stand beyond the limit until they are removed together. Nobody is shown
-  /// them.
+  /// How many rows of a mutation may exceed the limit until they are removed together. No caller
+  /// sees them.
   private static let pruningBatch = 16
 
-  /// Partition, name, instance, how many stay: the newest that goes.
+  /// Partition, name, instance, how many are kept: the newest one to remove.
   static let beyondCount: SQL = """
     SELECT sequence FROM history
     WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?
     """
 
-  /// Partition, name, instance, the newest that goes, how many stand before it: one that goes in their
-  /// turn, where there are so many.
+  /// Partition, name, instance, the newest one to remove, an offset: the row with so many before
+  /// it, if there are that many.
   static let nextOfMutation: SQL = """
     SELECT sequence FROM history
     WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
     ORDER BY sequence LIMIT 1 OFFSET ?
     """
 
-  /// Partition, name, instance, the newest that goes: how many do, and how many bytes.
+  /// Partition, name, instance, the newest one to remove: how many rows and bytes are removed.
   static let countUpTo: SQL = """
     SELECT count(*), coalesce(sum(min(max(byte_count, 0), 1099511627776)), 0) FROM history
     WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
     """
 
-  /// Partition, name, instance, the newest that goes.
+  /// Partition, name, instance, the newest one to remove.
   static let deleteAttemptsUpTo: SQL = """
     DELETE FROM attempts WHERE mutation IN (
       SELECT id FROM history
       WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?)
     """
 
-  /// Partition, name, instance, the newest that goes.
+  /// Partition, name, instance, the newest one to remove.
   static let deleteUpTo: SQL = """
     DELETE FROM history WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
     """
 
-  /// Partition, name, instance, how many are counted at most.
+  /// Partition, name, instance, the maximum to count.
   private static let countOfMutation: SQL = """
     SELECT count(*) FROM (
       SELECT 1 FROM history WHERE partition = ? AND name = ? AND instance = ? LIMIT ?)
     """
 
-  /// Partition, sequence, limit: those after it, the oldest first. By the rows' own order: an index would
-  /// have to be sorted.
+  /// Partition, sequence, limit: those after it, the oldest first. In the order of the table: an
+  /// index would need sorting.
   static let oldest: SQL = """
     SELECT sequence, byte_count FROM history NOT INDEXED WHERE partition = ? AND sequence > ?
     ORDER BY sequence LIMIT ?
@@ -82,13 +82,14 @@ extension OutboxTransaction {
     WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence LIMIT ?
     """
 
-  /// Partition, the first and the last that go. All of the partition's between them do.
+  /// Partition, the first and the last to remove. All of the partition's rows between them are
+  /// removed.
   static let deleteAttemptsBetween: SQL = """
     DELETE FROM attempts WHERE mutation IN (
       SELECT id FROM history NOT INDEXED WHERE partition = ? AND sequence BETWEEN ? AND ?)
     """
 
-  /// Partition, the first and the last that go.
+  /// Partition, the first and the last to remove.
   static let deleteBetween: SQL = """
     DELETE FROM history NOT INDEXED WHERE partition = ? AND sequence BETWEEN ? AND ?
     """
@@ -101,13 +102,13 @@ extension OutboxTransaction {
     DELETE FROM attempts WHERE mutation = (SELECT id FROM history WHERE sequence = ?)
     """
 
-  /// Removes what is beyond the limits. Live and dead rows are no history.
+  /// Removes the rows beyond the limits. Live and dead rows are not history.
   ///
   /// - Throws: `StorageError`.
   mutating func pruneHistory(of name: String, instance: String) throws {
     let limits = self.terms.limits
     if limits.perMutation > 0 {
-      // Several at a time: their rows stand together, and those that end now stand elsewhere.
+      // Several at a time: the old rows are adjacent, and those that end now are stored elsewhere.
       let tolerated = limits.perMutation + min(limits.perMutation / 4, Self.pruningBatch)
       var count = try self.historyCount(of: name, instance: instance, limit: tolerated + 1)
       var isCounted = true
@@ -122,15 +123,15 @@ extension OutboxTransaction {
     if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge {
       try self.pruneOldHistory(.rows(Self.prunedAtOnce))
     } else if limits.days > 0, self.now.isSynchronised, !self.memory.isFreeOfAliases {
-      // The row that has ended may have been the last that could ask for one.
+      // The row that has ended may have been the last one that could need an alias.
       let date = self.nowAt.clampedDifference(Int64(limits.days) * 86_400_000_000)
       _ = try self.pruneAliases(before: date, atMost: Self.prunedAtOnce)
     }
     try self.pruneOldest()
   }
 
-  /// Removes the oldest rows of a mutation's history: most ends remove some, so it is done at once for
-  /// all of them. Where a limit has become lower they are many, and each end removes some of them.
+  /// Removes the oldest rows of a mutation's history: most ends remove some, so one statement
+  /// removes them all. After a limit was lowered there are many, and each end removes some of them.
   ///
   /// - Returns: Whether no others are left.
   private mutating func deleteHistory(
@@ -160,7 +161,7 @@ extension OutboxTransaction {
     self.partition.historyBytes = max(self.partition.historyBytes.clampedDifference(bytes), 0)
   }
 
-  /// How many rows the history has of a mutation of which one was just added.
+  /// How many rows the history has of a mutation to which one was just added.
   private func historyCount(of name: String, instance: String, limit: Int) throws -> Int {
     if let last = self.memory.historyCount, last.name == name, last.instance == instance {
       return last.count + 1
@@ -172,12 +173,12 @@ extension OutboxTransaction {
 
   /// Removes the oldest rows while there are too many, or they have too many bytes.
   ///
-  /// Where more have to go than go at once, the outcome says so.
+  /// If more must be removed than may be at once, the outcome says so.
   ///
   /// - Throws: `StorageError`.
   private mutating func pruneOldest() throws {
     self.outcome.mustPrune = false
-    // The last to end stays however large it is: who waits for it must hear of it.
+    // The last one to end stays, however large it is: a waiting caller must get its result.
     guard self.partition.historyCount > 1, self.isHistoryTooLarge else { return }
     let rows = try self.connection.rows(
       Self.oldest, self.partition.id, self.memory.lastPruned, Self.prunedAtOnce,
@@ -201,7 +202,7 @@ extension OutboxTransaction {
     if last != nil {
       self.outcome.mustPrune = true
     } else if self.memory.lastPruned > 0 {
-      // Rows that are older than they should be: all of them are looked at.
+      // Rows are older than they should be: all of them are examined.
       self.memory.lastPruned = 0
       self.outcome.mustPrune = true
     } else {
@@ -210,14 +211,14 @@ extension OutboxTransaction {
     }
   }
 
-  /// Removes what is older than the history's days, and then aliases that nobody can need.
+  /// Removes rows older than the history's days, and then aliases that no row can need.
   ///
-  /// - Parameter budget: How much of it; where it is not enough, the outcome says so.
+  /// - Parameter budget: The limit of this step; if more is left, the outcome says so.
   /// - Throws: `StorageError`.
   mutating func pruneOldHistory(_ budget: StepBudget) throws {
     (self.outcome.hasPrunedByAge, self.outcome.mustPruneByAge) = (true, false)
     let days = self.terms.limits.days
-    // A wrong clock makes nothing old.
+    // A wrong clock must not make anything old.
     if days <= 0 || self.partition.historyCount == 0 || !self.now.isSynchronised { return }
     let first = self.nowAt.clampedDifference(Int64(days) * 86_400_000_000)
     let rows = try self.connection.rows(
@@ -227,7 +228,7 @@ extension OutboxTransaction {
     self.outcome.mustPruneByAge = try !self.pruneAliases(before: first, atMost: budget.rows)
   }
 
-  /// Removes what is beyond the limit of all mutations together, as much as fits a transaction.
+  /// Removes rows beyond the limit of all mutations together, as many as fit into a transaction.
   ///
   /// - Throws: `StorageError`.
   mutating func pruneStep(_ budget: StepBudget) throws {
@@ -244,7 +245,7 @@ extension OutboxTransaction {
       || limits.bytes > 0 && self.partition.historyBytes > limits.bytes
   }
 
-  /// Removes ended mutations of a name and instance, as many as fit a transaction.
+  /// Removes ended mutations of a name and instance, as many as fit into a transaction.
   ///
   /// - Returns: Whether those were all.
   /// - Throws: `StorageError`.
@@ -270,13 +271,13 @@ extension OutboxTransaction {
     return true
   }
 
-  /// Removes aliases that are old, and that no live row can ask for any more.
+  /// Removes old aliases that no live row can need.
   ///
   /// - Returns: Whether those were all.
   private mutating func pruneAliases(before date: Int64, atMost count: Int) throws -> Bool {
     let isAny = try self.connection.first(AliasRow.any, self.partition.id) { _ in true }
     self.memory.isFreeOfAliases = isAny == nil
-    // Seldom, and where others have many rows in front it is a long way to the first.
+    // Seldom true, and with many rows of other partitions in front it takes long to find the first.
     let isAnyOld = try self.connection.first(AliasRow.hasOld, self.partition.id, date) { _ in true }
     guard isAnyOld == true else { return true }
     let firstLive = try self.connection.first(AliasRow.firstLive, self.partition.id) {

@@ -4,7 +4,7 @@ import Query
 // MARK: - Reaping
 
 extension OutboxTransaction {
-  /// After so many crashes of its process a row is not tried again.
+  /// After this many crashes of its process a row is not retried.
   private static let maximumCrashes = 5
 
   /// A lease of the partition.
@@ -22,9 +22,9 @@ extension OutboxTransaction {
     }
   }
 
-  /// Takes rows back whose owner is gone, or has not said for a whole lease that it is there.
+  /// Takes back rows whose owner has exited, or has sent no heartbeat for a whole lease.
   ///
-  /// - Returns: How long until the next lease of another process ends; nil where there is none.
+  /// - Returns: How long until the next lease of another process ends; nil if there is none.
   /// - Throws: `StorageError`.
   mutating func reap() throws -> Duration? {
     let leases = try self.connection.rows(OwnerRow.leases, self.partition.id) { try Lease($0) }
@@ -32,7 +32,7 @@ extension OutboxTransaction {
     var gone = [String: Bool]()
     for lease in leases {
       if lease.owner == self.terms.owner {
-        // One of a commit that has failed, as this process was told.
+        // It belongs to a commit that was reported to this process as failed.
         if self.terms.leases[lease.number] == nil { try self.reap(lease, isCrash: false) }
         continue
       }
@@ -52,8 +52,8 @@ extension OutboxTransaction {
     return first.map { .microseconds($0) }
   }
 
-  /// How many microseconds a lease lasts. One of another boot has clocks of its own: it lasts as long
-  /// as it is seen to be extended.
+  /// How many microseconds a lease still lasts. One of another boot has other clocks: it lasts as
+  /// long as its owner is seen to extend it.
   private func remaining(_ lease: Lease) -> Int64 {
     let now = Int64(self.now.monotonic)
     if lease.bootID == self.now.bootID { return lease.endMonotonic.clampedDifference(now) }
@@ -62,7 +62,7 @@ extension OutboxTransaction {
       length: self.terms.leaseLength.microseconds)
   }
 
-  /// Makes a row pending again whose attempt nobody runs any more.
+  /// Makes a row pending again whose attempt no process runs any more.
   private mutating func reap(_ lease: Lease, isCrash: Bool) throws {
     guard var row = try self.row(lease.number), row.standing.state == .leased else { return }
     try self.endAttempt(row, nil)
@@ -74,7 +74,7 @@ extension OutboxTransaction {
     self.tell(.reaped(row.id))
   }
 
-  /// Gives back what this process runs, when it stops.
+  /// Gives back a row that this process runs, when it stops.
   ///
   /// - Throws: `StorageError`.
   mutating func giveBack(_ number: Int64, token: Int) throws {

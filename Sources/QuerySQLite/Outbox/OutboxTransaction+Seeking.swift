@@ -4,12 +4,12 @@ import Query
 // MARK: - Seeking
 
 extension OutboxTransaction {
-  /// Heads of one handler, version and host that are due.
+  /// Due heads of one handler, version and host.
   struct Group {
     let handler: MutationHandler
     let version: Int64
     let host: String
-    /// The lowest that was not tried.
+    /// The lowest number not tried yet.
     var number: Int64
   }
 
@@ -18,7 +18,7 @@ extension OutboxTransaction {
     var groups = [Group]()
     for handler in handlers {
       var last = handler.firstVersion
-      // Higher than any text.
+      // Sorts after any text.
       var lastHost: any SQLiteBindable = Data()
       while let group = try self.nextGroup(of: handler, after: last, lastHost) {
         (last, lastHost) = (group.version, group.host)
@@ -52,7 +52,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// Goes on to the next head of a group, or drops the group.
+  /// Moves on to the next head of a group, or drops the group.
   func advance(_ groups: inout [Group], _ index: Int) throws {
     let group = groups[index]
     let next = try self.connection.first(
@@ -66,7 +66,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// How long until the first head that waits becomes due.
+  /// How long until the first waiting head becomes due.
   func nextDue(_ handlers: Set<MutationHandler>) throws -> Duration? {
     var first: Int64?
     for handler in handlers {
@@ -85,7 +85,7 @@ extension OutboxTransaction {
 }
 
 extension MutationHandler {
-  /// The version before the first that it can run.
+  /// The version before the first one that it can run.
   fileprivate var firstVersion: Int64 {
     self.upgradesOlder ? .min : Int64(self.version).clampedDifference(1)
   }

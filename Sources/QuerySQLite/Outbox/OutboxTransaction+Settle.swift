@@ -6,8 +6,8 @@ import Query
 extension OutboxTransaction {
   /// Records how an attempt ended.
   ///
-  /// - Parameter effects: What the cache is to be told of a success.
-  /// - Returns: Whether the lease was still this one.
+  /// - Parameter effects: What to invalidate in the cache after a success.
+  /// - Returns: Whether this lease still held.
   /// - Throws: `StorageError`.
   mutating func settle(
     _ lease: MutationLease,
@@ -26,13 +26,13 @@ extension OutboxTransaction {
     return true
   }
 
-  /// The row of a lease, where that is still this one.
+  /// The row of a lease, if that still holds.
   private func leasedRow(_ lease: MutationLease) throws -> OutboxRow? {
     guard let owner = self.terms.owner else { return nil }
     let number = Int64(lease.entry.number)
     if let held = self.terms.leases[number], held.lease === lease {
       if self.memory.leases.contains(number) { return held.leased.row }
-      // Nothing else of it changes while it is leased.
+      // Nothing else of the row changes while it is leased.
       let isCancelRequested = try self.connection.first(
         OwnerRow.readLease, number, owner, lease.token
       ) { try $0.bool(at: 0) }
@@ -52,17 +52,18 @@ extension OutboxTransaction {
     _ success: SuccessfulAttempt,
     _ effects: String?
   ) throws {
-    // The history tells of its attempt.
+    // The history records its attempt.
     var ended = HistoryRow(row, .succeeded, endedAt: self.nowAt)
     ended.error = success.warning
     ended.result = success.result
     ended.effects = effects
-    // Before the row goes, or who waits for one of them would wait in vain.
+    // Publish before the row is removed: a waiting row must find the alias, or it would wait in
+    // vain.
     try self.publish(success.aliases, by: row.id)
     try self.end(row, as: ended)
   }
 
-  /// Ends a row that somebody has cancelled.
+  /// Ends a row that a caller has cancelled.
   ///
   /// - Throws: `StorageError`.
   mutating func cancel(_ row: inout OutboxRow, maybeApplied: Bool = false) throws {
@@ -70,9 +71,9 @@ extension OutboxTransaction {
     try self.end(row, as: HistoryRow(row, .cancelled, endedAt: self.nowAt))
   }
 
-  /// Records the attempt of a leased row that did not succeed.
+  /// Records an unsuccessful attempt of a leased row.
   ///
-  /// - Parameter outcome: How it ended; nil: nobody knows.
+  /// - Parameter outcome: How it ended; nil: unknown.
   /// - Throws: `StorageError`.
   func endAttempt(
     _ row: OutboxRow,
@@ -117,7 +118,7 @@ extension OutboxTransaction {
         standing.waitReason = reason
         standing.wait = OutboxWait(delay, from: now)
       case .waitForCredentials:
-        // Where others came while it was refused, it is tried with those.
+        // If new credentials came while it was refused, it is retried with those.
         if standing.credentialsEpoch == credentialsEpoch { standing.waitReason = .authentication }
       case .waitForAlias(let alias): standing.awaitedAlias = isKnown ? nil : alias
       case .retry(_, _, let delay):

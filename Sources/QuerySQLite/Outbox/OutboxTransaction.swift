@@ -1,28 +1,28 @@
 import Foundation
 import Query
 
-/// What one write transaction does to the outbox of a partition. Begun and finished by
-/// ``OutboxWriter``; several callers' jobs may be in one.
+/// One write transaction on the outbox of a partition. ``OutboxWriter`` begins and finishes it; it
+/// may include several callers' jobs.
 ///
-/// It is a value, so that a job that fails is undone in memory by taking the one from before it.
+/// It is a value, so that a failed job is undone in memory by restoring the copy from before it.
 struct OutboxTransaction {
-  /// What holds for all transactions of a process.
+  /// The terms of all transactions of a process.
   struct Terms {
-    /// The name of this process's lock file; nil where it holds none, and may lease nothing.
+    /// The name of this process's lock file; nil if it holds none, and may lease nothing.
     var owner: String?
-    /// What this process holds, by its own memory and by number.
+    /// The leases that this process holds according to its own memory, by number.
     var leases: [Int64: OutboxWriter.HeldLease]
     var leaseLength: Duration
     var limits: MutationHistoryLimits
-    /// Tells which owners are gone.
+    /// Tells which owners have exited.
     var reaper: OutboxReaper
     /// The latest wall time that was known to be right, microseconds since 1970.
     var synchronisedAt: Int64?
-    /// Whether the history's age is looked at. That is done seldom.
+    /// Whether to check the history's age, which is seldom done.
     var isHistoryAgeDue: Bool
   }
 
-  /// A row that was leased, as it is as long as the lease is kept.
+  /// A leased row, as it is for as long as the lease is held.
   struct LeasedRow {
     let lease: MutationLease
     let row: OutboxRow
@@ -38,7 +38,7 @@ struct OutboxTransaction {
   /// The wall time, microseconds since 1970.
   let nowAt: Int64
 
-  /// What need not be read, as it is known.
+  /// State that is known and need not be read.
   var memory: OutboxMemory
 
   /// The row of the partition.
@@ -47,38 +47,38 @@ struct OutboxTransaction {
     set { self.memory.partition = newValue }
   }
 
-  /// The handlers that this process has last asked for.
+  /// The handlers that this process last claimed for.
   var handlers: Set<MutationHandler>?
 
-  /// What is done when this is committed.
+  /// To be applied when this is committed.
   var outcome = Outcome()
 
   private let before: OutboxPartitionRow
 
-  /// What is done in memory, and told, when a transaction is committed.
+  /// The changes in memory, and the events, of a committed transaction.
   struct Outcome {
     var events = [OutboxEvent]()
-    /// Leases that were made, by number.
+    /// New leases, by number.
     var leases = [Int64: LeasedRow]()
-    /// The numbers of rows that this process holds no more.
+    /// The numbers of rows that this process no longer holds.
     var endedLeases = Set<Int64>()
     var revocations = [(number: Int64, revocation: MutationLease.Revocation)]()
     /// Files that no row names any more.
     var bodyFiles = [String]()
     var hasEffects = false
     var hasErased = false
-    /// Whether the outbox was changed, so that all others are to be told.
+    /// Whether the outbox was changed, so that other processes must be notified.
     var isChanged = false
-    /// Whether a row is live no more, so that one that waits for it may wait in vain.
+    /// Whether a row has ceased to be live, so that one that waits for it may wait in vain.
     var mustCheckAwaiting = false
-    /// Whether the history's age was looked at.
+    /// Whether the history's age was checked.
     var hasPrunedByAge = false
-    /// Whether more of the history has to go, in transactions of their own.
+    /// Whether more of the history must be removed, in separate transactions.
     var mustPrune = false
     var mustPruneByAge = false
   }
 
-  /// Begins to change a partition, in a write transaction; makes it where it is missing.
+  /// Begins to change a partition, in a write transaction; creates a missing one.
   ///
   /// - Throws: `StorageError`.
   init(
@@ -96,7 +96,7 @@ struct OutboxTransaction {
     (self.memory, self.before, self.handlers) = (memory, memory.partition, handlers)
   }
 
-  /// Reads the row of a partition, and makes it where it is missing.
+  /// Reads the row of a partition, and creates a missing one.
   private static func partition(
     named name: String,
     on connection: SQLiteConnection
@@ -118,7 +118,7 @@ struct OutboxTransaction {
     OutboxView(isPaused: self.partition.pausedAt != nil, handlers: self.handlers, now: self.now)
   }
 
-  /// Writes the row of the partition where it has to be.
+  /// Writes the row of the partition if necessary.
   ///
   /// - Throws: `StorageError`.
   mutating func finish() throws {
@@ -133,7 +133,7 @@ struct OutboxTransaction {
     if self.partition != self.before { try self.partition.save(on: self.connection) }
   }
 
-  /// Takes note of a change that others are told of.
+  /// Records an event for other processes and subscribers.
   mutating func tell(_ event: OutboxEvent) {
     self.outcome.isChanged = true
     self.outcome.events.append(event)
@@ -172,7 +172,7 @@ extension OutboxTransaction {
     try self.connection.first(HistoryRow.readOutcome, self.partition.id, id) { _ in true } ?? false
   }
 
-  /// Changes where a row stands, and what that means to its lane.
+  /// Changes the standing of a row, and updates its lane.
   ///
   /// - Throws: `StorageError`.
   mutating func update(
@@ -192,7 +192,7 @@ extension OutboxTransaction {
     if row.standing.awaitedAlias != nil { self.memory.isFreeOfAwaiting = false }
     try row.saveStanding(on: self.connection)
     if new == .leased, row.isHead {
-      // It stays the first of its lane.
+      // It stays the head of its lane.
       try self.connection.execute(LaneHeadRow.setLeased, row.number)
     } else {
       try self.refreshHead(&row)
@@ -201,7 +201,7 @@ extension OutboxTransaction {
 
   /// Removes a row whose end is recorded.
   ///
-  /// - Parameter isNeeded: Whether others depend on it.
+  /// - Parameter isNeeded: Whether other rows depend on it.
   /// - Throws: `StorageError`.
   mutating func remove(_ row: OutboxRow, isNeeded: Bool) throws {
     self.count(row.standing.state, -1)
@@ -209,7 +209,7 @@ extension OutboxTransaction {
     if row.standing.state == .leased { self.outcome.endedLeases.insert(row.number) }
     if row.standing.state != .dead { self.outcome.mustCheckAwaiting = true }
     if let bodyFile = row.bodyFile { self.outcome.bodyFiles.append(bodyFile) }
-    // The connection does not look after the references.
+    // The connection does not enforce foreign keys.
     if isNeeded { try self.connection.execute(DependencyRow.deleteByTarget, row.number) }
     if row.hasDependencies {
       try self.connection.execute(DependencyRow.deleteByDependant, row.number)
@@ -219,7 +219,7 @@ extension OutboxTransaction {
     if let lane = row.lane, row.isHead { try self.findHead(of: lane) }
   }
 
-  /// Counts a row. A file whose counts were wrong makes none of them negative.
+  /// Counts a row. No count becomes negative, even if the file's counts were wrong.
   mutating func count(_ state: OutboxEntry.State, _ change: Int) {
     switch state {
     case .pending:

@@ -1,8 +1,8 @@
 import Foundation
 import Query
 
-/// A wait for a time, as it is kept on disk: within a boot it ends by `CLOCK_BOOTTIME`, and across
-/// boots what is left goes by the wall clock, but is never more than the whole wait.
+/// A wait for a time, as stored on disk: within a boot it ends by `CLOCK_BOOTTIME`; across boots
+/// the rest is measured by the wall clock, but is never more than the whole wait.
 struct OutboxWait: Hashable, Sendable {
   /// When it ends by the wall clock, microseconds since 1970.
   var endAt: Int64
@@ -22,7 +22,7 @@ struct OutboxWait: Hashable, Sendable {
   /// Begins a wait.
   ///
   /// - Parameters:
-  ///   - delay: How long it is; what is negative is none.
+  ///   - delay: How long it is; a negative one counts as zero.
   ///   - now: The time.
   init(_ delay: Duration, from now: OutboxTime) {
     let length = max(delay.microseconds, 0)
@@ -40,7 +40,7 @@ struct OutboxWait: Hashable, Sendable {
     return min(max(left, 0), max(self.length, 0))
   }
 
-  /// When it ends by `CLOCK_BOOTTIME` of the boot of a time, at least 1; 0 where it has ended.
+  /// When it ends by `CLOCK_BOOTTIME` of the boot of a time, at least 1; 0 if it has ended.
   func dueBoottime(_ now: OutboxTime) -> Int64 {
     let remaining = self.remaining(now)
     return remaining == 0 ? 0 : max(Int64(now.boottime).clampedSum(remaining), 1)
@@ -56,7 +56,7 @@ struct OutboxWait: Hashable, Sendable {
   }
 }
 
-/// From when the age of a mutation counts.
+/// When the age of a mutation begins to count.
 struct OutboxAge: Hashable, Sendable {
   /// By the wall clock, microseconds since 1970.
   var startAt: Int64
@@ -80,9 +80,9 @@ struct OutboxAge: Hashable, Sendable {
       bootID: now.bootID, isSynchronised: now.isSynchronised)
   }
 
-  /// How many microseconds have certainly passed. Across boots that is what this boot has lasted, and
-  /// by the wall clock where that is synchronised now and was then, and did not go back: a wrong clock
-  /// makes nothing old.
+  /// How many microseconds have certainly passed. Across boots that is the uptime of this boot, and
+  /// the wall clock's difference if it is synchronised now and was then, and did not go back: a
+  /// wrong clock must not make anything old.
   ///
   /// - Parameters:
   ///   - now: The time.
@@ -99,13 +99,13 @@ struct OutboxAge: Hashable, Sendable {
 }
 
 extension Int64 {
-  /// The sum, or the limit that it is beyond: a damaged row must not stop the process.
+  /// The sum, or the limit that it exceeds: a damaged row must not stop the process.
   func clampedSum(_ other: Int64) -> Int64 {
     let (sum, isOver) = self.addingReportingOverflow(other)
     return isOver ? (other > 0 ? .max : .min) : sum
   }
 
-  /// The difference, or the limit that it is beyond.
+  /// The difference, or the limit that it exceeds.
   func clampedDifference(_ other: Int64) -> Int64 {
     let (difference, isOver) = self.subtractingReportingOverflow(other)
     return isOver ? (other < 0 ? .max : .min) : difference
@@ -113,7 +113,7 @@ extension Int64 {
 }
 
 extension Duration {
-  /// Whole microseconds, rounded up; as many as there is room for.
+  /// Whole microseconds, rounded up; clamped to the range.
   var microseconds: Int64 {
     let (seconds, attoseconds) = self.components
     let (whole, isOver) = seconds.multipliedReportingOverflow(by: 1_000_000)

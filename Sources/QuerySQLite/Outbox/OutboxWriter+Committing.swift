@@ -4,16 +4,16 @@ import Query
 // MARK: - Committing
 
 extension OutboxWriter {
-  /// A job, and what became of it in a transaction.
+  /// A job, and its result in a transaction.
   private struct Attempted {
     let job: OutboxJob
     let failure: (any Error)?
   }
 
-  /// Another job's failure has undone the transaction.
+  /// Another job's failure has rolled the transaction back.
   private struct Undone: Error {}
 
-  /// Commits jobs, as many together as one transaction has the time for, and tells who waits for them.
+  /// Commits jobs, as many together as one transaction has time for, and calls their completions.
   func run(_ jobs: [OutboxJob]) {
     var rest = jobs[...]
     while !rest.isEmpty {
@@ -30,7 +30,7 @@ extension OutboxWriter {
       return try self.commit(jobs)
     } catch {
       if jobs.count > 1, self.connection != nil {
-        // One that is too large for the disk must not keep the others from it.
+        // A job that is too large for the disk must not keep the others from it.
         for job in jobs { _ = self.runTogether([job]) }
       } else {
         for job in jobs { job.completion(Self.refusal(error)) }
@@ -43,7 +43,7 @@ extension OutboxWriter {
     error is OutboxError ? error : Self.storageError(error)
   }
 
-  /// Commits jobs, once more where there is something to be mended.
+  /// Commits jobs, and retries once if something could be repaired.
   ///
   /// - Returns: How many.
   private func commit(_ jobs: [OutboxJob]) throws -> Int {
@@ -65,17 +65,17 @@ extension OutboxWriter {
     }
   }
 
-  /// Whether a job was refused for what it asks for.
+  /// Whether a job was refused because of its own content.
   private static func isRefusal(_ error: any Error) -> Bool {
     if error is OutboxError { return true }
-    // What SQLite itself refuses has the name of one of its calls.
+    // SQLite's own refusals have the name of one of its calls.
     let failure = error as? StorageError
     return failure?.code == .misuse || failure?.operation == "enqueue"
   }
 
-  /// Makes room in the log, or replaces a damaged file.
+  /// Makes room in the WAL, or replaces a damaged file.
   ///
-  /// - Returns: Whether it is worth to try again.
+  /// - Returns: Whether a retry is worthwhile.
   private func mend(_ failure: StorageError) throws -> Bool {
     guard let connection = self.connection else { return false }
     if failure.isOutboxDamage {
@@ -83,20 +83,20 @@ extension OutboxWriter {
       return self.connection != nil
     }
     guard failure.code == .full || failure.code == .inputOutput else { return false }
-    // The log keeps its room on the disk, and is written from its beginning after this.
+    // The WAL keeps its disk space, and is then written from its beginning.
     self.checkpointPatiently(connection)
     return true
   }
 
-  /// How long jobs wait for a lock: so long that the one which waits longest does so once. A moment is
-  /// left in any case, since others commit too.
+  /// How long jobs wait for a lock: long enough that the longest-waiting one uses its timeout once.
+  /// A moment is left in any case, since other connections commit too.
   private func end(of jobs: [OutboxJob]) -> SuspendingClock.Instant {
     let timeout = self.configuration.busyTimeout
     let first = jobs.map(\.since).min() ?? .now
     return max(first + timeout, .now + timeout / 10)
   }
 
-  /// - Returns: How many of the jobs were done, one at least.
+  /// - Returns: How many of the jobs were done, at least one.
   private func commitOnce(_ jobs: [OutboxJob]) throws -> Int {
     let start = SuspendingClock.now
     let connection = try self.usableConnection()
@@ -132,7 +132,7 @@ extension OutboxWriter {
     self.noteSuccess(of: changes)
     self.database.didCommit(in: start.duration(to: .now))
     for attempt in attempted { attempt.job.completion(attempt.failure) }
-    // What follows is for this thread, and those who wait need not.
+    // The rest concerns this thread alone, and the callers need not wait for it.
     self.memories.keep(
       changes.map { ($0.partition.name, $0.changes.memory) },
       at: try? connection.contentVersion)
@@ -143,7 +143,7 @@ extension OutboxWriter {
 
   /// Begins to change a partition.
   ///
-  /// - Parameter memory: What the transaction before has left behind, where nobody else has committed
+  /// - Parameter memory: The memory of the previous transaction, if no other process has committed
   ///   since.
   /// - Throws: `StorageError`.
   func begin(
@@ -163,14 +163,14 @@ extension OutboxWriter {
       memory)
   }
 
-  /// Whether the history's age is to be looked at: it counts in days.
+  /// Whether to check the history's age, which counts in days.
   private func isHistoryAgeDue(of partition: OutboxPartition, _ now: OutboxTime) -> Bool {
     guard let seen = self.historyAgeSeenAt[partition.name] else { return true }
     let minute: UInt64 = 60_000_000
     return now.wall.microsecondsSince1970.clampedDifference(seen).magnitude >= minute
   }
 
-  /// Runs a job so that its failure undoes nothing but itself.
+  /// Runs a job so that its failure undoes only itself.
   private func attempt(
     _ job: OutboxJob,
     _ changes: inout OutboxTransaction,
@@ -194,13 +194,13 @@ extension OutboxWriter {
       } catch {
         throw Undone()
       }
-      // What is wrong with the file or the disk is looked at for each alone.
+      // An error of the file or the disk is examined for each job alone.
       if !Self.isRefusal(error) { throw Undone() }
       return error
     }
   }
 
-  /// Writes what has to be written at some time, with something that has to be written now.
+  /// Writes rows that are due at some time together with ones that must be written now.
   private func writeAsides(_ connection: SQLiteConnection, _ now: OutboxTime) throws {
     if let owner = self.owner, !self.isOwnerRecorded {
       try connection.execute(

@@ -4,8 +4,8 @@ import Query
 // MARK: - Effects
 
 extension OutboxWriter {
-  /// Tells the cache what successes have made stale. A row's effects are cleared with some later
-  /// commit; where this process dies before, the next one tells the cache again.
+  /// Invalidates what successes have made stale in the cache. A row's effects are cleared with some
+  /// later commit; if this process dies before, the next one invalidates again.
   func applyEffects(of partition: OutboxPartition) {
     guard let connection = self.connection, let hooks = partition.hooks else { return }
     do {
@@ -38,17 +38,17 @@ extension OutboxWriter {
     if self.effectsDue == nil { self.effectsDue = .now + .seconds(1) }
   }
 
-  /// What one transaction writes down that the cache has been told of.
+  /// The effects that one transaction clears, since the cache has them.
   var effectsToClear: ArraySlice<Int64> { self.effectsDone.prefix(200) }
 
-  /// Takes note that ``effectsToClear`` is written.
+  /// Records that ``effectsToClear`` is written.
   func didClearEffects() {
     if self.effectsDone.isEmpty { return }
     self.effectsDone.removeFirst(self.effectsToClear.count)
     self.effectsDue = self.effectsDone.isEmpty ? nil : .now + .milliseconds(10)
   }
 
-  /// Writes down what the cache has been told of, where no other commit has.
+  /// Clears effects that the cache has, if no other commit has.
   func clearEffects() {
     self.effectsDue = nil
     guard !self.effectsDone.isEmpty, let connection = self.connection else { return }
@@ -61,22 +61,22 @@ extension OutboxWriter {
       self.didClearEffects()
       self.didWrite(connection)
     } catch {
-      // It is told again at the next opening.
+      // They are applied again at the next opening.
       self.didFail(error)
     }
   }
 }
 
-/// What a success makes stale, as it is kept with it: a JSON array of the texts of paths.
+/// The effects of a success, as stored with it: a JSON array of the texts of paths.
 enum OutboxEffects {
-  /// The text of paths; nil where nothing that is stored can be under them.
+  /// The text of paths; nil if no stored entry can be under them.
   static func text(of paths: [QueryPath]) -> String? {
     let texts = paths.compactMap { try? QueryIdentity(path: $0).text }
     if texts.isEmpty { return nil }
     return (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The beginnings of the identities. What cannot be read is nothing.
+  /// The prefixes of the identities. Unreadable text has none.
   static func prefixes(in text: String) -> [IdentityPrefix] {
     let texts = try? JSONDecoder().decode([String].self, from: Data(text.utf8))
     return (texts ?? []).map { IdentityPrefix(identity: QueryIdentity(canonicalText: $0)) }

@@ -4,7 +4,7 @@ import Query
 // MARK: - Failing
 
 extension OutboxWriter {
-  /// Says that nothing can be written for the time being, and when it is tried again.
+  /// Reports that nothing can be written for now, and sets the next retry.
   func degrade(_ error: StorageError) {
     let now = SuspendingClock.now
     if self.retry.map({ $0.at <= now }) ?? true {
@@ -18,7 +18,7 @@ extension OutboxWriter {
     self.database.degradation = error
   }
 
-  /// Says that a write has worked.
+  /// Reports that a write has succeeded.
   func didWork() {
     self.retry = nil
     guard self.database.degradation != nil else { return }
@@ -26,19 +26,19 @@ extension OutboxWriter {
     for partition in self.database.partitions { partition.hooks?.tell(.recovered) }
   }
 
-  /// Takes note of a failure: a damaged file is replaced, all else is tried again later.
+  /// Handles a failure: a damaged file is replaced, anything else is retried later.
   func didFail(_ error: any Error) {
     let failure = Self.storageError(error)
     if failure.isOutboxDamage, self.connection != nil {
       self.didFindDamage(failure)
       if self.connection != nil { return }
     }
-    // What the disk said last sticks to the connection.
+    // The connection keeps the disk's last error.
     if failure.extendedCode == .diskFailedToRead { self.letGoOfFile() }
     self.degrade(failure)
   }
 
-  /// Tries again what failed, by a commit.
+  /// Retries what failed, with a commit.
   func recover() {
     do {
       let connection = try self.usableConnection()
@@ -51,10 +51,11 @@ extension OutboxWriter {
     }
   }
 
-  /// Of a byte that changes: SQLite does not write a page whose bytes stay as they are.
+  /// Changes a byte: SQLite does not write a page whose bytes stay the same.
   private static let probe: SQL = "UPDATE clock SET probe = (probe = 0) WHERE id = 1"
 
-  /// A probe fits into the room that the log has on a full disk, and so proves nothing of what did not.
+  /// A probe fits into the space that the WAL keeps on a full disk, and so proves nothing about
+  /// larger writes.
   ///
   /// - Throws: `StorageError` (full).
   private func requireRoom() throws {
@@ -66,7 +67,7 @@ extension OutboxWriter {
       fileName: DatabaseKind.mutations.fileName)
   }
 
-  /// Makes sure that the file at the path is the one that is open.
+  /// Makes sure that the open file is the one at the path.
   func reopenWhereMoved() {
     do {
       _ = try self.usableConnection()
@@ -75,7 +76,7 @@ extension OutboxWriter {
     }
   }
 
-  /// Takes note that the file is damaged, and replaces it.
+  /// Records that the file is damaged, and replaces it.
   func didFindDamage(_ error: StorageError) {
     guard self.connection != nil, let file = self.fileAtPath else { return }
     self.damaged = (file, error)
@@ -89,8 +90,8 @@ extension OutboxWriter {
 }
 
 extension StorageError {
-  /// Whether the outbox is damaged, or no database. Not a constraint: that is a mistake of ours, and
-  /// what is precious stays where it is.
+  /// Whether the outbox is damaged, or not a database. Not a constraint: that is a bug of this
+  /// library, and the user's data must stay where it is.
   var isOutboxDamage: Bool {
     switch self.code {
     case .corrupt, .notADatabase, .mismatch: true

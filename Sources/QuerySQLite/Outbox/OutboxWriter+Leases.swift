@@ -4,8 +4,7 @@ import Query
 // MARK: - Leases
 
 extension OutboxWriter {
-  /// Makes this process's lock file, before its first claim; another one where somebody has emptied
-  /// the folder.
+  /// Makes this process's lock file, before its first claim; a new one if the folder was emptied.
   ///
   /// - Throws: `StorageError`.
   func ensureOwner() throws {
@@ -14,7 +13,8 @@ extension OutboxWriter {
     self.isOwnerRecorded = false
   }
 
-  /// Extends the leases, and looks whether they are still this process's and wanted.
+  /// Extends the leases, and checks whether this process still holds them and they are still
+  /// wanted.
   func beat() {
     self.heartbeatDue = .now + self.heartbeatInterval
     do {
@@ -48,7 +48,7 @@ extension OutboxWriter {
     }
   }
 
-  /// Ends leases that are not this process's any more.
+  /// Ends leases that this process no longer holds.
   func loseLeases(_ isLost: (HeldLease) -> Bool) {
     let lost = self.leases.filter { isLost($0.value) }
     for number in lost.keys { self.leases[number] = nil }
@@ -56,7 +56,7 @@ extension OutboxWriter {
     for held in lost.values { held.lease.revoke(.lost) }
   }
 
-  /// Makes rows pending again that this process runs, when it stops.
+  /// Makes the rows that this process runs pending again, when it stops.
   ///
   /// - Throws: `StorageError`.
   func giveBackLeases() throws {
@@ -83,12 +83,12 @@ extension OutboxWriter {
     self.didTell(changes)
   }
 
-  /// Sequence: what is left of owners that are gone.
+  /// Owner: a row that an exited owner still holds.
   private static let leaseOfOwner: SQL = """
     SELECT 1 FROM outbox WHERE state = 'leased' AND lease_owner = ? LIMIT 1
     """
 
-  /// Removes the files of owners that are gone and have left nothing to be taken back.
+  /// Removes the files of owners that have exited and left no row to take back.
   func sweepOwners(_ connection: SQLiteConnection) throws {
     for name in self.reaper.names where name != self.owner?.name && self.reaper.isGone(name) {
       let hasLease = try connection.first(Self.leaseOfOwner, name) { _ in true } ?? false

@@ -1,17 +1,17 @@
 import Foundation
 import Query
 
-// MARK: - After it
+// MARK: - After a commit
 
 extension OutboxWriter {
-  /// Takes note of a commit that may have been waited for.
+  /// Records a commit that callers may have waited for.
   func noteSuccess(of changes: [(partition: OutboxPartition, changes: OutboxTransaction)]) {
     guard changes.contains(where: \.changes.outcome.isChanged) else { return }
     self.database.countCommit()
     self.didWork()
   }
 
-  /// Takes note of what a commit has changed, of which only this thread need know.
+  /// Records the changes of a commit that only this thread needs to know.
   func didCommit(
     _ connection: SQLiteConnection,
     _ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]
@@ -49,7 +49,7 @@ extension OutboxWriter {
     self.mustKick = true
   }
 
-  /// Tells what was committed, and does what nobody waits for.
+  /// Reports what was committed, and does the work that no caller waits for.
   func didTell(_ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]) {
     let revocations = self.revocations
     self.revocations = []
@@ -67,7 +67,7 @@ extension OutboxWriter {
     if let connection = self.connection { self.didWrite(connection) }
   }
 
-  /// Compares the row of a partition with what was known of it.
+  /// Compares the row of a partition with its last known state.
   ///
   /// - Returns: What another process has done since.
   func noteRow(

@@ -1,8 +1,8 @@
 import Foundation
 import Query
 
-/// What the writing thread of an ``OutboxDatabase`` does: it opens, commits jobs, keeps leases alive,
-/// checkpoints, watches other processes, and mends.
+/// The work of an ``OutboxDatabase``'s writing thread: it opens, commits jobs, keeps leases alive,
+/// checkpoints, watches other processes, and repairs.
 ///
 /// Not `Sendable`, and not locked: one thread at a time uses it.
 final class OutboxWriter {
@@ -13,7 +13,7 @@ final class OutboxWriter {
   let reaper: OutboxReaper
   let bodies: BodyFiles
 
-  /// Whose thread this is. Set once, before anything else.
+  /// The database of this thread. Set once, before anything else.
   unowned var database: OutboxDatabase!
 
   /// The connection; nil while the file cannot be used.
@@ -24,71 +24,71 @@ final class OutboxWriter {
     }
   }
 
-  /// Where the file is, and when the whole path was looked at last.
+  /// The place of the file, and when the whole path was last checked.
   var place: FilePlace?
   var pathCheckedAt: SuspendingClock.Instant?
 
-  /// What the last transactions have left behind.
+  /// The memories of the last transactions.
   var memories = OutboxMemories()
 
-  /// How many pages of the connection's are counted.
+  /// How many of the connection's pages have been counted.
   var countedPages = 0
 
-  /// How many were counted when the writer looked last whether the file has room for others.
+  /// How many were counted when the writer last checked whether the file has room for more.
   var lookedForRoomAtPages: Int?
 
-  /// What tells of other processes; nil where the system has none to give.
+  /// Reports commits of other processes; nil if the system has no watch left.
   var watch: ChangeWatch?
 
   /// This process's lock file; nil until it leases something.
   var owner: OwnerFile?
   var isOwnerRecorded = false
 
-  /// What this process runs, by number.
+  /// The rows that this process runs, by number.
   var leases = [Int64: HeldLease]()
 
-  /// Leases that are to be revoked, off every lock, when who waits has been told.
+  /// Leases to revoke, outside all locks, after the callers have their results.
   var revocations = [(lease: MutationLease, revocation: MutationLease.Revocation)]()
 
   /// How often leases are extended.
   let heartbeatInterval: Duration
 
-  /// When the leases are extended next, while there are any.
+  /// When the leases are next extended, while there are any.
   var heartbeatDue: SuspendingClock.Instant?
 
-  /// What is known of partitions: a commit that this process has not made is another one's.
+  /// The known state of partitions: a commit that this process has not made is another one's.
   var known = [String: KnownPartition]()
 
-  /// Rows of the history whose effects the cache is being told of, and those it has been told of.
+  /// History rows whose effects are on their way to the cache, and those whose effects it has.
   var effectsInFlight = Set<Int64>()
   var effectsDone = [Int64]()
   var effectsDue: SuspendingClock.Instant?
 
-  /// What is left to do in transactions of their own, which nobody waits for.
+  /// Work left for separate transactions, which no caller waits for.
   var chores = OutboxChores()
 
-  /// When the age of a partition's history was looked at last, microseconds since 1970.
+  /// When the age of a partition's history was last checked, microseconds since 1970.
   var historyAgeSeenAt = [String: Int64]()
 
-  /// The latest wall time that was known to be right, as it is on disk.
+  /// The latest wall time that was known to be right, as stored on disk.
   var synchronisedAt: Int64?
 
-  /// The file that turned out to be damaged.
+  /// The file that was found damaged.
   var damaged: (file: FileNumber, error: StorageError)?
 
-  /// The file that was said to be damaged, and was looked at a second time.
+  /// The file that was reported as damaged once, and was checked a second time.
   var suspected: FileNumber?
 
-  /// When to try again what failed, and how long after that.
+  /// When to retry what failed, and the delay after that.
   var retry: (at: SuspendingClock.Instant, delay: Duration)?
 
-  /// When the log is copied into the file.
+  /// When the WAL is checkpointed.
   var checkpoints: CheckpointSchedule
 
-  /// Whether something was committed that other processes were not told of yet.
+  /// Whether there is a commit of which other processes have not been notified.
   var mustKick = false
 
-  /// When others are looked for next: kicks are not answered one by one.
+  /// When to look for others' commits next: kicks are not answered one by one.
   var lookDue = SuspendingClock.now
   var pollDue = SuspendingClock.now
   var lastDataVersion: Int64 = 0
@@ -102,7 +102,7 @@ final class OutboxWriter {
     var lease: MutationLease { self.leased.lease }
   }
 
-  /// What this process has last seen of a partition's row.
+  /// The last known state of a partition's row.
   struct KnownPartition {
     var revision: Int64
     var epoch: Int64
@@ -121,7 +121,7 @@ final class OutboxWriter {
       CheckpointPause(kind: .mutations, folder: opener.folder))
   }
 
-  /// What tells of others, where it is time to look.
+  /// The watch's descriptor, if it is time to look for others' commits.
   var watchDescriptor: Int32? { .now >= self.lookDue ? self.watch?.descriptor : nil }
 
   var now: OutboxTime { self.configuration.outboxClock.now() }
@@ -144,7 +144,7 @@ extension OutboxWriter {
     }
   }
 
-  /// Does what is due, and tells when the next thing is.
+  /// Does the due work, and returns when the next is due.
   func work() -> SuspendingClock.Instant? {
     let now = SuspendingClock.now
     if let retry = self.retry, now >= retry.at { self.recover() }
@@ -164,9 +164,10 @@ extension OutboxWriter {
     return times.compactMap { $0 }.min()
   }
 
-  /// Gives back what this process runs, when nothing more will come.
+  /// Gives back the rows that this process runs, when no more jobs will come.
   ///
-  /// - Throws: `StorageError` where that could not be written: then others find it by the lock.
+  /// - Throws: `StorageError` if that could not be written: then other processes see it by the
+  ///   lock.
   func finish() throws {
     defer { self.tellOthers() }
     do {

@@ -1,11 +1,11 @@
 import Foundation
 import Query
 
-/// The lock file of a process in `owners/`: as long as it is locked, the process lives, whatever its
-/// number is in whatever namespace.
+/// The lock file of a process in `owners/`: as long as it is locked, the process is alive, whatever
+/// its PID is in whatever namespace.
 ///
-/// It is made, locked and closed on exec before the first claim, and removed last. A forked child keeps
-/// the lock, and so what its parent runs, until it ends too.
+/// It is made, locked and closed on exec before the first claim, and removed last. A forked child
+/// keeps the lock, and with it the rows that its parent runs, until it exits too.
 final class OwnerFile {
   /// The name of the file, a UUID.
   let name: String
@@ -33,7 +33,7 @@ final class OwnerFile {
         throw StorageError(errno: errno, operation: "make the owner's file", path: path)
       }
       var status = stat()
-      // Somebody who sweeps may have taken it for one that was left behind.
+      // A process that sweeps may have taken it for one that was left behind.
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0,
         status.st_nlink > 0
       {
@@ -46,7 +46,7 @@ final class OwnerFile {
 
   deinit { self.remove() }
 
-  /// Removes the file, and lets go of the lock.
+  /// Removes the file, and releases the lock.
   func remove() {
     if self.descriptor < 0 { return }
     // Bytes: the lock of this process.
@@ -55,11 +55,11 @@ final class OwnerFile {
     self.descriptor = -1
   }
 
-  /// Where the files are.
+  /// The folder of the files.
   static func folder(in folder: String) -> String { "\(folder)/owners" }
 }
 
-/// Tells which owners are gone. Used by the thread that writes, and by no other.
+/// Tells which owners have exited. Used by the thread that writes, and by no other.
 final class OutboxReaper {
   private let folder: String
 
@@ -69,7 +69,7 @@ final class OutboxReaper {
   /// - Parameter folder: The absolute path of the folder of the database.
   init(folder: String) { self.folder = OwnerFile.folder(in: folder) }
 
-  /// Whether an owner's lock can be taken. A file that is missing says nothing.
+  /// Whether an owner's lock can be taken. A missing file proves nothing.
   func isGone(_ owner: String) -> Bool {
     guard UUID(uuidString: owner) != nil else { return false }
     guard
@@ -81,21 +81,21 @@ final class OutboxReaper {
     return flock(descriptor, LOCK_EX | LOCK_NB) == 0
   }
 
-  /// How many microseconds a lease of another boot lasts: its length from when its end was last seen
-  /// to change.
+  /// How many microseconds a lease of another boot still lasts: its length, counted from when its
+  /// end was last seen to change.
   func remaining(of number: Int64, endMonotonic: Int64, now: Int64, length: Int64) -> Int64 {
     if let known = self.seen[number], known.end == endMonotonic {
       return known.since.clampedSum(length).clampedDifference(now)
     }
-    // More than can be alive at a time are not remembered.
+    // More leases than can be alive at a time are not remembered.
     if self.seen.count > 1_000 { self.seen = [:] }
     self.seen[number] = (endMonotonic, now)
     return length
   }
 
-  /// Removes the file of an owner that is gone and holds nothing.
+  /// Removes the file of an owner that has exited and holds nothing.
   func remove(_ owner: String) {
-    // Bytes: the lock of an owner that has died.
+    // Bytes: the lock of an owner that has exited.
     if RegularFile.isFolder(self.folder), self.isGone(owner) { unlink("\(self.folder)/\(owner)") }
   }
 

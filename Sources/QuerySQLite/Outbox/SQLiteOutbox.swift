@@ -7,14 +7,14 @@ final class SQLiteOutbox: MutationOutbox {
   let partition: OutboxPartition
   private let isClosed = Locked(false)
 
-  /// Makes the outbox of a partition. Nothing is opened that is not there.
+  /// Makes the outbox of a partition. It opens no file that does not exist.
   ///
   /// - Parameters:
   ///   - folder: The absolute path of the folder.
   ///   - name: The name of the account.
-  ///   - configuration: How the storage works.
-  ///   - hooks: What is told of the file, and marks the cache.
-  /// - Throws: `StorageError` for what a person must mend.
+  ///   - configuration: The settings of the storage.
+  ///   - hooks: Report events of the file, and invalidate the cache.
+  /// - Throws: `StorageError` for a fault that the user must mend.
   init(
     folder: String,
     partition name: String,
@@ -31,7 +31,7 @@ final class SQLiteOutbox: MutationOutbox {
 
   /// Ends the use of the file. A second call does nothing.
   ///
-  /// - Parameter completion: Is told when what was handed over is written.
+  /// - Parameter completion: Called when the pending writes are done.
   func release(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
     let isFirst = self.isClosed.withLock { isClosed in
       defer { isClosed = true }
@@ -44,7 +44,7 @@ final class SQLiteOutbox: MutationOutbox {
     self.database.release(self.partition, completion: completion)
   }
 
-  /// Removes all that the partition has, and its bytes.
+  /// Removes all rows of the partition, and their bytes.
   ///
   /// - Throws: `StorageError`.
   func erase() async throws {
@@ -73,7 +73,7 @@ final class SQLiteOutbox: MutationOutbox {
 // MARK: - Reading
 
 extension SQLiteOutbox {
-  /// So many rows are read in one read transaction: as long as one lasts, the log cannot be restarted.
+  /// How many rows are read in one read transaction: the WAL cannot be restarted while one lasts.
   private static let rowsPerRead = 4_096
 
   func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry] {

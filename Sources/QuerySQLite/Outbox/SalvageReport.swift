@@ -1,15 +1,15 @@
-/// What came of a salvage.
+/// The result of a salvage.
 struct SalvageReport {
   /// How many live and dead mutations were read.
   var rows = 0
 
-  /// How many that had ended.
+  /// How many ended mutations were read.
   var ended = 0
 
-  /// What was there and could not be read, each in a few words.
+  /// What existed and could not be read, each in a few words.
   var lost = [String]()
 
-  /// The report for a person.
+  /// The report as a message.
   var words: String {
     let kept = "\(self.rows) mutations and \(self.ended) ended ones were salvaged"
     if self.lost.isEmpty { return "\(kept), and nothing is known to be lost" }

@@ -1,12 +1,12 @@
 import Query
 
-/// That what could be read of a damaged file was salvaged into this one.
+/// Records that the readable rows of a damaged file were salvaged into this one.
 struct SalvageRow: Hashable {
   /// The name of the file that was set aside.
   let name: String
   /// Microseconds since 1970.
   let salvagedAt: Int64
-  /// Whether nothing that was in it is missing here: else it is kept for good.
+  /// Whether none of its rows is missing here: otherwise it is kept for good.
   let isWhole: Bool
 
   /// Name, date, whether it is whole.
@@ -17,9 +17,9 @@ struct SalvageRow: Hashable {
   /// Name.
   static let find: SQL = "SELECT 1 FROM salvages WHERE name = ?"
 
-  /// The names of what was salvaged whole.
+  /// The names of those that were salvaged whole.
   static let whole: SQL = "SELECT name FROM salvages WHERE is_whole <> 0"
 
-  /// Forgets all of them.
+  /// Removes all rows.
   static let forget: SQL = "DELETE FROM salvages"
 }
