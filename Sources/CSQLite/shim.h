@@ -6,10 +6,10 @@
 #include <sys/timex.h>
 #include <sys/vfs.h>
 
-// Swift imports neither variadic functions nor macros that cast to a function, so each one that is
-// needed has a function of its own here.
+// Swift imports neither variadic functions nor macros that cast to a function, so each one needed
+// has a function here.
 
-/// Sets a switch of a connection, `SQLITE_DBCONFIG_DEFENSIVE` and the like.
+/// Sets an option of a connection, `SQLITE_DBCONFIG_DEFENSIVE` for example.
 static inline int csqlite_configure(sqlite3 *database, int option, int value) {
   return sqlite3_db_config(database, option, value, (int *)0);
 }
@@ -42,7 +42,7 @@ static inline int csqlite_clock_is_synchronised(void) {
   return state >= 0 && state != TIME_ERROR && (status.status & STA_UNSYNC) == 0;
 }
 
-// MARK: What a checkpoint does to the end of the files
+// MARK: The end of the files in a checkpoint
 
 /// A file's methods while a checkpoint runs, with one of them replaced. `methods` comes first, so that
 /// the file's pointer to its methods is a pointer to this.
@@ -56,20 +56,20 @@ typedef struct {
 static inline void csqlite_replace_truncate(
     sqlite3_file *file, csqlite_methods *replacement, int (*truncate)(sqlite3_file *, sqlite3_int64)) {
   replacement->methods = *file->pMethods;
-  // Bytes: SQLite calls it during a checkpoint alone, whose locks it holds then.
+  // Bytes: SQLite calls it only during a checkpoint, whose locks it holds then.
   replacement->methods.xTruncate = truncate;
   replacement->original = file->pMethods;
   file->pMethods = &replacement->methods;
 }
 
-/// `xTruncate` of a WAL that keeps its room on the disk: a WAL without a header is empty, too.
+/// `xTruncate` of a WAL that keeps its disk space: a WAL without a header is empty, too.
 static int csqlite_truncate_wal(sqlite3_file *file, sqlite3_int64 size) {
   const sqlite3_io_methods *original = ((const csqlite_methods *)file->pMethods)->original;
   static const char no_header[32];
   sqlite3_int64 length = 0;
   int result = original->xFileSize(file, &length);
   if (result != SQLITE_OK) return result;
-  // Bytes: of the WAL, under the write lock and with no reader in it: so SQLite truncates it.
+  // Bytes: of the WAL, under the write lock and with no reader in it, as when SQLite truncates it.
   if (size != 0 || length < (sqlite3_int64)sizeof no_header) return original->xTruncate(file, size);
   result = original->xWrite(file, no_header, (int)sizeof no_header, 0);
   return result == SQLITE_OK ? original->xSync(file, SQLITE_SYNC_NORMAL) : result;
@@ -83,7 +83,7 @@ static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
   sqlite3_int64 length = 0;
   int result = methods->original->xFileSize(file, &length);
   if (result != SQLITE_OK) return result;
-  // SQLite takes a hint only in chunks, and they would round what it truncates later.
+  // SQLite takes a size hint only in chunks, and would round later truncations to them.
   int chunk = 64 << 10;
   int no_chunk = 1;
   // Bytes: of the database, under the locks of checkpoints and of writers.
@@ -95,9 +95,9 @@ static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
   return SQLITE_OK;
 }
 
-/// A checkpoint that leaves both files some room, for when the disk is full. SQLite calls
+/// A checkpoint that leaves free space in both files, for when the disk is full. SQLite calls
 /// `xTruncate` of either file under the locks that the checkpoint holds, so no other process writes
-/// to it meanwhile; outside of a checkpoint that cannot be said of any moment.
+/// to it meanwhile; outside a checkpoint that is never certain.
 ///
 /// - keeps_wal: in the mode `SQLITE_CHECKPOINT_TRUNCATE` the WAL becomes empty and keeps its length.
 /// - room: how many bytes the database keeps behind its last page.
@@ -122,8 +122,8 @@ static inline int csqlite_checkpoint(
   return result;
 }
 
-/// Brings the WAL to the disk. It takes no lock and changes no byte, so nobody waits for it: what is synced
-/// already costs a checkpoint, which holds the write lock, next to nothing.
+/// Syncs the WAL. It takes no lock and changes no byte, so no connection waits for it: syncing it
+/// again costs a checkpoint, which holds the write lock, next to nothing.
 static inline int csqlite_sync_wal(sqlite3 *database) {
   sqlite3_file *wal = 0;
   int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
@@ -131,8 +131,8 @@ static inline int csqlite_sync_wal(sqlite3 *database) {
   return wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
 }
 
-/// Whether the system's last error on either file of a database was one of the disk's, which SQLite
-/// calls damage: `pread` has failed with EIO, ENXIO or ERANGE.
+/// Whether the system's last error on either file of a database came from the disk, which SQLite
+/// reports as corruption: `pread` has failed with EIO, ENXIO or ERANGE.
 static inline int csqlite_disk_has_failed(sqlite3 *database) {
   int number = 0;
   sqlite3_file *wal = 0;

@@ -5,7 +5,7 @@ import Query
 struct ExpiredFirst {
   private var stream: EvictionCandidates
 
-  /// Reads the entries after those already examined, at most so many.
+  /// Reads the entries after those already examined, at most `looks` of them.
   ///
   /// - Throws: `StorageError`.
   init(_ tables: CacheTables, now: Date, _ cursor: EvictionCursor, looks: Int) throws {

@@ -7,7 +7,7 @@ struct OldestFirst {
   private var written: EvictionCandidates
   private var used: EvictionCandidates
 
-  /// Reads the entries after those already examined, at most so many.
+  /// Reads the entries after those already examined, at most `looks` of them.
   ///
   /// - Throws: `StorageError`.
   init(_ tables: CacheTables, _ cursor: EvictionCursor, looks: Int) throws {

@@ -7,7 +7,7 @@ import Query
 ///
 /// ```swift
 /// let pool = ReaderPool(capacity: 2) { try opener.openReader() }
-/// let row = try pool.tryRead { try $0.read { … } }  // nil where all are taken
+/// let row = try pool.tryRead { try $0.read { … } }  // nil if all are taken
 /// let later = try await pool.read { try $0.read { … } }  // waits its turn
 /// ```
 /// Between two uses a connection holds no lock and no snapshot: if a closure leaves one behind, the

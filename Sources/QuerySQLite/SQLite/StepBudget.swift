@@ -28,7 +28,7 @@ struct StepBudget {
   /// Whether half of the time is up, so that the rows found should be changed now.
   var isHalfSpent: Bool { SuspendingClock.now >= self.middle }
 
-  /// Whether to stop after so many rows.
+  /// Whether to stop after this number of rows.
   func isSpent(after count: Int) -> Bool { count >= self.rows || count > 0 && self.isSpent }
 }
 

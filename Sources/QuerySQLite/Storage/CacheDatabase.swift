@@ -164,7 +164,7 @@ extension CacheDatabase {
     }
   }
 
-  /// The changes that come after so many others, so that they are encoded meanwhile.
+  /// The next changes to write, left in the queue, so that they are encoded meanwhile.
   func peekQueued(atMost count: Int) -> [StorageSlot] {
     self.guarded.withLock { $0.queue.prefix(count).map(\.slot) }
   }
