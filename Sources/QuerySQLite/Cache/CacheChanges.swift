@@ -9,11 +9,8 @@ import Query
 struct CacheChanges {
   let tables: CacheTables
 
-  /// Raised by each ``eraseRows()``: what carries an older one is not to be written.
-  private(set) var epoch: Int64
-
-  /// Whether an `erase()` is not done yet.
-  private(set) var isErasing: Bool
+  /// Raised by each `erase()`: what carries an older one is not to be written.
+  let epoch: Int64
 
   private var isNamed: Bool
 
@@ -37,7 +34,6 @@ struct CacheChanges {
   init(_ tables: CacheTables, _ row: PartitionRow) {
     self.tables = tables
     self.epoch = row.epoch
-    self.isErasing = row.isErasing
     self.isNamed = row.isNamed
     self.totals = row.totals
     self.written = row.totals
@@ -66,15 +62,6 @@ extension CacheChanges {
   mutating func count(entries: Int, bytes: Int) {
     self.totals.entries = max(self.totals.entries + entries, 0)
     self.totals.bytes = max(self.totals.bytes + bytes, 0)
-  }
-
-  /// Counts what ``eraseRows()`` did.
-  mutating func countErasing() {
-    self.isNamed = false
-    self.epoch += 1
-    self.isErasing = true
-    self.count(entries: -self.totals.entries, bytes: -self.totals.bytes)
-    _ = self.nextHiddenNumber()
   }
 
   /// Writes the row of the partition where it has to be.

@@ -18,7 +18,7 @@ struct CacheTables {
   let connection: SQLiteConnection
 
   /// The number of the partition.
-  let partition: Int64
+  var partition: Int64
 
   /// The name of the account, where it is known: one that was erased gets it back with its first entry.
   var name: String?
@@ -41,15 +41,47 @@ struct CacheTables {
   ///   - connection: A connection that can write.
   /// - Throws: `StorageError`.
   init(partitionNamed name: String, on connection: SQLiteConnection) throws {
-    let found = try Self.existing(named: name, on: connection)
-    let tables =
-      try found
-      ?? connection.write {
-        try connection.execute(PartitionRow.insert, name)
-        return try Self.existing(named: name, on: connection)
-      }
-    guard let tables else { throw Self.missing(connection) }
-    self = tables
+    self =
+      try Self.existing(named: name, on: connection)
+      ?? connection.write { try Self.current(named: name, on: connection) }
+  }
+
+  /// Finds a partition as it is now, and makes it if it is missing. In a write transaction: another
+  /// process may have erased it, which gives it another number.
+  ///
+  /// - Throws: `StorageError`.
+  static func current(named name: String, on connection: SQLiteConnection) throws -> CacheTables {
+    if let tables = try Self.existing(named: name, on: connection) { return tables }
+    try connection.execute(PartitionRow.insert, name)
+    guard let tables = try Self.existing(named: name, on: connection) else {
+      throw Self.missing(connection)
+    }
+    return tables
+  }
+
+  /// Finds a partition with its row, both as of one moment: another process may erase the account between
+  /// two reads, which gives it another number.
+  ///
+  /// - Throws: `StorageError`.
+  static func existingWithRow(
+    named name: String, on connection: SQLiteConnection
+  ) throws -> (tables: CacheTables, row: PartitionRow)? {
+    try connection.read {
+      try Self.existing(named: name, on: connection).map { ($0, try $0.readPartition()) }
+    }
+  }
+
+  /// Finds a partition with its row, and creates a missing one. Outside transactions.
+  ///
+  /// - Throws: `StorageError`.
+  static func withRow(
+    named name: String, on connection: SQLiteConnection
+  ) throws -> (tables: CacheTables, row: PartitionRow) {
+    if let found = try Self.existingWithRow(named: name, on: connection) { return found }
+    return try connection.write {
+      let tables = try Self.current(named: name, on: connection)
+      return (tables, try tables.readPartition())
+    }
   }
 
   /// Finds a partition.
@@ -86,6 +118,18 @@ extension CacheTables {
   func begin() throws -> CacheChanges {
     precondition(self.connection.transaction == .write, "changes are made inside write { }")
     return CacheChanges(self, try self.readPartition())
+  }
+
+  /// The name of the account, which is in the file if nobody has it at hand.
+  ///
+  /// - Throws: `StorageError`.
+  func requireName() throws -> String {
+    if let name { return name }
+    let found = try self.connection.first(PartitionRow.readName, self.partition) {
+      try $0.text(at: 0)
+    }
+    guard let found else { throw Self.missing(self.connection) }
+    return found
   }
 
   private static func missing(_ connection: SQLiteConnection) -> StorageError {

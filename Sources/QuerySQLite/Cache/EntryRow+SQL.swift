@@ -5,13 +5,14 @@
 
 extension EntryRow {
   /// Limit, partition, hash: the one read of hydration. The value of a row above the limit is not
-  /// touched.
+  /// touched. What another process has erased is found by nobody, who still has its number.
   static let read: SQL = """
     SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
       CASE WHEN byte_count <= ? THEN value END
-    FROM entries WHERE partition = ? AND hash = ?
+    FROM entries
+    WHERE partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2) AND hash = ?
     """
 
   /// Partition, hash: what a write compares with, and whether the value is in this row. It names
@@ -116,6 +117,9 @@ extension EntryRow {
     WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
     """
 
-  /// Partition. Their pages go with them.
-  static let deleteAll: SQL = "DELETE FROM entries WHERE partition = ?"
+  /// Partition: one of its entries. Id, byte_count.
+  static let readAny: SQL = """
+    SELECT id, min(max(byte_count, 0), 1073741824) FROM entries INDEXED BY entries_by_revision
+    WHERE partition = ? ORDER BY revision LIMIT 1
+    """
 }

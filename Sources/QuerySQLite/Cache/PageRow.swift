@@ -44,6 +44,14 @@ extension PageRow {
   /// Entry, position.
   static let delete: SQL = "DELETE FROM pages WHERE entry = ? AND position = ?"
 
+  /// Entry, limit: some of its pages. Id, bytes.
+  static let readSizes: SQL = """
+    SELECT id, coalesce(length(value), 0) FROM pages WHERE entry = ? ORDER BY position LIMIT ?
+    """
+
+  /// Id.
+  static let deleteRow: SQL = "DELETE FROM pages WHERE id = ?"
+
   /// Entry.
   static let deleteAll: SQL = "DELETE FROM pages WHERE entry = ?"
 

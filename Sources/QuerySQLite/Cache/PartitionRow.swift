@@ -58,14 +58,6 @@ extension PartitionRow {
     UPDATE partitions SET revision = ?, entry_count = ?, byte_count = ? WHERE id = ?
     """
 
-  /// Id.
-  static let beginErasing: SQL = """
-    UPDATE partitions SET epoch = epoch + 1, is_erasing = 1 WHERE id = ?
-    """
-
-  /// Id, epoch.
-  static let endErasing: SQL = "UPDATE partitions SET is_erasing = 0 WHERE id = ? AND epoch = ?"
-
   init(_ row: SQLiteStatement) throws(StorageError) {
     self.id = try row.integer(at: 0)
     self.epoch = try row.amount(at: 1)

@@ -57,6 +57,12 @@ extension QuarantineRow {
       ) WHERE quarantined_at < ? OR number > ? OR bytes > ?)
     """
 
-  /// Partition.
-  static let deleteAll: SQL = "DELETE FROM quarantine WHERE partition = ?"
+  /// Partition: one of its rows. Id, byte_count.
+  static let readAny: SQL = """
+    SELECT id, min(max(byte_count, 0), 1073741824) FROM quarantine WHERE partition = ?
+    ORDER BY quarantined_at LIMIT 1
+    """
+
+  /// Id.
+  static let delete: SQL = "DELETE FROM quarantine WHERE id = ?"
 }

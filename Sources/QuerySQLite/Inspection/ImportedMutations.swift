@@ -1,7 +1,8 @@
 import Foundation
 import Query
 
-/// Writes the mutations of an export, in one transaction.
+/// Writes mutations of an export, in a transaction: some of those that ended, or all of the others, of
+/// which nobody may send some before all are there.
 struct ImportedMutations {
   /// How many that ended were written.
   private(set) var ended = 0
@@ -45,26 +46,37 @@ struct ImportedMutations {
   }
 
   /// Of all accounts: numbers are given to all together.
-  private static let count: SQL = "SELECT count(*) FROM outbox"
+  private static let count: SQL = """
+    SELECT count(*) FROM outbox
+    WHERE partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+    """
 
-  /// Writes a thing of the export.
+  /// Writes what belongs to those that ended.
   ///
   /// - Throws: `StorageError`.
-  mutating func add(_ item: ExportReader.Item) throws {
+  mutating func addEnded(_ item: ExportReader.Item) throws {
+    guard case .row(let table, let values, _) = item else { return }
+    try table.insert(values, partition: self.partition, on: self.connection)
+    if table.kind == .ended { self.ended += try self.connection.changes }
+  }
+
+  /// Writes what belongs to live and dead ones, given all things of the export one by one.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func addUnended(_ item: ExportReader.Item) throws {
     switch item {
     case .header, .entry: break
     case .outbox(let line):
       self.isInOutbox = true
-      if self.withOutbox { try self.set(line) }
-    case .body(let name, let data): if self.withOutbox { try self.write(data, as: name) }
+      try self.set(line)
+    case .body(let name, let data): try self.write(data, as: name)
     case .row(let table, let values, let line):
-      // What belongs to live and dead ones stands behind them.
-      if self.isInOutbox && !self.withOutbox { return }
+      if table.kind == .ended {
+        self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
+      }
+      if !self.isInOutbox { return }
       try table.insert(values, partition: self.partition, on: self.connection)
       switch table.kind {
-      case .ended:
-        self.ended += try self.connection.changes
-        self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
       case .mutation:
         try self.sealImported(line.integer("number") ?? 0)
         self.mutations += 1
@@ -133,16 +145,21 @@ struct ImportedMutations {
 extension ImportedMutations {
   private static let live: SQL = "SELECT number FROM outbox WHERE partition = ? ORDER BY number"
 
+  /// Makes the totals.
+  ///
+  /// - Throws: `StorageError`.
+  func finishEnded() throws {
+    try DerivedRows(connection: self.connection, now: self.now).countRows(of: self.partition)
+  }
+
   /// Makes the heads of lanes and the totals, and sees to it that no number is given again.
   ///
   /// - Throws: `StorageError`.
   func finish() throws {
     let derived = DerivedRows(connection: self.connection, now: self.now)
-    if self.withOutbox {
-      try derived.makeHeads(
-        of: try self.connection.rows(Self.live, self.partition) { try $0.integer(at: 0) })
-      try derived.keepNumbersRising(above: self.newestNumber)
-    }
+    try derived.makeHeads(
+      of: try self.connection.rows(Self.live, self.partition) { try $0.integer(at: 0) })
+    try derived.keepNumbersRising(above: self.newestNumber)
     try derived.countRows(of: self.partition)
   }
 }

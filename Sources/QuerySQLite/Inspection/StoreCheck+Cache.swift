@@ -96,7 +96,7 @@ extension StoreCheck {
       (SELECT coalesce(sum(byte_count), 0) FROM entries AS e NOT INDEXED
         WHERE e.partition = partitions.id),
       entry_count, byte_count
-    FROM partitions WHERE id = ?
+    FROM partitions WHERE id = ? AND is_erasing < 2
     """
 
   /// Looks for pages without an entry. They belong to no account.

@@ -13,13 +13,20 @@ extension StoreCheck {
       try self.checkRows(of: id, name)
       try self.checkHistory(of: id, name)
       let findings = try self.store.mutationsFile.read { connection in
-        try self.checkHeads(of: id, name, on: connection)
+        // The account may have been erased since: then its rows go one after the other.
+        guard try connection.first(Self.isAccount, id, read: { _ in true }) == true else {
+          return [InspectionFinding]()
+        }
+        return try self.checkHeads(of: id, name, on: connection)
           + (try self.checkTotals(of: id, name, on: connection))
       }
       try self.report(findings)
     }
     try self.checkLeases(names)
   }
+
+  /// Partition.
+  private static let isAccount: SQL = "SELECT 1 FROM partitions WHERE id = ? AND is_erasing < 2"
 
   private func finding(
     _ kind: InspectionFinding.Kind, _ partition: String, _ subject: String?, _ message: String

@@ -76,14 +76,62 @@ struct StoreImport {
     if items == 0 && !self.withOutbox { return }
     var imported = self.imported
     try self.maintenance.withWriter(.mutations, makes: true) { connection in
+      // Rows that were erased may have the same identifiers and numbers. They go one after the other, as
+      // with the library, whose connection does not look after the references.
+      try connection.pragma("PRAGMA foreign_keys = 0")
+      let erased = ErasedMutations(on: connection)
+      try Erasure(connection: connection, deleteRows: erased.delete) {}.deleteLeftRows()
+      try connection.pragma("PRAGMA foreign_keys = 1")
+      imported.ended = try self.importEnded(on: connection)
+      if !self.withOutbox { return }
       try connection.write {
         var rows = try ImportedMutations(self, on: connection)
-        try self.reader.forEachItem { try rows.add($0) }
+        try self.reader.forEachItem { try rows.addUnended($0) }
         try rows.finish()
-        (imported.ended, imported.mutations) = (rows.ended, rows.mutations)
+        imported.mutations = rows.mutations
       }
     }
     self.imported = imported
+  }
+
+  /// Writes those that ended, some in each transaction: who is killed over it does it again, since each is
+  /// known by its identifier.
+  ///
+  /// - Returns: How many.
+  private func importEnded(on connection: SQLiteConnection) throws -> Int {
+    var (count, bytes) = (0, 0)
+    var waiting = [ExportReader.Item]()
+    func write() throws {
+      var rest = waiting[...]
+      // Also without any: then it looks whether there may be others.
+      repeat {
+        try connection.write {
+          let budget = StepBudget(rows: Self.entriesPerWrite)
+          var rows = try ImportedMutations(self, on: connection)
+          var done = 0
+          for item in rest where !budget.isSpent(after: done) {
+            try rows.addEnded(item)
+            done += 1
+          }
+          rest = rest.dropFirst(done)
+          try rows.finishEnded()
+          count += rows.ended
+        }
+        if !rest.isEmpty { StepBudget.letOthersWrite() }
+      } while !rest.isEmpty
+      (waiting, bytes) = ([], 0)
+    }
+    var isInOutbox = false
+    try self.reader.forEachItem { item in
+      if case .outbox = item { isInOutbox = true }
+      // What belongs to live and dead ones stands behind them.
+      guard !isInOutbox, case .row(let table, _, let line) = item else { return }
+      waiting.append(item)
+      bytes += table.kind == .ended ? Int(clamping: line.integer("byteCount") ?? 0) : 0
+      if waiting.count >= Self.entriesPerWrite || bytes > Self.bytesPerWrite { try write() }
+    }
+    try write()
+    return count
   }
 }
 

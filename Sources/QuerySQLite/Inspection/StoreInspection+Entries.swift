@@ -76,6 +76,7 @@ extension StoreInspection {
   /// Lowest and highest hash, partition or NULL, limit: the entries with a hash between them.
   private static let byHash: SQL = """
     SELECT id FROM entries WHERE hash BETWEEN ?1 AND ?2 AND (?3 IS NULL OR partition = ?3)
+      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
     ORDER BY hash, id LIMIT ?4
     """
 

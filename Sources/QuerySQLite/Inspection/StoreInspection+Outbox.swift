@@ -71,18 +71,23 @@ extension StoreInspection {
   /// Lowest and highest identifier, partition or NULL, limit. Number, partition.
   private static let byID: SQL = """
     SELECT number, partition, id FROM outbox
-    WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR partition = ?3) ORDER BY id LIMIT ?4
+    WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR partition = ?3)
+      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+    ORDER BY id LIMIT ?4
     """
 
   /// Number, partition or NULL. Number, partition.
   private static let byNumber: SQL = """
     SELECT number, partition, id FROM outbox WHERE number = ?1 AND (?2 IS NULL OR partition = ?2)
+      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
     """
 
   /// Lowest and highest identifier, partition or NULL, limit: of those that ended. Partition, id.
   private static let endedByID: SQL = """
     SELECT number, partition, id FROM history
-    WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR partition = ?3) ORDER BY id LIMIT ?4
+    WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR partition = ?3)
+      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+    ORDER BY id LIMIT ?4
     """
 
   /// Number: what it needs. Id.

@@ -22,7 +22,9 @@ extension StoreInspection {
   private static let groups: SQL = """
     SELECT kind, CASE WHEN value_updated_at IS NULL THEN -1 ELSE ?2 - value_updated_at END,
       byte_count
-    FROM entries NOT INDEXED WHERE ?1 IS NULL OR partition = ?1
+    FROM entries NOT INDEXED
+    WHERE (?1 IS NULL OR partition = ?1)
+      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
     """
 
   /// Adds up what is in the store.

@@ -126,10 +126,15 @@ extension StoreMaintenance {
 // MARK: - Quarantine
 
 extension StoreMaintenance {
-  /// Partition or NULL, id or NULL.
+  /// Partition or NULL, id or NULL, limit.
   private static let drop: SQL = """
-    DELETE FROM quarantine WHERE (?1 IS NULL OR partition = ?1) AND (?2 IS NULL OR id = ?2)
+    DELETE FROM quarantine WHERE id IN (
+      SELECT id FROM quarantine WHERE (?1 IS NULL OR partition = ?1) AND (?2 IS NULL OR id = ?2)
+      LIMIT ?3)
     """
+
+  /// So many rows of the quarantine are deleted in one transaction: some are large.
+  private static let dropped = 20
 
   /// Deletes what could not be read.
   ///
@@ -144,9 +149,14 @@ extension StoreMaintenance {
     try self.withWriter(.cache) { connection in
       let all = try self.tables(in: partition, on: connection)
       let wanted = partition == nil ? nil : all.first?.tables.partition
-      let count = try connection.write {
-        try connection.execute(Self.drop, wanted, id)
-        return try connection.changes
+      var (count, step) = (0, Self.dropped)
+      while step == Self.dropped {
+        if count > 0 { StepBudget.letOthersWrite() }
+        step = try connection.write {
+          try connection.execute(Self.drop, wanted, id, Self.dropped)
+          return try connection.changes
+        }
+        count += step
       }
       if let id, count == 0 { throw InspectionError.notFound("row \(id) in quarantine") }
       return count

@@ -11,15 +11,15 @@ enum AliasRow {
   /// Partition, alias.
   static let read: SQL = "SELECT value FROM aliases WHERE partition = ? AND alias = ?"
 
-  /// Partition, alias: the rows that wait for it.
+  /// Partition, alias, limit: the rows that wait for it.
   static let awaiting: SQL = """
     SELECT number FROM outbox WHERE awaited_alias IS NOT NULL AND partition = ? AND awaited_alias = ?
-    ORDER BY number
+    ORDER BY number LIMIT ?
     """
 
-  /// Partition: the rows that wait for any.
-  static let allAwaiting: SQL = """
-    SELECT number FROM outbox WHERE awaited_alias IS NOT NULL AND partition = ?
+  /// Partition: whether any row waits for one.
+  static let anyAwaiting: SQL = """
+    SELECT 1 FROM outbox WHERE awaited_alias IS NOT NULL AND partition = ? LIMIT 1
     """
 
   /// Partition, number: whether an earlier live row may publish one.
@@ -42,6 +42,12 @@ enum AliasRow {
   static let prune: SQL = """
     DELETE FROM aliases WHERE id IN (
       SELECT id FROM aliases WHERE partition = ? AND published_at < ? AND newest_number < ? LIMIT ?)
+    """
+
+  /// Partition, number: the lowest live number behind it.
+  static let firstLiveAfter: SQL = """
+    SELECT number FROM outbox WHERE partition = ? AND number > ? AND state <> 'dead'
+    ORDER BY number LIMIT 1
     """
 
   /// Partition: the lowest live number.

@@ -7,10 +7,14 @@ enum DependencyRow {
     INSERT INTO dependencies (dependant, target) VALUES (?, ?) ON CONFLICT DO NOTHING
     """
 
-  /// Target: the rows that need it.
+  /// Target, limit: the rows that need it.
   static let dependants: SQL = """
-    SELECT dependant FROM dependencies WHERE target = ? ORDER BY dependant
+    SELECT dependant FROM dependencies WHERE target = ? AND dependant > 0 ORDER BY dependant LIMIT ?
     """
+
+  /// The target's number below zero, target: whether it has ended without a success, while not all know
+  /// that depend on it. Such a row stands among theirs.
+  static let isMissed: SQL = "SELECT 1 FROM dependencies WHERE dependant = ? AND target = ?"
 
   /// Whether there is one at all.
   static let any: SQL = "SELECT 1 FROM dependencies LIMIT 1"
@@ -18,8 +22,8 @@ enum DependencyRow {
   /// Dependant: the rows that it needs.
   static let targets: SQL = "SELECT target FROM dependencies WHERE dependant = ? ORDER BY target"
 
-  /// Target.
-  static let deleteByTarget: SQL = "DELETE FROM dependencies WHERE target = ?"
+  /// Dependant, target.
+  static let delete: SQL = "DELETE FROM dependencies WHERE dependant = ? AND target = ?"
 
   /// Dependant.
   static let deleteByDependant: SQL = "DELETE FROM dependencies WHERE dependant = ?"

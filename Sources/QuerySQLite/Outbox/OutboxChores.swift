@@ -3,10 +3,17 @@ import Query
 /// Work that a transaction has left over, since it would have taken too long: the writing thread
 /// does it when no caller waits, a step at a time, so that other connections can write in between.
 struct OutboxChores {
-  /// A part of the history to remove.
+  /// A piece of that work.
   enum Chore: Hashable {
+    /// Part of the history is to go.
     case prune
     case pruneByAge
+    /// Rows go on, or die, that depend on one which has ended.
+    case releaseDependants(of: Int64)
+    /// Rows go on that wait for an alias which is published.
+    case releaseWaiting(for: String)
+    /// Rows die that wait for an alias which nobody can publish.
+    case endVainWaits
   }
 
   private struct Waiting {
@@ -26,9 +33,13 @@ struct OutboxChores {
   mutating func add(_ outcome: OutboxTransaction.Outcome, of partition: OutboxPartition) {
     if outcome.mustPrune { self.add(.prune, of: partition) }
     if outcome.mustPruneByAge { self.add(.pruneByAge, of: partition) }
+    for target in outcome.targetsLeft { self.add(.releaseDependants(of: target), of: partition) }
+    for alias in outcome.aliasesLeft { self.add(.releaseWaiting(for: alias), of: partition) }
+    if outcome.hasVainWaitsLeft { self.add(.endVainWaits, of: partition) }
   }
 
-  private mutating func add(_ chore: Chore, of partition: OutboxPartition) {
+  /// Takes note of something to be done.
+  mutating func add(_ chore: Chore, of partition: OutboxPartition) {
     if self.due == nil { self.due = .now + Self.pause }
     if self.waiting.contains(where: { $0.partition === partition && $0.chore == chore }) { return }
     self.waiting.append(Waiting(partition: partition, chore: chore))
@@ -46,14 +57,33 @@ struct OutboxChores {
 }
 
 extension OutboxWriter {
+  /// Finds the work that a process which has died, or has closed the file, has left.
+  func findChores(of partition: OutboxPartition) {
+    guard let connection = self.connection else { return }
+    do {
+      let row = try OutboxPartitionRow.find(partition.name, on: connection)
+      guard let row, row.counts.pending > 0 else { return }
+      for chore in try OutboxChores.Chore.left(in: row.id, on: connection) {
+        self.chores.add(chore, of: partition)
+      }
+    } catch {
+      // The next opening finds them.
+      self.didFail(error)
+    }
+  }
+
   /// Does a step. If it fails, the next transaction that needs it adds it again.
   func doChore() {
     guard let (partition, chore) = self.chores.next() else { return }
     let rows = self.configuration.stepRows
     let job = OutboxJob(partition: partition, needsOwner: false) { changes in
+      let budget = StepBudget(rows: rows)
       switch chore {
-      case .prune: try changes.pruneStep(StepBudget(rows: rows))
-      case .pruneByAge: try changes.pruneOldHistory(StepBudget(rows: rows))
+      case .prune: try changes.pruneStep(budget)
+      case .pruneByAge: try changes.pruneOldHistory(budget)
+      case .releaseDependants(let target): try changes.releaseDependants(of: target, budget)
+      case .releaseWaiting(let alias): try changes.releaseWaiting(for: alias, budget)
+      case .endVainWaits: try changes.endVainWaits(budget)
       }
     } completion: { _ in
     }

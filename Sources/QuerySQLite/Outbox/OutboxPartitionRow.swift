@@ -96,9 +96,6 @@ extension OutboxPartitionRow {
   /// Name, id: another row that was erased under the name.
   private static let deleteOther: SQL = "DELETE FROM partitions WHERE name = ? AND id <> ?"
 
-  /// Id, epoch.
-  static let endErasing: SQL = "UPDATE partitions SET is_erasing = 0 WHERE id = ? AND epoch = ?"
-
   init(_ row: SQLiteStatement) throws {
     self.id = try row.integer(at: 0)
     self.epoch = try row.integer(at: 1)
@@ -164,10 +161,11 @@ enum OwnerRow {
     ORDER BY lease_owner, lease_boot_id, lease_end_monotonic, number
     """
 
-  /// Number, owner, token: whether the lease is still that one. Cancel requested.
+  /// Number, owner, token: whether the lease is still that one, and not erased. Cancel requested.
   static let readLease: SQL = """
     SELECT is_cancel_requested FROM outbox
     WHERE number = ? AND state = 'leased' AND lease_owner = ? AND lease_token = ?
+      AND coalesce((SELECT is_erasing FROM partitions AS p WHERE p.id = partition), 0) <> 2
     """
 
   /// End, number.

@@ -71,13 +71,15 @@ extension OutboxRepair {
           AND (o.due_boottime IS NULL OR o.due_boot_id IS (SELECT boot_id FROM clock))))
     """
 
-  /// Whether a lane, or a row without one, has no head.
+  /// Whether a lane, or a row without one, has no head. Rows that were erased need none.
   private static let hasNoHead: SQL = """
     SELECT EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
       WHERE o.lane IS NULL AND o.state <> 'dead'
+        AND o.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
         AND NOT EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = o.number))
     OR EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
       WHERE o.lane IS NOT NULL AND (o.state <> 'dead' OR o.on_failure = 'halt')
+        AND o.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
         AND NOT EXISTS (SELECT 1 FROM lane_heads AS h
           WHERE h.partition = o.partition AND h.lane = o.lane AND h.number <= o.number))
     """

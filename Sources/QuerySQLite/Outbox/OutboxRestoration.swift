@@ -23,8 +23,12 @@ struct OutboxRestoration {
   func run(of name: String) throws -> SalvageReport? {
     if try self.isThere(SalvageRow.find, name) { return nil }
     let names = try self.source.partitionNames()
-    let rows = try self.source.outboxRows()
-    let ended = try self.source.endedRows()
+    // What was erased stays so.
+    let erased = Set(names.filter { ErasedName.isOfRows($0.value) }.keys)
+    let allRows = try self.source.outboxRows()
+    let rows = allRows.filter { !erased.contains($0.partition) }
+    let allEnded = try self.source.endedRows()
+    let ended = allEnded.filter { !erased.contains($0.partition) }
     var partitions = [Int64: Int64]()
     for old in Set(rows.map(\.partition) + ended.map(\.partition)).sorted() {
       partitions[old] = try self.makePartition(names[old] ?? "lost account \(old)")
@@ -44,7 +48,10 @@ struct OutboxRestoration {
     }
     report.rows = numbers.count
     for number in try self.restoreDependencies(among: numbers) { try self.kill(number) }
-    try self.restoreAttempts()
+    let ids =
+      allRows.filter { erased.contains($0.partition) }.map(\.id)
+      + allEnded.filter { erased.contains($0.partition) }.map(\.row.id)
+    try self.restoreAttempts(butOf: Set(ids))
     try self.restoreAliases(partitions)
     try self.derive()
     try self.pause(partitions)
@@ -139,8 +146,8 @@ extension OutboxRestoration {
 // MARK: - The rest
 
 extension OutboxRestoration {
-  private func restoreAttempts() throws {
-    for attempt in try self.source.attempts() {
+  private func restoreAttempts(butOf erased: Set<UUID>) throws {
+    for attempt in try self.source.attempts() where !erased.contains(attempt.mutation) {
       try self.connection.execute(
         AttemptRow.salvage, attempt.mutation, attempt.number, attempt.owner, attempt.startedAt,
         attempt.endedAt, attempt.outcome, attempt.code, attempt.error?.typeName,

@@ -121,7 +121,7 @@ extension OutboxTransaction {
       row.standing.attempts == 0
     else { return nil }
     let isNeeded =
-      try self.connection.first(DependencyRow.dependants, number) { _ in true } ?? false
+      try self.connection.first(DependencyRow.dependants, number, 1) { _ in true } ?? false
     return isNeeded ? nil : row
   }
 

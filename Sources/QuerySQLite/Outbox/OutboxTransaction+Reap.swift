@@ -39,6 +39,7 @@ extension OutboxTransaction {
       let isGone = gone[lease.owner] ?? self.terms.reaper.isGone(lease.owner)
       gone[lease.owner] = isGone
       if isGone {
+        self.outcome.hasReaped = true
         try self.reap(lease, isCrash: lease.bootID == self.now.bootID)
         continue
       }

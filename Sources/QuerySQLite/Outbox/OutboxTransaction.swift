@@ -76,6 +76,13 @@ struct OutboxTransaction {
     /// Whether more of the history must be removed, in separate transactions.
     var mustPrune = false
     var mustPruneByAge = false
+    /// Numbers of rows that have ended, and published aliases, for which some rows still wait.
+    var targetsLeft = [Int64]()
+    var aliasesLeft = [String]()
+    /// Whether more rows may wait in vain.
+    var hasVainWaitsLeft = false
+    /// Whether a process was found that has died.
+    var hasReaped = false
   }
 
   /// Begins to change a partition, in a write transaction; creates a missing one.
@@ -122,7 +129,7 @@ struct OutboxTransaction {
   ///
   /// - Throws: `StorageError`.
   mutating func finish() throws {
-    if self.outcome.mustCheckAwaiting { try self.endVainWaits() }
+    if self.outcome.mustCheckAwaiting { try self.endVainWaits(.rows(Self.releasedAtOnce)) }
     if self.outcome.isChanged { self.partition.revision &+= 1 }
     // An account that has rows again is listed by its name.
     let counts = self.partition.counts
@@ -199,18 +206,16 @@ extension OutboxTransaction {
     }
   }
 
-  /// Removes a row whose end is recorded.
+  /// Removes a row whose end is recorded. Those that depend on it still do.
   ///
-  /// - Parameter isNeeded: Whether other rows depend on it.
   /// - Throws: `StorageError`.
-  mutating func remove(_ row: OutboxRow, isNeeded: Bool) throws {
+  mutating func remove(_ row: OutboxRow) throws {
     self.count(row.standing.state, -1)
     self.memory.leases.remove(row.number)
     if row.standing.state == .leased { self.outcome.endedLeases.insert(row.number) }
     if row.standing.state != .dead { self.outcome.mustCheckAwaiting = true }
     if let bodyFile = row.bodyFile { self.outcome.bodyFiles.append(bodyFile) }
     // The connection does not enforce foreign keys.
-    if isNeeded { try self.connection.execute(DependencyRow.deleteByTarget, row.number) }
     if row.hasDependencies {
       try self.connection.execute(DependencyRow.deleteByDependant, row.number)
     }

@@ -133,6 +133,7 @@ extension OutboxWriter {
     self.known[partition.name] = KnownPartition(
       revision: row?.revision ?? 0, epoch: row?.epoch ?? 0)
     self.applyEffects(of: partition)
+    self.findChores(of: partition)
   }
 }
 
@@ -167,24 +168,23 @@ extension OutboxWriter {
     }
   }
 
-  /// Partitions that are being erased.
-  private static let erasing: SQL = "SELECT id, epoch FROM partitions WHERE is_erasing <> 0"
-
-  /// Makes sure that no byte of what was erased is in the file, its log, or what was set aside.
+  /// Deletes what was erased, and makes sure that no byte of it is in the file, its log, or what was set
+  /// aside.
   ///
   /// - Throws: `StorageError`.
   func finishErasing(_ connection: SQLiteConnection, patience: Duration) throws {
-    let erased = try connection.rows(Self.erasing) {
-      (id: try $0.integer(at: 0), epoch: try $0.integer(at: 1))
-    }
-    if erased.isEmpty { return }
+    let erased = ErasedMutations(on: connection)
+    let erasure = Erasure(
+      connection: connection, deleteRows: erased.delete,
+      didCommit: {
+        for file in erased.takeBodyFiles() { self.bodies.remove(file) }
+        self.didWrite(connection)
+        // This may take longer than leases last.
+        if let due = self.heartbeatDue, .now >= due { self.beat() }
+      }, stepRows: self.configuration.stepRows)
+    guard try erasure.isNeeded() else { return }
     try SetAside(kind: .mutations, folder: self.opener.folder).removeAll()
-    try connection.scrub(patience: patience)
-    try connection.write {
-      for (id, epoch) in erased {
-        try connection.execute(OutboxPartitionRow.endErasing, id, epoch)
-      }
-    }
+    try erasure.finish(patience: patience)
     // What the truncation has given back.
     try? connection.extendWAL(to: Self.reservedLogBytes)
   }

@@ -63,6 +63,7 @@ extension OutboxWriter {
       partition.send(events)
       for file in outcome.bodyFiles { self.bodies.remove(file) }
       if outcome.hasEffects { self.applyEffects(of: partition) }
+      if outcome.hasReaped { self.findChores(of: partition) }
     }
     if let connection = self.connection { self.didWrite(connection) }
   }

@@ -45,7 +45,7 @@ extension SQLiteConnection {
   private static let shortRead: Int32 = 522
 
   /// A file of SQLite's own; nil if it is not open.
-  private func filePointer(
+  func filePointer(
     _ code: Int32, _ operation: String
   ) throws(StorageError) -> UnsafeMutablePointer<sqlite3_file>? {
     var pointer: UnsafeMutablePointer<sqlite3_file>?

@@ -174,7 +174,7 @@ extension CacheWriter {
     }
     guard isWritten else {
       for change in changes { change.queued.slot.didWrite() }
-      self.didFindErased(partition)
+      if partition.row?.epoch == known.epoch { self.didFindErased(partition) }
       return nil
     }
     for change in changes.prefix(count) { change.queued.slot.didWrite() }
@@ -196,13 +196,14 @@ extension CacheWriter {
   ) throws -> Bool {
     guard let row = partition.row else { throw CacheDatabase.closed }
     let pages = try connection.writtenPages
-    var before: Int64 = 0
+    var (before, number) = (Int64(0), row.id)
     let totals = try connection.write { () throws -> CacheChanges.Totals? in
-      let tables = CacheTables(partition: row.id, named: partition.name, on: connection)
+      let tables = try CacheTables.current(named: partition.name, on: connection)
       var changes = try tables.begin()
-      before = changes.totals.revision
+      (before, number) = (changes.totals.revision, tables.partition)
       return try body(&changes) ? try changes.finish() : nil
     }
+    defer { if number != row.id { self.didFindErased(partition) } }
     guard let totals else { return false }
     let written = try connection.writtenPages - pages
     if totals.revision > before {
@@ -226,7 +227,7 @@ extension CacheWriter {
   func didFindErased(_ partition: CachePartition) {
     _ = partition.slots.closeAll()
     partition.forgetPrefetched()
-    self.prepare([partition])
+    self.prepare([partition], finishesErasing: false)
   }
 
   /// Drops what has waited longest, of stores that are gone first, where more waits than may.

@@ -43,16 +43,13 @@ extension CacheWriter {
   private func shrinkFile(_ connection: SQLiteConnection, of tables: CacheTables) throws {
     while true {
       let isDone = try connection.write {
-        try tables.vacuum(StepBudget(rows: Self.vacuumedPages)).isDone
+        try tables.vacuum(StepBudget(rows: CacheTables.vacuumedPages)).isDone
       }
       self.didCommit(connection)
       if isDone { return }
       StepBudget.letOthersWrite()
     }
   }
-
-  /// How many pages are given back in one transaction, where it has the time.
-  private static let vacuumedPages = 1_000
 
   /// Writes down what was used, for the order of eviction.
   func writeUses() {
@@ -130,13 +127,10 @@ extension CacheWriter {
   func erase(_ partition: CachePartition) throws {
     do {
       let connection = try self.usableConnection()
-      guard let id = partition.row?.id else { throw CacheDatabase.closed }
+      if partition.row == nil { throw CacheDatabase.closed }
       self.database.removeInvalidations(of: partition)
-      let tables = CacheTables(partition: id, on: connection)
-      try connection.write {
-        var changes = try tables.begin()
-        try changes.eraseRows()
-        _ = try changes.finish()
+      let tables = try connection.write {
+        try CacheTables.current(named: partition.name, on: connection).beginErasing()
       }
       self.prepare([partition])
       _ = partition.takeUses()
@@ -158,7 +152,9 @@ extension CacheWriter {
   /// - Throws: `StorageError`.
   func finishErasing(_ tables: CacheTables, patience: Duration) throws {
     try self.files.removeAll()
-    try tables.finishErasing(patience: patience)
+    try tables.finishErasing(patience: patience, stepRows: self.configuration.stepRows) {
+      self.didCommit(tables.connection)
+    }
   }
 }
 
@@ -204,9 +200,8 @@ extension CacheWriter {
     guard let known = partition.row else { return }
     let own = self.ownRevisions.removeValue(forKey: partition.name) ?? []
     do {
-      let tables = CacheTables(partition: known.id, on: connection)
-      let row = try connection.read { try tables.readPartition() }
-      if row.epoch != known.epoch {
+      let found = try CacheTables.existingWithRow(named: partition.name, on: connection)
+      guard let (tables, row) = found, row.id == known.id, row.epoch == known.epoch else {
         self.didFindErased(partition)
         return
       }

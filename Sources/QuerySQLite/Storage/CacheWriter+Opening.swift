@@ -83,7 +83,7 @@ extension CacheWriter {
       try self.setAsideDamaged()
       let connection = try self.openOrReplace()
       self.connection = connection
-      try self.prepare(self.database.partitions, connection)
+      try self.prepare(self.database.partitions, finishesErasing: true, connection)
     } catch {
       self.letGoOfFile()
       throw error
@@ -245,23 +245,27 @@ extension CacheWriter {
 
 extension CacheWriter {
   /// Reads the rows of partitions, made where they are missing, into what the process knows of them.
-  func prepare(_ partitions: [CachePartition]) {
+  ///
+  /// - Parameter finishesErasing: Whether an `erase()` that another process has begun is finished. Not
+  ///   if that process may be at it.
+  func prepare(_ partitions: [CachePartition], finishesErasing: Bool = true) {
     guard let connection = self.connection else { return }
     do {
-      try self.prepare(partitions, connection)
+      try self.prepare(partitions, finishesErasing: finishesErasing, connection)
     } catch {
       self.didFail(error)
     }
   }
 
-  private func prepare(_ partitions: [CachePartition], _ connection: SQLiteConnection) throws {
+  private func prepare(
+    _ partitions: [CachePartition], finishesErasing: Bool, _ connection: SQLiteConnection
+  ) throws {
     for partition in partitions {
-      let tables = try CacheTables(partitionNamed: partition.name, on: connection)
-      var row = try tables.readPartition()
-      if row.isErasing, !partition.isErasing {
+      var (tables, row) = try CacheTables.withRow(named: partition.name, on: connection)
+      if finishesErasing, row.isErasing, !partition.isErasing {
         // Another process died over it, or could not finish it. It is tried again at the next opening.
         try? self.finishErasing(tables, patience: .seconds(1))
-        row = try tables.readPartition()
+        (tables, row) = try CacheTables.withRow(named: partition.name, on: connection)
       }
       partition.row = row
       self.seenRevisions[partition.name] = row.revision
@@ -339,11 +343,10 @@ extension CacheWriter {
   /// Finds out whether anything can be written, by writing what is there already.
   private func probe() throws {
     guard let connection = self.connection, let partition = self.database.partitions.first,
-      let id = partition.row?.id
+      partition.row != nil
     else { return }
-    let tables = CacheTables(partition: id, on: connection)
     try connection.write {
-      var changes = try tables.begin()
+      var changes = try CacheTables.current(named: partition.name, on: connection).begin()
       _ = changes.nextHiddenNumber()
       _ = try changes.finish()
     }

@@ -125,8 +125,9 @@ extension SQLiteQueryStorage {
   /// until something is written again. Living stores are reset, and write nothing until they are made
   /// anew, which a warning says of the first value that is not. Other partitions keep what they have.
   ///
-  /// Each file is rewritten for that, without what is erased, and no process can write to it meanwhile:
-  /// the one thing that keeps others waiting for as long as there is to do.
+  /// With its first commit nobody finds any of it in either file, in no process. Then its rows are deleted,
+  /// and their bytes overwritten, in many small transactions: other processes, and other partitions, write
+  /// meanwhile. What another process writes to this partition after that first commit stays.
   ///
   /// - Throws: `StorageError` where another process's reader stayed in the way for 30 s: the rows are
   ///   gone, their bytes are not, and the next opening finishes it.

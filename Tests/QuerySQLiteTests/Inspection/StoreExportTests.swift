@@ -90,6 +90,27 @@ import Testing
     try await scratch.storage.close()
   }
 
+  @Test func anImportThatWasKilledIsRunAgain() async throws {
+    let scratch = try OutboxScratch()
+    for number in 0..<7 {
+      let new = try await scratch.outbox.enqueue(
+        OutboxScratch.mutation("\(number)"), claiming: true)
+      _ = try await scratch.outbox.settle(try #require(new.lease), OutboxScratch.success)
+    }
+    for _ in 0..<3 { try await scratch.add(lane: "a") }
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    try await scratch.storage.close()
+    let folder = try TemporaryFolder()
+    // What one leaves that is killed after some of its transactions.
+    #expect(try Self.importExport(data, into: folder, withOutbox: false).ended == 7)
+    let connection = try DatabaseOpener(.mutations, in: folder).openWriter()
+    _ = try connection.rowsOfText("DELETE FROM history WHERE sequence > 3")
+    try connection.close()
+    let imported = try Self.importExport(data, into: folder)
+    #expect(imported.ended == 4 && imported.mutations == 3)
+    #expect(try Self.export(folder.path, withOutbox: true) == data)
+  }
+
   @Test func anOutboxIsTakenIntoAnEmptyOneAlone() async throws {
     let scratch = try OutboxScratch()
     try await scratch.add()

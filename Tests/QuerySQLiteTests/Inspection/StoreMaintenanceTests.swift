@@ -104,6 +104,24 @@ import Testing
     #expect(try store.quarantine() == [])
   }
 
+  @Test func aLargeQuarantineIsDroppedInSteps() async throws {
+    let scratch = try StorageScratch()
+    try await scratch.withStorage { try await $0.set(["a": "text"]) }
+    let connection = try scratch.connection()
+    _ = try connection.rowsOfText(
+      """
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 45)
+      INSERT INTO quarantine (partition, hash, quarantined_at, reason, kind, coder, value_version,
+        byte_count, identity, value)
+      SELECT 1, x'00', n, 'checksum', 'query', 'json', 1, 4000, 'a', zeroblob(4000) FROM numbers
+      """)
+    let version = try connection.dataVersion
+    #expect(try Self.maintenance(scratch).dropQuarantine(nil) == 45)
+    #expect(try connection.dataVersion > version)
+    #expect(try connection.rowsOfText("SELECT count(*) FROM quarantine") == ["0"])
+    try connection.close()
+  }
+
   @Test func whereThereIsNoStoreNoneIsMade() throws {
     let scratch = try StorageScratch()
     #expect(throws: InspectionError.noStore(folders: [scratch.path])) {

@@ -19,7 +19,7 @@ import Testing
     (LaneHeadRow.firstWaiting, "lane_heads_waiting"), (LaneHeadRow.findDue, "lane_heads_due"),
     (LaneHeadRow.find, "outbox_by_lane"), (LaneHeadRow.deleteOfLane, "lane_heads_by_lane"),
     (OwnerRow.leases, "outbox_leased"), (OutboxRow.findByID, "outbox_by_id"),
-    (AliasRow.awaiting, "outbox_awaiting"), (AliasRow.allAwaiting, "outbox_awaiting"),
+    (AliasRow.awaiting, "outbox_awaiting"), (AliasRow.anyAwaiting, "outbox_awaiting"),
     (DependencyRow.dependants, "dependencies_by_target"),
     (HistoryRow.readByName, "history_by_name"), (HistoryRow.readByID, "history_by_id"),
     (HistoryRow.readEffects, "history_effects"),

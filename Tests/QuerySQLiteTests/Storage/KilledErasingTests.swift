@@ -15,11 +15,7 @@ import Testing
     // All that was done before the kill: the rows are gone, their bytes are not.
     let connection = try DatabaseOpener(.cache, in: folder).openWriter()
     let tables = try CacheTables(partitionNamed: "account", on: connection)
-    try connection.write {
-      var changes = try tables.begin()
-      try changes.eraseRows()
-      _ = try changes.finish()
-    }
+    _ = try connection.write { try tables.beginErasing() }
     try connection.close()
     #expect(try self.isFound("0123456789", in: folder))
     let trial = try StorageTrial(in: folder.path, partition: "account")

@@ -186,6 +186,7 @@ private struct Chores {
     let storage = try SQLiteQueryStorage(directory: folder, configuration: configuration)
     try await self.changeValues(storage)
     try await self.changeMutations(storage.outbox)
+    try await storage.erase()
     try await storage.close()
   }
 
