@@ -1,29 +1,30 @@
 package import Query
 
-/// Why a store cannot be looked into, or does not have what is looked for.
+/// Why a store cannot be inspected, or lacks what the caller looks for.
 package enum InspectionError: Error, Hashable, Sendable {
-  /// None of these folders has a file of a store, or a store has not the file that is asked for.
+  /// None of these folders has a file of a store, or the store lacks the wanted file.
   case noStore(folders: [String])
-  /// The file is another program's, or has nothing in it.
+  /// The file belongs to another program, or is empty.
   case foreign(StorageError)
-  /// A newer release has made the file, at this level.
+  /// A newer release made the file, at this level.
   case newer(level: Int, StorageError)
-  /// The file is damaged, or no database.
+  /// The file is damaged, or not a database.
   case damaged(StorageError)
-  /// The file cannot be read now: no permission, an I/O error, or others replace it all the time.
+  /// The file cannot be read now: no permission, an I/O error, or other processes keep replacing
+  /// it.
   case unavailable(StorageError)
-  /// No account has this name; these are there.
+  /// No account has this name; the known ones are these.
   case unknownPartition(String, known: [String])
   /// Nothing has this hash, number or identity.
   case notFound(String)
-  /// Several have it. The candidates, each as a line.
+  /// Several match. The candidates, each as a line.
   case ambiguous(String, candidates: [String])
-  /// A file to be imported is damaged, or of another kind: the line, from 1, and what is wrong there.
+  /// A file to import is damaged, or of another kind: the line, from 1, and its fault.
   case badExport(line: Int, String)
-  /// The outbox has rows already, and others cannot be added to it.
+  /// The outbox already has rows, and others cannot be added to it.
   case outboxNotEmpty(count: Int)
 
-  /// Sorts what opening or reading a file has thrown.
+  /// Converts an error of opening or reading a file.
   init(any error: any Error, operation: String) {
     if let error = error as? InspectionError {
       self = error

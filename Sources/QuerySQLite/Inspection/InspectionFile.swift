@@ -1,8 +1,8 @@
 import Foundation
 import Query
 
-/// A database file that is only looked into: no lock of a writer is ever taken on it, nothing is
-/// written, made or removed beside it, and it is read whatever others do with it meanwhile.
+/// A database file that is only inspected: it never takes a writer's lock on the file, writes,
+/// makes or removes nothing beside it, and reads it whatever other processes do with it meanwhile.
 ///
 /// ```swift
 /// let file = InspectionFile(kind: .cache, folder: folder)
@@ -16,7 +16,7 @@ final class InspectionFile {
   /// The absolute path of its folder.
   let folder: String
 
-  /// How long is waited, all of it together, for a state of the file that can be read.
+  /// How long to wait in all for a readable state of the file.
   var patience = Duration.seconds(10)
 
   private var session: InspectionSession?
@@ -26,13 +26,13 @@ final class InspectionFile {
     self.folder = folder
   }
 
-  /// Where the file is.
+  /// The path of the file.
   var path: String { "\(self.folder)/\(self.kind.fileName)" }
 
-  /// Whether there is a file with something in it. One that was made and not yet written is none. Where
-  /// mutations wait to be salvaged there is one, which cannot be read before that is done.
+  /// Whether there is a file with content. A file that was made but not yet written does not count.
+  /// If mutations are yet to be salvaged there is one, which cannot be read before that is done.
   ///
-  /// - Throws: `InspectionError` (unavailable) where its folder cannot be looked into.
+  /// - Throws: `InspectionError` (unavailable) if its folder cannot be read.
   var exists: Bool {
     get throws(InspectionError) {
       if self.waitsForSalvage { return true }
@@ -50,17 +50,17 @@ final class InspectionFile {
     self.kind == .mutations && OutboxSalvage.isPending(in: self.folder)
   }
 
-  /// How the file is read at the moment; nil before the first ``read(_:)``.
+  /// How the file is read now; nil before the first ``read(_:)``.
   var access: InspectionSession.Access? { self.session?.access }
 
-  /// Lets go of the file. The next ``read(_:)`` opens it again.
+  /// Closes the file. The next ``read(_:)`` opens it again.
   func close() { self.session = nil }
 
-  /// Runs a closure whose reads all see one state of the database. Where an application has opened the
-  /// file while that was not protected, the closure runs again, from the start: it must do nothing but
-  /// read, and not for longer than a second.
+  /// Runs a closure whose reads all see one state of the database. If an application has opened the
+  /// file while that was not protected, the closure runs again, from the start: it must only read,
+  /// and for no longer than a second.
   ///
-  /// - Throws: `InspectionError`; an error of the closure is sorted into it too.
+  /// - Throws: `InspectionError`, also for an error of the closure.
   func read<R>(_ body: (SQLiteConnection) throws -> R) throws(InspectionError) -> R {
     let start = SuspendingClock.now
     var round: Int32 = 0
@@ -71,13 +71,13 @@ final class InspectionFile {
       case .success(.none): self.session = nil
       case .failure(let error):
         self.session = nil
-        // As one that has no byte yet.
+        // The same as for a file that has no byte yet.
         if (error as? OpeningFailure)?.kind == .blank { throw .noStore(folders: [self.folder]) }
         if SuspendingClock.now - start >= min(self.patience, Self.patience(with: error)) {
           throw InspectionError(any: error, operation: "read")
         }
       }
-      // A closure that takes its time may have been in the way once.
+      // A slow closure may have been the cause once.
       guard SuspendingClock.now - start < self.patience || round < 3 else {
         throw .unavailable(self.restless)
       }
@@ -88,7 +88,7 @@ final class InspectionFile {
 
   /// Reads once.
   ///
-  /// - Returns: nil where what was read may be of two states.
+  /// - Returns: nil if the reads may belong to two states.
   private func attempt<R>(_ body: (SQLiteConnection) throws -> R) throws -> R? {
     guard try self.exists else { throw InspectionError.noStore(folders: [self.folder]) }
     // It would look as if nothing were unsent.
@@ -97,12 +97,12 @@ final class InspectionFile {
     self.session = session
     guard try session.isCurrent() else { return nil }
     let result = Result { try session.connection.read { try body(session.connection) } }
-    // What was read of two states may look damaged.
+    // Reads of two states may look like damage.
     guard session.isWhole, !self.waitsForSalvage else { return nil }
     return try result.get()
   }
 
-  /// How long an error may be of the moment: files come and go while an application opens or closes
+  /// How long an error may be temporary: files come and go while an application opens or closes
   /// them.
   private static func patience(with error: any Error) -> Duration {
     let failure = error as? OpeningFailure
@@ -111,9 +111,9 @@ final class InspectionFile {
     }
     switch error.code {
     case .busy, .locked: return .seconds(10)
-    // The shm has no state yet that can be read: who has made it writes it at once.
+    // The shm has no readable state yet: the process that made it writes it at once.
     case .readOnly where error.extendedCode != .readOnly: return .seconds(10)
-    // The shm or the WAL was removed by who closed the file; or there is no permission.
+    // The process that closed the file has removed the shm or the WAL; or there is no permission.
     case .cannotOpen where error.operation != "look at": return .milliseconds(500)
     default: return .zero
     }

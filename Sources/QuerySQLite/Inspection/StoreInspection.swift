@@ -1,14 +1,14 @@
 package import Foundation
 import Query
 
-/// Looks into a store on disk: what an application keeps in `cache.sqlite` and `mutations.sqlite`.
+/// Inspects a store on disk: the content of an application's `cache.sqlite` and `mutations.sqlite`.
 ///
 /// ```swift
 /// let store = try StoreInspection(applicationID: "org.example.notes")
 /// try store.entries(EntryQuery(sort: .size, limit: 10)) { print($0.identity, $0.byteCount) }
 /// ```
-/// It takes no lock of a writer and changes nothing, and works while applications write. Each closure
-/// that hands out rows is called outside of transactions, so it may take its time. Dates are
+/// It takes no writer's lock and changes nothing, and works while applications write. Closures that
+/// receive rows are called outside transactions, so they may take their time. Dates are
 /// microseconds since 1970.
 ///
 /// Used by one thread at a time; not `Sendable`.
@@ -16,7 +16,7 @@ package final class StoreInspection {
   let cacheFile: InspectionFile
   let mutationsFile: InspectionFile
 
-  /// Looks into the store of an application, in the folders that XDG names.
+  /// Inspects the store of an application, in its XDG folders.
   ///
   /// - Parameter applicationID: The name of the folders, as `org.example.notes`.
   /// - Throws: `InspectionError`: no store; unavailable. The files are opened when they are first read.
@@ -28,7 +28,7 @@ package final class StoreInspection {
     }
   }
 
-  /// Looks into a store that has all its files in one folder.
+  /// Inspects a store that has all its files in one folder.
   ///
   /// - Parameter directory: The folder.
   /// - Throws: `InspectionError`: no store; unavailable. The files are opened when they are first read.
@@ -49,16 +49,16 @@ package final class StoreInspection {
     guard hasCache || hasMutations else { throw .noStore(folders: self.folders) }
   }
 
-  /// The folders that the files are in: one, or one of each.
+  /// The folders of the files: one common, or one for each.
   package var folders: [String] {
     let (cache, mutations) = (self.cacheFile.folder, self.mutationsFile.folder)
     return cache == mutations ? [cache] : [cache, mutations]
   }
 
-  /// Whether there is a file of values.
+  /// Whether there is a cache.
   package var hasCache: Bool { (try? self.cacheFile.exists) ?? true }
 
-  /// Whether there is a file of mutations.
+  /// Whether there is an outbox.
   package var hasOutbox: Bool { (try? self.mutationsFile.exists) ?? true }
 
   func file(_ kind: DatabaseKind) -> InspectionFile {
@@ -67,7 +67,7 @@ package final class StoreInspection {
 
   /// Reads a file that may be missing.
   ///
-  /// - Returns: nil where there is none.
+  /// - Returns: nil if there is none.
   /// - Throws: `InspectionError`.
   func readIfThere<R>(
     _ kind: DatabaseKind,
@@ -77,7 +77,7 @@ package final class StoreInspection {
     do {
       return try file.exists ? try file.read(body) : nil
     } catch .noStore {
-      // It is being made, or was removed since.
+      // It is being made, or has been removed since.
       return nil
     }
   }
@@ -86,7 +86,7 @@ package final class StoreInspection {
 // MARK: - Partitions
 
 extension StoreInspection {
-  /// All names of accounts of a file, by number. Id, name. Those that were erased have none.
+  /// The names of all accounts of a file, by number. Id, name. Erased accounts have none.
   static let partitionNames: SQL = """
     SELECT id, name FROM partitions WHERE substr(name, 1, 7) <> 'erased:' ORDER BY name, id
     """
@@ -103,10 +103,10 @@ extension StoreInspection {
     return names.sorted()
   }
 
-  /// Throws where no account has a name.
+  /// Throws if no account has a name.
   ///
   /// - Parameter name: The name; nil: any will do.
-  /// - Throws: `InspectionError`: unknown partition, and what reading throws.
+  /// - Throws: `InspectionError`: unknown partition, and the errors of reading.
   package func require(partition name: String?) throws(InspectionError) {
     guard let name else { return }
     let known = try self.partitions()
@@ -117,7 +117,7 @@ extension StoreInspection {
     try connection.rows(Self.partitionNames) { (try $0.integer(at: 0), try $0.text(at: 1)) }
   }
 
-  /// The accounts of a file that a command is about.
+  /// The accounts of a file that a command concerns.
   static func partitions(
     _ name: String?, on connection: SQLiteConnection
   ) throws -> [(id: Int64, name: String)] {

@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// What was found of a damaged outbox, row by row.
+/// The rows salvaged from a damaged outbox.
 final class SalvageSource {
   private let connection: SQLiteConnection
 
@@ -14,7 +14,7 @@ final class SalvageSource {
   ///
   /// - Parameters:
   ///   - path: The path of the file.
-  ///   - opener: Whose steps made it.
+  ///   - opener: The opener with the migrations that made it.
   /// - Throws: `OpeningFailure`, `StorageError`.
   convenience init(path: String, _ opener: DatabaseOpener) throws {
     try self.init(try DatabaseImage(path: path), opener)
@@ -22,7 +22,7 @@ final class SalvageSource {
 
   init(_ found: DatabaseImage, _ opener: DatabaseOpener) throws {
     let layout = try SalvageLayout(opener.migrations)
-    // What another outbox has is sent by that one.
+    // The other outbox sends its own mutations.
     let isForeign = found.hasForeignLog(layout)
     let image = isForeign ? found.withoutLog : found
     let scan = SalvageScan(image, layout)
@@ -38,20 +38,20 @@ final class SalvageSource {
 extension SalvageSource {
   private static let numbers: SQL = "SELECT number FROM outbox ORDER BY number"
 
-  /// A number far beyond those that are in use is a flipped bit.
+  /// A number far beyond those in use is a flipped bit.
   private static let newest: SQL = """
     SELECT max(
       coalesce((SELECT max(number) FROM outbox), 0), coalesce((SELECT max(number) FROM history), 0),
       coalesce((SELECT max(newest_number) FROM aliases WHERE newest_number < 1 << 40), 0))
     """
 
-  /// The highest number there ever was, as far as it is known.
+  /// The highest number ever assigned, as far as it is known.
   func newestNumber() throws -> Int64 {
     let seen = try self.connection.first(Self.newest) { try $0.integer(at: 0) } ?? 0
     return max(seen, self.scratch?.newestNumber ?? 0)
   }
 
-  /// All live and dead rows that can be read, in their order.
+  /// All readable live and dead rows, in order.
   func outboxRows() throws -> [OutboxRow] {
     var rows = [OutboxRow]()
     for number in try self.connection.rows(Self.numbers, read: { try $0.integer(at: 0) }) {
@@ -100,7 +100,7 @@ extension SalvageSource {
     return Dictionary(found) { first, _ in first }
   }
 
-  /// Accounts that were paused.
+  /// The paused accounts.
   func pausedPartitions() throws -> [Int64: Int64] {
     let found = try self.connection.rows(Self.paused) {
       (try $0.integer(at: 0), try $0.integer(at: 1))
@@ -108,7 +108,7 @@ extension SalvageSource {
     return Dictionary(found) { first, _ in first }
   }
 
-  /// An alias that was published.
+  /// A published alias.
   struct Alias {
     let partition: Int64
     let alias: String
@@ -127,7 +127,7 @@ extension SalvageSource {
     }
   }
 
-  /// Mutations that ended.
+  /// The ended mutations.
   func endedRows() throws -> [(partition: Int64, row: HistoryRow)] {
     try self.readable(Self.history) { row in
       (partition: try row.integer(at: 0), row: try HistoryRow(salvaged: row))
@@ -154,7 +154,7 @@ extension SalvageSource {
     FROM attempts ORDER BY id
     """
 
-  /// Attempts that did not succeed.
+  /// The attempts that did not succeed.
   func attempts() throws -> [Attempt] {
     try self.readable(Self.attempts) { row in
       Attempt(
@@ -166,7 +166,7 @@ extension SalvageSource {
     }
   }
 
-  /// What was salvaged into the damaged file while it was whole.
+  /// The salvages that were made into the damaged file before.
   func salvages() throws -> [SalvageRow] {
     try self.readable(Self.salvages) { row in
       SalvageRow(
@@ -175,7 +175,7 @@ extension SalvageSource {
     }
   }
 
-  /// The rows that can be taken for what they ought to be.
+  /// The rows whose columns have the types that they should.
   private func readable<Row>(_ sql: SQL, _ read: (SQLiteStatement) throws -> Row) throws -> [Row] {
     try self.connection.rows(sql) { row in try? read(row) }.compactMap { $0 }
   }

@@ -1,21 +1,23 @@
 import Query
 
-/// Why a database could not be opened, by what is to be done about it.
+/// Why a database could not be opened, classified by the remedy.
 struct OpeningFailure: Error {
-  /// What is to be done about it.
+  /// The remedy.
   enum Kind: Equatable {
-    /// A person must mend it: the file is another program's, or on a network file system. It is as
-    /// it was, byte for byte.
+    /// The user must mend it: the file belongs to another program, or is on a network file system.
+    /// It is left as it was, byte for byte.
     case refused
-    /// The file is damaged, or no database.
+    /// The file is damaged, or not a database.
     case corrupt
-    /// A newer release has made it, at this level.
+    /// A newer release made it, at this level.
     case newer(level: Int)
-    /// Its schema was made by other steps of the same names: a step was changed after its release.
+    /// Its schema was made by other migrations of the same names: one was changed after its
+    /// release.
     case altered
-    /// Nothing is in it yet: somebody is making it, or was killed over that.
+    /// The file is empty so far: a process is making it, or was killed while doing so.
     case blank
-    /// It cannot be used now: no space, no permission, locked, an I/O error. Later it may.
+    /// It cannot be used now: no space, no permission, locked, an I/O error. It may be usable
+    /// later.
     case unavailable
   }
 
@@ -29,7 +31,7 @@ struct OpeningFailure: Error {
     self.error = error
   }
 
-  /// The failure that an error of SQLite means.
+  /// The failure that corresponds to an error of SQLite.
   init(_ error: StorageError) {
     switch error.code {
     case .corrupt, .notADatabase: self.init(.corrupt, error)

@@ -1,17 +1,17 @@
 import Query
 
-/// What tells the accounts of one outbox from those of any other: each has a random number, which it
-/// keeps for good.
+/// Distinguishes the accounts of one outbox from those of any other: each has a random number,
+/// which it keeps for good.
 ///
-/// SQLite takes whatever valid log stands beside a file for that file's own, and so would show what
-/// another outbox has. Nothing in a log says whose it is, but nearly each transaction writes the page of
-/// the accounts.
+/// SQLite takes any valid WAL beside a file for that file's own, and so would show the content of
+/// another outbox. A WAL does not say to which database it belongs, but nearly each transaction
+/// writes the page of the accounts.
 struct AccountMarks {
   private let marks: [Int64: Int64]
 
-  /// Reads the page of the accounts.
+  /// Reads a page of the accounts' table.
   ///
-  /// - Returns: nil where it is none, or more than one page has them.
+  /// - Returns: nil if it is not one, or more than one page has accounts.
   init?(_ page: ImagePage, _ tree: SalvageLayout.Tree) {
     guard let found = TreePage(page), found.kind == .tableLeaf else { return nil }
     var marks = [Int64: Int64]()
@@ -25,7 +25,7 @@ struct AccountMarks {
     self.marks = marks
   }
 
-  /// Whether no account of one is the same account in the other. A few bits that differ are damage.
+  /// Whether no account is the same in both. A difference of a few bits is damage.
   func areOfAnotherOutbox(than other: AccountMarks) -> Bool {
     let pairs = self.marks.compactMap { id, mark in other.marks[id].map { (mark, $0) } }
     return !pairs.isEmpty && pairs.allSatisfy { ($0 ^ $1).nonzeroBitCount >= 8 }
@@ -33,7 +33,7 @@ struct AccountMarks {
 }
 
 extension DatabaseImage {
-  /// Whether the log belongs to another outbox, which SQLite would not notice.
+  /// Whether the WAL belongs to another outbox, which SQLite would not notice.
   func hasForeignLog(_ layout: SalvageLayout) -> Bool {
     guard let tree = layout.trees["partitions"], !self.log.isIdle else { return false }
     return Set(tree.roots).contains { root in

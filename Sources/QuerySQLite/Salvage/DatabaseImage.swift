@@ -1,16 +1,16 @@
 import Query
 
-/// A page of a database, as the file or a frame of its WAL has it.
+/// A page of a database, from the file or from a frame of its WAL.
 struct ImagePage {
   let number: Int
-  /// The whole file or log, and where the page begins in it.
+  /// The whole file or WAL, and where the page begins in it.
   let bytes: [UInt8]
   let offset: Int
   let size: Int
-  /// How new it is: 0 in the file, and the number of the frame in the log, from 1.
+  /// How new it is: 0 in the file, and the number of the frame in the WAL, from 1.
   let order: Int
 
-  /// Whether nothing was ever written to it, or all of it was lost.
+  /// Whether it was never written, or all of it was lost.
   var isZero: Bool { !self.bytes[self.offset..<self.offset + self.size].contains { $0 != 0 } }
 }
 
@@ -19,7 +19,8 @@ struct DatabaseImage {
   /// The size of a page.
   let pageSize: Int
 
-  /// How many pages there may be, by the lengths of the files and what the log says: not by the header.
+  /// How many pages there may be, judging by the lengths of the files and by the WAL: not by the
+  /// header.
   let pageCount: Int
 
   /// How many bytes the disk cannot read.
@@ -28,11 +29,11 @@ struct DatabaseImage {
   let log: LogImage
 
   private let file: [UInt8]
-  /// By page: its frames that count, the newest last.
+  /// By page: its valid frames, the newest last.
   private var frames = [Int: [Int]]()
-  /// Frames of transactions that were committed, which cannot be relied on.
+  /// Frames of committed transactions that cannot be relied on.
   private var brokenFrames = [Int]()
-  /// By page: frames from before the log was made invalid.
+  /// By page: frames from before the WAL was invalidated.
   private var oldFrames = [Int: [Int]]()
 
   static func isPageSize(_ size: Int) -> Bool {
@@ -55,7 +56,7 @@ struct DatabaseImage {
     DatabaseImage(file: self.file, log: [], unreadable: self.unreadable)
   }
 
-  /// Reads a database and its log, all of which is in memory.
+  /// Reads a database and its WAL, both of them in memory.
   init(file: [UInt8], log: [UInt8], unreadable: Int = 0) {
     self.file = file
     self.unreadable = unreadable
@@ -73,7 +74,7 @@ struct DatabaseImage {
         if index < self.log.committedCount { self.brokenFrames.append(index) }
         continue
       case .foreign:
-        // What was in the log of a database that was closed may be all that is left of a page.
+        // The WAL of a closed database may hold all that is left of a page.
         guard self.log.isIdle else { continue }
         self.oldFrames[frame.page, default: []].append(index)
       }
@@ -86,20 +87,20 @@ struct DatabaseImage {
 // MARK: - Pages
 
 extension DatabaseImage {
-  /// The numbers of all pages of which there is something: not all up to ``pageCount``, which a flipped
-  /// bit makes a thousand million.
+  /// The numbers of all pages with any content: not all up to ``pageCount``, which a flipped bit
+  /// can turn into a thousand million.
   var numbers: [Int] {
     Set(1..<self.file.count / self.pageSize + 1).union(self.frames.keys).union(self.oldFrames.keys)
       .sorted()
   }
 
-  /// A page as SQLite would read it if nothing were damaged; nil where there is none.
+  /// A page as SQLite would read it if nothing were damaged; nil if there is none.
   func current(_ number: Int) -> ImagePage? {
     if let index = self.frames[number]?.last { return self.page(ofFrame: index) }
     return self.pageOfFile(number)
   }
 
-  /// A page as the file has it; nil where it has none of that number.
+  /// A page of the file; nil if the file has none of that number.
   func pageOfFile(_ number: Int) -> ImagePage? {
     guard number > 0, number <= self.file.count / self.pageSize else { return nil }
     return ImagePage(
@@ -107,7 +108,7 @@ extension DatabaseImage {
       order: 0)
   }
 
-  /// What else was written as this page, before ``current(_:)``, the newest first.
+  /// The earlier versions of this page, before ``current(_:)``, the newest first.
   func older(_ number: Int) -> [ImagePage] {
     var pages = [ImagePage]()
     let frames = self.frames[number] ?? []
@@ -122,7 +123,7 @@ extension DatabaseImage {
     return pages
   }
 
-  /// Pages in the log that cannot be relied on, and may be of another number than they say.
+  /// Pages in the WAL that cannot be relied on, and may have another number than they say.
   var broken: [ImagePage] { self.brokenFrames.map { self.page(ofFrame: $0) } }
 
   func page(ofFrame index: Int, order: Int? = nil) -> ImagePage {

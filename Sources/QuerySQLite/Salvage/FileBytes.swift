@@ -3,21 +3,21 @@ import Query
 
 /// The bytes of a file that no connection of any process has open.
 ///
-/// A database that is in use is never opened by hand: with the first descriptor of it that a process
-/// closes, the system drops all locks that the process has on it, SQLite's too. What was set aside is no
-/// database any more, and a WAL is a file that SQLite takes no locks on.
+/// A database in use is never opened by hand: when a process closes its first descriptor of the
+/// file, the system drops all locks that the process has on it, including SQLite's. A file that was
+/// set aside is no longer in use, and SQLite takes no locks on a WAL.
 enum FileBytes {
   /// Reads a file; blocks that the disk cannot read are zeros.
   ///
   /// - Parameters:
   ///   - path: The path.
-  ///   - limit: How many bytes of it at most.
-  /// - Returns: The bytes, and how many could not be read; nil where there is no file.
+  ///   - limit: The maximum number of bytes to read.
+  /// - Returns: The bytes, and how many could not be read; nil if there is no file.
   /// - Throws: `StorageError`.
   static func read(
     _ path: String, limit: Int = .max
   ) throws(StorageError) -> (bytes: [UInt8], unreadable: Int)? {
-    // Bytes: a file that was set aside, or of a database that no process has open; it is read.
+    // Bytes: a file that was set aside, or of a database that no process has open; it is only read.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if descriptor < 0 {
       if errno == ENOENT { return nil }
@@ -49,7 +49,7 @@ enum FileBytes {
     return (bytes, unreadable)
   }
 
-  /// Reads block by block what could not be read in one go.
+  /// Reads block by block the part that could not be read at once.
   private static func readBlocks(
     _ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ start: Int, _ count: Int,
     _ unreadable: inout Int

@@ -2,16 +2,17 @@ import Foundation
 import Migrations
 import Query
 
-/// Looks whether SQLite would read the log of a database to its end, and whether it is that database's.
+/// Checks whether SQLite would read the WAL of a database to its end, and whether it is that
+/// database's.
 ///
-/// Both files are opened by hand, by who holds the file's lock exclusively: then no connection is open
-/// whose locks closing a descriptor would drop.
+/// Both files are opened by hand, by the holder of the file's exclusive lock: then no connection is
+/// open whose locks would be dropped when a descriptor is closed.
 enum LogCheck {
-  /// Whether a log has a header that is not all zeros, as it has where it was closed.
+  /// Whether a WAL has a header that is not all zeros, as it is after a close.
   ///
   /// - Throws: `StorageError`.
   static func mayHaveFrames(_ path: String) throws(StorageError) -> Bool {
-    // Bytes: a log that no process has open, under the exclusive lock; it is read.
+    // Bytes: a WAL that no process has open, under the exclusive lock; it is only read.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return false }
@@ -22,12 +23,12 @@ enum LogCheck {
     return read(descriptor, &header, 32) == 32 && header.contains { $0 != 0 }
   }
 
-  /// What is wrong with the log of a database; nil where it is as good as SQLite says.
+  /// What is wrong with the WAL of a database; nil if it is as good as SQLite says.
   ///
   /// - Parameters:
   ///   - path: The path of the database.
-  ///   - isEmpty: Whether it has no byte. SQLite removes its log, then.
-  ///   - migrations: The steps that made the database.
+  ///   - isEmpty: Whether the file has no byte. Then SQLite removes its WAL.
+  ///   - migrations: The migrations that made the database.
   /// - Throws: `OpeningFailure`, `StorageError`.
   static func damage(
     of path: String, isEmpty: Bool, _ migrations: [Migration]
