@@ -1,7 +1,7 @@
 import Foundation
 
-/// The structure of a binary property list: how many parts it has, each counted at every place
-/// where it is referred to.
+/// The structure of a binary property list: how many parts it has, each counted at every place that
+/// refers to it.
 ///
 /// A part may be referred to from many places, so that a list of a few hundred bytes can have more
 /// parts than fit into memory, and Foundation makes all of them.

@@ -1,10 +1,10 @@
 import Foundation
 import Query
 
-// MARK: - Mutations that ended
+// MARK: - Ended mutations
 
 extension StoreExport {
-  /// Writes what ended, in the order of ending, each with its attempts.
+  /// Writes the ended mutations, in the order of ending, each with its attempts.
   func putHistory(of partition: Int64) throws {
     var next: Int64? = 0
     while let last = next {
@@ -16,11 +16,11 @@ extension StoreExport {
     }
   }
 
-  /// What one transaction has read.
+  /// The result of one transaction.
   private struct Chunk {
     var lines = [ExportLine]()
     var damaged = [String]()
-    /// Files of mutations, which stand behind their lines.
+    /// The body files of mutations, which follow their lines.
     var last: Int64?
     var count = 0
   }
@@ -76,10 +76,10 @@ extension StoreExport {
     FROM partitions WHERE id = ?
     """
 
-  /// Writes live and dead mutations, and what belongs to them.
+  /// Writes live and dead mutations, and everything that belongs to them.
   ///
-  /// - Throws: `InspectionError` (unavailable) where the outbox was changed meanwhile: some would be
-  ///   missing, or be there twice.
+  /// - Throws: `InspectionError` (unavailable) if the outbox was changed meanwhile: some mutations
+  ///   would be missing, or written twice.
   func putOutbox(of partition: Int64) throws {
     let before = try self.standing(of: partition)
     try self.put(before.line)
@@ -147,7 +147,7 @@ extension StoreExport {
     return chunk
   }
 
-  /// Writes the file of a mutation, where it is there.
+  /// Writes the body file of a mutation, if it exists.
   private func putBody(_ name: String) throws {
     guard BodyPath.isPlain(name) else { return }
     let path = "\(self.store.mutationsFile.folder)/bodies/\(name)"
@@ -162,7 +162,7 @@ extension StoreExport {
 
 /// The names of files in `bodies/`.
 enum BodyPath {
-  /// Whether a name stays in its folder.
+  /// Whether a name does not lead out of its folder.
   static func isPlain(_ name: String) -> Bool {
     !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
       && !name.utf8.contains(0)

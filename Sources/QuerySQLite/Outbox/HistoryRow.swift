@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// A mutation that ended.
+/// A mutation that has ended.
 struct HistoryRow {
   var id: UUID
   var number: Int64
@@ -22,7 +22,7 @@ struct HistoryRow {
   var coder: String
   var arguments: Data
   var result: Data?
-  /// That of a row that was salvaged: where it does not fit, nobody is shown the row.
+  /// The stored checksum of a salvaged row: if it does not match, no caller is shown the row.
   var keptChecksum: XXH128?
 
   /// The row of a mutation that ends now.
@@ -44,13 +44,13 @@ struct HistoryRow {
     self.arguments = row.arguments
   }
 
-  /// How many bytes count against the limit.
+  /// The bytes that count against the limit.
   var byteCount: Int {
     let error = self.error.map { $0.typeName.utf8.count + $0.text.utf8.count } ?? 0
     return self.arguments.count + (self.result?.count ?? 0) + error
   }
 
-  /// The checksum of what is kept, and of which mutation.
+  /// The checksum of the stored bytes, and of the mutation that they belong to.
   static func checksum(id: UUID, number: Int64, arguments: Data, result: Data?) -> XXH128 {
     XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data()).adding(id)
       .adding(number, as: .row)
@@ -86,13 +86,13 @@ extension HistoryRow {
     SELECT outcome, successor FROM history WHERE partition = ? AND id = ?
     """
 
-  /// Partition, lane, number: whether one behind it has succeeded.
+  /// Partition, lane, number: whether a later one has succeeded.
   static let hasSuccessBehind: SQL = """
     SELECT 1 FROM history WHERE partition = ? AND lane = ? AND number > ? AND outcome = 'succeeded'
     LIMIT 1
     """
 
-  /// Partition: what the cache is still to be told. Sequence, effects.
+  /// Partition: effects that the cache does not have yet. Sequence, effects.
   static let readEffects: SQL = """
     SELECT sequence, effects FROM history WHERE partition = ? AND effects IS NOT NULL
     ORDER BY sequence
@@ -118,7 +118,8 @@ extension HistoryRow {
 
   /// Reads a row of ``readByID`` or ``readByName``.
   ///
-  /// - Returns: nil where its bytes are not those that were written: nobody is shown what never was.
+  /// - Returns: nil if its bytes are not those that were written: no caller is shown a false
+  ///   result.
   static func record(_ row: SQLiteStatement) throws -> RecordedMutation? {
     let outcome = try row.text(at: 4)
     let arguments = try row.data(at: 12)
@@ -128,7 +129,7 @@ extension HistoryRow {
     guard try row.hash(at: 14) == checksum else { return nil }
     return RecordedMutation(
       id: id, number: Int(number),
-      // A word of a later release: it ended, and that is all that is known.
+      // A word of a later release: all that is known is that it has ended.
       state: .ended(RecordedMutation.Outcome(rawValue: outcome) ?? .discarded),
       idempotencyKey: try row.text(at: 2), version: Int(try row.integer(at: 3)),
       coder: try row.text(at: 11), arguments: arguments, result: result,

@@ -4,14 +4,14 @@ import Query
 // MARK: - Writing
 
 extension OutboxRow {
-  /// The highest number that was ever given, as AUTOINCREMENT finds it.
+  /// The highest number ever assigned, as AUTOINCREMENT finds it.
   private static let newest: SQL = """
     SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0),
       coalesce((SELECT max(number) FROM outbox), 0))
     """
 
-  /// What is fixed when it is enqueued, or restored, its number, or NULL where there is none left, which
-  /// SQLite refuses, and who runs it.
+  /// The columns that are fixed by enqueueing or restoring, the number, or NULL if none is left,
+  /// which SQLite refuses, and the lease.
   private static let insert: SQL = """
     INSERT INTO outbox (number, partition, id, idempotency_key, name, instance, version, lane, host,
       on_failure, max_attempts, max_age, coalesce, created_at, age_at, age_boottime, age_boot_id,
@@ -46,11 +46,11 @@ extension OutboxRow {
   /// Number.
   static let delete: SQL = "DELETE FROM outbox WHERE number = ?"
 
-  /// Inserts the row under the next number, which it takes over; or under its own, where that is not 0.
+  /// Inserts the row under the next number, which it adopts; or under its own, if that is not 0.
   ///
   /// - Throws: `StorageError`.
   mutating func insert(_ coalesce: CoalescePolicy, on connection: SQLiteConnection) throws {
-    // Not the one that SQLite would give: the checksum is of it, too.
+    // Not the one that SQLite would assign: the checksum covers the number, too.
     if self.number == 0 { self.renumber(try Self.nextNumber(on: connection)) }
     try connection.execute(
       Self.insert, self.number == 0 ? nil : self.number, self.partition, self.id,
@@ -63,13 +63,13 @@ extension OutboxRow {
       self.standing.lease?.startedAt, self.standing.token, self.standing.credentialsEpoch)
   }
 
-  /// The number of the next row, or 0 where there is none left.
+  /// The number of the next row; 0 if none is left.
   private static func nextNumber(on connection: SQLiteConnection) throws -> Int64 {
     let newest = try connection.first(Self.newest) { try $0.integer(at: 0) } ?? 0
     return newest == .max ? 0 : max(newest, 0) + 1
   }
 
-  /// Writes where it stands.
+  /// Writes its standing.
   ///
   /// - Throws: `StorageError`.
   func saveStanding(on connection: SQLiteConnection) throws {
@@ -85,8 +85,8 @@ extension OutboxRow {
       standing.lastError?.text, self.number)
   }
 
-  /// Gives it other arguments, another key, or both. A row that is not what was enqueued stays so: nobody
-  /// knows what of it is wrong.
+  /// Gives it other arguments, another key, or both. A row that is not as it was enqueued stays
+  /// unsound: which part of it is wrong is unknown.
   ///
   /// - Throws: `StorageError`.
   mutating func replaceContent(
@@ -100,7 +100,7 @@ extension OutboxRow {
       Self.updateContent, key, arguments, self.checksum, self.number)
   }
 
-  /// Lets its age count from a time.
+  /// Restarts its age at a time.
   ///
   /// - Throws: `StorageError`.
   mutating func restartAge(_ now: OutboxTime, on connection: SQLiteConnection) throws {

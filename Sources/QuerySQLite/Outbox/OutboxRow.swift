@@ -1,7 +1,7 @@
 import Foundation
 import Query
 
-/// A mutation that is live or dead: a row of the table `outbox`, with what two other tables say of it.
+/// A live or dead mutation: a row of the table `outbox`, joined with two other tables.
 struct OutboxRow {
   var number: Int64
   var partition: Int64
@@ -22,14 +22,14 @@ struct OutboxRow {
   var bodyFile: String?
   var checksum: XXH128
   var arguments: Data
-  /// Where it stands.
+  /// Its state, wait and lease.
   var standing: Standing
   /// Whether it is the head of its lane.
   var isHead: Bool
-  /// Whether it depends on one that has not succeeded.
+  /// Whether it depends on a mutation that has not succeeded.
   var hasDependencies: Bool
 
-  /// What claims and settles change.
+  /// The columns that claims and settles change.
   struct Standing {
     var state = OutboxEntry.State.pending
     var waitReason: MutationWaitReason?
@@ -43,9 +43,9 @@ struct OutboxRow {
     /// When it may run again; nil: at once.
     var wait: OutboxWait?
     var lease: Lease?
-    /// Raised by each lease, and never lowered.
+    /// Incremented by each lease, and never lowered.
     var token: Int64 = 0
-    /// The partition's, when it was leased last.
+    /// The partition's epoch when it was last leased.
     var credentialsEpoch: Int64 = 0
     /// The class of the last failure.
     var lastFailure: String?
@@ -53,7 +53,7 @@ struct OutboxRow {
     var lastError: RestoredError?
   }
 
-  /// Who runs it.
+  /// The process that runs it, and until when.
   struct Lease: Hashable {
     var owner: String
     /// By `CLOCK_MONOTONIC`, microseconds, in the boot of ``bootID``.
@@ -63,25 +63,25 @@ struct OutboxRow {
     var startedAt: Int64
   }
 
-  /// What the host is that counts.
+  /// The host that counts.
   var effectiveHost: String { self.host ?? "name:\(self.name)" }
 
-  /// Whether the row is what was enqueued: SQLite does not see a flipped byte.
+  /// Whether the row is as it was enqueued: SQLite does not notice a flipped byte.
   var isSound: Bool { self.checksum == self.ownChecksum }
 }
 
 // MARK: - The checksum
 
 extension OutboxRow {
-  /// The checksum of what is sent, of all that decides where to (the account, the handler, the place in
-  /// a lane), and of which row it is: its identifier and its number, by which others name it. Not of
-  /// what merely decides when.
+  /// The checksum of what is sent, of all that decides where to (the account, the handler, the
+  /// place in a lane), and of the row's identity: its identifier and its number, by which other
+  /// rows refer to it. It leaves out what only decides when.
   var ownChecksum: XXH128 {
     let texts: [String?] = [
       self.name, self.instance, self.lane, self.host, self.onFailure.rawValue, self.coder,
       self.bodyFile, self.idempotencyKey,
     ]
-    // With their lengths, so that no byte can change sides.
+    // With their lengths, so that no byte can move from one to another.
     var head = "\(self.version)"
     for text in texts {
       head += " "
@@ -92,14 +92,14 @@ extension OutboxRow {
       .adding(self.partition, as: .account).adding(self.number, as: .row)
   }
 
-  /// Gives the row to an account that has another number, as in another file. A row that is not sound
-  /// stays so.
+  /// Assigns the row to an account with another number, as in another file. An unsound row stays
+  /// unsound.
   mutating func move(to partition: Int64) {
     self.checksum = self.checksum.adding(partition &- self.partition, as: .account)
     self.partition = partition
   }
 
-  /// Gives the row another number. A row that is not sound stays so.
+  /// Gives the row another number. An unsound row stays unsound.
   mutating func renumber(_ number: Int64) {
     self.checksum = self.checksum.adding(number &- self.number, as: .row)
     self.number = number
@@ -107,15 +107,16 @@ extension OutboxRow {
 }
 
 extension XXH128 {
-  /// What a number that is mixed in stands for. It is multiplied by an odd number, so that each of its
-  /// bits counts, and by another one for each meaning, so that two of them cannot change places.
+  /// The meaning of a number that is mixed in. It is multiplied by an odd number, so that each of
+  /// its bits counts, and by a different one for each meaning, so that two numbers cannot change
+  /// places.
   enum Mixed: UInt64 {
     case account = 0x9e37_79b9_7f4a_7c15
     case row = 0xc2b2_ae3d_27d4_eb4f
     case identifier = 0x1656_67b1_9e37_79f9
   }
 
-  /// The hash with a number mixed in. To add another one is to add the sum of both.
+  /// The hash with a number mixed in. Mixing in two numbers is the same as mixing in their sum.
   func adding(_ number: Int64, as meaning: Mixed) -> XXH128 {
     XXH128(
       high: self.high, low: self.low &+ UInt64(bitPattern: number) &* meaning.rawValue)
@@ -160,7 +161,7 @@ extension OutboxRow {
     self.version = Int(try row.integer(at: 6))
     self.lane = try row.optionalText(at: 7)
     self.host = try row.optionalText(at: 8)
-    // A word of a later release: nothing behind it runs that should not.
+    // A word of a later release: `halt`, so that nothing behind it runs that should not.
     self.onFailure = LanePolicy(rawValue: try row.text(at: 9)) ?? .halt
     self.maxAttempts = try row.optionalInteger(at: 10).map { Int($0) }
     self.maxAge = try row.optionalInteger(at: 11)
@@ -218,19 +219,19 @@ extension OutboxRow.Standing {
 }
 
 extension SQLiteStatement {
-  /// A number that counts attempts. One that cannot be, in a damaged file, becomes the nearest that one
-  /// can be added to: the row is as good as it was.
+  /// A number that counts attempts. An impossible one, from a damaged file, is clamped so that it
+  /// can still be incremented: the row stays usable.
   fileprivate func count(at index: Int32) throws -> Int {
     Int(min(max(try self.integer(at: index), 0), 1 << 40))
   }
 
-  /// An identifier. Other than 16 bytes are a mismatch.
+  /// An identifier. Any other number of bytes than 16 is a mismatch.
   func uuid(at index: Int32) throws -> UUID {
     let hash = try self.hash(at: index)
     return hash.withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
-  /// An error, of the columns of its type and its text.
+  /// An error, from the columns of its type and its text.
   func optionalError(at index: Int32) throws -> RestoredError? {
     guard let typeName = try self.optionalText(at: index) else { return nil }
     return RestoredError(typeName: typeName, text: try self.optionalText(at: index + 1) ?? "")

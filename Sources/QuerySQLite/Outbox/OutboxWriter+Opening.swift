@@ -22,15 +22,15 @@ extension OutboxWriter {
     return connection
   }
 
-  /// Copies the log into the file that was moved away, if no other process uses either: at its place
-  /// the log would be taken for that of the file that is there now.
+  /// Checkpoints the WAL into the file that was moved away, if no other process uses either: at its
+  /// old place the WAL would be taken for that of the file that is there now.
   private func emptyLogOfMovedFile(_ connection: SQLiteConnection) {
     guard (try? self.fileLock.tryExclusive()) == true else { return }
     _ = try? connection.checkpoint(.reset, patience: .zero)
   }
 
-  /// Says that the file with its mutations was taken away: those of the one that is at its place are
-  /// others. Where it comes back, so do they.
+  /// Reports that the file with its mutations was taken away: the file in its place has others. If
+  /// it comes back, so do they.
   private func tellOfMovedFile(_ connection: SQLiteConnection) {
     let hasRows = try? connection.first(Self.hasRows) { try $0.bool(at: 0) }
     if hasRows == false { return }
@@ -43,8 +43,8 @@ extension OutboxWriter {
 
   private static let hasRows: SQL = "SELECT EXISTS (SELECT 1 FROM outbox)"
 
-  /// Whether the file is still at its path. Its name is looked at each time, and the way to its folder
-  /// now and then.
+  /// Whether the file is still at its path. Its name is checked each time, and the path of its
+  /// folder now and then.
   private func isInPlace(_ connection: SQLiteConnection) throws -> Bool {
     let now = SuspendingClock.now
     if let checked = self.pathCheckedAt, now - checked < .milliseconds(10),
@@ -56,21 +56,21 @@ extension OutboxWriter {
     return try !connection.hasMoved
   }
 
-  /// Whether the lock is on the file at its path. Asked once a second.
+  /// Whether the lock is on the file at its path. Checked once a second.
   private var isLockInPlace: Bool {
     if let last = self.lockCheckedAt, .now - last < .seconds(1) { return true }
     self.lockCheckedAt = .now
     return self.fileLock.isCurrent
   }
 
-  /// Opens the file, or a new one with what could be salvaged where it is damaged.
+  /// Opens the file; if it is damaged, opens a new one with the salvaged rows.
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
   func open() throws {
     do {
       try self.openFile()
     } catch {
-      // The opener looks at the schema alone.
+      // The opener checks only the schema.
       let failure = Self.storageError(error)
       guard failure.isOutboxDamage, self.damaged == nil, let file = self.fileAtPath else {
         throw error
@@ -91,7 +91,7 @@ extension OutboxWriter {
       try self.setAsideDamaged()
       let connection = try self.openOrReplace()
       self.connection = connection
-      // What is done before anybody's job must not make it wait twice.
+      // Work before the first job must not make its caller wait twice.
       connection.busyHandler.patience = .until(.now + self.opener.patience)
       try self.readClock(connection)
       try OutboxRepair(connection, self.now).run()
@@ -107,7 +107,7 @@ extension OutboxWriter {
   private func didOpen() {
     self.watch = ChangeWatch(kind: .mutations, folder: self.opener.folder)
     guard let connection = self.connection else { return }
-    // Where there is no room for it now, there was none before either.
+    // If there is no room for it now, there was none before either.
     try? connection.extendWAL(to: Self.reservedLogBytes)
     connection.reservedBytes = Self.reservedFileBytes
     if let version = try? connection.dataVersion { self.lastDataVersion = version }
@@ -118,7 +118,7 @@ extension OutboxWriter {
     self.database.fileNumber.withLock { $0 = number }
     self.database.readers.reopen()
     for partition in self.database.partitions { self.prepare(partition) }
-    // Of no use but for order.
+    // Housekeeping, which may fail.
     try? self.sweepOwners(connection)
     try? self.bodies.sweep { name in
       try connection.first(Self.findBody, name) { _ in true } ?? false
@@ -133,14 +133,14 @@ extension OutboxWriter {
     SELECT 1 FROM outbox WHERE body_file IS NOT NULL AND body_file = ?
     """
 
-  /// A file of a newer release can be read, where its tables have the columns that are known here.
+  /// A file of a newer release can be read, if its tables have the columns known here.
   private func readNewer() {
     guard (try? self.fileLock.lockShared(patience: .zero)) != nil else { return }
     self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
   }
 
-  /// Brings the heads' times to this boot, and reads the latest time that was known to be right.
+  /// Converts the heads' times to this boot, and reads the latest time that was known to be right.
   private func readClock(_ connection: SQLiteConnection) throws {
     let now = self.now
     let clock = try connection.first(ClockRow.read) { row in
@@ -153,7 +153,7 @@ extension OutboxWriter {
       if last > .min { StepBudget.letOthersWrite() }
       let budget = StepBudget(rows: self.configuration.stepRows)
       next = try connection.write {
-        // Another process may have done it since.
+        // Another process may have done it meanwhile.
         let bootID = try connection.first(ClockRow.read) { try $0.optionalText(at: 0) }
         if bootID == now.bootID { return nil }
         let next = try Self.convertWaits(to: now, after: last, budget, connection)
@@ -163,10 +163,11 @@ extension OutboxWriter {
     }
   }
 
-  /// Rewrites the waits of lanes' heads for another boot, as many as fit a transaction. Others are
-  /// converted when they are looked at, and so are these where this process dies before it is done.
+  /// Rewrites the waits of lanes' heads for another boot, as many as fit into a transaction. Other
+  /// waits are converted when they are read, and so are these if this process dies before all are
+  /// done.
   ///
-  /// - Returns: The last that was rewritten; nil at the end.
+  /// - Returns: The last one rewritten; nil at the end.
   private static func convertWaits(
     to now: OutboxTime, after last: Int64, _ budget: StepBudget, _ connection: SQLiteConnection
   ) throws -> Int64? {
@@ -186,7 +187,7 @@ extension OutboxWriter {
     return numbers.count < budget.rows ? nil : numbers.last
   }
 
-  /// Finishes what an `erase()` has left to do, where nobody is in the way.
+  /// Finishes an `erase()` that was left undone, if no other connection blocks it.
   private func finishErasing(_ connection: SQLiteConnection) throws {
     do {
       try self.finishErasing(connection, patience: .seconds(1))
@@ -195,7 +196,7 @@ extension OutboxWriter {
     }
   }
 
-  /// Lets nobody use the file any more.
+  /// Suspends the readers, closes the connection and releases the lock.
   func letGoOfFile() {
     self.database.readers.suspend()
     self.database.fileNumber.withLock { $0 = nil }
@@ -210,6 +211,6 @@ extension OutboxWriter {
     self.isOwnerRecorded = false
   }
 
-  /// What tells the file at the path from others that were there.
+  /// Identifies the file at the path among all that were there.
   var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
 }

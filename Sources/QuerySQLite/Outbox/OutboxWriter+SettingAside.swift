@@ -4,7 +4,8 @@ import Query
 // MARK: - Setting aside
 
 extension OpeningFailure {
-  /// Whether the outbox is of no use as it is. One of a newer release, or with other steps, is.
+  /// Whether the outbox must be replaced. One of a newer release, or of altered migrations, is
+  /// kept.
   fileprivate var isDamage: Bool {
     switch self.kind {
     case .corrupt: true
@@ -15,7 +16,7 @@ extension OpeningFailure {
 }
 
 extension OutboxWriter {
-  /// Opens the file; where it is damaged, sets it aside and salvages what can be read into a new one.
+  /// Opens the file; if it is damaged, sets it aside and salvages the readable rows into a new one.
   func openOrReplace() throws -> SQLiteConnection {
     do {
       return try self.opener.openWriter()
@@ -23,7 +24,7 @@ extension OutboxWriter {
       guard error.isDamage else { throw error }
     }
     try self.withExclusiveLock {
-      // Another process may have replaced it before the lock was ours.
+      // Another process may have replaced it before this one got the lock.
       do {
         try self.opener.openWriter().close()
       } catch let failure as OpeningFailure {
@@ -34,7 +35,7 @@ extension OutboxWriter {
     return try self.opener.openWriter()
   }
 
-  /// Does what a process has left to do that was killed while it replaced the file.
+  /// Finishes the replacement of a file by a process that was killed.
   func finishSettingAside() throws {
     let files = SetAside(kind: .mutations, folder: self.opener.folder)
     guard try files.isPending || self.salvage.isPending else { return }
@@ -43,7 +44,7 @@ extension OutboxWriter {
       do {
         self.tell(try self.salvage.finish(with: self.opener), of: Self.leftByOthers)
       } catch {
-        // The one that was to have the rows is damaged by now, too.
+        // The new file, which was to get the rows, is damaged by now, too.
         let failure = Self.storageError(error)
         guard failure.isOutboxDamage else { throw error }
         try self.setAside(failure)
@@ -56,17 +57,17 @@ extension OutboxWriter {
     message: "the file was damaged, and a process that was killed had set it aside",
     fileName: DatabaseKind.mutations.fileName)
 
-  /// Replaces the file where its log would be cut short at a damaged frame: SQLite says nothing of what
-  /// was committed behind that.
+  /// Replaces the file if SQLite would cut its WAL short at a damaged frame: SQLite does not report
+  /// the commits behind that.
   ///
-  /// A process that was killed leaves a log; who closes the file makes it invalid, or removes it. Only
-  /// the first who opens the file can look, and the others come after that.
+  /// A killed process leaves a WAL; a process that closes the file invalidates or removes it. Only
+  /// the first process to open the file can check it, and the others come after that.
   func setAsideDamagedLog() throws {
     let log = "\(self.opener.path)-wal"
     guard let size = self.opener.files.size(of: log), size > 0 else { return }
     let isEmpty = self.opener.files.size(of: self.opener.path) == 0
     guard try isEmpty || LogCheck.mayHaveFrames(log) else { return }
-    // Where others have it open, one of them has looked.
+    // If other processes have it open, one of them has checked.
     guard try self.fileLock.tryExclusive() else {
       return try self.fileLock.lockShared(patience: self.opener.patience)
     }
@@ -81,11 +82,11 @@ extension OutboxWriter {
     try result.get()
   }
 
-  /// Replaces a file without a byte that was in use: a new one in its place would say that there never
-  /// was a mutation.
+  /// Replaces a file that was in use and has no byte any more: a new one in its place would claim
+  /// that there never was a mutation.
   func setAsideEmptied() throws {
     guard self.opener.fileSize == 0, self.wasInUse else { return }
-    // Where others have it open, one of them is making it.
+    // If other processes have it open, one of them is creating it.
     guard try self.fileLock.tryExclusive() else {
       return try self.fileLock.lockShared(patience: self.opener.patience)
     }
@@ -94,7 +95,8 @@ extension OutboxWriter {
     try result.get()
   }
 
-  /// Whether something was committed in this folder: what stands beside the file is made after that.
+  /// Whether something was committed in this folder: the files beside the database are made after
+  /// that.
   private var wasInUse: Bool {
     let folder = self.opener.folder
     let kick = ChangeKick.path(kind: .mutations, folder: folder)
@@ -107,7 +109,7 @@ extension OutboxWriter {
     message: "the file is empty, and mutations were committed to it",
     fileName: DatabaseKind.mutations.fileName)
 
-  /// Replaces the file that a read or a write has found to be damaged.
+  /// Replaces the file that a read or a write has found damaged.
   func setAsideDamaged() throws {
     guard let damaged = self.damaged else { return }
     if self.fileAtPath == damaged.file, try self.confirms(damaged.error, in: damaged.file) {
@@ -118,8 +120,8 @@ extension OutboxWriter {
     self.damaged = nil
   }
 
-  /// Whether a file is damaged, seen a second time. One that was said to be damaged and is not is taken
-  /// at the next word for what it is.
+  /// Whether a file is damaged, confirmed by a second check. If one that was reported proves sound,
+  /// the next report is believed.
   private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
     if !error.code.isOfPages || self.suspected == file { return true }
     let isDamaged = try self.opener.findsDamage()
@@ -129,7 +131,7 @@ extension OutboxWriter {
 
   private var salvage: OutboxSalvage { OutboxSalvage(folder: self.opener.folder, now: self.now) }
 
-  /// Runs a closure while no other process has the file open. No connection is open here, either.
+  /// Runs a closure while no process has the file open, this one included.
   private func withExclusiveLock(_ body: () throws -> Void) throws {
     guard try self.fileLock.tryExclusive() else {
       throw StorageError(
@@ -145,7 +147,7 @@ extension OutboxWriter {
   private func setAside(_ error: StorageError) throws {
     let files = SetAside(kind: .mutations, folder: self.opener.folder)
     let name = try files.freeName(for: .corrupt)
-    // From here on a process that is killed leaves a note of what is to be salvaged.
+    // From here on a killed process leaves a note of what to salvage.
     try self.salvage.begin(name)
     try files.run(.corrupt, as: name, holding: self.fileLock)
     self.tell(try self.salvage.finish(with: self.opener), of: error)

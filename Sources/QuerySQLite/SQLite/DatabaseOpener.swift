@@ -3,8 +3,8 @@ import Foundation
 import Migrations
 import Query
 
-/// Opens a database file: makes it where it is missing, refuses what is not ours, and brings it to
-/// the level of this release.
+/// Opens a database file: makes a missing one, refuses another program's, and migrates it to the
+/// level of this release.
 ///
 /// ```swift
 /// let opener = DatabaseOpener(kind: .cache, folder: "/home/a/.cache/notes")
@@ -12,9 +12,9 @@ import Query
 /// let reader = try opener.openReader()
 /// ```
 struct DatabaseOpener: Sendable {
-  /// How soon a commit is on the disk.
+  /// When a commit reaches the disk.
   enum Durability: Sendable {
-    /// With the next checkpoint: a power cut costs what was committed since the last one.
+    /// With the next checkpoint: a power cut loses the commits since the last one.
     case normal
     /// Before the commit returns.
     case full
@@ -26,25 +26,25 @@ struct DatabaseOpener: Sendable {
   /// The absolute path of its folder.
   let folder: String
 
-  /// How soon a commit is on the disk.
+  /// When a commit reaches the disk.
   var durability: Durability
 
   /// How the connections are opened.
   var options = SQLiteConnection.Options()
 
-  /// How long opening waits for locks, all of it together.
+  /// How long opening waits for locks in all.
   var patience = Duration.seconds(1)
 
-  /// What makes files.
+  /// Makes the files.
   var files = DatabaseFiles()
 
-  /// The steps of the schema.
+  /// The migrations of the schema.
   var migrations: [Migration]
 
-  /// How long the file is; nil where there is none.
+  /// The length of the file; nil if there is none.
   var fileSize: Int? { self.files.size(of: self.path) }
 
-  /// Where the file is.
+  /// The path of the file.
   var path: String { "\(self.folder)/\(self.kind.fileName)" }
 
   init(kind: DatabaseKind, folder: String) {
@@ -58,9 +58,10 @@ struct DatabaseOpener: Sendable {
 // MARK: - Opening
 
 extension DatabaseOpener {
-  /// Opens the connection that writes, first of all in a process.
+  /// Opens the connection that writes, before any other of the process.
   ///
-  /// - Throws: `OpeningFailure`. No handle is left behind, and a file that is not ours is as it was.
+  /// - Throws: `OpeningFailure`. No handle is left behind, and another program's file is left as it
+  ///   was.
   func openWriter() throws(OpeningFailure) -> SQLiteConnection {
     let end = SuspendingClock.now + self.patience
     return try self.asOpeningFailure {
@@ -72,15 +73,15 @@ extension DatabaseOpener {
       try self.refuseForeignFile(until: end)
       try self.requirePermission()
       return try self.closingOnError(try self.connect(until: end)) { connection in
-        // What is there may be another file by now.
+        // There may be another file at the path by now.
         let isNew = try self.isBlank(connection)
         try self.requireWritable(connection)
-        // Before anything that writes: after `journal_mode` it is ignored without a word.
+        // Before anything that writes: after `journal_mode` it is silently ignored.
         if isNew && self.kind.shrinks { try connection.pragma("PRAGMA auto_vacuum = 2") }
         try self.switchToWAL(connection, until: end)
         try self.configure(connection)
-        // In KiB. The index that entries are found by has some 4 MB where there are 100 000, and stays
-        // in memory while their rows pass through.
+        // In KiB. The index by which entries are found takes some 4 MB for 100 000 entries, and
+        // stays in memory while their rows pass through.
         if self.kind == .cache { try connection.pragma("PRAGMA cache_size = -5120") }
         if isNew && self.kind.shrinks { try self.requireAutoVacuum(connection) }
         try Migrator(connection: connection, migrations: self.migrations).migrate()
@@ -92,7 +93,7 @@ extension DatabaseOpener {
     }
   }
 
-  /// Opens a connection that reads, on a file that ``openWriter()`` has opened.
+  /// Opens a connection that reads a file that ``openWriter()`` has opened.
   ///
   /// - Parameter acceptsNewer: Whether a file of a newer release may be read.
   /// - Throws: `OpeningFailure`.
@@ -102,7 +103,7 @@ extension DatabaseOpener {
       var opener = self
       opener.options.checkpointsOnClose = false
       return try self.closingOnError(try opener.connect(until: end)) { connection in
-        // Somebody may be making it just now.
+        // Another process may be creating it just now.
         var round: Int32 = 0
         while try self.isBlank(connection) {
           try self.refuseShortFile()
@@ -121,9 +122,9 @@ extension DatabaseOpener {
     }
   }
 
-  /// Whether the file is damaged: another connection looks at all of its pages.
+  /// Whether the file is damaged: another connection checks all of its pages.
   ///
-  /// - Throws: `OpeningFailure` if it cannot look now.
+  /// - Throws: `OpeningFailure` if it cannot be checked now.
   func findsDamage() throws(OpeningFailure) -> Bool {
     do {
       let connection = try self.openWriter()
@@ -137,8 +138,8 @@ extension DatabaseOpener {
     }
   }
 
-  /// An opener of a file that can be read and not be written, nor anything be made beside it, as on a
-  /// medium for reading alone; nil where its state cannot be told so.
+  /// An opener of a file that can be read, but not written, and beside which nothing can be made,
+  /// as on read-only media; nil if its state cannot be read that way.
   var forReadingAlone: DatabaseOpener? {
     var opener = self
     opener.options.isReadOnly = true
@@ -147,7 +148,7 @@ extension DatabaseOpener {
     if logSize != nil, self.files.size(of: "\(self.path)-shm") != nil {
       opener.options.parameters = ["mode": "ro", "readonly_shm": "1"]
     } else if (logSize ?? 0) == 0 {
-      // Nobody has it open: there would be an shm.
+      // No process has it open: there would be an shm.
       opener.options.parameters = ["immutable": "1"]
     } else {
       return nil
@@ -192,11 +193,11 @@ extension DatabaseOpener {
   }
 }
 
-// MARK: - Whose file it is
+// MARK: - Ownership
 
 extension DatabaseOpener {
-  /// Looks whether the folder and the file, where there is one, are such that a person must mend it: on a
-  /// network file system, or another program's. Makes nothing. What else may be wrong is found when the
+  /// Checks whether the folder and the file, if there is one, are such that the user must mend it:
+  /// on a network file system, or another program's. Makes nothing. Other faults are found when the
   /// file is opened.
   ///
   /// - Throws: `StorageError`.
@@ -210,8 +211,8 @@ extension DatabaseOpener {
     } catch {}
   }
 
-  /// Looks at a file through a connection that cannot write: to another program's, neither a
-  /// recovery nor a checkpoint is done.
+  /// Checks a file through a connection that cannot write: on another program's file, it must
+  /// neither recover nor checkpoint.
   private func refuseForeignFile(until end: SuspendingClock.Instant) throws {
     guard let size = self.files.size(of: self.path), size > 0 else { return }
     try self.refuseShortFile()
@@ -230,15 +231,15 @@ extension DatabaseOpener {
       _ = try self.isBlank(probe)
     } catch let error as StorageError {
       switch error.code {
-      // A killed program's journal waits to be rolled back, or the shm cannot be made by who only
-      // reads: whose file it is, the next connection tells.
+      // A killed program's journal must be rolled back first, or a connection that only reads
+      // cannot make the shm: the next connection tells whose file it is.
       case .readOnly, .cannotOpen: return
       default: throw error
       }
     }
   }
 
-  /// SQLite takes a few bytes for an empty database and writes over them.
+  /// SQLite takes a file of a few bytes for an empty database and overwrites it.
   private func refuseShortFile() throws(StorageError) {
     guard let size = self.files.size(of: self.path), (1..<512).contains(size) else { return }
     throw StorageError(
@@ -246,14 +247,14 @@ extension DatabaseOpener {
       fileName: self.kind.fileName)
   }
 
-  /// Whether the file has nothing in it yet.
+  /// Whether the file is still empty.
   ///
-  /// - Throws: `OpeningFailure` (refused) where it is another program's, and `StorageError`.
+  /// - Throws: `OpeningFailure` (refused) if it is another program's, and `StorageError`.
   private func isBlank(_ connection: SQLiteConnection) throws -> Bool {
     try connection.read {
       let id = try connection.first("PRAGMA application_id") { try $0.integer(at: 0) } ?? 0
-      // Also where it is ours: a connection reads once when it is opened, so that it never opens
-      // the WAL of a file that takes the place of this one.
+      // Also for the library's own: a connection reads once when it is opened, so that it never
+      // opens the WAL of a file that takes the place of this one.
       let tables =
         try connection.first("SELECT count(*) FROM sqlite_schema") { try $0.integer(at: 0) } ?? 0
       if id == self.kind.applicationID { return false }
@@ -272,7 +273,7 @@ extension DatabaseOpener {
     "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'"
   private static let ledgerNames: SQL = "SELECT name FROM migrations"
 
-  /// Whether the steps of this release have made the tables: no other program has their names.
+  /// Whether this release's migrations made the tables: no other program has their names.
   private func hasOwnLedger(_ connection: SQLiteConnection) throws -> Bool {
     guard try connection.first(Self.ledger, read: { _ in true }) == true else { return false }
     let own = Set(self.migrations.map(\.name))
@@ -298,7 +299,7 @@ extension DatabaseOpener {
         fileName: kind.fileName))
   }
 
-  /// Refuses a file that may not be written, before SQLite makes a log and an shm beside it with the
+  /// Refuses a file that may not be written, before SQLite makes a WAL and an shm beside it with the
   /// same permissions: those would be in the way once the file may be written again.
   private func requirePermission() throws(StorageError) {
     guard access(self.path, W_OK) != 0, [EACCES, EROFS].contains(errno) else { return }
@@ -325,7 +326,7 @@ extension DatabaseOpener {
 // MARK: - Settings
 
 extension DatabaseOpener {
-  /// Switches to WAL, which does not ask the busy handler.
+  /// Switches to WAL mode, which does not call the busy handler.
   private func switchToWAL(
     _ connection: SQLiteConnection,
     until end: SuspendingClock.Instant
@@ -353,7 +354,7 @@ extension DatabaseOpener {
     try connection.pragma("VACUUM")
   }
 
-  /// In a header that says otherwise a bit was flipped, and what is written goes where it must not.
+  /// If the header says otherwise, a bit was flipped, and writes would go to wrong pages.
   private func requireNoAutoVacuum(_ connection: SQLiteConnection) throws(StorageError) {
     if try connection.pragma("PRAGMA auto_vacuum") == "0" { return }
     throw StorageError(
@@ -363,7 +364,7 @@ extension DatabaseOpener {
 
   private func configure(_ connection: SQLiteConnection) throws {
     try connection.pragma("PRAGMA mmap_size = 0")
-    // Debian's build has it on; it doubles what a delete writes. `erase()` turns it on.
+    // Debian's build turns it on; it doubles what a delete writes. `erase()` turns it on.
     try connection.pragma("PRAGMA secure_delete = 0")
     try connection.pragma("PRAGMA cell_size_check = 1")
     switch self.durability {
