@@ -40,8 +40,8 @@ struct ChildLaunch {
     return pid
   }
 
-  /// Dispatch's threads block nearly all signals, and whoever runs the tests may ignore some; a child
-  /// would inherit both.
+  /// Dispatch's threads block nearly all signals, and the process that runs the tests may ignore
+  /// some; a child would inherit both.
   private static func resetSignals(_ attributes: inout posix_spawnattr_t) throws {
     var signals = sigset_t()
     sigemptyset(&signals)

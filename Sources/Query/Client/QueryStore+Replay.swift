@@ -1,6 +1,6 @@
 extension QueryStore {
   /// Calls an action when the durable mutations that will change this query are sent, or five seconds
-  /// have passed; at once where there are none, or nobody sends them.
+  /// have passed; at once if there are none, or no replayer sends them.
   func afterReplay(_ action: @escaping @Sendable () -> Void) {
     let pending = self.context.queryClient?.replayCoordinator.touching(self.path) ?? []
     if pending.isEmpty { return action() }

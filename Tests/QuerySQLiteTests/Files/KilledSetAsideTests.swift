@@ -87,7 +87,7 @@ import Testing
         #expect(steps.count < Self.mostSteps)
         guard first <= steps.count else { break }
         world.perform(steps.prefix(first))
-        // Whoever opened it as it is would find the whole database, or an older state of it.
+        // A process that opened it as it is would find the whole database, or an older state of it.
         let seen = try world.rows("cache.sqlite")
         #expect(seen == nil || seen == ["a"] || seen == ["a", "b"])
         if try world.setAside.isPending {

@@ -37,7 +37,7 @@ extension OutboxContractTests {
     }
   }
 
-  /// Whoever asks mends all that nobody knows first.
+  /// A caller first mends all the identifiers that are unknown.
   @Test(arguments: StorageUnderTest.withOutbox)
   func ofUnknownAndCancelledOnesTheUnknownAreNamed(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)
@@ -105,7 +105,7 @@ extension OutboxContractTests {
     #expect(dead.deadReason == .dependency)
     #expect(dead.waitReason == nil)
     #expect(try trial.entry(third).waitReason == .dependency)
-    // Whoever retries it wants it sent without the other one.
+    // A caller that retries it wants it sent without the other one.
     try await trial.outbox.retry(second)
     #expect(try await trial.claimed() == [second])
   }

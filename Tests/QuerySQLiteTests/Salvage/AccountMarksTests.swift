@@ -25,7 +25,7 @@ import Testing
     #expect(outcome.reports.count == 1 && outcome.errors == [])
     #expect(outcome.reports.first?.contains("another outbox") == true, "\(outcome.reports)")
     #expect(outcome.reports.first?.contains("not readable: what its own log had") == true)
-    // It is kept for who looks for it.
+    // It is kept for a user who looks for it.
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     let log = try #require(names.first { $0.contains("corrupt") && $0.hasSuffix("-wal") })
     #expect(try Array(Data(contentsOf: URL(filePath: "\(folder.path)/\(log)"))) == second.log)

@@ -65,7 +65,7 @@ import Testing
     await trial.close()
   }
 
-  /// SQLite reads a log by its shm, and makes one where there is none.
+  /// SQLite reads a WAL by its shm, and makes one if there is none.
   @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a file system"))
   func aLogWithoutAnShmOnAFileSystemForReadingAloneIsToldOf() async throws {
     let folder = try MountedFolder(bytes: 4 << 20)

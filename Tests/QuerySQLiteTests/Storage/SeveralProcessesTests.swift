@@ -94,7 +94,7 @@ import Testing
     let storage = try SQLiteQueryStorage(
       directory: URL(filePath: folder.path), configuration: configuration)
     let client = QueryClient(storage: storage)
-    // Whoever looks at a store that has nothing lets it fetch; what it fetched would be the newest.
+    // Looking at an empty store makes it fetch, and the fetched value would be the newest.
     let query = TextQuery(writer: "other", number: 1)
       .enableAutomaticFetching(onlyWhen: .always(false))
     let store = client.store(for: query.persisted())

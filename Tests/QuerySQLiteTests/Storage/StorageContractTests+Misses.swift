@@ -194,7 +194,7 @@ extension StorageContractTests {
       sourceLocation: sourceLocation)
     #expect(device.storage.statistics.quarantined == before + 1, sourceLocation: sourceLocation)
     try await device.relaunch()
-    // Whoever could have read it does not find it any more: it has been taken out.
+    // A store that could have read it no longer finds it: it is in quarantine.
     let reader = device.client().store(for: StoredQuery.one.persisted())
     #expect(reader.currentValue == nil, sourceLocation: sourceLocation)
     try await device.run { client in

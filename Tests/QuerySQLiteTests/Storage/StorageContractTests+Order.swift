@@ -14,7 +14,7 @@ extension StorageContractTests {
     let store = device.client().store(for: StoredQuery.one.persisted(options))
     store.currentValue = 0
     await coder.encoded.wait(forCount: 1)
-    // The storage is in the coder now. Whoever waited for it would never come to open the door.
+    // The storage is in the coder now. A caller waiting for it would never open the door.
     for value in 1...1_000 { store.currentValue = value }
     store.invalidate()
     store.setResult(to: .failure(TestError()))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Query
 
-/// What every storage promises to whoever uses stores: one body for all of them. Each section of the
+/// What every storage promises to users of stores: one body for all of them. Each section of the
 /// promise is an extension in a file of its own.
 @Suite(.warningsAreIssues) struct StorageContractTests {}
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A file that several processes append lines to. A line is one `write`, so whoever is killed leaves it
-/// whole or not at all.
+/// A file that several processes append lines to. A line is one `write`, so a killed process leaves
+/// it whole or not at all.
 final class LineLog: Sendable {
   private let descriptor: Int32
 
