@@ -59,7 +59,9 @@ extension Worker {
     while !Task.isCancelled {
       do {
         try self.inspectOnce()
-        hasSeenStore = true
+        // A store that is being made has files before it has an account.
+        let store = try StoreInspection(directory: self.place.order.storage)
+        hasSeenStore = try hasSeenStore || store.partitions().contains("")
       } catch InspectionError.noStore where !hasSeenStore {
         // Nobody has made it yet.
       } catch InspectionError.unknownPartition where !hasSeenStore {
