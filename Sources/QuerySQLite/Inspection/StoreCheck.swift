@@ -71,6 +71,13 @@ extension StoreCheck {
   private static let references: SQL = """
     SELECT "table", rowid, parent FROM pragma_foreign_key_check
     """
+
+  /// Not those whose target is not there: it has ended or was erased, and a writer has left the rest of
+  /// that work for another transaction. A number below zero stands for such a target.
+  private static let dangling: SQL = """
+    SELECT DISTINCT dependant FROM dependencies
+    WHERE dependant > 0 AND dependant NOT IN (SELECT number FROM outbox) LIMIT 20
+    """
   private static let integrity: SQL = "PRAGMA integrity_check(100)"
 
   /// Runs SQLite's check of the structure, and looks for rows that refer to rows that do not exist.
@@ -93,11 +100,14 @@ extension StoreCheck {
       let broken = try connection.rows(Self.references) { row in
         (try row.text(at: 0), try row.optionalInteger(at: 1), try row.text(at: 2))
       }
-      // A dependency on a mutation that has ended, or was erased, is work that a writer has left for the
-      // transaction after.
       for (table, row, parent) in broken where table != "pages" && table != "dependencies" {
         let place = row.map { "row \($0) of " } ?? ""
         add(.missingReference, "\(place)\(table) names a row of \(parent) that is not there")
+      }
+      if kind == .mutations {
+        for number in try connection.rows(Self.dangling, read: { try $0.integer(at: 0) }) {
+          add(.missingReference, "dependencies names mutation \(number), which is not there")
+        }
       }
       return findings
     }

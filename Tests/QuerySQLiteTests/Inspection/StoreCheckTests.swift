@@ -136,7 +136,7 @@ import Testing
       testDescription: "a body elsewhere", sql: ["UPDATE outbox SET body_file = '../a'"],
       found: [.wrongMutation, .missingBody]),
     Damage(
-      testDescription: "an edge to nowhere", sql: ["INSERT INTO dependencies VALUES (1, 99)"],
+      testDescription: "an edge from nowhere", sql: ["INSERT INTO dependencies VALUES (99, 1)"],
       found: [.missingReference]),
   ]
 
