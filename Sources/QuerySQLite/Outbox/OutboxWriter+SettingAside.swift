@@ -22,8 +22,14 @@ extension OutboxWriter {
       return try self.opener.openWriter()
     } catch {
       guard error.isDamage else { throw error }
+      try self.replace(error.error)
     }
-    try self.withExclusiveLock {
+    return try self.opener.openWriter()
+  }
+
+  /// Replaces a file that cannot be opened, if no other process uses it.
+  private func replace(_ damage: StorageError) throws {
+    try self.withExclusiveLock(toReplace: damage) {
       // Another process may have replaced it before this one got the lock.
       do {
         try self.opener.openWriter().close()
@@ -32,7 +38,6 @@ extension OutboxWriter {
         try self.setAside(failure.error)
       }
     }
-    return try self.opener.openWriter()
   }
 
   /// Finishes the replacement of a file by a process that was killed.
@@ -113,7 +118,7 @@ extension OutboxWriter {
   func setAsideDamaged() throws {
     guard let damaged = self.damaged else { return }
     if self.fileAtPath == damaged.file, try self.confirms(damaged.error, in: damaged.file) {
-      try self.withExclusiveLock {
+      try self.withExclusiveLock(toReplace: damaged.error) {
         if self.fileAtPath == damaged.file { try self.setAside(damaged.error) }
       }
     }
@@ -132,11 +137,17 @@ extension OutboxWriter {
   private var salvage: OutboxSalvage { OutboxSalvage(folder: self.opener.folder, now: self.now) }
 
   /// Runs a closure while no process has the file open, this one included.
-  private func withExclusiveLock(_ body: () throws -> Void) throws {
+  private func withExclusiveLock(
+    toReplace damage: StorageError? = nil, _ body: () throws -> Void
+  ) throws {
     guard try self.fileLock.tryExclusive() else {
+      let what = damage.map { " (\($0.message))" } ?? ""
       throw StorageError(
         operation: "open", code: .busy,
-        message: "the file is damaged, and another process has it open; it is replaced after that",
+        message: """
+          the file is damaged\(what), and another process has it open; it is replaced after \
+          that
+          """,
         fileName: DatabaseKind.mutations.fileName)
     }
     let result = Result { try body() }

@@ -24,7 +24,8 @@ struct Migrator {
   /// - Throws: `OpeningFailure`: newer, altered, or an error of SQLite.
   func migrate() throws(OpeningFailure) {
     do {
-      var level = try self.checkedLevel()
+      // As of one moment: another process may create the schema after the level was read.
+      var level = try self.connection.read { try self.checkedLevel() }
       while level < self.migrations.count {
         // Another process may have run it since the level was read.
         level = try self.connection.write {

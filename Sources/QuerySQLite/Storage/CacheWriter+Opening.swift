@@ -104,8 +104,8 @@ extension CacheWriter {
       return try self.opener.openWriter()
     } catch {
       guard error.mustSetAside else { throw error }
+      return try self.openAfterSettingAside(error.error)
     }
-    return try self.openAfterSettingAside()
   }
 
   /// Lets nobody use the file any more.
@@ -148,8 +148,8 @@ extension OpeningFailure {
 
 extension CacheWriter {
   /// Replaces a file that cannot be used, if no other process uses it.
-  private func openAfterSettingAside() throws -> SQLiteConnection {
-    try self.withExclusiveLock {
+  private func openAfterSettingAside(_ damage: StorageError) throws -> SQLiteConnection {
+    try self.withExclusiveLock(toReplace: damage) {
       // Another process may have replaced it before the lock was ours.
       do {
         let connection = try self.opener.openWriter()
@@ -163,8 +163,10 @@ extension CacheWriter {
   }
 
   /// Runs a closure while no other process has the file open. No connection is open here, either.
-  private func withExclusiveLock(_ body: () throws -> Void) throws {
-    guard try self.fileLock.tryExclusive() else { throw Self.usedByOthers }
+  private func withExclusiveLock(
+    toReplace damage: StorageError? = nil, _ body: () throws -> Void
+  ) throws {
+    guard try self.fileLock.tryExclusive() else { throw Self.usedByOthers(damage) }
     let result = Result { try body() }
     // Where that fails, nothing is held, and nothing is opened.
     try self.fileLock.downgrade()
@@ -185,7 +187,7 @@ extension CacheWriter {
       self.damaged = nil
       return
     }
-    try self.withExclusiveLock {
+    try self.withExclusiveLock(toReplace: damaged.error) {
       if self.fileAtPath == damaged.file { try self.setAside(.corrupt, damaged.error) }
     }
     self.damaged = nil
@@ -213,12 +215,18 @@ extension CacheWriter {
     }
   }
 
-  private static let usedByOthers = OpeningFailure(
-    .unavailable,
-    StorageError(
-      operation: "open", code: .busy,
-      message: "the file is damaged, and another process has it open; it is replaced after that",
-      fileName: DatabaseKind.cache.fileName))
+  private static func usedByOthers(_ damage: StorageError?) -> OpeningFailure {
+    let what = damage.map { " (\($0.message))" } ?? ""
+    return OpeningFailure(
+      .unavailable,
+      StorageError(
+        operation: "open", code: .busy,
+        message: """
+          the file is damaged\(what), and another process has it open; it is replaced after \
+          that
+          """,
+        fileName: DatabaseKind.cache.fileName))
+  }
 
   /// What tells the file at the path from others that were there.
   var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Migrations
 import Query
@@ -52,6 +53,46 @@ import Testing
         "1 cache-0001-a \(Migrator.checksum(of: self.first))",
         "2 cache-0002-b \(Migrator.checksum(of: self.second))",
       ])
+  }
+
+  /// A process that opens a file while another one makes its schema must not take what it reads of the
+  /// file before and after that for damage.
+  @Test func aSchemaThatAnotherProcessMakesMeanwhileIsNoDamage() throws {
+    let path = "\(self.folder.path)/cache.sqlite"
+    try DatabaseFiles().makeFile(path)
+    let connection = try SQLiteConnection(path: path)
+    try connection.pragma("PRAGMA journal_mode = wal")
+    let other = OtherMigrator(
+      Migrator(connection: try SQLiteConnection(path: path), migrations: [self.first]))
+    let handle = try connection.handle(for: "trace")
+    // Called before each statement begins, and so between any two of them.
+    sqlite3_trace_v2(
+      handle, UInt32(SQLITE_TRACE_STMT),
+      { _, context, _, sql in
+        guard let context, let sql else { return 0 }
+        let text = String(cString: sql.assumingMemoryBound(to: CChar.self))
+        Unmanaged<OtherMigrator>.fromOpaque(context).takeUnretainedValue().willRun(text)
+        return 0
+      }, Unmanaged.passUnretained(other).toOpaque())
+    try Migrator(connection: connection, migrations: [self.first]).migrate()
+    sqlite3_trace_v2(handle, 0, nil, nil)
+    #expect(other.hasRun)
+    #expect(try self.values(connection) == [1])
+    withExtendedLifetime(other) {}
+  }
+
+  /// Migrates when a connection looks for the ledger.
+  private final class OtherMigrator {
+    private let migrator: Migrator
+    private(set) var hasRun = false
+
+    init(_ migrator: Migrator) { self.migrator = migrator }
+
+    func willRun(_ sql: String) {
+      guard !self.hasRun, sql.contains("name = 'migrations'") else { return }
+      self.hasRun = true
+      #expect(throws: Never.self) { try self.migrator.migrate() }
+    }
   }
 
   @Test func theLedgerHasTheDate() throws {
