@@ -1,31 +1,31 @@
 import Query
 
-/// What one write transaction does to the tables of a partition. One gets it from
-/// ``CacheTables/begin()``, and ends it with ``finish()`` before the transaction ends.
+/// What one write transaction does to the tables of a partition. ``CacheTables/begin()`` makes it,
+/// and its caller ends it with ``finish()`` before the transaction ends.
 ///
 /// Each entry that is written, removed or used is given the next number of the partition's counter.
-/// The row of the partition, which holds the counter and the totals, is read once, and written once
-/// at most: not where the totals are what they were, and an entry shows the newest number itself.
+/// The partition's row, which holds the counter and the totals, is read once and written at most
+/// once: not at all if the totals are unchanged and an entry's row shows the newest number.
 struct CacheChanges {
   let tables: CacheTables
 
-  /// Raised by each `erase()`: what carries an older one is not to be written.
+  /// Incremented by each `erase()`: a change that carries an older epoch is not written.
   let epoch: Int64
 
   private var isNamed: Bool
 
-  /// What the partition has.
+  /// The partition's current totals.
   private(set) var totals: Totals
 
-  /// The totals that its row shows.
+  /// The totals in its row.
   private var written: Totals
   private var hasHiddenNumber = false
 
-  /// What a partition has.
+  /// The totals of a partition.
   struct Totals: Equatable {
-    /// How many entries.
+    /// The number of entries.
     var entries: Int
-    /// How many bytes they have: identity, error, value and pages.
+    /// The bytes of their identities, errors, values and pages.
     var bytes: Int
     /// The newest number of the counter.
     var revision: Int64
@@ -52,19 +52,19 @@ extension CacheChanges {
     return self.totals.revision
   }
 
-  /// The next number of the counter, for what no entry's revision shows.
+  /// The next number of the counter, for a change that no entry's revision shows.
   mutating func nextHiddenNumber() -> Int64 {
     self.hasHiddenNumber = true
     return self.nextRevision()
   }
 
-  /// Adds to the totals. A file whose totals were wrong makes none of them negative.
+  /// Adds to the totals. Wrong totals in a file make none of them negative.
   mutating func count(entries: Int, bytes: Int) {
     self.totals.entries = max(self.totals.entries + entries, 0)
     self.totals.bytes = max(self.totals.bytes + bytes, 0)
   }
 
-  /// Writes the row of the partition where it has to be.
+  /// Writes the partition's row if that is needed.
   ///
   /// - Returns: The new totals, which hold when the transaction is committed.
   /// - Throws: `StorageError`.
@@ -91,8 +91,8 @@ extension CacheChanges {
 extension CacheChanges {
   /// Removes an entry with its pages.
   ///
-  /// - Parameter identity: What it is stored under.
-  /// - Returns: Whether it was there.
+  /// - Parameter identity: The identity that it is stored under.
+  /// - Returns: Whether it existed.
   /// - Throws: `StorageError`.
   mutating func remove(_ identity: QueryIdentity) throws -> Bool {
     let hash = XXH128(hashing: identity.text)

@@ -3,8 +3,8 @@ import Query
 // MARK: - Erasing
 
 extension CacheTables {
-  /// Takes all that it has from the account, in a write transaction: from its commit on nobody finds any
-  /// of it. The rows are in the file until ``finishErasing(patience:stepRows:didCommit:)``.
+  /// Takes everything from the account, in a write transaction: from its commit on no reader finds
+  /// any of it. The rows stay in the file until ``finishErasing(patience:stepRows:didCommit:)``.
   ///
   /// - Returns: The tables of the account, with another number and a raised epoch.
   /// - Throws: `StorageError`.
@@ -17,14 +17,14 @@ extension CacheTables {
     return tables
   }
 
-  /// Deletes what was erased, and makes sure that no byte of it is in the file or its WAL. Outside
-  /// transactions; after ``beginErasing()``, and when a file is opened in which some is left.
+  /// Deletes the erased rows, and makes sure that no byte of them is in the file or its WAL.
+  /// Outside transactions; after ``beginErasing()``, and when a file that has such rows is opened.
   ///
   /// - Parameters:
-  ///   - patience: How long to wait for other connections that let nothing be done.
-  ///   - stepRows: How many rows are deleted in one transaction, if it has the time.
+  ///   - patience: How long to wait for other connections that are in the way.
+  ///   - stepRows: How many rows one transaction deletes, if it has the time.
   ///   - didCommit: Called after each transaction.
-  /// - Throws: `StorageError`, busy if a reader stayed in the way: then it is to be done again.
+  /// - Throws: `StorageError`, busy if a reader stayed in the way: then it has to be called again.
   func finishErasing(
     patience: Duration = .seconds(30), stepRows: Int = 200,
     didCommit: @escaping () throws -> Void = {}
@@ -44,13 +44,13 @@ extension CacheTables {
     }
   }
 
-  /// How many pages are given back in one transaction, if it has the time.
+  /// How many pages one transaction gives back, if it has the time.
   static let vacuumedPages = 1_000
 
-  /// So many bytes are deleted in one transaction: each page of them is overwritten.
+  /// How many bytes one transaction deletes: each of their pages is overwritten.
   private static let deletedBytes = 2 << 20
 
-  /// Deletes rows of a partition that was erased, as many as fit a transaction.
+  /// Deletes rows of an erased partition, as many as fit a transaction.
   ///
   /// - Returns: Whether those were all.
   func deleteErased(_ partition: Int64, _ budget: StepBudget) throws -> Bool {
@@ -65,7 +65,7 @@ extension CacheTables {
         (id: try row.integer(at: 0), bytes: try row.integer(at: 1))
       }
       guard let entry else { break }
-      // Its pages, of which it may have any number, go before it.
+      // Its pages, of which it may have any number, are deleted before it.
       let pages = try self.connection.rows(PageRow.readSizes, entry.id, budget.rows) { row in
         (id: try row.integer(at: 0), bytes: try row.integer(at: 1))
       }

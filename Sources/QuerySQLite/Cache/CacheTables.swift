@@ -1,10 +1,10 @@
 import Foundation
 import Query
 
-/// The tables of `cache.sqlite`, as far as one partition has to do with them.
+/// The tables of `cache.sqlite`, as far as they concern one partition.
 ///
-/// It has no thread, no queue and no memory: each function is a few statements on the connection, in
-/// a transaction of its caller's.
+/// It has no thread, no queue and no memory of its own: each function runs a few statements on the
+/// connection, in its caller's transaction.
 /// ```swift
 /// let tables = try CacheTables(partitionNamed: "", on: writer)
 /// let totals = try writer.write {
@@ -14,16 +14,16 @@ import Query
 /// }
 /// ```
 struct CacheTables {
-  /// Whoever has it must be where the connection may be used.
+  /// A caller that may not use the connection may not use the tables either.
   let connection: SQLiteConnection
 
   /// The number of the partition.
   var partition: Int64
 
-  /// The name of the account, where it is known: one that was erased gets it back with its first entry.
+  /// The name of the account, if it is known: an erased account gets it back with its first entry.
   var name: String?
 
-  /// Makes the tables of a partition that is known.
+  /// Makes the tables of a known partition.
   ///
   /// - Parameters:
   ///   - partition: The number of the partition.
@@ -34,7 +34,7 @@ struct CacheTables {
     self.connection = connection
   }
 
-  /// Finds a partition, and makes it where it is missing. Outside transactions.
+  /// Finds a partition, or creates it if it is missing. Outside transactions.
   ///
   /// - Parameters:
   ///   - name: The name of the account.
@@ -46,8 +46,8 @@ struct CacheTables {
       ?? connection.write { try Self.current(named: name, on: connection) }
   }
 
-  /// Finds a partition as it is now, and makes it if it is missing. In a write transaction: another
-  /// process may have erased it, which gives it another number.
+  /// Finds a partition as it is now, or creates it if it is missing. In a write transaction:
+  /// another process may have erased it, which gives it another number.
   ///
   /// - Throws: `StorageError`.
   static func current(named name: String, on connection: SQLiteConnection) throws -> CacheTables {
@@ -59,8 +59,8 @@ struct CacheTables {
     return tables
   }
 
-  /// Finds a partition with its row, both as of one moment: another process may erase the account between
-  /// two reads, which gives it another number.
+  /// Finds a partition with its row, both in one snapshot: another process may erase the account
+  /// between two reads, which gives it another number.
   ///
   /// - Throws: `StorageError`.
   static func existingWithRow(
@@ -71,7 +71,7 @@ struct CacheTables {
     }
   }
 
-  /// Finds a partition with its row, and creates a missing one. Outside transactions.
+  /// Finds a partition with its row, or creates it if it is missing. Outside transactions.
   ///
   /// - Throws: `StorageError`.
   static func withRow(
@@ -86,7 +86,7 @@ struct CacheTables {
 
   /// Finds a partition.
   ///
-  /// - Returns: nil where it is missing.
+  /// - Returns: nil if it is missing.
   /// - Throws: `StorageError`.
   static func existing(
     named name: String, on connection: SQLiteConnection
@@ -113,14 +113,14 @@ extension CacheTables {
 
   /// Begins to change the tables, in a write transaction.
   ///
-  /// - Returns: What ``CacheChanges/finish()`` ends.
+  /// - Returns: The changes, which ``CacheChanges/finish()`` ends.
   /// - Throws: `StorageError`.
   func begin() throws -> CacheChanges {
     precondition(self.connection.transaction == .write, "changes are made inside write { }")
     return CacheChanges(self, try self.readPartition())
   }
 
-  /// The name of the account, which is in the file if nobody has it at hand.
+  /// The name of the account, read from the file if these tables were made without it.
   ///
   /// - Throws: `StorageError`.
   func requireName() throws -> String {
@@ -142,10 +142,10 @@ extension CacheTables {
 // MARK: - What changed
 
 extension CacheTables {
-  /// Reads which entries were written after a revision, in the order of writing. What was removed is
-  /// not among them; it raises the number of ``readPartition()`` alone.
+  /// Reads which entries were written after a revision, in the order of writing. Removed entries
+  /// are not among them; a removal only raises the number in ``readPartition()``.
   ///
-  /// - Parameter revision: The newest number that is known.
+  /// - Parameter revision: The newest number that the caller knows.
   /// - Throws: `StorageError`.
   func changes(after revision: Int64) throws -> [(identity: QueryIdentity, revision: Int64)] {
     try self.connection.rows(EntryRow.readChanged, self.partition, revision) { row in
@@ -157,14 +157,14 @@ extension CacheTables {
 // MARK: - The file
 
 extension CacheTables {
-  /// Gives pages that are free back to the file system, in a write transaction.
+  /// Gives free pages back to the file system, in a write transaction.
   ///
   /// - Parameter budget: How many at most.
-  /// - Returns: How many, and whether no more are free.
+  /// - Returns: How many pages it has freed, and whether no more are free.
   /// - Throws: `StorageError`.
   func vacuum(_ budget: StepBudget) throws -> (freed: Int, isDone: Bool) {
     try self.connection.withStatement("PRAGMA incremental_vacuum") { statement in
-      // It frees a page a step.
+      // Each step frees a page.
       var freed = 0
       while !budget.isSpent(after: freed) {
         guard try statement.step() else { return (freed, true) }

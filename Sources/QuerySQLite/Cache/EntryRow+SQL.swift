@@ -1,11 +1,12 @@
-// All statements on the table `entries`. A comment names what is bound, in its order, and then the
-// columns that are read.
+// All statements on the table `entries`. A comment names the bound values in their order, and then
+// the columns that are read.
 
 // MARK: - One entry
 
 extension EntryRow {
   /// Limit, partition, hash: the one read of hydration. The value of a row above the limit is not
-  /// touched. What another process has erased is found by nobody, who still has its number.
+  /// touched. A process that still has the number of an account which another process has erased
+  /// finds nothing.
   static let read: SQL = """
     SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
@@ -16,7 +17,7 @@ extension EntryRow {
     """
 
   /// Partition, hash: what a write compares with, and whether the value is in this row. It names
-  /// the index, so that a file that lost it is known for a damaged one.
+  /// the index, so that a file that has lost the index is recognised as damaged.
   static let readStamp: SQL = """
     SELECT id, byte_count, identity, value IS NOT NULL, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
@@ -24,13 +25,13 @@ extension EntryRow {
     FROM entries INDEXED BY entries_by_hash WHERE partition = ? AND hash = ?
     """
 
-  /// Partition, hash: what a removal has to know. Id, byte_count, identity.
+  /// Partition, hash: the columns that a removal needs. Id, byte_count, identity.
   static let readPlace: SQL = """
     SELECT id, byte_count, identity FROM entries WHERE partition = ? AND hash = ?
     """
 
   /// Partition, hash, revision: whether the row is still the one that could not be read. Id,
-  /// byte_count, 0 for one that cannot be.
+  /// byte_count, 0 for an impossible one.
   static let readSame: SQL = """
     SELECT id, CASE WHEN byte_count BETWEEN 0 AND 1152921504606846976 THEN byte_count ELSE 0 END
     FROM entries
@@ -55,7 +56,7 @@ extension EntryRow {
       next_page_id = ?, previous_page_id = ?, value = ? WHERE id = ?
     """
 
-  /// All but the value, then id: where the value's bytes are those that are stored.
+  /// All but the value, then id: if the value's bytes are those in the file.
   static let updateState: SQL = """
     UPDATE entries SET revision = ?, value_updated_at = ?, value_update_count = ?,
       error_updated_at = ?, error_update_count = ?, is_invalidated = ?, is_pinned = ?,
@@ -76,7 +77,7 @@ extension EntryRow {
 // MARK: - All entries of a partition
 
 extension EntryRow {
-  /// Partition, revision: what was written after it, in order. Identity, revision.
+  /// Partition, revision: the entries written after it, in order. Identity, revision.
   static let readChanged: SQL = """
     SELECT identity, revision FROM entries WHERE partition = ? AND revision > ? ORDER BY revision
     """
@@ -93,7 +94,7 @@ extension EntryRow {
     WHERE id > ? AND partition = ? AND is_invalidated = 0 ORDER BY id
     """
 
-  /// Partition, now, expiry and id of the row before, limit: what has expired, the oldest first. An
+  /// Partition, now, expiry and id of the row before, limit: expired entries, the oldest first. An
   /// ``EvictionCandidate``.
   static let readExpired: SQL = """
     SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at

@@ -6,17 +6,17 @@ struct PageRow: Equatable {
   /// The row's number; 0 before it is inserted.
   var id: Int64 = 0
   var entry: Int64
-  /// What orders the pages of an entry.
+  /// Orders the pages of an entry.
   var position: Int64
-  /// Microseconds since 1970: when the entry's value was last updated as this page was written.
+  /// Microseconds since 1970: the last update of the entry's value when this page was written.
   var updatedAt: Int64
-  /// As ``XXH128/init(pageID:value:)`` makes it.
+  /// As ``XXH128/init(pageID:value:)`` computes it.
   var checksum: XXH128
   var pageID: Data
   var value: Data
 
-  /// How far apart the positions of two pages are that were added one after the other: so many can
-  /// be put between them.
+  /// The distance between the positions of two pages that were appended one after the other: so
+  /// many pages fit between them.
   static let gap: Int64 = 1 << 32
 }
 
@@ -55,7 +55,7 @@ extension PageRow {
   /// Entry.
   static let deleteAll: SQL = "DELETE FROM pages WHERE entry = ?"
 
-  /// Writes the page, in the place of one at its position.
+  /// Writes the page, and replaces one at its position.
   ///
   /// - Throws: `StorageError`.
   func write(to connection: SQLiteConnection) throws(StorageError) {

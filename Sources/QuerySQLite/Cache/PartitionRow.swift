@@ -3,20 +3,20 @@ import Query
 /// The row of an account in `cache.sqlite`.
 struct PartitionRow: Equatable {
   var id: Int64
-  /// Raised by `erase()`.
+  /// Incremented by `erase()`.
   var epoch: Int64
-  /// Whether an `erase()` is not done yet.
+  /// Whether an `erase()` is unfinished.
   var isErasing: Bool
-  /// The newest number that was given to a change or a use of an entry, whether this row shows it or
-  /// an entry's.
+  /// The newest number that was given to a change or a use of an entry, whether this row or an
+  /// entry's shows it.
   var revision: Int64
   var entryCount: Int64
   var byteCount: Int64
-  /// Whether the row has the account's name. Not after `erase()`, until something is written again: see
-  /// ``ErasedName``.
+  /// Whether the row has the account's name. `erase()` takes it away until something is written
+  /// again: see ``ErasedName``.
   var isNamed: Bool
 
-  /// What the partition has.
+  /// The partition's totals.
   var totals: CacheChanges.Totals {
     get {
       CacheChanges.Totals(

@@ -1,4 +1,4 @@
-/// What could not be read, in `cache.sqlite`, for a person to look at.
+/// A value in `cache.sqlite` that could not be read, kept for a person to look at.
 enum QuarantineRow {
   /// Why it could not be read.
   enum Reason: String {
@@ -25,8 +25,8 @@ extension QuarantineRow {
 // MARK: - SQL
 
 extension QuarantineRow {
-  /// Date, reason, message, id of an entry: moves its value here. A damaged row may have a NULL where
-  /// there can be none.
+  /// Date, reason, message, id of an entry: moves its value here. A damaged row may have a NULL in
+  /// a column that allows none.
   static let insertEntry: SQL = """
     INSERT INTO quarantine (quarantined_at, reason, message, partition, hash, kind, coder,
       value_version, byte_count, checksum, identity, value)

@@ -1,12 +1,12 @@
-/// What stands in a file in the place of the name of an account that was erased: a hash, by which its
-/// row is found again by who knows the name, and which nobody can read the name from.
+/// Stands in a file for the name of an erased account: a hash, by which a caller that knows the
+/// name finds the row again, and from which the name cannot be read.
 ///
-/// The row itself stays, since its epoch tells a write that was on its way from a later one.
+/// The row itself stays, since its epoch tells a write that was under way from a later one.
 struct ErasedName: Hashable, Sendable {
-  /// What names of that kind begin with.
+  /// The prefix of such names.
   static let prefix = "erased:"
 
-  /// What the names of rows begin with whose account has another number now.
+  /// The prefix of the names of rows whose account has another number now.
   private static let prefixOfRows = "\(Self.prefix)rows "
 
   /// The text in the file.
@@ -17,7 +17,7 @@ struct ErasedName: Hashable, Sendable {
 
   /// The name of rows that are to be deleted, and belong to no account.
   ///
-  /// - Parameter partition: The number of what was an account.
+  /// - Parameter partition: The number of the former account.
   init(ofRowsIn partition: Int64) { self.text = "\(Self.prefixOfRows)\(partition)" }
 
   /// Whether a name in a file is that of rows that are to be deleted.

@@ -1,12 +1,12 @@
 import Foundation
 import Query
 
-/// Writes mutations of an export, in a transaction: some of those that ended, or all of the others, of
-/// which nobody may send some before all are there.
+/// Writes mutations of an export, in one transaction: some of the ended ones, or all of the others,
+/// since no process may send some of those before all are there.
 struct ImportedMutations {
-  /// How many that ended were written.
+  /// How many ended mutations were written.
   private(set) var ended = 0
-  /// How many that are live or dead were written.
+  /// How many live or dead mutations were written.
   private(set) var mutations = 0
 
   private let connection: SQLiteConnection
@@ -45,13 +45,13 @@ struct ImportedMutations {
     self.partition = row.id
   }
 
-  /// Of all accounts: numbers are given to all together.
+  /// Of all accounts: they share one sequence of numbers.
   private static let count: SQL = """
     SELECT count(*) FROM outbox
     WHERE partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
     """
 
-  /// Writes what belongs to those that ended.
+  /// Writes what belongs to ended mutations.
   ///
   /// - Throws: `StorageError`.
   mutating func addEnded(_ item: ExportReader.Item) throws {
@@ -60,7 +60,7 @@ struct ImportedMutations {
     if table.kind == .ended { self.ended += try self.connection.changes }
   }
 
-  /// Writes what belongs to live and dead ones, given all things of the export one by one.
+  /// Writes what belongs to live and dead mutations, given all items of the export one by one.
   ///
   /// - Throws: `StorageError`.
   mutating func addUnended(_ item: ExportReader.Item) throws {
@@ -88,8 +88,8 @@ struct ImportedMutations {
 
   private static let setChecksum: SQL = "UPDATE outbox SET checksum = ? WHERE number = ?"
 
-  /// Makes the checksum of a row, which an export has for an account without a number, one of this
-  /// account.
+  /// Adds this account to the checksum of a row: in an export the checksum is for an account
+  /// without a number.
   private func sealImported(_ number: Int64) throws {
     guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init) else {
       return
@@ -112,8 +112,8 @@ struct ImportedMutations {
     self.newestNumber = max(self.newestNumber, line.integer("newestNumber") ?? 0)
   }
 
-  /// Writes the file of a mutation. One of that name stays where it has the same bytes; other ones are
-  /// none of this outbox, which is empty.
+  /// Writes the body file of a mutation. A file of that name stays if it has the same bytes; any
+  /// other is not this outbox's, which is empty.
   private func write(_ data: Data, as name: String) throws {
     let folder = "\(self.folder)/bodies"
     try DatabaseFiles().makeFolder(folder)
@@ -130,7 +130,7 @@ struct ImportedMutations {
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {
       if !isThere { try file.write(contentsOf: data) }
-      // Also one that is there: an import that was killed may not have come to this.
+      // Even a file that was there: an import that was killed may not have come to this.
       try file.synchronize()
       DatabaseFiles().synchronise(folder: folder)
     } catch {
@@ -145,14 +145,15 @@ struct ImportedMutations {
 extension ImportedMutations {
   private static let live: SQL = "SELECT number FROM outbox WHERE partition = ? ORDER BY number"
 
-  /// Makes the totals.
+  /// Computes the totals.
   ///
   /// - Throws: `StorageError`.
   func finishEnded() throws {
     try DerivedRows(connection: self.connection, now: self.now).countRows(of: self.partition)
   }
 
-  /// Makes the heads of lanes and the totals, and sees to it that no number is given again.
+  /// Creates the heads of lanes, computes the totals, and makes sure that no number is assigned
+  /// again.
   ///
   /// - Throws: `StorageError`.
   func finish() throws {

@@ -6,7 +6,7 @@ package struct InspectedEntry: Hashable, Sendable {
   package let partition: String
   /// The hash of the identity, as it is stored.
   package let hash: InspectedHash
-  /// `query`, `infinite`, or the name of a kind of the application's own.
+  /// `query`, `infinite`, or the name of one of the application's own kinds.
   package let kind: String
   /// The name of the coder of its value.
   package let coder: String
@@ -28,11 +28,11 @@ package struct InspectedEntry: Hashable, Sendable {
   package let isInvalidated: Bool
   /// Whether it is never evicted.
   package let isPinned: Bool
-  /// When it is too old to be shown, by `maxAge`; nil: never.
+  /// When it becomes too old to be shown, by `maxAge`; nil: never.
   package let expiresAt: Int64?
   /// The number of the partition's counter that its last change was given.
   package let revision: Int64
-  /// The number that its last use was given; nil: it was not used since it was stored.
+  /// The number that its last use was given; nil: it has not been used since it was stored.
   package let lastUse: Int64?
   /// The canonical text of its path.
   package let identity: String
@@ -59,23 +59,23 @@ package struct InspectedEntry: Hashable, Sendable {
     guard let storedAt else { return .empty }
     if self.isInvalidated { return .invalidated }
     if let expiresAt, expiresAt <= now { return .stale }
-    // A date in the future is of a clock that jumped, and counts as stale.
+    // A date in the future comes from a clock that jumped, and counts as stale.
     return storedAt > now.addingReportingOverflow(Self.tolerance).partialValue ? .stale : .fresh
   }
 
-  /// What two clocks may differ by, in microseconds.
+  /// How much two clocks may differ, in microseconds.
   private static let tolerance: Int64 = 60_000_000
 
-  /// The number that orders evictions: what has the lowest one goes first.
+  /// Orders evictions: the entry with the lowest number goes first.
   package var usedNumber: Int64 { max(self.revision, self.lastUse ?? 0) }
 }
 
 // MARK: - SQL
 
 extension InspectedEntry {
-  /// Partition or NULL, kind or NULL, only invalidated ones, only failed ones, sorting: all but the value,
-  /// in the order of ``init(_:_:identity:)``. Sorting: 1 by size, the largest first; 2 by age, the oldest
-  /// first; 3 by use, what is evicted first; 4 by identity; else by number.
+  /// Partition or NULL, kind or NULL, only invalidated ones, only failed ones, sorting: all but the
+  /// value, in the order of ``init(_:_:identity:)``. Sorting: 1 by size, the largest first; 2 by
+  /// age, the oldest first; 3 by use, the next to be evicted first; 4 by identity; else by number.
   ///
   /// There is no limit: with one, SQLite sorts by inserting into a tree, which takes twice as long.
   static let list: SQL = """
@@ -104,7 +104,7 @@ extension InspectedEntry {
   /// Reads a row.
   ///
   /// - Parameter partition: The name of the account.
-  /// - Throws: `StorageError` (mismatch) where it is damaged.
+  /// - Throws: `StorageError` (mismatch) if it is damaged.
   init(_ row: SQLiteStatement, partition: String) throws {
     self.id = try row.integer(at: 0)
     self.partition = partition

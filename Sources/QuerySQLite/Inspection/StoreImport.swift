@@ -11,7 +11,7 @@ struct StoreImport {
   /// What was written.
   private(set) var imported = StoreMaintenance.Imported()
 
-  /// So many entries, or bytes, are written in one transaction.
+  /// The limits of one transaction, in entries and in bytes.
   private static let entriesPerWrite = 500
   private static let bytesPerWrite = 4 << 20
 
@@ -24,7 +24,8 @@ struct StoreImport {
     self.withOutbox = withOutbox
   }
 
-  /// Writes what can fail first, and then the values, which can be written again.
+  /// Writes the mutations first, which can be refused, and then the values, which can be written
+  /// again.
   mutating func run() throws {
     try self.importMutations()
     try self.importEntries()
@@ -76,8 +77,8 @@ struct StoreImport {
     if items == 0 && !self.withOutbox { return }
     var imported = self.imported
     try self.maintenance.withWriter(.mutations, makes: true) { connection in
-      // Rows that were erased may have the same identifiers and numbers. They go one after the other, as
-      // with the library, whose connection does not look after the references.
+      // Erased rows may have the same identifiers and numbers. They are deleted one after the
+      // other, as by the library, whose connection does not enforce the references.
       try connection.pragma("PRAGMA foreign_keys = 0")
       let erased = ErasedMutations(on: connection)
       try Erasure(connection: connection, deleteRows: erased.delete) {}.deleteLeftRows()
@@ -94,8 +95,8 @@ struct StoreImport {
     self.imported = imported
   }
 
-  /// Writes those that ended, some in each transaction: who is killed over it does it again, since each is
-  /// known by its identifier.
+  /// Writes the ended mutations, some in each transaction: a person whose import was killed runs it
+  /// again, since each mutation is known by its identifier.
   ///
   /// - Returns: How many.
   private func importEnded(on connection: SQLiteConnection) throws -> Int {
@@ -103,7 +104,7 @@ struct StoreImport {
     var waiting = [ExportReader.Item]()
     func write() throws {
       var rest = waiting[...]
-      // Also without any: then it looks whether there may be others.
+      // Even if there are none: then it only checks whether the outbox may have others.
       repeat {
         try connection.write {
           let budget = StepBudget(rows: Self.entriesPerWrite)
@@ -124,7 +125,7 @@ struct StoreImport {
     var isInOutbox = false
     try self.reader.forEachItem { item in
       if case .outbox = item { isInOutbox = true }
-      // What belongs to live and dead ones stands behind them.
+      // What belongs to live and dead mutations follows them.
       guard !isInOutbox, case .row(let table, _, let line) = item else { return }
       waiting.append(item)
       bytes += table.kind == .ended ? Int(clamping: line.integer("byteCount") ?? 0) : 0
@@ -136,7 +137,7 @@ struct StoreImport {
 }
 
 extension CacheChanges {
-  /// Writes an entry in the place of the one that there is.
+  /// Writes an entry, and replaces the one with its identity.
   fileprivate mutating func write(imported entry: ImportedEntry) throws {
     let place = try self.connection.first(
       EntryRow.readPlace, self.partition, entry.row.hash
@@ -163,20 +164,21 @@ extension StoreMaintenance {
   package struct Imported: Hashable, Sendable {
     /// How many entries.
     package var entries = 0
-    /// How many mutations that ended. Those that are known already are not counted.
+    /// How many ended mutations. Those that the store has already are not counted.
     package var ended = 0
     /// How many live and dead mutations.
     package var mutations = 0
   }
 
-  /// Reads an export into an account. All of it is checked before anything is written. Entries take the
-  /// place of those with the same identity; ended mutations that are known already stay as they are.
+  /// Reads an export into an account. All of it is checked before anything is written. Entries
+  /// replace those with the same identity; ended mutations that the store has already stay as they
+  /// are.
   ///
   /// - Parameters:
   ///   - path: The path of the export, a file.
-  ///   - partition: The account; nil: the one that the export is of. It is made where it is missing.
-  ///   - withOutbox: Whether live and dead mutations are taken, for which the outbox must be empty: the
-  ///     store that they come from must not send them too.
+  ///   - partition: The account; nil: that of the export. It is created if it is missing.
+  ///   - withOutbox: Whether live and dead mutations are imported, for which the outbox must be
+  ///     empty: the store that they come from must not send them too.
   /// - Throws: `InspectionError`: bad export; outbox not empty; what writing throws.
   package func importExport(
     at path: String, into partition: String? = nil, withOutbox: Bool = false

@@ -4,8 +4,9 @@ import Query
 // MARK: - Entries
 
 extension StoreInspection {
-  /// Hands out entries, in their order. The rows were read before the first is handed out, so each of
-  /// them may be gone by then; where there are very many, or very long identities, some are read later.
+  /// Hands out entries, in their order. The rows are read before the first is handed out, so each
+  /// of them may be gone by then; if there are very many, or very long identities, some are read
+  /// later.
   ///
   /// - Parameters:
   ///   - query: Which, and in which order.
@@ -22,7 +23,8 @@ extension StoreInspection {
     guard let index = try self.readIfThere(.cache, { try Self.index(of: query, on: $0) }) else {
       return 0
     }
-    // Who gets them may take long: an application that closes the store meanwhile is the last one then.
+    // The closure may take long: an application that closes the store meanwhile is then its last
+    // user.
     self.cacheFile.close()
     var count = 0
     for place in 0..<index.count {
@@ -56,7 +58,7 @@ extension StoreInspection {
     return index
   }
 
-  /// Reads an entry by the number of its row; nil where it is gone.
+  /// Reads an entry by the number of its row; nil if it is gone.
   private func entry(_ id: Int64) throws(InspectionError) -> InspectedEntry? {
     try self.cacheFile.read { try Self.entry(id, on: $0) }
   }

@@ -4,19 +4,19 @@ import Query
 // MARK: - The outbox
 
 extension StoreInspection {
-  /// Number: what ``OutboxRow`` leaves out.
+  /// Number: the column that ``OutboxRow`` leaves out.
   static let coalesce: SQL = "SELECT coalesce FROM outbox WHERE number = ?"
 
-  /// Partition, number, limit: the rows behind it.
+  /// Partition, number, limit: the rows after it.
   private static let numbers: SQL = """
     SELECT number FROM outbox NOT INDEXED WHERE partition = ? AND number > ? ORDER BY number LIMIT ?
     """
 
-  /// So many rows are read in one transaction.
+  /// How many rows one transaction reads.
   private static let rowsPerRead = 200
 
-  /// Hands out live and dead mutations, in the order of enqueueing, one account after the other. Those
-  /// that are enqueued meanwhile come too.
+  /// Hands out live and dead mutations, in the order of enqueueing, one account after the other.
+  /// Those that are enqueued meanwhile are included.
   ///
   /// - Parameters:
   ///   - partition: The account; nil: all.
@@ -49,7 +49,7 @@ extension StoreInspection {
     return try numbers.compactMap { try self.mutation($0, tables, name) }
   }
 
-  /// The tables of an account as an inspector sees them, which knows of no handler.
+  /// The tables of an account as an inspector sees them, which knows no handlers.
   static func tables(_ name: String, on connection: SQLiteConnection) throws -> OutboxTables {
     try OutboxTables(
       partitionNamed: name, on: connection, handlers: nil, OutboxClock.systemWithSync.now())
@@ -82,7 +82,7 @@ extension StoreInspection {
       AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
     """
 
-  /// Lowest and highest identifier, partition or NULL, limit: of those that ended. Partition, id.
+  /// Lowest and highest identifier, partition or NULL, limit: of ended mutations. Partition, id.
   private static let endedByID: SQL = """
     SELECT number, partition, id FROM history
     WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR partition = ?3)
@@ -90,19 +90,19 @@ extension StoreInspection {
     ORDER BY id LIMIT ?4
     """
 
-  /// Number: what it needs. Id.
+  /// Number: the mutations that it needs. Id.
   private static let targets: SQL = """
     SELECT o.id FROM dependencies AS d JOIN outbox AS o ON o.number = d.target
     WHERE d.dependant = ? ORDER BY d.target
     """
 
-  /// Number: what needs it. Id.
+  /// Number: the mutations that need it. Id.
   private static let dependants: SQL = """
     SELECT o.id FROM dependencies AS d JOIN outbox AS o ON o.number = d.dependant
     WHERE d.target = ? ORDER BY d.dependant
     """
 
-  /// Reads all that is known of a live or dead mutation.
+  /// Reads everything that is known of a live or dead mutation.
   ///
   /// - Parameters:
   ///   - name: Its identifier, the beginning of it, or its number.
@@ -146,7 +146,7 @@ extension StoreInspection {
     return found
   }
 
-  /// Where the mutation is that a person names.
+  /// Finds the mutation that a person names.
   private static func place(
     of name: String, in partition: String?, endedToo: Bool, on connection: SQLiteConnection
   ) throws -> (number: Int64, partition: String, id: UUID) {
@@ -158,7 +158,7 @@ extension StoreInspection {
       return (try row.integer(at: 0), name, try row.uuid(at: 2))
     }
     var found = [(number: Int64, partition: String, id: UUID)]()
-    // No identifier that is typed in full has digits alone.
+    // No identifier that is typed in full consists of digits alone.
     if let number = Int64(name), name.utf8.count < 19 {
       found = try connection.rows(Self.byNumber, number, wanted) { try read($0) }
     }
@@ -182,7 +182,7 @@ extension StoreInspection {
 // MARK: - What belongs to them
 
 extension StoreInspection {
-  /// Partition: who needs whom.
+  /// Partition: which mutation needs which.
   private static let edges: SQL = """
     SELECT d.dependant, d.target FROM dependencies AS d JOIN outbox AS o ON o.number = d.dependant
     WHERE o.partition = ? ORDER BY d.dependant, d.target

@@ -117,7 +117,7 @@ extension StoreInspection {
         kinds[kind, default: StoreStatistics.Group(name: kind, count: 0, byteCount: 0)]
           .add(bytes)
         let age = try row.integer(at: 1)
-        // A negative one is of no value, or of a clock that jumped.
+        // A negative age is that of an entry without a value, or comes from a clock that jumped.
         if age < 0 { continue }
         let place = StoreStatistics.ageEnds.firstIndex { age / 1_000_000 < $0.seconds }
         ages[place ?? ages.count - 1].add(bytes)
@@ -128,7 +128,7 @@ extension StoreInspection {
 }
 
 extension StoreStatistics.Group {
-  /// Counts an entry. A damaged file's numbers stop nothing.
+  /// Counts an entry. Impossible numbers in a damaged file do not trap.
   fileprivate mutating func add(_ bytes: Int) {
     self.count += 1
     self.byteCount = Int(Int64(self.byteCount).clampedSum(Int64(bytes)))
@@ -136,7 +136,7 @@ extension StoreStatistics.Group {
 }
 
 extension StoreStatistics.Partition {
-  /// One account as each of the two files knows it.
+  /// Merges what the two files know of one account.
   fileprivate func merged(with other: Self) -> Self {
     var merged = other
     merged.entries = self.entries
@@ -149,7 +149,7 @@ extension StoreStatistics.Partition {
 }
 
 extension InspectionFile {
-  /// What the file is made of.
+  /// Reads the file's size, pages and level.
   func statistics(on connection: SQLiteConnection) throws -> StoreStatistics.File {
     func number(_ sql: SQL) throws -> Int {
       Int(try connection.first(sql) { try $0.integer(at: 0) } ?? 0)

@@ -107,7 +107,7 @@ extension StoreInspection {
   /// Reads the value of a page.
   ///
   /// - Parameters:
-  ///   - page: The page, of ``InspectedValue/pages``.
+  ///   - page: One of ``InspectedValue/pages``.
   ///   - entry: The page's entry.
   /// - Throws: `InspectionError`: not found if it is gone, and the errors of reading.
   package func value(

@@ -4,11 +4,11 @@ import Query
 // MARK: - Evicting
 
 extension StoreMaintenance {
-  /// So many entries go in one transaction, and so many pages are given back in one.
+  /// How many entries one transaction removes, and how many pages one gives back.
   private static let batch = 200
   private static let pages = 1_000
 
-  /// What an eviction did.
+  /// The result of an eviction.
   package struct Evicted: Hashable, Sendable {
     /// How many entries were removed.
     package var entries = 0
@@ -16,9 +16,9 @@ extension StoreMaintenance {
     package var byteCount = 0
   }
 
-  /// Removes entries, those that were used longest ago first, until an account has no more than this.
-  /// Pinned ones stay. Those whose stores are alive in an application go too: it writes them again with
-  /// their next change.
+  /// Removes entries, the least recently used first, until an account has no more than this. Pinned
+  /// entries stay. Those whose stores are alive in an application go too: the application writes
+  /// them again with their next change.
   ///
   /// - Parameters:
   ///   - bytes: How many bytes may stay; nil: any.
@@ -133,16 +133,16 @@ extension StoreMaintenance {
       LIMIT ?3)
     """
 
-  /// So many rows of the quarantine are deleted in one transaction: some are large.
+  /// How many rows of the quarantine one transaction deletes: some are large.
   private static let dropped = 20
 
-  /// Deletes what could not be read.
+  /// Deletes quarantined rows.
   ///
   /// - Parameters:
   ///   - id: The number of a row; nil: all.
   ///   - partition: The account; nil: each.
   /// - Returns: How many rows were deleted.
-  /// - Throws: `InspectionError`: not found where there is no such row, and what writing throws.
+  /// - Throws: `InspectionError`: not found if there is no such row, and the errors of writing.
   package func dropQuarantine(
     _ id: Int64?, in partition: String? = nil
   ) throws(InspectionError) -> Int {

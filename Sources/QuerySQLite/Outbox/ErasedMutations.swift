@@ -1,16 +1,16 @@
 import Foundation
 import Query
 
-/// Deletes what a partition has that was erased.
+/// Deletes everything of an erased partition.
 final class ErasedMutations {
   let connection: SQLiteConnection
 
-  /// Files that no row names any more, once the transaction is committed.
+  /// Body files that no row names any more, once the transaction is committed.
   private(set) var bodyFiles = [String]()
 
   init(on connection: SQLiteConnection) { self.connection = connection }
 
-  /// So many bytes are deleted in one transaction: each page of them is overwritten.
+  /// How many bytes one transaction deletes: each of their pages is overwritten.
   private static let deletedBytes: Int64 = 2 << 20
 
   /// Partition, limit.
@@ -40,7 +40,7 @@ final class ErasedMutations {
     init(_ row: SQLiteStatement) throws {
       self.number = try row.integer(at: 0)
       self.id = try row.data(at: 1)
-      // One that is no text is no file of ours.
+      // A value that is not text names none of the outbox's files.
       self.bodyFile = try? row.optionalText(at: 2)
       self.bytes = try row.integer(at: 3)
     }
@@ -70,14 +70,14 @@ final class ErasedMutations {
   private func delete(_ row: Row, _ isEnded: Bool) throws {
     try self.connection.execute(AttemptRow.delete, row.id)
     if isEnded { return try self.connection.execute(Self.deleteEnded, row.number) }
-    // Those that depend on it go in their turn, each with what it depends on: they may be many.
+    // The edges to it are deleted with the rows that depend on it: they may be many.
     try self.connection.execute(DependencyRow.deleteByDependant, row.number)
     try self.connection.execute(LaneHeadRow.delete, row.number)
     try self.connection.execute(OutboxRow.delete, row.number)
     if let file = row.bodyFile { self.bodyFiles.append(file) }
   }
 
-  /// The files that no row names any more, each told once.
+  /// The body files that no row names any more, each handed out once.
   func takeBodyFiles() -> [String] {
     defer { self.bodyFiles = [] }
     return self.bodyFiles

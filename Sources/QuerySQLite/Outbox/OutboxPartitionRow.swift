@@ -3,28 +3,28 @@ import Query
 /// The row of an account in `mutations.sqlite`.
 struct OutboxPartitionRow: Equatable {
   var id: Int64
-  /// Raised by `erase()`: a settle with an older one is dropped.
+  /// Incremented by `erase()`: a settle with an older one is dropped.
   var epoch: Int64
   var isErasing: Bool
-  /// Raised by each transaction that changes the outbox.
+  /// Incremented by each transaction that changes the outbox.
   var revision: Int64
-  /// Raised when lanes that wait for credentials are released.
+  /// Incremented when lanes that wait for credentials are released.
   var credentialsEpoch: Int64
   var pausedAt: Int64?
   var counts: OutboxCounts
   var historyCount: Int64
   var historyBytes: Int64
-  /// Whether the row has the account's name. Not after `erase()`, until something is written again: see
-  /// ``ErasedName``.
+  /// Whether the row has the account's name. `erase()` takes it away until something is written
+  /// again: see ``ErasedName``.
   var isNamed = true
 }
 
 // MARK: - Finding
 
 extension OutboxPartitionRow {
-  /// Reads the row of an account. Totals that cannot be, in a damaged file, are counted anew.
+  /// Reads the row of an account. Impossible totals, in a damaged file, are counted anew.
   ///
-  /// - Returns: nil where the account has none.
+  /// - Returns: nil if the account has none.
   /// - Throws: `StorageError`.
   static func find(_ name: String, on connection: SQLiteConnection) throws -> OutboxPartitionRow? {
     var found = try connection.first(Self.read, name) { try OutboxPartitionRow($0) }
@@ -110,7 +110,7 @@ extension OutboxPartitionRow {
     self.historyBytes = try row.integer(at: 10)
   }
 
-  /// Gives it the name of its account, or what takes the place of that.
+  /// Writes the name of its account, or the hash that stands for it.
   ///
   /// - Throws: `StorageError`.
   func saveName(_ name: String, on connection: SQLiteConnection) throws {
@@ -130,7 +130,7 @@ extension OutboxPartitionRow {
   }
 }
 
-/// The boot that the heads' times are of, and the latest wall time that was known to be right.
+/// The boot that the heads' times belong to, and the latest wall time that was known to be right.
 enum ClockRow {
   static let read: SQL = "SELECT boot_id, synchronised_at FROM clock WHERE id = 1"
 

@@ -1,23 +1,23 @@
 import Foundation
 import Query
 
-/// Puts right what SQLite takes for sound, and no release has written: rows that would be found by
-/// nobody, and so never be sent, and numbers after which none can be given. Asked when the outbox is
-/// opened.
+/// Repairs what SQLite takes for sound, although no release has written it: rows that no reader
+/// would find, so that they would never be sent, and numbers after which none can be assigned. It
+/// runs when the outbox is opened.
 ///
-/// What is in a row itself is judged where it is read: see ``OutboxRow/isSound``.
+/// The content of a row is checked when the row is read: see ``OutboxRow/isSound``.
 struct OutboxRepair {
   let connection: SQLiteConnection
   let now: OutboxTime
 
-  /// No release gives a number beyond it: behind it there must be room for as many again.
+  /// No release assigns a number beyond it: there must be room for as many again after it.
   static let highest: Int64 = 1 << 60
 
   init(_ connection: SQLiteConnection, _ now: OutboxTime) {
     (self.connection, self.now) = (connection, now)
   }
 
-  /// Looks, and writes where there is something to be mended.
+  /// Checks the tables, and writes if something has to be repaired.
   ///
   /// - Throws: `StorageError`.
   /// - Complexity: O(*n*) in the number of rows.
@@ -57,7 +57,7 @@ extension OutboxRepair {
       OR EXISTS (SELECT 1 FROM outbox WHERE partition NOT IN (SELECT id FROM partitions))
     """
 
-  /// Whether a head is not what its row says.
+  /// Whether a head differs from its row.
   private static let hasWrongHead: SQL = """
     SELECT EXISTS (SELECT 1 FROM lane_heads AS h LEFT JOIN outbox AS o ON o.number = h.number
       WHERE o.number IS NULL OR h.partition <> o.partition OR h.lane IS NOT o.lane
@@ -71,7 +71,7 @@ extension OutboxRepair {
           AND (o.due_boottime IS NULL OR o.due_boot_id IS (SELECT boot_id FROM clock))))
     """
 
-  /// Whether a lane, or a row without one, has no head. Rows that were erased need none.
+  /// Whether a lane, or a row without one, has no head. Erased rows need none.
   private static let hasNoHead: SQL = """
     SELECT EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
       WHERE o.lane IS NULL AND o.state <> 'dead'
@@ -131,13 +131,14 @@ extension OutboxRepair {
   private static let renumberSequence: SQL = "UPDATE history SET sequence = ? WHERE sequence = ?"
   private static let setSequence: SQL = "UPDATE sqlite_sequence SET seq = ? WHERE name = ?"
 
-  /// Gives rows with impossible numbers the next ones: where they stood nobody knows. One that was
-  /// enqueued under its number is as sound as it was; the others are dead once they are claimed.
+  /// Gives rows with impossible numbers the next ones: their place in the order is unknown. A row
+  /// that was enqueued under its number is as sound as it was; the others are dead once they are
+  /// claimed.
   private func mendNumbers() throws {
     var newest = try self.numbers(Self.newest, Self.highest).first ?? 0
     for number in try self.numbers(Self.impossible, Self.highest) {
       newest += 1
-      // Also that of a row that is not readable otherwise.
+      // Even that of a row that cannot be read otherwise.
       let checksum = try? self.connection.first(Self.checksum, number) { try $0.hash(at: 0) }
       try self.connection.execute(
         Self.renumber, newest,
@@ -168,13 +169,13 @@ extension OutboxRepair {
     UPDATE outbox SET partition = ?, checksum = ? WHERE number = ?
     """
 
-  /// Gives rows back to their accounts, which their checksums are of.
+  /// Gives rows back to their accounts, which their checksums cover.
   private func mendAccounts() throws {
     let accounts = try self.numbers(Self.accounts)
     let rows = try self.numbers(Self.strangers).compactMap { number in
       try self.connection.first(OutboxRow.read, number, read: OutboxRow.init)
     }
-    // Rows are sound, and their account has another number: then that is wrong.
+    // If rows are sound, and their account has another number, then that number is wrong.
     let missing = Set(rows.filter(\.isSound).map(\.partition))
     let impossible = accounts.filter { !(1...Self.highest).contains($0) }
     if missing.count == 1, impossible.count == 1, let id = missing.first {
@@ -193,7 +194,7 @@ extension OutboxRepair {
     }
   }
 
-  /// An account for rows of which nobody knows whose they are, so that a person sees them.
+  /// An account for rows whose own account is unknown, so that a person sees them.
   private func lostAccount(_ number: Int64) throws -> Int64 {
     let name = "lost account \(number)"
     try self.connection.execute(OutboxPartitionRow.insert, name)
@@ -202,7 +203,7 @@ extension OutboxRepair {
 }
 
 extension OutboxRow {
-  /// Whether the row is what was enqueued for an account.
+  /// Whether the row would be as it was enqueued if it belonged to an account.
   fileprivate func isSound(in partition: Int64) -> Bool {
     var row = self
     row.partition = partition

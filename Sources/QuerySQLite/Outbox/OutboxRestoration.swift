@@ -1,11 +1,12 @@
 import Foundation
 import Query
 
-/// Writes what was read of a damaged outbox into a new one, in one write transaction of its caller's.
+/// Writes what was read from a damaged outbox into a new one, in one write transaction of its
+/// caller.
 ///
-/// Rows keep their numbers, and so their order. What ran is pending, and may have been carried out; what
-/// is not as it was enqueued is dead, as is what depends on a mutation that cannot be read. What the new
-/// one has already stays as it is.
+/// Rows keep their numbers, and so their order. A leased mutation becomes pending, and may have
+/// been applied; one that is not as it was enqueued is dead, as is one that depends on a mutation
+/// that cannot be read. What the new outbox has already stays as it is.
 struct OutboxRestoration {
   let source: SalvageSource
   let connection: SQLiteConnection
@@ -15,15 +16,15 @@ struct OutboxRestoration {
     (self.source, self.connection, self.now) = (source, connection, now)
   }
 
-  /// Does it all.
+  /// Restores everything.
   ///
-  /// - Parameter name: What was set aside.
-  /// - Returns: What came of it; nil where that was salvaged before.
+  /// - Parameter name: The name that the damaged file was set aside under.
+  /// - Returns: What was restored and lost; nil if that file was salvaged before.
   /// - Throws: `StorageError`.
   func run(of name: String) throws -> SalvageReport? {
     if try self.isThere(SalvageRow.find, name) { return nil }
     let names = try self.source.partitionNames()
-    // What was erased stays so.
+    // Erased rows stay erased.
     let erased = Set(names.filter { ErasedName.isOfRows($0.value) }.keys)
     let allRows = try self.source.outboxRows()
     let rows = allRows.filter { !erased.contains($0.partition) }
@@ -64,7 +65,7 @@ struct OutboxRestoration {
     try self.connection.first(sql, value) { _ in true } ?? false
   }
 
-  /// From here on nothing of it is salvaged again, whoever is killed.
+  /// Notes the salvage: from the commit on no process repeats it, even if this one is killed.
   private func note(_ name: String, _ report: SalvageReport) throws {
     for row in try self.source.salvages() {
       try self.connection.execute(SalvageRow.insert, row.name, row.salvagedAt, row.isWhole)
@@ -86,12 +87,12 @@ extension OutboxRestoration {
   private static let hasID: SQL = "SELECT 1 FROM outbox WHERE id = ?"
   private static let hasNumber: SQL = "SELECT 1 FROM outbox WHERE number = ?"
 
-  /// - Returns: The row's number now; nil where the outbox has had it already.
+  /// - Returns: The row's new number; nil if the outbox has the mutation already.
   private func restore(_ old: OutboxRow, partition: Int64) throws -> Int64? {
     if try self.isThere(Self.hasEnded, old.id) || self.isThere(Self.hasID, old.id) { return nil }
     var row = old
     row.move(to: partition)
-    // Somebody has enqueued others before this: they keep theirs.
+    // A process has enqueued others before this: they keep their numbers.
     if try self.isThere(Self.hasNumber, row.number) { row.renumber(0) }
     try row.insert(.none, on: self.connection)
     if !row.isSound {
@@ -105,8 +106,8 @@ extension OutboxRestoration {
     return row.number
   }
 
-  /// - Parameter numbers: The rows' numbers now, by those that they had.
-  /// - Returns: The rows that depend on one that is not there.
+  /// - Parameter numbers: The rows' new numbers, by their old ones.
+  /// - Returns: The rows that depend on a missing one.
   private func restoreDependencies(among numbers: [Int64: Int64]) throws -> Set<Int64> {
     var orphans = Set<Int64>()
     for (oldDependant, oldTarget) in try self.source.dependencies() {
@@ -138,7 +139,7 @@ extension OutboxRestoration {
     try derived.makeHeads(
       of: try self.connection.rows(Self.numbers) { try $0.integer(at: 0) })
     try derived.countRows(of: nil)
-    // A number of a row that is gone is not given again.
+    // The number of a row that is gone is not assigned again.
     try derived.keepNumbersRising(above: try self.source.newestNumber())
   }
 }

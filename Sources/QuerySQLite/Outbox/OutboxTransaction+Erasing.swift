@@ -8,15 +8,15 @@ extension OutboxTransaction {
     SELECT number FROM outbox WHERE state = 'leased' AND partition = ?
     """
 
-  /// Id: nobody counts what is in it.
+  /// Id: no total counts its rows any more.
   private static let clear: SQL = """
     UPDATE partitions SET paused_at = NULL, pending_count = 0, leased_count = 0, dead_count = 0,
       history_count = 0, history_bytes = 0
     WHERE id = ?
     """
 
-  /// Takes all that it has from the account: from the commit on nobody finds any of it. The rows are in the
-  /// file until ``Erasure/finish(patience:willOverwrite:)``.
+  /// Takes everything from the account: from the commit on no reader finds any of it. The rows stay
+  /// in the file until ``Erasure/finish(patience:willOverwrite:)``.
   ///
   /// - Throws: `StorageError`.
   mutating func erase() throws {

@@ -4,9 +4,9 @@ import Query
 // MARK: - What waits for others
 
 extension OutboxTransaction {
-  /// So many rows go on, or die, with the end of the one that they wait for. Others are left to
-  /// transactions of their own, and wait until then: each may be found in the file to have nothing left to
-  /// wait for, so that whoever opens it next does what a crash has left.
+  /// How many rows are released, or die, in the transaction that ends the one they wait for. The
+  /// others wait for transactions of their own: the file shows that each has nothing left to wait
+  /// for, so that the process that opens it next does what a crash has left.
   static let releasedAtOnce = 64
 
   /// Whether a row waits for another one's success.
@@ -20,7 +20,7 @@ extension OutboxTransaction {
     return false
   }
 
-  /// Lets rows go on that depend on one which has ended, or makes them dead.
+  /// Releases the rows that depend on an ended mutation, or makes them dead.
   ///
   /// - Throws: `StorageError`.
   mutating func releaseDependants(
@@ -33,11 +33,11 @@ extension OutboxTransaction {
     self.outcome.targetsLeft.append(target)
   }
 
-  /// Goes on with what the end of a row has left, as much as fits a transaction.
+  /// Goes on with the work that the end of a row has left, as much as fits a transaction.
   ///
   /// - Throws: `StorageError`.
   mutating func releaseDependants(of target: Int64, _ budget: StepBudget) throws {
-    // It is there again if somebody has restored the file.
+    // The row exists again if a person has restored the file.
     if try self.row(target) != nil { return }
     let isMissed =
       try self.connection.first(DependencyRow.isMissed, -target, target) { _ in true } ?? false
@@ -72,7 +72,7 @@ extension OutboxTransaction {
 // MARK: - Aliases
 
 extension OutboxTransaction {
-  /// Keeps what an attempt has published, and lets those go on that wait for it.
+  /// Stores the aliases that an attempt has published, and releases the rows that wait for them.
   ///
   /// - Throws: `StorageError`.
   mutating func publish(_ aliases: [String: String], by id: UUID) throws {
@@ -87,7 +87,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// Lets rows go on that wait for an alias which is published, as many as fit a transaction.
+  /// Releases rows that wait for a published alias, as many as fit a transaction.
   ///
   /// - Throws: `StorageError`.
   mutating func releaseWaiting(for alias: String, _ budget: StepBudget) throws {
@@ -111,14 +111,14 @@ extension OutboxTransaction {
     try self.connection.first(AliasRow.read, self.partition.id, alias) { _ in true } ?? false
   }
 
-  /// Whether a live row before another one may publish something.
+  /// Whether a live row before another one may still publish something.
   func hasEarlierLive(than number: Int64) throws -> Bool {
     try self.connection.first(AliasRow.hasEarlier, self.partition.id, number) { _ in true }
       ?? false
   }
 
-  /// Makes rows dead that wait for an alias which nobody can publish any more, as many as fit a
-  /// transaction: the first live row is such a one if it waits, since none is before it.
+  /// Makes rows dead that wait for an alias which no row can publish any more, as many as fit a
+  /// transaction: the first live row is such a row if it waits, since none is before it.
   ///
   /// - Throws: `StorageError`.
   mutating func endVainWaits(_ budget: StepBudget) throws {
@@ -135,7 +135,7 @@ extension OutboxTransaction {
         self.outcome.hasVainWaitsLeft = true
         return
       }
-      // It is one of those that go on in their turn.
+      // The row is one of those that are released in their turn.
       if try self.hasAlias(alias) { return }
       try self.kill(&row, .dependency)
       (count, last) = (count + 1, first)
@@ -152,21 +152,21 @@ extension OutboxTransaction {
 // MARK: - What a crash has left
 
 extension OutboxChores.Chore {
-  /// Partition: rows that depend on one which has ended. Target.
+  /// Partition: rows that depend on an ended mutation. Target.
   private static let targets: SQL = """
     SELECT DISTINCT d.target FROM dependencies AS d JOIN outbox AS o ON o.number = d.dependant
     WHERE o.partition = ? AND NOT EXISTS (SELECT 1 FROM outbox AS t WHERE t.number = d.target)
     ORDER BY d.target
     """
 
-  /// Partition: rows that wait for an alias which is published. Alias.
+  /// Partition: rows that wait for a published alias. Alias.
   private static let aliases: SQL = """
     SELECT DISTINCT o.awaited_alias FROM outbox AS o
       JOIN aliases AS a ON a.partition = o.partition AND a.alias = o.awaited_alias
     WHERE o.awaited_alias IS NOT NULL AND o.partition = ?
     """
 
-  /// What is left to be done in a partition by a process that has died over it, as the rows tell.
+  /// The work in a partition that a process left when it died, as the rows show it.
   ///
   /// - Throws: `StorageError`.
   /// - Complexity: O(*n*) in the number of rows that wait for others.

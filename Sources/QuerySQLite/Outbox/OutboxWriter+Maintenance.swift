@@ -1,20 +1,21 @@
 import Foundation
 import Query
 
-// MARK: - The log
+// MARK: - The WAL
 
 extension OutboxWriter {
-  /// How long the log's file is made, and stays: so much room claims and settles have on a full disk.
+  /// The length that the WAL's file is given and keeps: the room of claims and settles on a full
+  /// disk.
   static let reservedLogBytes = 256 << 10
 
   /// How much room a checkpoint leaves behind the last page of the file.
   static let reservedFileBytes = 1 << 20
 
-  /// How many pages are written to the log until the writer looks whether the file still has room for
-  /// them.
+  /// How many pages are written to the WAL before the writer checks again whether the file still
+  /// has room for them.
   private static let pagesBetweenLooks = 64
 
-  /// Copies the log into the file if the log has become long, and sets the time for the rest.
+  /// Copies the WAL into the file if the WAL has become long, and schedules the rest.
   func didWrite(_ connection: SQLiteConnection) {
     if let pages = try? connection.writtenPages, pages > self.countedPages {
       self.database.count(bytesWritten: (pages - self.countedPages) * CacheWriter.frameBytes)
@@ -26,8 +27,8 @@ extension OutboxWriter {
     }
   }
 
-  /// Whether a checkpoint is to make the file longer: what the log gets until the writer looks again
-  /// must fit into the file on a disk that is full by then.
+  /// Whether a checkpoint has to extend the file: what is written to the WAL until the writer
+  /// checks again must fit into the file, on a disk that is full by then.
   private func needsRoom(_ connection: SQLiteConnection) -> Bool {
     if let looked = self.lookedForRoomAtPages,
       self.countedPages - looked < Self.pagesBetweenLooks
@@ -39,12 +40,12 @@ extension OutboxWriter {
     return connection.walFrames > 0 && (try? connection.hasRoom(for: bytes)) == false
   }
 
-  /// Copies the log into the file and empties it. Never passive; a reader in the way is not waited for,
-  /// since nobody can write meanwhile.
+  /// Copies the WAL into the file and empties it. Never passive; it does not wait for a reader in
+  /// the way, since no process can write meanwhile.
   ///
-  /// What was copied must not stay in the log as a commit: whoever opens the file next would read it
-  /// again, over newer pages if a bit of the log's end had flipped, or over another file that was
-  /// copied to this place.
+  /// The copied frames must not stay in the WAL as a commit: the process that opens the file next
+  /// would read them again, over newer pages if a bit of the WAL's end had flipped, or over another
+  /// file that was copied to this place.
   func checkpoint(_ connection: SQLiteConnection) {
     do {
       let (outcome, held) = try connection.checkpointGivingWay(.reset)
@@ -56,8 +57,8 @@ extension OutboxWriter {
     }
   }
 
-  /// Checkpoints, and tries again for a moment where a reader is in the way, so that others can write
-  /// in between: for who cannot write before the log has room.
+  /// Checkpoints, and retries for a moment if a reader is in the way, so that other processes can
+  /// write in between: for a caller that cannot write before the WAL has room.
   func checkpointPatiently(_ connection: SQLiteConnection) {
     let end = SuspendingClock.now + .milliseconds(500)
     self.checkpoint(connection)
@@ -69,14 +70,15 @@ extension OutboxWriter {
 }
 
 extension OutboxWriter {
-  /// Leaves no commit in the log at close, though its file stays: it keeps its length, and so all that
-  /// was ever in it.
+  /// Leaves no commit in the WAL at close, although its file stays: that keeps its length, and so
+  /// everything that was ever in it.
   func emptyLog() {
     guard let connection = self.connection, (try? connection.isWALEmpty) == false else { return }
     self.checkpoint(connection)
   }
 
-  /// Sees to it that the log, which another process may have left, is copied and emptied before long.
+  /// Makes sure that the WAL, which another process may have left, is copied and emptied before
+  /// long.
   func scheduleEmptyingLog(_ connection: SQLiteConnection) {
     guard self.checkpoints.due == nil, (try? connection.isWALEmpty) == false else { return }
     // To the schedule it is as if this process had just committed it.
@@ -87,13 +89,13 @@ extension OutboxWriter {
 // MARK: - Other processes
 
 extension OutboxWriter {
-  /// Tells other processes of what was committed.
+  /// Tells other processes what was committed.
   func tellOthers() {
     if self.mustKick { self.kick.kick() }
     self.mustKick = false
   }
 
-  /// Looks whether another process has written.
+  /// Checks whether another process has written.
   func lookForOthers(_ now: SuspendingClock.Instant) {
     if self.connection == nil { return }
     if let watch = self.watch {
@@ -125,11 +127,11 @@ extension OutboxWriter {
     }
   }
 
-  /// Learns what a partition's row is, so that later changes of others are noticed.
+  /// Reads a partition's row, so that later changes by other processes are noticed.
   func prepare(_ partition: OutboxPartition) {
     guard let connection = self.connection else { return }
     let row = try? OutboxPartitionRow.find(partition.name, on: connection)
-    // One that is not there yet has never changed.
+    // A partition that does not exist yet has never changed.
     self.known[partition.name] = KnownPartition(
       revision: row?.revision ?? 0, epoch: row?.epoch ?? 0)
     self.applyEffects(of: partition)
@@ -168,8 +170,8 @@ extension OutboxWriter {
     }
   }
 
-  /// Deletes what was erased, and makes sure that no byte of it is in the file, its log, or what was set
-  /// aside.
+  /// Deletes the erased rows, and makes sure that no byte of them is in the file, its WAL, or the
+  /// files that were set aside.
   ///
   /// - Throws: `StorageError`.
   func finishErasing(_ connection: SQLiteConnection, patience: Duration) throws {
@@ -185,7 +187,7 @@ extension OutboxWriter {
     guard try erasure.isNeeded() else { return }
     try SetAside(kind: .mutations, folder: self.opener.folder).removeAll()
     try erasure.finish(patience: patience)
-    // What the truncation has given back.
+    // Reserves again what the truncation has given back.
     try? connection.extendWAL(to: Self.reservedLogBytes)
   }
 }

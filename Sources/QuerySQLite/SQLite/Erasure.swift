@@ -2,24 +2,25 @@ import Query
 
 /// An `erase()` in either database, in small transactions.
 ///
-/// The first of them makes it done for everybody: the account gets a row of its own anew, with another
-/// number, and what belongs to the old number is no account's any more, so that nobody finds it. What is
-/// written from then on has the new number, and nothing of this deletes it. The rest takes its time, and
-/// whoever opens the file next goes on with it: old rows are deleted, and then their bytes are
-/// overwritten where SQLite leaves them.
+/// The first of them takes effect for every process: the account gets a new row with another
+/// number, and what belongs to the old number is no account's any more, so that no reader finds it.
+/// What is written from then on has the new number, and no later transaction of the erasure deletes
+/// it. The rest takes its time, and the process that opens the file next goes on with it: old rows
+/// are deleted, and then their bytes are overwritten wherever SQLite leaves them.
 ///
-/// `partitions.is_erasing` is 2 where rows are to be deleted, and 1 where an account's are deleted, or are
-/// about to be, and their bytes may still be in the file.
+/// `partitions.is_erasing` is 2 if the rows of that number are to be deleted, and 1 if an account's
+/// old rows are deleted, or are about to be, and their bytes may still be in the file.
 struct Erasure {
   let connection: SQLiteConnection
 
-  /// Deletes rows of a partition in a write transaction, as many as fit it. Whether those were all.
+  /// Deletes rows of a partition in a write transaction, as many as fit it. Returns whether those
+  /// were all.
   let deleteRows: (_ partition: Int64, _ budget: StepBudget) throws -> Bool
 
   /// Called after each transaction, outside of it.
   let didCommit: () throws -> Void
 
-  /// How many rows are deleted in one transaction, if it has the time.
+  /// How many rows one transaction deletes, if it has the time.
   var stepRows = 200
 }
 
@@ -36,14 +37,14 @@ extension Erasure {
     INSERT INTO partitions (name, epoch, is_erasing, revision) VALUES (?, ?, 1, ?)
     """
 
-  /// Gives an account another number, in a write transaction. Its row has a hash in the place of its name.
+  /// Gives an account another number, in a write transaction. In its row a hash replaces its name.
   ///
   /// - Parameters:
-  ///   - id: The number that it has.
+  ///   - id: Its old number.
   ///   - name: Its name.
-  ///   - epoch: The epoch that it is to have.
-  ///   - revision: The revision that it is to have.
-  /// - Returns: The number that it has now.
+  ///   - epoch: Its new epoch.
+  ///   - revision: Its new revision.
+  /// - Returns: Its new number.
   /// - Throws: `StorageError`.
   static func begin(
     _ id: Int64, named name: String, epoch: Int64, revision: Int64,
@@ -58,7 +59,7 @@ extension Erasure {
 // MARK: - Going on
 
 extension Erasure {
-  /// By both: no bit that has flipped deletes an account.
+  /// Found by both columns, so that a single flipped bit deletes no account.
   private static let left: SQL = """
     SELECT id FROM partitions WHERE is_erasing = 2 AND substr(name, 1, 12) = 'erased:rows ' ORDER BY id
     """
@@ -68,7 +69,7 @@ extension Erasure {
   /// Id, epoch.
   private static let end: SQL = "UPDATE partitions SET is_erasing = 0 WHERE id = ? AND epoch = ?"
 
-  /// Whether anything is left to be done.
+  /// Whether anything is left to do.
   ///
   /// - Throws: `StorageError`.
   func isNeeded() throws -> Bool {
@@ -102,12 +103,12 @@ extension Erasure {
     }
   }
 
-  /// Makes sure that no byte of what was erased is in the file or its WAL. Outside transactions.
+  /// Makes sure that no erased byte is in the file or its WAL. Outside transactions.
   ///
   /// - Parameters:
-  ///   - patience: How long to wait for other connections that let nothing be done.
+  ///   - patience: How long to wait for other connections that are in the way.
   ///   - willOverwrite: Called when all rows are deleted.
-  /// - Throws: `StorageError`, busy if a reader stayed in the way: then it is to be done again.
+  /// - Throws: `StorageError`, busy if a reader stayed in the way: then it has to be called again.
   func finish(patience: Duration, willOverwrite: () throws -> Void = {}) throws {
     try self.deleteLeftRows()
     let erased = try self.connection.rows(Self.erased) {

@@ -1,37 +1,38 @@
 import CSQLite
 import Query
 
-/// Writes zeros over what the pages of a database hold and no row has: pages that are free, the gaps
-/// between a page's cells, and what is behind the end of a long value. Rows that were deleted leave
-/// copies there whenever a tree is balanced, and SQLite reaches them with a `VACUUM` alone, which keeps
-/// everybody from writing for as long as it takes.
+/// Writes zeros over the bytes in a database's pages that belong to no row: free pages, the gaps
+/// between a page's cells, and what is behind the end of a long value. Deleted rows leave copies
+/// there whenever a tree is balanced, and SQLite reaches them only with a `VACUUM`, which keeps
+/// every other connection from writing for as long as it takes.
 ///
-/// SQLite reads none of these bytes, so they are written to the file itself, past its WAL. That is safe
-/// under the write lock and that of checkpoints, while all of the WAL is in the file and before a commit:
-/// nobody copies a page into the file meanwhile, and who has an older copy in memory reads it anew after
-/// the commit, before it writes. A write that a power cut tears changes nothing but those bytes.
+/// SQLite reads none of these bytes, so they are written to the file itself, past its WAL. That is
+/// safe under the write lock and the checkpoint lock, while all of the WAL is in the file and
+/// before a commit: no connection copies a page into the file meanwhile, and a connection that has
+/// an older copy in memory reads the page anew after the commit, before it writes. A write that a
+/// power cut tears changes nothing but those bytes.
 struct PageScrub {
-  /// Whether a pass has come to its end.
+  /// Whether a pass has reached its end.
   private(set) var isDone = false
 
-  /// Whether others have written since the pass has begun.
+  /// Whether another connection has written since the pass began.
   private(set) var hasSeenOthers = false
 
-  /// The page that is next. From the last to the first, since pages move to the front.
+  /// The next page. From the last to the first, since pages move to the front.
   private var next = Int.max
 
-  /// A number that each commit of others changes, as it was in the last step.
+  /// A number that each commit of another connection changes, as it was in the last step.
   private var version: Int64?
 
-  /// Takes note of that number in a step.
+  /// Notes that number in a step.
   mutating func note(_ version: Int64) {
     if let last = self.version, last != version { self.hasSeenOthers = true }
     self.version = version
   }
 
-  /// Does a step, in a write transaction that has read nothing yet.
+  /// Runs a step, in a write transaction that has read nothing yet.
   ///
-  /// - Returns: Whether it was done; not while another connection checkpoints.
+  /// - Returns: Whether it ran; it does not while another connection checkpoints.
   /// - Throws: `StorageError`.
   mutating func run(_ budget: StepBudget, on connection: SQLiteConnection) throws -> Bool {
     guard let file = try PageFile(connection) else {
@@ -45,7 +46,7 @@ struct PageScrub {
     let free = try FreePages(in: file)
     self.next = min(self.next, file.pageCount)
     var count = 0
-    // The first page is the schema's alone.
+    // The first page belongs to the schema alone.
     while self.next > 1, !budget.isSpent(after: count) {
       try self.clean(self.next, in: file, free)
       self.next -= 1
@@ -61,13 +62,13 @@ struct PageScrub {
     if let entries = free.lists[number] {
       return try file.clear([min(8 + 4 * entries, page.size)..<page.size], of: page)
     }
-    // What belongs to no tree begins with the number of another page.
+    // A page that belongs to no tree begins with the number of another page.
     guard let tree = TreePage(page), tree.isCoherent else { return }
     try file.clear(tree.unused, of: page)
     for cell in tree.cells where cell.overflow != nil { try self.cleanEnd(of: cell, in: file) }
   }
 
-  /// Clears what is behind the end of a value in the last of its own pages.
+  /// Clears the bytes behind the end of a value in the last of its own pages.
   private func cleanEnd(of cell: TreePage.Cell, in file: PageFile) throws {
     var left = cell.payload - cell.local.count
     guard var number = cell.overflow, left <= file.pageCount * file.pageSize else { return }
@@ -85,7 +86,7 @@ struct PageScrub {
 private struct FreePages {
   /// Those that hold nothing.
   private(set) var pages = Set<Int>()
-  /// Those that list others, and how many they list.
+  /// Those that list free pages, and how many each lists.
   private(set) var lists = [Int: Int]()
 
   init(in file: PageFile) throws {
@@ -101,7 +102,8 @@ private struct FreePages {
 }
 
 extension TreePage {
-  /// What no cell is in: between the cells' places and the first of them, and where others were.
+  /// The bytes that are in no cell: between the cells' pointers and the first cell, and those of
+  /// former cells.
   fileprivate var unused: [Range<Int>] {
     let bytes = self.page.bytes
     let content = bytes.bigEndian16(at: 5)
@@ -117,19 +119,19 @@ extension TreePage {
   }
 }
 
-/// The file of a database, page by page. Used under the write lock, while nothing is in the WAL that is
-/// not in the file; written inside ``locked(_:)``.
+/// The file of a database, page by page. Used under the write lock, while all of the WAL is in the
+/// file; written inside ``locked(_:)``.
 private struct PageFile {
   let pageSize: Int
   let pageCount: Int
   private let file: UnsafeMutablePointer<sqlite3_file>
   private let methods: sqlite3_io_methods
   private let fileName: String
-  /// Whether pages tell where others are.
+  /// Whether some pages map where others are.
   private let hasMaps: Bool
 
-  /// - Returns: nil if the file is not open, or so large that its pages cannot be told apart: the first
-  ///   byte of a number tells then what kind of page it is.
+  /// - Returns: nil if the file is not open, or so large that its pages cannot be told apart: the
+  ///   first byte of a page's number may then be that of a kind of page.
   init?(_ connection: SQLiteConnection) throws {
     guard
       let file = try connection.filePointer(SQLITE_FCNTL_FILE_POINTER, "overwrite"),
@@ -153,9 +155,10 @@ private struct PageFile {
       operation: "overwrite", result: result, handle: nil, fileName: self.fileName)
   }
 
-  /// Runs a closure while nobody checkpoints, under the lock that a checkpoint holds.
+  /// Runs a closure under the lock that a checkpoint holds, so that no connection checkpoints
+  /// meanwhile.
   ///
-  /// - Returns: Whether it was run.
+  /// - Returns: Whether it ran.
   func locked(_ body: () throws -> Void) throws -> Bool {
     let result = self.lock(SQLITE_SHM_LOCK)
     if result == SQLITE_BUSY { return false }
@@ -166,13 +169,13 @@ private struct PageFile {
   }
 
   private func lock(_ operation: Int32) -> Int32 {
-    // Its number and length are part of the WAL's format.
+    // The lock's number and length are part of the WAL's format.
     let (checkpoint, count): (Int32, Int32) = (1, 1)
     return self.methods.xShmLock?(
       self.file, checkpoint, count, operation | SQLITE_SHM_EXCLUSIVE) ?? SQLITE_ERROR
   }
 
-  /// Whether a page holds what is about other pages, or nothing that SQLite uses.
+  /// Whether a page holds data about other pages, or nothing that SQLite uses.
   func isOfSQLite(_ number: Int) -> Bool {
     let lockPage = (1 << 30) / self.pageSize + 1
     if number == lockPage { return true }
@@ -196,7 +199,7 @@ private struct PageFile {
     return bytes.pageNumber(at: 0)
   }
 
-  /// Writes zeros over parts of a page that have others.
+  /// Writes zeros over parts of a page that hold other bytes.
   func clear(_ ranges: [Range<Int>], of page: ImagePage) throws {
     var bytes = page.bytes
     var isChanged = false
@@ -205,7 +208,7 @@ private struct PageFile {
       isChanged = true
     }
     if !isChanged { return }
-    // Bytes: of the database, none that SQLite reads, under the locks of writers and of checkpoints.
+    // Bytes: of the database, none that SQLite reads, under the write lock and the checkpoint lock.
     try self.check(
       self.methods.xWrite?(self.file, bytes, Int32(bytes.count), self.place(of: page.number)))
   }
@@ -214,7 +217,7 @@ private struct PageFile {
 }
 
 extension SQLiteConnection {
-  /// Brings what was written past the WAL to the disk.
+  /// Brings to the disk what was written past the WAL.
   ///
   /// - Throws: `StorageError`.
   func synchroniseFile() throws(StorageError) {

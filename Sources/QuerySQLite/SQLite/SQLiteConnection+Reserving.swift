@@ -4,8 +4,8 @@ import Query
 // MARK: - Room in the file
 
 extension SQLiteConnection {
-  /// Whether the file has room behind its last page for so many bytes, those of the WAL's pages
-  /// counted. Outside transactions.
+  /// Whether the file has room behind its last page for so many bytes, including those of the WAL's
+  /// pages. Outside transactions.
   ///
   /// - Throws: `StorageError`.
   func hasRoom(for bytes: Int) throws -> Bool {
@@ -23,8 +23,8 @@ extension SQLiteConnection {
 // MARK: - The WAL
 
 extension SQLiteConnection {
-  /// Whether the WAL's file begins without a header, so that nobody takes anything in it for a commit.
-  /// Another process may write one meanwhile.
+  /// Whether the WAL's file begins without a header, so that no process takes anything in it for a
+  /// commit. Another process may write one meanwhile.
   ///
   /// - Throws: `StorageError`.
   var isWALEmpty: Bool {

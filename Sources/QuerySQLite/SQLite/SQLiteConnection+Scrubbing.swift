@@ -1,7 +1,7 @@
 import Query
 
 extension SQLiteConnection {
-  /// Runs a closure in whose transactions SQLite writes zeros over what it deletes.
+  /// Runs a closure in whose transactions SQLite overwrites with zeros what it deletes.
   ///
   /// - Throws: `StorageError`, and what the closure throws.
   func withSecureDelete<R>(_ body: () throws -> R) throws -> R {
@@ -11,16 +11,15 @@ extension SQLiteConnection {
     return try body()
   }
 
-  /// Makes sure that no byte of what was deleted is in the file or its WAL, in steps. Outside
-  /// transactions.
+  /// Makes sure that no deleted byte is in the file or its WAL, in steps. Outside transactions.
   ///
-  /// - Parameter patience: How long to wait for other connections that let nothing be done.
-  /// - Throws: `StorageError`, busy if a reader stayed in the way: then it is to be done again.
+  /// - Parameter patience: How long to wait for other connections that are in the way.
+  /// - Throws: `StorageError`, busy if a reader stayed in the way: then it has to be called again.
   func scrub(patience: Duration) throws {
     let usual = self.busyHandler.patience
     defer { self.busyHandler.patience = usual }
-    // A balance of a tree moves pages, and with them what is in their gaps: if others have written during
-    // a pass, there is another.
+    // Balancing a tree moves pages, and with them the bytes in their gaps: if another connection
+    // has written during a pass, there is another pass.
     for _ in 0..<Self.mostPasses {
       var pass = PageScrub()
       try self.withSecureDelete {
@@ -36,18 +35,18 @@ extension SQLiteConnection {
 
   private static let mostPasses = 3
 
-  /// Does a step of a pass.
+  /// Runs a step of a pass.
   private func scrub(_ pass: inout PageScrub, _ patience: Duration) throws {
     var step = pass
     try self.waitingForOthers(patience) {
-      // It changes with the commits of others alone.
+      // Only the commits of other connections change it.
       let version = try self.write { try self.dataVersion }
       guard try self.checkpointGivingWay(.restart).outcome == .complete else { return false }
-      // What this connection has in memory it would write again.
+      // Otherwise this connection would write again the pages that it has in memory.
       try self.pragma("PRAGMA shrink_memory")
       step = pass
       let isDone = try self.write {
-        // Somebody has written since: the file is not all that there is.
+        // Another connection has written since: the file does not hold everything.
         guard try self.dataVersion == version else { return false }
         guard try step.run(StepBudget(rows: .max), on: self) else { return false }
         try self.execute(Self.insertMark)
@@ -61,11 +60,11 @@ extension SQLiteConnection {
     StepBudget.letOthersWrite()
   }
 
-  /// A commit, after which each connection reads anew what it has in memory.
+  /// A commit, after which each connection reads anew the pages that it has in memory.
   private static let insertMark: SQL = "INSERT INTO partitions (name) VALUES ('erased:')"
   private static let deleteMark: SQL = "DELETE FROM partitions WHERE name = 'erased:'"
 
-  /// Tries something again until it is done.
+  /// Tries something again until it is done, or until the patience ends.
   private func waitingForOthers(_ patience: Duration, _ body: () throws -> Bool) throws {
     let end = SuspendingClock.now + patience
     self.busyHandler.patience = .until(end)

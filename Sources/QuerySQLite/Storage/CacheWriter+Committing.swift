@@ -4,8 +4,8 @@ import Query
 // MARK: - Committing
 
 extension CacheWriter {
-  /// A change, taken from its slot and coded. An object, so that a list of them is gone through without
-  /// counting references to all that is in them.
+  /// A change, taken from its slot and coded. An object, so that iterating over a list of them does
+  /// not count references to everything in them.
   private final class CodedChange {
     let queued: QueuedSlot
     /// What to write; nil: to be removed.
@@ -17,9 +17,9 @@ extension CacheWriter {
     }
   }
 
-  /// Writes all that waits.
+  /// Writes everything that waits.
   ///
-  /// - Throws: `StorageError` where it cannot be written now; it waits again.
+  /// - Throws: `StorageError` if it cannot be written now; then it waits again.
   func commitAll() throws {
     let wasDegraded = self.retry != nil
     do {
@@ -27,7 +27,7 @@ extension CacheWriter {
     } catch {
       let failure = StorageError(any: error, operation: "write")
       guard failure.isDamage, self.connection != nil else { throw failure }
-      // The damaged file is replaced by now: what waits goes into the new one.
+      // The damaged file has been replaced by now: what waits goes into the new one.
       try self.commitIntoNewFile()
     }
     // There may have been nothing to write, which proves nothing.
@@ -39,7 +39,7 @@ extension CacheWriter {
       try self.commitOnce()
     } catch {
       let failure = StorageError(any: error, operation: "write")
-      // Where the new one is no better, it is not replaced for ever.
+      // If the new file is no better, the writer does not go on replacing files.
       if failure.isDamage { self.degrade(failure) }
       throw failure
     }
@@ -56,7 +56,7 @@ extension CacheWriter {
   }
 
   private func commitQueued() throws {
-    // Those that come meanwhile have their own delay: there may be no end of them.
+    // Changes that arrive meanwhile have a delay of their own: there may be no end of them.
     var left = self.database.queuedCount
     try self.writeInvalidations()
     while left > 0 {
@@ -68,7 +68,8 @@ extension CacheWriter {
         let changes = self.takeBatch(of: partition, from: &rest)
         self.codeAhead()
         do {
-          // After the changes were taken: one that came after an invalidation is not to be marked.
+          // After the changes were taken: a change that came after an invalidation must not be
+          // marked.
           try self.writeInvalidations()
           try self.commit(changes, in: partition)
         } catch {
@@ -80,10 +81,10 @@ extension CacheWriter {
     }
   }
 
-  /// Takes and codes what is written in one transaction: changes of one partition, and not too much of
+  /// Takes and codes what one transaction writes: changes of one partition, and not too much of
   /// them.
   ///
-  /// - Parameter queued: Where they are taken from, one at least.
+  /// - Parameter queued: The queue to take them from, with at least one change.
   private func takeBatch(
     of partition: CachePartition,
     from queued: inout ArraySlice<QueuedSlot>
@@ -100,7 +101,7 @@ extension CacheWriter {
     return changes
   }
 
-  /// Codes what is written next while this thread writes, where that is much.
+  /// Codes the next changes while this thread writes, if they are large.
   private func codeAhead() {
     let slots = self.database.peekQueued(atMost: Self.maximumBatch)
     if slots.count < Self.maximumBatch / 10 { return }
@@ -110,7 +111,7 @@ extension CacheWriter {
 
   /// Takes and codes a change.
   ///
-  /// - Returns: nil where there is nothing to write.
+  /// - Returns: nil if there is nothing to write.
   private func take(_ queued: QueuedSlot) -> CodedChange? {
     guard let change = queued.slot.takeChange() else { return nil }
     guard case .write(let write) = change else { return CodedChange(queued: queued, entry: nil) }
@@ -146,7 +147,7 @@ extension CacheWriter {
 
   /// Writes the first changes in one transaction.
   ///
-  /// - Returns: How many; nil where the partition was erased, and none of them is written.
+  /// - Returns: How many; nil if the partition was erased, and none of them is written.
   private func commitStep(
     _ changes: ArraySlice<CodedChange>, in partition: CachePartition
   ) throws -> Int? {
@@ -155,7 +156,7 @@ extension CacheWriter {
     var collisions = [QueryIdentity]()
     var count = 0
     let isWritten = try self.write(in: partition, connection) { tables in
-      // Erased by another process: nothing that was known before is written.
+      // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
       let budget = StepBudget(rows: Self.maximumBatch)
       for change in changes {
@@ -186,7 +187,7 @@ extension CacheWriter {
 
   /// Runs a transaction on a partition, and counts it.
   ///
-  /// - Parameter body: Changes the tables; returns whether anything was to be changed.
+  /// - Parameter body: Changes the tables; returns whether there was anything to change.
   /// - Returns: What the body returned.
   @discardableResult
   func write(
@@ -214,28 +215,30 @@ extension CacheWriter {
       $0.commits += 1
       $0.bytesWritten += written * Self.frameBytes
     }
-    // Others are told when those who wait here have been.
+    // Other processes are told after the callers that wait here.
     self.mustKick = true
     self.didCommit(connection)
     return true
   }
 
-  /// What a page costs in the log: itself, and a header.
+  /// The bytes of a page in the WAL: a frame is the page and a header.
   static let frameBytes = 4_096 + 24
 
-  /// Another process has erased the partition: its stores here write nothing until they are made anew.
+  /// Notes that another process has erased the partition: its stores here write nothing until they
+  /// are created anew.
   func didFindErased(_ partition: CachePartition) {
     _ = partition.slots.closeAll()
     partition.forgetPrefetched()
     self.prepare([partition], finishesErasing: false)
   }
 
-  /// Drops what has waited longest, of stores that are gone first, where more waits than may.
+  /// Drops the changes that have waited longest, those of stores that are gone first, if more bytes
+  /// wait than the limit allows.
   func trimBacklog() {
     let queued = self.database.takeQueued(atMost: .max)
     var bytes = 0
     var dropped = Set<Int>()
-    // The newest are the last to go; those whose store lives even after them.
+    // The newest changes are dropped last, and those of living stores after all others.
     for isAlive in [true, false] {
       for (index, waiting) in queued.enumerated().reversed()
       where waiting.slot.isAlive == isAlive {
@@ -254,8 +257,8 @@ extension CacheWriter {
 // MARK: - Single entries
 
 extension CacheWriter {
-  /// Moves an entry that cannot be read out of the way, where it is still the one that was read, in the
-  /// same file: another one may have given its number to a sound entry.
+  /// Quarantines an entry that could not be read, if it is still the one that was read, in the same
+  /// file: another file may have given its number to a sound entry.
   func quarantine(
     _ identity: QueryIdentity,
     in partition: CachePartition,
@@ -275,12 +278,12 @@ extension CacheWriter {
       partition.count { $0.quarantined += 1 }
       partition.hub.send(.quarantined(identity, miss))
     } catch {
-      // It stays where it is, and is found again.
+      // The entry stays in its place, and is found again.
       self.didFail(error)
     }
   }
 
-  /// Marks what was invalidated, before the changes that came since are written.
+  /// Marks invalidated entries, before the changes that came since are written.
   private func writeInvalidations() throws {
     while let invalidation = self.database.firstInvalidation {
       let connection = try self.usableConnection()

@@ -4,10 +4,10 @@ import Query
 // MARK: - Limits
 
 extension CacheWriter {
-  /// How many entries are evicted in one transaction, where it has the time.
+  /// How many entries one transaction evicts, if it has the time.
   private static let evictionBatch = 200
 
-  /// Removes what was not used for longest, where a partition has more than it may, until it has a
+  /// Removes the least recently used entries if a partition has more than it may, until it has a
   /// tenth less than that.
   func evict(from partition: CachePartition) {
     guard let row = partition.row, partition.limits.areExceeded(by: row.totals) else { return }
@@ -39,7 +39,7 @@ extension CacheWriter {
     }
   }
 
-  /// Gives the pages that are free back, a few in each transaction.
+  /// Gives free pages back, a few in each transaction.
   private func shrinkFile(_ connection: SQLiteConnection, of tables: CacheTables) throws {
     while true {
       let isDone = try connection.write {
@@ -51,7 +51,7 @@ extension CacheWriter {
     }
   }
 
-  /// Writes down what was used, for the order of eviction.
+  /// Writes down which entries were used, for the order of eviction.
   func writeUses() {
     self.usesDue = nil
     for partition in self.database.partitions {
@@ -70,7 +70,7 @@ extension CacheWriter {
           if !rest.isEmpty { StepBudget.letOthersWrite() }
         }
       } catch {
-        // They are of no use to anybody but an eviction.
+        // Only an eviction needs them.
         self.didFail(error)
       }
     }
@@ -78,23 +78,24 @@ extension CacheWriter {
 }
 
 extension CacheLimits {
-  /// What is left of a partition that had more than it may, so that not every change evicts another.
+  /// The limits that an eviction brings a partition down to, so that not every change evicts
+  /// another.
   fileprivate var withRoom: CacheLimits {
     CacheLimits(
       entries: self.entries - self.entries / 10, bytes: self.bytes - self.bytes / 10)
   }
 }
 
-// MARK: - The log
+// MARK: - The WAL
 
 extension CacheWriter {
-  /// Copies the log into the file where it has become long, and sets the time for the rest.
+  /// Copies the WAL into the file if the WAL has become long, and schedules the rest.
   func didCommit(_ connection: SQLiteConnection) {
     if self.checkpoints.didCommit(frames: connection.walFrames) { self.checkpoint(connection) }
   }
 
-  /// Copies the log into the file, so that the next commit writes it from its beginning. Never
-  /// passive; a reader in the way is not waited for, since nobody can write meanwhile.
+  /// Copies the WAL into the file, so that the next commit writes the WAL from its beginning. Never
+  /// passive; it does not wait for a reader in the way, since no process can write meanwhile.
   private func checkpoint(_ connection: SQLiteConnection) {
     do {
       let (outcome, held) = try connection.checkpointGivingWay(.restart)
@@ -106,7 +107,7 @@ extension CacheWriter {
     }
   }
 
-  /// Does what has to be done now and then.
+  /// Does the periodic work.
   func maintain(_ now: SuspendingClock.Instant) {
     if self.usesDue == nil, self.database.partitions.contains(where: \.hasUses) {
       self.usesDue = now + .seconds(60)
@@ -134,7 +135,7 @@ extension CacheWriter {
       }
       self.prepare([partition])
       _ = partition.takeUses()
-      // Our own readers are not to be in the way.
+      // This process's own readers must not be in the way.
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }
       try self.finishErasing(tables, patience: self.configuration.erasePatience)
@@ -147,7 +148,7 @@ extension CacheWriter {
     }
   }
 
-  /// Makes sure that no byte of what was erased is in the file, its log, or what was set aside.
+  /// Makes sure that no erased byte is in the file, its WAL, or the files that were set aside.
   ///
   /// - Throws: `StorageError`.
   func finishErasing(_ tables: CacheTables, patience: Duration) throws {
@@ -161,13 +162,13 @@ extension CacheWriter {
 // MARK: - Other processes
 
 extension CacheWriter {
-  /// Tells other processes of what was committed.
+  /// Tells other processes what was committed.
   func tellOthers() {
     if self.mustKick { self.kick.kick() }
     self.mustKick = false
   }
 
-  /// Looks whether another process has written, or has moved the file away.
+  /// Checks whether another process has written, or has moved the file away.
   func lookForOthers(_ now: SuspendingClock.Instant) {
     if self.connection == nil { return }
     if let watch = self.watch {
@@ -190,8 +191,8 @@ extension CacheWriter {
     for partition in self.database.partitions { self.lookForOthers(in: partition, connection) }
   }
 
-  /// Goes on with another file that is at the path. Where there is none, who only reads makes none: it may
-  /// be that everything is being removed.
+  /// Goes on with another file that is at the path. If there is none, a process that only reads
+  /// creates none: another process may be removing everything.
   private func followToNewFile() {
     if self.fileAtPath != nil { self.reopenWhereMoved() }
   }
@@ -208,7 +209,7 @@ extension CacheWriter {
       let seen = self.seenRevisions[partition.name] ?? 0
       self.seenRevisions[partition.name] = row.revision
       partition.row = row
-      // Most often it was this process.
+      // Most often this process has made all of the changes.
       if own.reduce(seen, { $1.lowerBound == $0 + 1 ? $1.upperBound : $0 }) == row.revision {
         return
       }

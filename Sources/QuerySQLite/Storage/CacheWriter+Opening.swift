@@ -4,14 +4,15 @@ import Query
 // MARK: - Opening
 
 extension CacheWriter {
-  /// The connection, on the file that is at the path now. Opens it where it is not open, or was moved
-  /// away.
+  /// The connection, on the file that is at the path now. Opens it if it is not open, or if the
+  /// file was moved away.
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
       if try !connection.hasMoved, self.isLockInPlace { return connection }
-      // Somebody emptied the folder: the cache is gone, and nothing of it goes into the new file.
+      // The folder was emptied by a person or a process: the cache is gone, and nothing of it goes
+      // into the new file.
       self.letGoOfFile()
     }
     try self.open()
@@ -19,22 +20,22 @@ extension CacheWriter {
     return connection
   }
 
-  /// Whether the lock is on the file at its path. Asked once a second: who empties the folder moves the
-  /// database away, too, which is asked for each time.
+  /// Whether the lock is on the file at its path. Checked once a second: a process that empties the
+  /// folder moves the database away, too, which is checked each time.
   private var isLockInPlace: Bool {
     if let last = self.lockCheckedAt, .now - last < .seconds(1) { return true }
     self.lockCheckedAt = .now
     return self.fileLock.isCurrent
   }
 
-  /// Opens the file, or a new one where it is damaged or of a newer release.
+  /// Opens the file, or a new one if it is damaged or of a newer release.
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
   func open() throws {
     do {
       try self.openFile()
     } catch {
-      // The opener looks at the schema alone. The first rows are read after that.
+      // The opener checks the schema alone. The first rows are read after that.
       let failure = StorageError(any: error, operation: "open")
       if [.readOnly, .permission, .cannotOpen].contains(failure.code) {
         try self.readAlone(failure)
@@ -45,10 +46,10 @@ extension CacheWriter {
     }
   }
 
-  /// Lets a file be read that cannot be written, where that is possible: what it has is shown.
+  /// Opens the file for reading alone if it can be read but not written: what it has is shown.
   ///
-  /// - Throws: `StorageError` that says why it cannot be read either, where that is not what made it
-  ///   impossible to be written.
+  /// - Throws: `StorageError` that says why it cannot be read either, if that is not the reason why
+  ///   it cannot be written.
   private func readAlone(_ failure: StorageError) throws(StorageError) {
     guard (self.opener.fileSize ?? 0) > 0 else { return }
     guard let opener = self.opener.forReadingAlone else {
@@ -88,7 +89,7 @@ extension CacheWriter {
       self.letGoOfFile()
       throw error
     }
-    // What is in a file that has taken the place of another one, others have written.
+    // If a file has taken the place of another one, other processes have written what is in it.
     if let lastFile, lastFile != self.fileAtPath {
       for name in self.seenRevisions.keys { self.seenRevisions[name] = 0 }
     }
@@ -108,7 +109,7 @@ extension CacheWriter {
     }
   }
 
-  /// Lets nobody use the file any more.
+  /// Closes the file, for the readers too, and releases its lock.
   func letGoOfFile() {
     self.database.readers.suspend()
     self.database.isReadAlone.withLock { $0 = false }
@@ -136,7 +137,7 @@ extension CacheWriter {
 // MARK: - Setting aside
 
 extension OpeningFailure {
-  /// Whether the file is of no use to this release, and another one is to take its place.
+  /// Whether the file is of no use to this release, and has to be replaced.
   fileprivate var mustSetAside: Bool {
     switch self.kind {
     case .corrupt, .newer, .altered: true
@@ -168,18 +169,18 @@ extension CacheWriter {
   ) throws {
     guard try self.fileLock.tryExclusive() else { throw Self.usedByOthers(damage) }
     let result = Result { try body() }
-    // Where that fails, nothing is held, and nothing is opened.
+    // If that fails, no lock is held, and nothing is opened.
     try self.fileLock.downgrade()
     try result.get()
   }
 
-  /// Does what a process has left to do that was killed while it replaced the file.
+  /// Finishes what a process has left that was killed while it replaced the file.
   private func finishSettingAside() throws {
     guard try self.files.isPending else { return }
     try self.withExclusiveLock { try self.files.finish(holding: self.fileLock) }
   }
 
-  /// Replaces the file that a read or a write has found to be damaged.
+  /// Replaces the file that a read or a write has found damaged.
   private func setAsideDamaged() throws {
     guard let damaged = self.damaged else { return }
     guard self.fileAtPath == damaged.file, try self.confirms(damaged.error, in: damaged.file)
@@ -193,8 +194,8 @@ extension CacheWriter {
     self.damaged = nil
   }
 
-  /// Whether a file is damaged, seen a second time. One that was said to be damaged and is not is taken
-  /// at the next word for what it is.
+  /// Whether a file is damaged, confirmed by a second check. If one that was reported proves sound,
+  /// the next report is believed.
   private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
     if !error.code.isOfPages || self.suspected == file { return true }
     let isDamaged = try self.opener.findsDamage()
@@ -228,15 +229,15 @@ extension CacheWriter {
         fileName: DatabaseKind.cache.fileName))
   }
 
-  /// What tells the file at the path from others that were there.
+  /// Tells the file at the path from others that were there.
   var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
 
-  /// Takes note that a reader has found a file damaged, and replaces it, unless that was done.
+  /// Notes that a reader has found a file damaged, and replaces it, unless that was done.
   func didFindDamage(_ error: StorageError, in file: FileNumber) {
     if self.database.fileNumber.withLock({ $0 }) == file { self.didFindDamage(error) }
   }
 
-  /// Takes note that the file is damaged, and replaces it.
+  /// Notes that the file is damaged, and replaces it.
   func didFindDamage(_ error: StorageError) {
     guard self.connection != nil, let file = self.fileAtPath else { return }
     self.damaged = (file, error)
@@ -252,10 +253,11 @@ extension CacheWriter {
 // MARK: - Partitions
 
 extension CacheWriter {
-  /// Reads the rows of partitions, made where they are missing, into what the process knows of them.
+  /// Reads the rows of partitions, which are created if they are missing, into what the process
+  /// knows of them.
   ///
-  /// - Parameter finishesErasing: Whether an `erase()` that another process has begun is finished. Not
-  ///   if that process may be at it.
+  /// - Parameter finishesErasing: Whether to finish an `erase()` that another process has begun.
+  ///   Not if that process may still be at it.
   func prepare(_ partitions: [CachePartition], finishesErasing: Bool = true) {
     guard let connection = self.connection else { return }
     do {
@@ -271,7 +273,7 @@ extension CacheWriter {
     for partition in partitions {
       var (tables, row) = try CacheTables.withRow(named: partition.name, on: connection)
       if finishesErasing, row.isErasing, !partition.isErasing {
-        // Another process died over it, or could not finish it. It is tried again at the next opening.
+        // Another process died over it, or could not finish it. The next opening tries again.
         try? self.finishErasing(tables, patience: .seconds(1))
         (tables, row) = try CacheTables.withRow(named: partition.name, on: connection)
       }
@@ -284,10 +286,10 @@ extension CacheWriter {
 // MARK: - Failing
 
 extension CacheWriter {
-  /// Says that nothing can be written for the time being, and when it is tried again.
+  /// Reports that nothing can be written for the time being, and schedules the next try.
   func degrade(_ error: StorageError) {
     let now = SuspendingClock.now
-    // Who asks in between, as a flush does, does not put the next try off.
+    // A caller that asks in between, as a flush does, does not put the next try off.
     if self.retry.map({ $0.at <= now }) ?? true {
       let delay = min(
         self.retry.map { $0.delay * 2 } ?? self.configuration.retryDelay, .seconds(30))
@@ -297,13 +299,13 @@ extension CacheWriter {
       for partition in self.database.partitions { partition.hub.send(.degraded(error)) }
     }
     self.database.degradation = error
-    // Nobody waits for a file that may be a long time coming.
+    // No reader waits for a file that may be a long time coming.
     if self.connection == nil, !self.database.isReadAlone.withLock({ $0 }) {
       self.database.readers.close()
     }
   }
 
-  /// Says that a write has worked.
+  /// Reports that a write has worked.
   func didWork() {
     self.retry = nil
     guard self.database.degradation != nil else { return }
@@ -311,24 +313,24 @@ extension CacheWriter {
     for partition in self.database.partitions { partition.hub.send(.recovered) }
   }
 
-  /// Takes note of a failure: a damaged file is replaced, all else is tried again later.
+  /// Handles a failure: a damaged file is replaced, anything else is tried again later.
   func didFail(_ error: any Error) {
     let failure = StorageError(any: error, operation: "write")
     if failure.isDamage, self.connection != nil {
       self.didFindDamage(failure)
-      // Where it was replaced, all is well, unless something else was not before; where it was not,
-      // that was said.
+      // If it was replaced, all is well, unless something else had failed before; if it was not,
+      // that has been reported.
       if self.retry == nil || self.connection == nil { return }
     }
-    // What the disk said last sticks to the connection.
+    // The disk's last error sticks to the connection.
     if failure.extendedCode == .diskFailedToRead { self.letGoOfFile() }
     self.degrade(failure)
   }
 
-  /// Tries again what failed, and says how that went.
+  /// Tries again what failed, and reports the outcome.
   func recover() { try? self.commitAll() }
 
-  /// Makes sure that the file at the path is the one that is open.
+  /// Makes sure that the open file is the one at the path.
   func reopenWhereMoved() {
     do {
       _ = try self.usableConnection()
@@ -337,7 +339,7 @@ extension CacheWriter {
     }
   }
 
-  /// Says that what failed works again, if it does.
+  /// Reports that what failed works again, if it does.
   func confirmRecovery() {
     do {
       _ = try self.usableConnection()

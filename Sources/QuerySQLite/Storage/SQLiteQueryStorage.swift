@@ -7,18 +7,18 @@ public import Query
 /// let storage = try SQLiteQueryStorage(applicationID: "org.example.notes")
 /// let client = QueryClient(storage: storage)
 /// ```
-/// Changes are written by one thread, a moment after they were made, many at a time; ``flush()`` waits
-/// for it, and a normal exit of the program writes what is left. Any number of processes may have the
+/// One thread writes changes, a moment after they were made, many at a time; ``flush()`` waits for
+/// it, and a normal exit of the program writes what is left. Any number of processes may use the
 /// same files. Storages of one process on the same folder share connections, and those of one
 /// partition share what they know.
 ///
-/// Where the disk fails, is full, or may not be written to, queries go on from memory and network:
-/// `statistics.isDegraded` says so, and an event, until a later write works. A cache that can be read
-/// and not be written, as on a medium for reading alone, is shown meanwhile.
+/// If the disk fails, is full, or may not be written to, queries go on from memory and network:
+/// `statistics.isDegraded` and an event say so, until a later write works. A cache that can be read
+/// but not written, as on a read-only medium, is shown meanwhile.
 ///
-/// Folders and files are made for this user alone. A folder that others may write to is taken as it is:
-/// nothing that they put there is waited for, run, or written through, but who may write there can also
-/// replace the files.
+/// Folders and files are created for this user alone. A folder that other users may write to is
+/// used as it is: nothing that they put there is waited for, run, or written through, but any user
+/// with write access to it can also replace the files.
 public final class SQLiteQueryStorage: QueryStorage {
   // Not private: tests take its readers away.
   let database: CacheDatabase
@@ -33,11 +33,11 @@ public final class SQLiteQueryStorage: QueryStorage {
   ///
   /// - Parameters:
   ///   - applicationID: The name of the folders, as `org.example.notes`.
-  ///   - partition: The account. Accounts have nothing in common but the files.
+  ///   - partition: The account. Accounts share nothing but the files.
   ///   - configuration: How the storage works.
   /// - Throws: `StorageError` for what a person must mend: an identifier that is no file name, a
-  ///   network file system, a file of another program's. Whatever else is wrong leaves a storage that
-  ///   works from memory, and tries again.
+  ///   network file system, another program's file. Anything else that is wrong leaves a storage
+  ///   that works from memory, and tries again.
   public convenience init(
     applicationID: String,
     partition: String = "",
@@ -47,11 +47,11 @@ public final class SQLiteQueryStorage: QueryStorage {
       StorageLocations(applicationID: applicationID), partition: partition, configuration)
   }
 
-  /// Opens a storage with all its files in one folder, which is made where it is missing.
+  /// Opens a storage with all its files in one folder, which is created if it is missing.
   ///
   /// - Parameters:
   ///   - directory: The folder.
-  ///   - partition: The account. Accounts have nothing in common but the files.
+  ///   - partition: The account. Accounts share nothing but the files.
   ///   - configuration: How the storage works.
   /// - Throws: `StorageError`, as `init(applicationID:partition:configuration:)`.
   public convenience init(
@@ -82,7 +82,7 @@ public final class SQLiteQueryStorage: QueryStorage {
   }
 
   deinit {
-    // What is left is written, without anybody waiting for it.
+    // What is left is written, and no caller waits for it.
     if self.isClosed.withLock({ $0 }) { return }
     self.mutations.release(completion: nil)
     self.database.release(self.partition, completion: nil)
@@ -92,25 +92,25 @@ public final class SQLiteQueryStorage: QueryStorage {
 // MARK: - Life
 
 extension SQLiteQueryStorage {
-  /// Returns when all that was handed over before is committed.
+  /// Returns when everything that was handed over before is committed.
   ///
-  /// - Throws: `StorageError` where it could not be. It is tried again later.
+  /// - Throws: `StorageError` if it could not be committed. The storage tries again later.
   public func flush() async throws {
     try self.requireOpen("flush")
     try await self.database.flush()
   }
 
-  /// Writes what is left, copies the log into the file where this was its last user, and lets go of
-  /// the files. Later use throws, or does nothing where it cannot throw. A second call does nothing.
+  /// Writes what is left, copies the WAL into the file if this was its last user, and closes the
+  /// files. A later call throws, or does nothing if it cannot throw. A second call does nothing.
   ///
-  /// - Throws: `StorageError` where not all could be written.
+  /// - Throws: `StorageError` if not everything could be written.
   public func close() async throws {
     let isFirst = self.isClosed.withLock { isClosed in
       defer { isClosed = true }
       return !isClosed
     }
     guard isFirst else { return }
-    // First what tells the other one what has become stale.
+    // First the outbox, which tells the cache what has become stale.
     let outbox = await withCheckedContinuation { done in
       self.mutations.release { done.resume(returning: $0) }
     }
@@ -120,17 +120,19 @@ extension SQLiteQueryStorage {
     try outbox.get()
   }
 
-  /// Forgets everything of this partition: what is in memory, in the files, in their logs, in what was
-  /// set aside, and what was about to be written. A hash stands in the place of the partition's name
-  /// until something is written again. Living stores are reset, and write nothing until they are made
-  /// anew, which a warning says of the first value that is not. Other partitions keep what they have.
+  /// Forgets everything of this partition: what is in memory, in the files, in their WALs, in files
+  /// that were set aside, and what was about to be written. A hash stands in for the partition's
+  /// name until something is written again. Living stores are reset, and write nothing until they
+  /// are created anew; a warning reports the first value that is not written. Other partitions keep
+  /// what they have.
   ///
-  /// With its first commit nobody finds any of it in either file, in no process. Then its rows are deleted,
-  /// and their bytes overwritten, in many small transactions: other processes, and other partitions, write
-  /// meanwhile. What another process writes to this partition after that first commit stays.
+  /// Once its first commit is done, no process finds any of it in either file. Then its rows are
+  /// deleted, and their bytes overwritten, in many small transactions: other processes, and other
+  /// partitions, write meanwhile. What another process writes to this partition after that first
+  /// commit stays.
   ///
-  /// - Throws: `StorageError` where another process's reader stayed in the way for 30 s: the rows are
-  ///   gone, their bytes are not, and the next opening finishes it.
+  /// - Throws: `StorageError` if another process's reader stayed in the way for 30 s: the rows are
+  ///   gone, their bytes are not, and the next opening finishes the work.
   public func erase() async throws {
     try self.requireOpen("erase")
     // Both are tried, whatever becomes of the first.
@@ -155,9 +157,9 @@ extension SQLiteQueryStorage {
 // MARK: - Looking
 
 extension SQLiteQueryStorage {
-  /// What happens in this partition from now on: a stream of its own at each access, which keeps the
-  /// newest 256 events. Where the storage is degraded already, it begins with that; where a file was set
-  /// aside before anybody listened, the first one begins with that.
+  /// What happens in this partition from now on: each access returns a stream of its own, which
+  /// keeps the newest 256 events. If the storage is degraded already, the stream begins with that;
+  /// if a file was set aside before any caller listened, the first stream begins with that.
   public var events: StorageEvents {
     let first = self.database.degradation.map { StorageEvent.degraded($0) }
     return self.partition.hub.makeEvents(startingWith: first ?? self.partition.takeUnheard())
@@ -182,7 +184,7 @@ extension SQLiteQueryStorage {
   public var slots: StorageSlots { self.partition.slots }
 
   public func invalidate(matching path: QueryPath) {
-    // Where the path has no identity, nothing that is stored is under it.
+    // If the path has no identity, no stored entry is under it.
     guard let prefix = try? IdentityPrefix(path: path) else { return }
     self.database.invalidate(prefix, in: self.partition)
   }
