@@ -13,8 +13,8 @@ extension StoreInspection {
   ///   - body: Called with each entry.
   /// - Returns: How many there were.
   /// - Throws: `InspectionError`, and what the closure throws.
-  /// - Complexity: O(*n* log *n*) in the number of entries of the file; 80 bytes and the identity of each
-  ///   are held.
+  /// - Complexity: O(*n* log *n*) in the number of entries in the file; 80 bytes and the identity
+  ///   of each are held.
   @discardableResult
   package func entries(
     _ query: EntryQuery, _ body: (InspectedEntry) throws -> Void

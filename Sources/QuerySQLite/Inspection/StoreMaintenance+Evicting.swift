@@ -52,7 +52,8 @@ extension StoreMaintenance {
     }
   }
 
-  /// Partition, date, id, limit: entries whose newest result is older, after that row. Id, byte count.
+  /// Partition, date, id, limit: entries after that row whose newest result is older. Id, byte
+  /// count.
   private static let older: SQL = """
     SELECT id, byte_count FROM entries NOT INDEXED
     WHERE partition = ? AND is_pinned = 0
@@ -62,7 +63,7 @@ extension StoreMaintenance {
     ORDER BY id LIMIT ?
     """
 
-  /// Removes entries whose value and error are from before a time. Pinned ones stay.
+  /// Removes entries whose value and error are from before a time. Pinned entries stay.
   ///
   /// - Parameters:
   ///   - date: Microseconds since 1970.
@@ -101,10 +102,10 @@ extension StoreMaintenance {
 // MARK: - Room
 
 extension StoreMaintenance {
-  /// Gives the pages of the file of values that hold nothing back to the file system. The file becomes
-  /// shorter with the next checkpoint: at once where no application has it open.
+  /// Gives free pages of the cache's file back to the file system. The file becomes shorter with
+  /// the next checkpoint: at once if no application has it open.
   ///
-  /// - Returns: How many pages.
+  /// - Returns: How many pages it has freed.
   /// - Throws: `InspectionError`.
   package func vacuum() throws(InspectionError) -> Int {
     try self.withWriter(.cache) { try self.shrink($0) }

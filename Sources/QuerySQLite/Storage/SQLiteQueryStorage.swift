@@ -189,8 +189,8 @@ extension SQLiteQueryStorage {
     self.database.invalidate(prefix, in: self.partition)
   }
 
-  /// Reads all entries whose path begins with another one in one scan, and keeps them in memory until
-  /// their stores are created: at most 64 MiB of them.
+  /// Reads all entries under a path in one scan, and keeps them in memory until their stores are
+  /// created: at most 64 MiB of them.
   ///
   /// - Parameter path: The beginning of the paths. The empty path means all.
   /// - Throws: `StorageError`.
