@@ -122,15 +122,6 @@ static inline int csqlite_checkpoint(
   return result;
 }
 
-/// Syncs the WAL. It takes no lock and changes no byte, so no connection waits for it: syncing it
-/// again costs a checkpoint, which holds the write lock, next to nothing.
-static inline int csqlite_sync_wal(sqlite3 *database) {
-  sqlite3_file *wal = 0;
-  int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
-  if (result != SQLITE_OK || !wal || !wal->pMethods) return result;
-  return wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
-}
-
 /// Whether the system's last error on either file of a database came from the disk, which SQLite
 /// reports as corruption: `pread` has failed with EIO, ENXIO or ERANGE.
 static inline int csqlite_disk_has_failed(sqlite3 *database) {

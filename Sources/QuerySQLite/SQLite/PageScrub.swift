@@ -215,15 +215,3 @@ private struct PageFile {
 
   private func place(of number: Int) -> Int64 { Int64(number - 1) * Int64(self.pageSize) }
 }
-
-extension SQLiteConnection {
-  /// Brings to the disk what was written past the WAL.
-  ///
-  /// - Throws: `StorageError`.
-  func synchroniseFile() throws(StorageError) {
-    let operation = "synchronise"
-    guard let file = try self.filePointer(SQLITE_FCNTL_FILE_POINTER, operation) else { return }
-    try self.check(
-      file.pointee.pMethods?.pointee.xSync?(file, SQLITE_SYNC_NORMAL) ?? SQLITE_ERROR, operation)
-  }
-}

@@ -106,12 +106,11 @@ extension SQLiteConnection {
     }
     // A checkpoint begins by syncing the WAL, which takes more than half of its time if nothing has
     // synced it before.
-    try self.check(csqlite_sync_wal(self.handle(for: "checkpoint")), "checkpoint")
+    try self.synchronise(SQLITE_FCNTL_JOURNAL_POINTER, "checkpoint")
     self.busyHandler.hasInterrupted = false
     let start = SuspendingClock.now
-    let outcome = try self.attemptCheckpoint(mode)
-    self.writeHolds.didHold(since: start)
-    return (outcome, start.duration(to: .now))
+    defer { self.writeHolds.didHold(since: start) }
+    return (try self.attemptCheckpoint(mode), start.duration(to: .now))
   }
 
   private func attemptCheckpoint(_ mode: CheckpointMode) throws -> CheckpointSchedule.Outcome {

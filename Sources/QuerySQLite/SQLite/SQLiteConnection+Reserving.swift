@@ -44,6 +44,19 @@ extension SQLiteConnection {
   /// `SQLITE_IOERR_SHORT_READ`: the file is shorter.
   private static let shortRead: Int32 = 522
 
+  /// Syncs the database's file or its WAL. It takes no lock and changes no byte, so no connection
+  /// waits for it.
+  ///
+  /// - Parameters:
+  ///   - code: `SQLITE_FCNTL_FILE_POINTER` or `SQLITE_FCNTL_JOURNAL_POINTER`.
+  ///   - operation: The operation that needs it, for errors.
+  /// - Throws: `StorageError`.
+  func synchronise(_ code: Int32, _ operation: String) throws(StorageError) {
+    guard let file = try self.filePointer(code, operation) else { return }
+    try self.check(
+      file.pointee.pMethods.pointee.xSync?(file, SQLITE_SYNC_NORMAL) ?? SQLITE_ERROR, operation)
+  }
+
   /// A file of SQLite's own; nil if it is not open.
   func filePointer(
     _ code: Int32, _ operation: String

@@ -1,3 +1,4 @@
+import CSQLite
 import Query
 
 extension SQLiteConnection {
@@ -25,7 +26,7 @@ extension SQLiteConnection {
       try self.withSecureDelete {
         while !pass.isDone { try self.scrub(&pass, patience) }
       }
-      try self.synchroniseFile()
+      try self.synchronise(SQLITE_FCNTL_FILE_POINTER, "synchronise")
       if !pass.hasSeenOthers { break }
     }
     try self.waitingForOthers(patience) {
