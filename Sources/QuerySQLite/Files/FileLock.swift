@@ -81,6 +81,19 @@ extension FileLock {
     return false
   }
 
+  /// Runs a closure while the lock is held exclusively, if it is free. Close the connections first.
+  ///
+  /// - Returns: Whether it ran; then the lock is shared. If not, see ``tryExclusive()``.
+  /// - Throws: `StorageError`, and then nothing is held; or the error of the closure, and then the
+  ///   lock is shared.
+  func ifAlone(_ body: () throws -> Void) throws -> Bool {
+    guard try self.tryExclusive() else { return false }
+    let result = Result { try body() }
+    try self.downgrade()
+    try result.get()
+    return true
+  }
+
   /// Turns the exclusive lock into a shared one.
   ///
   /// - Parameter patience: How long to wait: the kernel may let another waiter in between.

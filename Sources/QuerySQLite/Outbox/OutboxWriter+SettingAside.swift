@@ -73,18 +73,14 @@ extension OutboxWriter {
     let isEmpty = self.opener.files.size(of: self.opener.path) == 0
     guard try isEmpty || LogCheck.mayHaveFrames(log) else { return }
     // If other processes have it open, one of them has checked.
-    guard try self.fileLock.tryExclusive() else {
-      return try self.fileLock.lockShared(patience: self.opener.patience)
-    }
-    let result = Result {
+    let isAlone = try self.fileLock.ifAlone {
       if let error = try LogCheck.damage(
         of: self.opener.path, isEmpty: isEmpty, self.opener.migrations)
       {
         try self.setAside(error)
       }
     }
-    try self.fileLock.downgrade()
-    try result.get()
+    if !isAlone { try self.fileLock.lockShared(patience: self.opener.patience) }
   }
 
   /// Replaces a file that was in use and has no byte any more: a new one in its place would claim
@@ -92,12 +88,10 @@ extension OutboxWriter {
   func setAsideEmptied() throws {
     guard self.opener.fileSize == 0, self.wasInUse else { return }
     // If other processes have it open, one of them is creating it.
-    guard try self.fileLock.tryExclusive() else {
-      return try self.fileLock.lockShared(patience: self.opener.patience)
+    let isAlone = try self.fileLock.ifAlone {
+      if self.opener.fileSize == 0 { try self.setAside(Self.emptied) }
     }
-    let result = Result { if self.opener.fileSize == 0 { try self.setAside(Self.emptied) } }
-    try self.fileLock.downgrade()
-    try result.get()
+    if !isAlone { try self.fileLock.lockShared(patience: self.opener.patience) }
   }
 
   /// Whether something was committed in this folder: the files beside the database are made after
@@ -140,19 +134,9 @@ extension OutboxWriter {
   private func withExclusiveLock(
     toReplace damage: StorageError? = nil, _ body: () throws -> Void
   ) throws {
-    guard try self.fileLock.tryExclusive() else {
-      let what = damage.map { " (\($0.message))" } ?? ""
-      throw StorageError(
-        operation: "open", code: .busy,
-        message: """
-          the file is damaged\(what), and another process has it open; it is replaced after \
-          that
-          """,
-        fileName: DatabaseKind.mutations.fileName)
+    guard try self.fileLock.ifAlone(body) else {
+      throw StorageError.damagedAndInUse(.mutations, damage)
     }
-    let result = Result { try body() }
-    try self.fileLock.downgrade()
-    try result.get()
   }
 
   private func setAside(_ error: StorageError) throws {

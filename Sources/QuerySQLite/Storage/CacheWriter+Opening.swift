@@ -167,11 +167,9 @@ extension CacheWriter {
   private func withExclusiveLock(
     toReplace damage: StorageError? = nil, _ body: () throws -> Void
   ) throws {
-    guard try self.fileLock.tryExclusive() else { throw Self.usedByOthers(damage) }
-    let result = Result { try body() }
-    // If that fails, no lock is held, and nothing is opened.
-    try self.fileLock.downgrade()
-    try result.get()
+    guard try self.fileLock.ifAlone(body) else {
+      throw OpeningFailure(.unavailable, .damagedAndInUse(.cache, damage))
+    }
   }
 
   /// Finishes what a process has left that was killed while it replaced the file.
@@ -214,19 +212,6 @@ extension CacheWriter {
     for partition in self.database.partitions {
       partition.tell(.setAside(fileName: name, reason: error))
     }
-  }
-
-  private static func usedByOthers(_ damage: StorageError?) -> OpeningFailure {
-    let what = damage.map { " (\($0.message))" } ?? ""
-    return OpeningFailure(
-      .unavailable,
-      StorageError(
-        operation: "open", code: .busy,
-        message: """
-          the file is damaged\(what), and another process has it open; it is replaced after \
-          that
-          """,
-        fileName: DatabaseKind.cache.fileName))
   }
 
   /// Tells the file at the path from others that were there.

@@ -8,6 +8,21 @@ extension StorageError {
       ?? StorageError(operation: operation, code: .error, message: "\(error)")
   }
 
+  /// A damaged file cannot be replaced yet.
+  ///
+  /// - Parameters:
+  ///   - kind: Which file.
+  ///   - damage: What is wrong with it; nil if only the process that left it behind knew.
+  static func damagedAndInUse(_ kind: DatabaseKind, _ damage: StorageError?) -> StorageError {
+    let what = damage.map { " (\($0.message))" } ?? ""
+    return StorageError(
+      operation: "open", code: .busy,
+      message: """
+        the file is damaged\(what), and another process has it open; it is replaced after that
+        """,
+      fileName: kind.fileName)
+  }
+
   /// Whether the file is damaged, or not a database: according to SQLite, or because a statement
   /// finds other tables, types or rows than any release has made.
   var isDamage: Bool {
