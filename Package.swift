@@ -43,10 +43,12 @@ let systemLibraries: [Target] = [
 
 /// The command-line tools, and what they share; the package manager makes an executable product of each.
 let tools: [Target] = [
-  .target(name: "ToolSupport", path: "Tools/Support"),
+  .target(name: "ToolSupport", dependencies: ["Query"], path: "Tools/Support"),
+  // Of the tools alone: what an application links has none of it.
+  .target(name: "QueryInspection", dependencies: ["Query", "QuerySQLite", "CSQLite"]),
   .executableTarget(
     name: "cache-inspect",
-    dependencies: ["Query", "QuerySQLite", "ToolSupport"],
+    dependencies: ["Query", "QueryInspection", "ToolSupport"],
     path: "Tools/cache-inspect"
   ),
   .executableTarget(
@@ -86,16 +88,28 @@ let tests: [Target] = [
   .target(name: "CFileRecorder", path: "Tests/CFileRecorder"),
   .executableTarget(
     name: "power-worker",
-    dependencies: ["CFileRecorder", "CSQLite", "Query", "QuerySQLite"],
+    dependencies: ["CFileRecorder", "CSQLite", "Query", "QuerySQLite", "QueryInspection"],
     path: "Tests/PowerWorker"
+  ),
+  .target(
+    name: "StorageTestSupport",
+    dependencies: ["Query", "QuerySQLite", "CSQLite", "TestSupport"],
+    path: "Tests/StorageTestSupport"
   ),
   .testTarget(
     name: "QuerySQLiteTests",
     dependencies: [
-      "QuerySQLite", "Query", "Migrations", "CSQLite", "CFaultVFS", "TestSupport", "storage-worker",
-      "power-worker", "CFileRecorder",
+      "QuerySQLite", "QueryInspection", "Query", "Migrations", "CSQLite", "CFaultVFS",
+      "TestSupport", "StorageTestSupport", "storage-worker", "power-worker", "CFileRecorder",
     ],
     exclude: ["Fixtures"]
+  ),
+  .testTarget(
+    name: "QueryInspectionTests",
+    dependencies: [
+      "QueryInspection", "QuerySQLite", "Query", "TestSupport", "StorageTestSupport",
+      "storage-worker",
+    ]
   ),
   .executableTarget(
     name: "network-watcher",
@@ -120,15 +134,18 @@ let tests: [Target] = [
   ),
   .executableTarget(
     name: "torture",
-    dependencies: ["Query", "QuerySQLite", "QueryReplay", "CSQLite", "TestSupport"],
+    dependencies: [
+      "Query", "QuerySQLite", "QueryInspection", "QueryReplay", "CSQLite", "TestSupport",
+    ],
     path: "Tests/Torture"
   ),
   .testTarget(name: "TortureTests", dependencies: ["torture", "TestSupport"]),
-  .testTarget(name: "ToolSupportTests", dependencies: ["ToolSupport", "TestSupport"]),
+  .testTarget(name: "ToolSupportTests", dependencies: ["ToolSupport", "Query", "TestSupport"]),
   .testTarget(
     name: "CacheInspectTests",
     dependencies: [
-      "cache-inspect", "Query", "QuerySQLite", "ToolSupport", "TestSupport", "storage-worker",
+      "cache-inspect", "Query", "QuerySQLite", "QueryInspection", "ToolSupport", "TestSupport",
+      "storage-worker",
     ],
     exclude: ["Golden"]
   ),
@@ -136,8 +153,8 @@ let tests: [Target] = [
   .testTarget(
     name: "QueryReplayCommandTests",
     dependencies: [
-      "QueryReplayCommand", "mutation-replay", "Query", "QueryReplay", "QuerySQLite", "ToolSupport",
-      "TestSupport",
+      "QueryReplayCommand", "mutation-replay", "cache-inspect", "Query", "QueryReplay",
+      "QuerySQLite", "ToolSupport", "TestSupport",
     ]
   ),
   .testTarget(

@@ -23,8 +23,9 @@ CREATE TABLE migrations (
 CREATE TABLE partitions (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
-  epoch INTEGER NOT NULL DEFAULT 0,     -- raised by erase(); who carries an older one is dropped
-  is_erasing INTEGER NOT NULL DEFAULT 0, -- an erase() whose VACUUM is not done yet
+  epoch INTEGER NOT NULL DEFAULT 0,     -- raised by erase(); a write with an older one is dropped
+  -- What erase() has left: 0 nothing, 1 bytes of old rows, 2 rows to delete.
+  is_erasing INTEGER NOT NULL DEFAULT 0,
   revision INTEGER NOT NULL DEFAULT 0,  -- given to every change of an entry, its removal and its use
   entry_count INTEGER NOT NULL DEFAULT 0,
   byte_count INTEGER NOT NULL DEFAULT 0
@@ -49,7 +50,7 @@ CREATE TABLE entries (
   expires_at INTEGER,                   -- NULL: has no maxAge
   last_use INTEGER,                     -- a number of the same counter (7); NULL: never used
   byte_count INTEGER NOT NULL,          -- of text, error, value and pages
-  checksum BLOB,                        -- over the value; where it is in pages, over next and
+  checksum BLOB,                        -- over the value; if it is in pages, over next and
                                         -- previous ids and the pages' checksums; NULL: no value
   identity TEXT NOT NULL,               -- compared at each read: a collision is a miss (3)
   error_type TEXT,                      -- of the last error, while it is the newest result (6)
@@ -105,3 +106,13 @@ CREATE TABLE quarantine (
 
 -- By age, for the three limits; the whole key of one partition, for erase().
 CREATE INDEX quarantine_by_date ON quarantine (partition, quarantined_at);
+
+-- By what the WAL beside this file is known to be its own (8): SQLite takes any valid one. The
+-- first commit of each WAL moves `current` to `previous`, and writes a new random value. One row.
+CREATE TABLE log_link (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  previous BLOB NOT NULL DEFAULT x'',
+  current BLOB NOT NULL DEFAULT (randomblob(16))
+) STRICT;
+
+INSERT INTO log_link (id) VALUES (1);

@@ -24,7 +24,8 @@ CREATE TABLE partitions (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   epoch INTEGER NOT NULL DEFAULT 0,     -- raised by erase(); a settle with an older one is dropped
-  is_erasing INTEGER NOT NULL DEFAULT 0, -- an erase() whose VACUUM is not done yet
+  -- What erase() has left: 0 nothing, 1 bytes of old rows, 2 rows to delete.
+  is_erasing INTEGER NOT NULL DEFAULT 0,
   revision INTEGER NOT NULL DEFAULT 0,  -- raised by every change of the outbox (6: changes)
   credentials_epoch INTEGER NOT NULL DEFAULT 0, -- raised by credentialsChanged() (5)
   paused_at INTEGER,                    -- pause() (6); NULL: not paused
@@ -32,8 +33,7 @@ CREATE TABLE partitions (
   leased_count INTEGER NOT NULL DEFAULT 0,
   dead_count INTEGER NOT NULL DEFAULT 0,
   history_count INTEGER NOT NULL DEFAULT 0,
-  history_bytes INTEGER NOT NULL DEFAULT 0,
-  mark INTEGER NOT NULL DEFAULT (random()) -- by which a log that is another file's is found out (8)
+  history_bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The boot that `lane_heads.due_boottime` is of, and the latest wall time that was known to be
@@ -87,7 +87,7 @@ CREATE TABLE outbox (
   due_boottime INTEGER,
   due_boot_id TEXT,
   due_delay INTEGER,                    -- the wait's length, which no clock can make longer
-  -- Who runs it (4). The token is raised by each claim and stays.
+  -- The process that runs it (4). Each claim raises the token, which stays.
   lease_owner TEXT,
   lease_token INTEGER NOT NULL DEFAULT 0,
   lease_end_monotonic INTEGER,
@@ -253,3 +253,14 @@ CREATE TABLE salvages (
   salvaged_at INTEGER NOT NULL,
   is_whole INTEGER NOT NULL             -- whether nothing is known to be lost; else it is never deleted
 ) STRICT;
+
+-- By what the WAL beside this file is known to be its own (persistence 8): SQLite takes any valid
+-- one. The first commit of each WAL moves `current` to `previous`, and writes a new random value.
+-- One row.
+CREATE TABLE log_link (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  previous BLOB NOT NULL DEFAULT x'',
+  current BLOB NOT NULL DEFAULT (randomblob(16))
+) STRICT;
+
+INSERT INTO log_link (id) VALUES (1);

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QueryInspection
 import QuerySQLite
 
 /// What the next launch finds in a folder, a line for each thing, for a test to judge.

@@ -1,6 +1,7 @@
 import CFileRecorder
 import Foundation
 import Query
+import QueryInspection
 import QuerySQLite
 
 /// What is done to a store while it is recorded: first what is there before, then what is cut off.
@@ -19,6 +20,8 @@ enum Workload: String {
   case importing = "import"
   /// Values removed one by one, and their pages given back.
   case vacuum
+  /// An invalidation of all values, and an eviction of most, a few in each transaction.
+  case steps
 
   /// Makes what is there before.
   func prepare(_ place: Place) async throws {
@@ -39,6 +42,7 @@ enum Workload: String {
       try await Self.launch(place)
     case .importing: try await Self.export(place)
     case .vacuum: try await Self.fill(place.store, mutations: 1, values: 12, length: 6_000)
+    case .steps: try await Self.fill(place.store, mutations: 1, values: 12)
     }
   }
 
@@ -52,6 +56,7 @@ enum Workload: String {
     case .erase: try await Self.erase(place)
     case .importing: try await Self.importAll(place)
     case .vacuum: try await Self.vacuum(place)
+    case .steps: try await Self.steps(place)
     }
   }
 }
@@ -168,6 +173,22 @@ extension Workload {
     let account = try Account("main", in: place.store)
     try await account.set("main-value0", version: 3, length: 9_000)
     try await account.close()
+  }
+}
+
+// MARK: - Steps
+
+extension Workload {
+  private static func steps(_ place: Place) async throws {
+    let account = try Account("main", in: place.store) { $0.stepRows = 2 }
+    account.storage.invalidate(matching: [])
+    try await account.storage.flush()
+    try await account.close()
+    // The oldest first.
+    for number in 0..<8 { Account.mark("remove", "main", "main-value\(number)") }
+    _ = try StoreMaintenance(directory: URL(filePath: place.store))
+      .evict(toBytes: nil, entries: 4, stepRows: 2)
+    Account.mark("closed")
   }
 }
 

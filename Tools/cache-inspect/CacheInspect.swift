@@ -1,4 +1,5 @@
 import Foundation
+import QueryInspection
 import ToolSupport
 
 /// Looks into a store on disk.

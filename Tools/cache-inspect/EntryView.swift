@@ -1,4 +1,4 @@
-import QuerySQLite
+import QueryInspection
 
 /// An entry in JSON.
 struct EntryView: Encodable {

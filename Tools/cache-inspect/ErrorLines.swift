@@ -1,5 +1,5 @@
 import Query
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// What an error of a store means to the tool's user: an exit code, and a line that says what to

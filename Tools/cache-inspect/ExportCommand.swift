@@ -1,5 +1,5 @@
 import Foundation
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `export` and `import`: one partition as lines of JSON, and back.

@@ -1,6 +1,6 @@
 import Foundation
 import Query
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `history`: mutations that ended.
@@ -37,7 +37,7 @@ struct HistoryCommand {
     return [
       .init(Moments.text(row.endedAt, self.invocation.dates)), .init(row.name),
       .init(row.outcome, row.outcome == "succeeded" ? .good : .warning), .init("\(row.attempts)"),
-      .init(took), .init(row.id.uuidString), .init(row.error.map { "\($0)" } ?? ""),
+      .init(took), .init(MutationJSON.text(row.id)), .init(row.error.map { "\($0)" } ?? ""),
     ]
   }
 }
@@ -65,14 +65,14 @@ private struct HistoryView: Encodable {
 
   init(_ row: InspectedHistory) {
     self.partition = row.partition
-    self.id = row.id.uuidString
+    self.id = MutationJSON.text(row.id)
     self.number = row.number
     self.name = row.name
     self.instance = row.instance
     self.version = row.version
     self.lane = row.lane
     self.outcome = row.outcome
-    self.successor = row.successor?.uuidString
+    self.successor = row.successor.map { MutationJSON.text($0) }
     self.attempts = row.attempts
     self.maybeApplied = row.maybeApplied
     self.createdAt = Moments.exact(row.createdAt)

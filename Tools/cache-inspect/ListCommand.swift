@@ -1,5 +1,5 @@
 import Foundation
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `list`: a line for each entry, as they are read.

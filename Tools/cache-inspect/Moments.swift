@@ -40,4 +40,16 @@ enum Moments {
     let age = Self.age(microseconds, invocation.now)
     return "\(Self.text(microseconds, invocation.dates)) (\(age))"
   }
+
+  /// A date of the library in microseconds since 1970, which any number may be.
+  static func microseconds(_ date: Date) -> Int64 {
+    Int64(clampingOrZero: (date.timeIntervalSince1970 * 1e6).rounded())
+  }
+}
+
+extension Int64 {
+  /// The nearest integer; 0 for NaN.
+  init(clampingOrZero value: Double) {
+    self = value.isNaN ? 0 : Int64(exactly: value) ?? (value < 0 ? .min : .max)
+  }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Query
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `outbox`: mutations that are live or dead.
@@ -19,7 +19,7 @@ struct OutboxCommand {
     ])
     try store.mutations(in: self.invocation.partition) { mutation in
       if let json = self.invocation.json {
-        try json.print(MutationView(mutation), to: self.invocation.output)
+        try json.print(MutationJSON(mutation), to: self.invocation.output)
       } else {
         table.add(self.cells(mutation))
       }
@@ -37,7 +37,7 @@ struct OutboxCommand {
     return [
       .init("\(entry.number)"), .init(entry.name), .init(entry.lane ?? "-"),
       .init(entry.state.rawValue, entry.state.style), .init(reason), .init("\(entry.attempts)"),
-      .init(next ?? "-"), .init(entry.id.uuidString),
+      .init(next ?? "-"), .init(MutationJSON.text(entry.id)),
     ]
   }
 
@@ -46,7 +46,9 @@ struct OutboxCommand {
     let store = try self.invocation.inspection()
     let (id, sentence) = try store.why(
       self.invocation.command.arguments[0], in: self.invocation.partition)
-    if try self.invocation.printed(["id": id.uuidString, "why": sentence]) { return .success }
+    if try self.invocation.printed(["id": MutationJSON.text(id), "why": sentence]) {
+      return .success
+    }
     try self.invocation.output.line(SafeText.escape(sentence))
     return .success
   }
@@ -79,7 +81,7 @@ extension OutboxCommand {
   private func fields(_ detail: InspectedMutationDetail) -> FieldList {
     let (mutation, entry) = (detail.mutation, detail.mutation.entry)
     var fields = FieldList()
-    fields.add("id", entry.id.uuidString)
+    fields.add("id", MutationJSON.text(entry.id))
     fields.add("number", "\(entry.number)")
     fields.add("partition", "\"\(mutation.partition)\"")
     fields.add("name", "\(entry.name), version \(entry.version)")
@@ -104,14 +106,14 @@ extension OutboxCommand {
     fields.add("runs in", mutation.leaseOwner.map { "the process of owner \($0)" })
     fields.add("alias", mutation.awaitedAlias)
     fields.add("body", mutation.bodyFile)
-    for id in detail.dependencies { fields.add("needs", id.uuidString) }
-    for id in detail.dependants { fields.add("needed by", id.uuidString) }
+    for id in detail.dependencies { fields.add("needs", MutationJSON.text(id)) }
+    for id in detail.dependants { fields.add("needed by", MutationJSON.text(id)) }
     fields.add("sound", mutation.isSound ? "yes" : "no")
     return fields
   }
 
   private func text(_ date: Date) -> String {
-    Moments.both(MutationView.microseconds(date), self.invocation)
+    Moments.both(Moments.microseconds(date), self.invocation)
   }
 
   private func print(_ attempts: [OutboxAttempt]) throws {
@@ -121,7 +123,7 @@ extension OutboxCommand {
       Table.Column("ERROR", isFlexible: true),
     ])
     for attempt in attempts {
-      let began = MutationView.microseconds(attempt.startedAt)
+      let began = Moments.microseconds(attempt.startedAt)
       let took = attempt.endedAt.map { max($0.timeIntervalSince(attempt.startedAt), 0) }
       table.add([
         .init("\(attempt.number)"), .init(Moments.text(began, self.invocation.dates)),

@@ -1,5 +1,5 @@
 import Foundation
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `pages`: the pages of an infinite query, and the value of one.

@@ -1,5 +1,5 @@
 import Foundation
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `quarantine`: values that could not be read.

@@ -1,6 +1,6 @@
 import Foundation
 import Query
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `report`: a page of HTML to look at.
@@ -129,7 +129,7 @@ extension ReportCommand {
   private func row(_ mutation: InspectedMutation) -> ReportData.OutboxRow {
     let entry = mutation.entry
     return ReportData.OutboxRow(
-      number: entry.number, id: entry.id.uuidString, name: entry.name,
+      number: entry.number, id: MutationJSON.text(entry.id), name: entry.name,
       partition: mutation.partition, lane: entry.lane, state: entry.state.rawValue,
       reason: entry.waitReason?.rawValue ?? entry.deadReason?.rawValue, attempts: entry.attempts,
       createdAt: ReportDate(entry.createdAt, in: self.zone),
@@ -139,7 +139,8 @@ extension ReportCommand {
 
   private func row(_ row: InspectedHistory) -> ReportData.HistoryRow {
     ReportData.HistoryRow(
-      number: Int(row.number), id: row.id.uuidString, name: row.name, partition: row.partition,
+      number: Int(row.number), id: MutationJSON.text(row.id), name: row.name,
+      partition: row.partition,
       outcome: row.outcome, attempts: row.attempts, endedAt: self.date(row.endedAt),
       seconds: row.duration.map { Double($0) / 1e6 },
       error: row.error.map { "\($0.typeName): \($0.text)" })

@@ -1,5 +1,5 @@
 import Query
-import QuerySQLite
+import QueryInspection
 
 /// What a store comes to, in JSON.
 struct StatisticsView: Encodable {

@@ -1,6 +1,6 @@
 import Foundation
 import Query
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// `stats`: what a store comes to.

@@ -1,5 +1,5 @@
 import Foundation
-import QuerySQLite
+import QueryInspection
 import ToolSupport
 
 /// Prints what a store holds: coded values for people, and their bytes.

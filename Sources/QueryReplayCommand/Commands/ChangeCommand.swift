@@ -54,7 +54,7 @@ struct ChangeCommand {
 
   private func change(_ entry: OutboxEntry) async throws -> Row {
     let outbox = self.session.outbox
-    var row = Row(id: entry.id.uuidString.lowercased(), name: entry.name, result: "")
+    var row = Row(id: MutationJSON.text(entry.id), name: entry.name, result: "")
     switch self.session.invocation.command.path.first {
     case "retry":
       let newKey = self.session.invocation.command.has(ReplayTool.newKey)

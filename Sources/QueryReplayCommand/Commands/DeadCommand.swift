@@ -16,8 +16,7 @@ struct DeadCommand {
     let entries = try self.session.outbox.entries(in: .dead)
     if let json = invocation.json {
       for entry in entries {
-        try json.print(
-          EntryRow(entry, canSend: self.session.canSend(entry)), to: invocation.output)
+        try json.print(self.session.json(entry), to: invocation.output)
       }
       return .success
     }

@@ -24,7 +24,7 @@ struct DryRun {
       maximum: invocation.command.integer(RunOption.maximum))
     if let json = invocation.json {
       for entry in plan.order {
-        try json.print(EntryRow(entry, canSend: true), to: invocation.output)
+        try json.print(self.session.json(entry), to: invocation.output)
       }
       return .success
     }

@@ -43,9 +43,8 @@ struct StatusCommand {
     let live = entries.filter { $0.state != .dead }
     let pending = entries.filter { $0.state == .pending }
     let isPaused = pending.contains { $0.waitReason == .paused }
-    let command = self.session.invocation.command
     return Report(
-      store: self.session.owner, partition: command.text(CommonOption.partition) ?? "",
+      store: self.session.owner, partition: self.session.partition,
       network: Self.words(self.session.network.currentStatus), pending: pending.count,
       leased: live.count - pending.count, dead: entries.count - live.count,
       isPaused: pending.isEmpty ? nil : isPaused, oldestAt: live.map(\.createdAt).min(),

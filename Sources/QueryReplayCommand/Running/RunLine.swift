@@ -39,7 +39,7 @@ struct RunLine {
     ) -> (Row, String) {
       let known = names[id] ?? (try? session.outbox.entry(id))?.name
       names[id] = isEnd ? nil : known
-      let identifier = id.uuidString.lowercased()
+      let identifier = MutationJSON.text(id)
       let row = Row(event: name, id: identifier, name: known)
       return (row, "\(words) \(identifier.prefix(8)) \(SafeText.escape(known ?? ""))")
     }

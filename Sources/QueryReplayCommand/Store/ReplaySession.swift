@@ -12,6 +12,8 @@ struct ReplaySession {
   let client: QueryClient
   let network: SystemNetworkObserver
   let replayer: MutationReplayer
+  /// The account.
+  let partition: String
   /// The store's owner as shown to users: the application's identifier, or the path of the folder.
   let owner: String
 
@@ -36,6 +38,7 @@ struct ReplaySession {
       self.storage = try SQLiteQueryStorage(applicationID: id, partition: partition)
     }
     self.invocation = invocation
+    self.partition = partition
     self.owner = "\(choice)"
     let network = SystemNetworkObserver()
     self.network = network
@@ -71,6 +74,13 @@ struct ReplaySession {
   /// Whether this program sends rows of this kind.
   func canSend(_ entry: OutboxEntry) -> Bool {
     self.replayer.handlers.contains { $0.canRun(entry) }
+  }
+
+  /// A mutation of the store as JSON.
+  func json(_ entry: OutboxEntry) -> MutationJSON {
+    var json = MutationJSON(entry, partition: self.partition)
+    json.canSend = self.canSend(entry)
+    return json
   }
 
   /// Closes the files. A write that failed was already thrown to its caller.

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Query
 
 extension CacheChanges {
@@ -13,7 +13,7 @@ extension CacheChanges {
   ///   - isKept: Whether the entry with this hash of its identity stays, since its store is alive.
   ///     Called inside the transaction.
   /// - Throws: `StorageError`.
-  mutating func evict(
+  package mutating func evict(
     _ budget: StepBudget,
     limits: CacheLimits,
     now: Date,

@@ -6,7 +6,7 @@ import Query
 /// Each entry that is written, removed or used is given the next number of the partition's counter.
 /// The partition's row, which holds the counter and the totals, is read once and written at most
 /// once: not at all if the totals are unchanged and an entry's row shows the newest number.
-struct CacheChanges {
+package struct CacheChanges {
   let tables: CacheTables
 
   /// Incremented by each `erase()`: a change that carries an older epoch is not written.
@@ -15,18 +15,18 @@ struct CacheChanges {
   private var isNamed: Bool
 
   /// The partition's current totals.
-  private(set) var totals: Totals
+  package private(set) var totals: Totals
 
   /// The totals in its row.
   private var written: Totals
   private var hasHiddenNumber = false
 
   /// The totals of a partition.
-  struct Totals: Equatable {
+  package struct Totals: Equatable {
     /// The number of entries.
-    var entries: Int
+    package var entries: Int
     /// The bytes of their identities, errors, values and pages.
-    var bytes: Int
+    package var bytes: Int
     /// The newest number of the counter.
     var revision: Int64
   }
@@ -39,15 +39,15 @@ struct CacheChanges {
     self.written = row.totals
   }
 
-  var connection: SQLiteConnection { self.tables.connection }
-  var partition: Int64 { self.tables.partition }
+  package var connection: SQLiteConnection { self.tables.connection }
+  package var partition: Int64 { self.tables.partition }
 }
 
 // MARK: - Counting
 
 extension CacheChanges {
   /// The next number of the counter, for the revision of an entry.
-  mutating func nextRevision() -> Int64 {
+  package mutating func nextRevision() -> Int64 {
     self.totals.revision += 1
     return self.totals.revision
   }
@@ -59,7 +59,7 @@ extension CacheChanges {
   }
 
   /// Adds to the totals. Wrong totals in a file make none of them negative.
-  mutating func count(entries: Int, bytes: Int) {
+  package mutating func count(entries: Int, bytes: Int) {
     self.totals.entries = max(self.totals.entries + entries, 0)
     self.totals.bytes = max(self.totals.bytes + bytes, 0)
   }
@@ -68,7 +68,7 @@ extension CacheChanges {
   ///
   /// - Returns: The new totals, which hold when the transaction is committed.
   /// - Throws: `StorageError`.
-  mutating func finish() throws -> Totals {
+  package mutating func finish() throws -> Totals {
     if !self.isNamed, self.totals.entries > 0, let name = self.tables.name {
       try self.connection.execute(PartitionRow.rename, name, self.partition)
       self.isNamed = true
@@ -106,7 +106,7 @@ extension CacheChanges {
   }
 
   /// Removes the row of an entry with its pages, and counts it.
-  mutating func removeRow(_ id: Int64, bytes: Int) throws {
+  package mutating func removeRow(_ id: Int64, bytes: Int) throws {
     try self.connection.execute(EntryRow.delete, id)
     self.count(entries: -1, bytes: -bytes)
     _ = self.nextHiddenNumber()

@@ -32,30 +32,15 @@ extension CacheTables {
     let erasure = Erasure(
       connection: self.connection, deleteRows: self.deleteErased, didCommit: didCommit,
       stepRows: stepRows)
-    try erasure.finish(patience: patience) {
-      var isDone = false
-      while !isDone {
-        isDone = try self.connection.write {
-          try self.vacuum(StepBudget(rows: Self.vacuumedPages)).isDone
-        }
-        try didCommit()
-        StepBudget.letOthersWrite()
-      }
-    }
+    try erasure.finish(patience: patience) { try self.vacuumInSteps(didCommit: didCommit) }
   }
-
-  /// How many pages one transaction gives back, if it has the time.
-  static let vacuumedPages = 1_000
-
-  /// How many bytes one transaction deletes: each of their pages is overwritten.
-  private static let deletedBytes = 2 << 20
 
   /// Deletes rows of an erased partition, as many as fit a transaction.
   ///
   /// - Returns: Whether those were all.
   func deleteErased(_ partition: Int64, _ budget: StepBudget) throws -> Bool {
     var (rows, bytes) = (0, 0)
-    func isSpent() -> Bool { budget.isSpent(after: rows) || bytes >= Self.deletedBytes }
+    func isSpent() -> Bool { budget.isSpent(after: rows) || bytes >= Erasure.deletedBytes }
     func delete(_ sql: SQL, _ id: Int64, _ size: Int64) throws {
       try self.connection.execute(sql, id)
       (rows, bytes) = (rows + 1, bytes + Int(size))

@@ -1,5 +1,5 @@
 import Foundation
-import Query
+package import Query
 
 /// The tables of `cache.sqlite`, as far as they concern one partition.
 ///
@@ -13,12 +13,12 @@ import Query
 ///   return try changes.finish()
 /// }
 /// ```
-struct CacheTables {
+package struct CacheTables {
   /// A caller that may not use the connection may not use the tables either.
-  let connection: SQLiteConnection
+  package let connection: SQLiteConnection
 
   /// The number of the partition.
-  var partition: Int64
+  package var partition: Int64
 
   /// The name of the account, if it is known: an erased account gets it back with its first entry.
   var name: String?
@@ -29,7 +29,7 @@ struct CacheTables {
   ///   - partition: The number of the partition.
   ///   - name: The name of the account.
   ///   - connection: A connection to `cache.sqlite`.
-  init(partition: Int64, named name: String? = nil, on connection: SQLiteConnection) {
+  package init(partition: Int64, named name: String? = nil, on connection: SQLiteConnection) {
     (self.partition, self.name) = (partition, name)
     self.connection = connection
   }
@@ -40,17 +40,17 @@ struct CacheTables {
   ///   - name: The name of the account.
   ///   - connection: A connection that can write.
   /// - Throws: `StorageError`.
-  init(partitionNamed name: String, on connection: SQLiteConnection) throws {
-    self =
-      try Self.existing(named: name, on: connection)
-      ?? connection.write { try Self.current(named: name, on: connection) }
+  package init(partitionNamed name: String, on connection: SQLiteConnection) throws {
+    self = try Self.withRow(named: name, on: connection).tables
   }
 
   /// Finds a partition as it is now, or creates it if it is missing. In a write transaction:
   /// another process may have erased it, which gives it another number.
   ///
   /// - Throws: `StorageError`.
-  static func current(named name: String, on connection: SQLiteConnection) throws -> CacheTables {
+  package static func current(
+    named name: String, on connection: SQLiteConnection
+  ) throws -> CacheTables {
     if let tables = try Self.existing(named: name, on: connection) { return tables }
     try connection.execute(PartitionRow.insert, name)
     guard let tables = try Self.existing(named: name, on: connection) else {
@@ -105,7 +105,7 @@ extension CacheTables {
   /// Reads epoch, totals and the newest number of the partition.
   ///
   /// - Throws: `StorageError`.
-  func readPartition() throws -> PartitionRow {
+  package func readPartition() throws -> PartitionRow {
     let row = try self.connection.first(PartitionRow.read, self.partition) { try PartitionRow($0) }
     guard let row else { throw Self.missing(self.connection) }
     return row
@@ -115,7 +115,7 @@ extension CacheTables {
   ///
   /// - Returns: The changes, which ``CacheChanges/finish()`` ends.
   /// - Throws: `StorageError`.
-  func begin() throws -> CacheChanges {
+  package func begin() throws -> CacheChanges {
     precondition(self.connection.transaction == .write, "changes are made inside write { }")
     return CacheChanges(self, try self.readPartition())
   }
@@ -147,7 +147,8 @@ extension CacheTables {
   ///
   /// - Parameter revision: The newest number that the caller knows.
   /// - Throws: `StorageError`.
-  func changes(after revision: Int64) throws -> [(identity: QueryIdentity, revision: Int64)] {
+  package func changes(after revision: Int64) throws -> [(identity: QueryIdentity, revision: Int64)]
+  {
     try self.connection.rows(EntryRow.readChanged, self.partition, revision) { row in
       (QueryIdentity(canonicalText: try row.text(at: 0)), try row.integer(at: 1))
     }
@@ -157,12 +158,37 @@ extension CacheTables {
 // MARK: - The file
 
 extension CacheTables {
+  /// Gives free pages back to the file system, a few in each transaction. Outside transactions.
+  ///
+  /// - Parameter didCommit: Called after each transaction.
+  /// - Returns: How many pages it has freed.
+  /// - Throws: `StorageError`.
+  @discardableResult
+  package func vacuumInSteps(didCommit: () throws -> Void = {}) throws -> Int {
+    var freed = 0
+    while true {
+      let step = try self.connection.write {
+        let step = try self.vacuum(StepBudget(rows: Self.vacuumedPages))
+        // SQLite counts it as no change.
+        if step.freed > 0 { try self.connection.linkLog() }
+        return step
+      }
+      freed += step.freed
+      try didCommit()
+      if step.isDone { return freed }
+      StepBudget.letOthersWrite()
+    }
+  }
+
+  /// How many pages one transaction gives back, if it has the time.
+  private static let vacuumedPages = 1_000
+
   /// Gives free pages back to the file system, in a write transaction.
   ///
   /// - Parameter budget: How many at most.
   /// - Returns: How many pages it has freed, and whether no more are free.
   /// - Throws: `StorageError`.
-  func vacuum(_ budget: StepBudget) throws -> (freed: Int, isDone: Bool) {
+  package func vacuum(_ budget: StepBudget) throws -> (freed: Int, isDone: Bool) {
     try self.connection.withStatement("PRAGMA incremental_vacuum") { statement in
       // Each step frees a page.
       var freed = 0

@@ -26,7 +26,7 @@ extension EntryRow {
     """
 
   /// Partition, hash: the columns that a removal needs. Id, byte_count, identity.
-  static let readPlace: SQL = """
+  package static let readPlace: SQL = """
     SELECT id, byte_count, identity FROM entries WHERE partition = ? AND hash = ?
     """
 

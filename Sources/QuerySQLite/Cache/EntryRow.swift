@@ -1,42 +1,49 @@
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 /// The row of one query in `cache.sqlite`: an entry is stored as one, and read from it. Dates are
 /// microseconds since 1970.
-struct EntryRow: Equatable {
+package struct EntryRow: Equatable {
   /// The row's number; 0 before it is inserted.
   var id: Int64 = 0
-  var partition: Int64
-  var hash: XXH128
-  var identity: String
+  package var partition: Int64
+  package var hash: XXH128
+  package var identity: String
   /// The number that the partition's counter gave to the last write of this row.
-  var revision: Int64
-  var kind: String
-  var coder: String
-  var valueVersion: Int64
-  var valueUpdatedAt: Int64?
-  var valueUpdateCount: Int64 = 0
-  var errorUpdatedAt: Int64?
-  var errorUpdateCount: Int64 = 0
-  var errorType: String?
-  var errorText: String?
-  var isInvalidated = false
-  var isPinned = false
-  var expiresAt: Int64?
+  package var revision: Int64
+  package var kind: String
+  package var coder: String
+  package var valueVersion: Int64
+  package var valueUpdatedAt: Int64?
+  package var valueUpdateCount: Int64 = 0
+  package var errorUpdatedAt: Int64?
+  package var errorUpdateCount: Int64 = 0
+  package var errorType: String?
+  package var errorText: String?
+  package var isInvalidated = false
+  package var isPinned = false
+  package var expiresAt: Int64?
   /// The number of the last use; nil: it was not used since it was inserted.
-  var lastUse: Int64?
+  package var lastUse: Int64?
   /// Bytes of the identity's text, the error, the value and the pages.
-  var byteCount: Int64
+  package var byteCount: Int64
   /// Over the value, or as ``XXH128/init(pages:next:previous:)`` defines it.
-  var checksum: XXH128?
-  var nextPageID: Data?
-  var previousPageID: Data?
-  var value: Data?
+  package var checksum: XXH128?
+  package var nextPageID: Data?
+  package var previousPageID: Data?
+  package var value: Data?
 }
 
 // MARK: - From an entry
 
 extension EntryRow {
+  /// Makes the row of an identity, without a value, in no partition yet.
+  package init(identity: String, kind: String, coder: String, valueVersion: Int64) {
+    self.init(
+      partition: 0, hash: XXH128(hashing: identity), identity: identity, revision: 0, kind: kind,
+      coder: coder, valueVersion: valueVersion, byteCount: 0)
+  }
+
   /// Makes the row of an entry, without number, revision and use.
   ///
   /// - Parameters:
@@ -144,7 +151,7 @@ extension EntryRow {
   /// Inserts the row. The partition's counts are written separately.
   ///
   /// - Throws: `StorageError`.
-  func insert(into connection: SQLiteConnection) throws(StorageError) {
+  package func insert(into connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
       Self.insert, self.partition, self.hash, self.revision, self.kind, self.coder,
       self.valueVersion, self.valueUpdatedAt, self.valueUpdateCount, self.errorUpdatedAt,

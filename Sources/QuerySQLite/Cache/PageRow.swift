@@ -1,23 +1,32 @@
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 /// A page of an infinite query in `cache.sqlite`, or a value that is too large for its entry's row.
-struct PageRow: Equatable {
+package struct PageRow: Equatable {
   /// The row's number; 0 before it is inserted.
   var id: Int64 = 0
-  var entry: Int64
+  package var entry: Int64
   /// Orders the pages of an entry.
-  var position: Int64
+  package var position: Int64
   /// Microseconds since 1970: the last update of the entry's value when this page was written.
   var updatedAt: Int64
   /// As ``XXH128/init(pageID:value:)`` computes it.
-  var checksum: XXH128
-  var pageID: Data
-  var value: Data
+  package var checksum: XXH128
+  package var pageID: Data
+  package var value: Data
 
   /// The distance between the positions of two pages that were appended one after the other: so
   /// many pages fit between them.
-  static let gap: Int64 = 1 << 32
+  package static let gap: Int64 = 1 << 32
+}
+
+extension PageRow {
+  /// Makes the row of a page, of no entry and without a position yet.
+  package init(pageID: Data, value: Data, updatedAt: Int64) {
+    self.init(
+      entry: 0, position: 0, updatedAt: updatedAt,
+      checksum: XXH128(pageID: pageID, value: value), pageID: pageID, value: value)
+  }
 }
 
 // MARK: - SQL
@@ -58,7 +67,7 @@ extension PageRow {
   /// Writes the page, and replaces one at its position.
   ///
   /// - Throws: `StorageError`.
-  func write(to connection: SQLiteConnection) throws(StorageError) {
+  package func write(to connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
       Self.insert, self.entry, self.position, self.updatedAt, self.checksum, self.pageID,
       self.value)

@@ -1,7 +1,7 @@
 import Query
 
 /// The row of an account in `cache.sqlite`.
-struct PartitionRow: Equatable {
+package struct PartitionRow: Equatable {
   var id: Int64
   /// Incremented by `erase()`.
   var epoch: Int64
@@ -9,8 +9,8 @@ struct PartitionRow: Equatable {
   var isErasing: Bool
   /// The newest number that was given to a change or a use of an entry, whether this row or an
   /// entry's shows it.
-  var revision: Int64
-  var entryCount: Int64
+  package var revision: Int64
+  package var entryCount: Int64
   var byteCount: Int64
   /// Whether the row has the account's name. `erase()` takes it away until something is written
   /// again: see ``ErasedName``.

@@ -1,5 +1,5 @@
 /// A value in `cache.sqlite` that could not be read, kept for a person to look at.
-enum QuarantineRow {
+package enum QuarantineRow {
   /// Why it could not be read.
   enum Reason: String {
     case version
@@ -13,10 +13,10 @@ enum QuarantineRow {
 
 extension QuarantineRow {
   /// How many rows a partition keeps.
-  static let maximumRows = 100
+  package static let maximumRows = 100
 
   /// How many bytes of values and page ids a partition keeps.
-  static let maximumBytes = 16 << 20
+  package static let maximumBytes = 16 << 20
 
   /// How long a row is kept, in microseconds: 30 days.
   static let maximumAge: Int64 = 30 * 86_400 * 1_000_000

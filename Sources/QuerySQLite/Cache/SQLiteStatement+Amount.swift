@@ -1,11 +1,11 @@
-import Query
+package import Query
 
 extension SQLiteStatement {
   /// A number that counts something. A negative number, or one so large that adding to it could
   /// overflow, comes from a damaged file.
   ///
   /// - Throws: `StorageError` (mismatch).
-  func amount(at index: Int32) throws(StorageError) -> Int64 {
+  package func amount(at index: Int32) throws(StorageError) -> Int64 {
     let number = try self.integer(at: index)
     if (0...(1 << 60)).contains(number) { return number }
     throw StorageError(

@@ -8,7 +8,7 @@ extension SQLiteStatement {
   /// Calls a closure with the UTF-8 of a text in SQLite's memory, which is valid until it returns.
   ///
   /// - Throws: `StorageError` (mismatch) if the column is not a text.
-  func withText<R>(
+  package func withText<R>(
     at index: Int32,
     _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R {

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Query
 
 // MARK: - Checksums of pages
@@ -8,12 +8,12 @@ extension XXH128 {
   /// be joined for it.
   ///
   /// - Complexity: O(*n*) in the bytes of both.
-  init(pageID: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+  package init(pageID: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
     self.init(hashingAll: [XXH128(hashing: pageID), XXH128(hashing: value)])
   }
 
   /// The checksum of a page: see ``init(pageID:value:)-(UnsafeRawBufferPointer,_)``.
-  init(pageID: Data, value: Data) {
+  package init(pageID: Data, value: Data) {
     self.init(hashingAll: [XXH128(hashing: pageID), XXH128(hashing: value)])
   }
 
@@ -25,7 +25,7 @@ extension XXH128 {
   ///   - checksums: The checksums of the pages.
   ///   - next: The encoded ID of the page after the last one.
   ///   - previous: The encoded ID of the page before the first one.
-  init(pages checksums: [XXH128], next: Data?, previous: Data?) {
+  package init(pages checksums: [XXH128], next: Data?, previous: Data?) {
     self.init(
       hashingAll: [next.map { XXH128(hashing: $0) }, previous.map { XXH128(hashing: $0) }]
         + checksums)

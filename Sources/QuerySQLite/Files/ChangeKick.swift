@@ -4,7 +4,7 @@ import Foundation
 /// ``ChangeWatch`` sees. A watch on the WAL would fire before the commit is visible.
 ///
 /// Used by the thread that writes, and by no other. A watch of this process is notified too.
-final class ChangeKick {
+package final class ChangeKick {
   /// The absolute path of the file.
   let path: String
 
@@ -15,7 +15,9 @@ final class ChangeKick {
   /// - Parameters:
   ///   - kind: Which database.
   ///   - folder: The absolute path of its folder.
-  init(kind: DatabaseKind, folder: String) { self.path = Self.path(kind: kind, folder: folder) }
+  package init(kind: DatabaseKind, folder: String) {
+    self.path = Self.path(kind: kind, folder: folder)
+  }
 
   deinit { self.letGo() }
 
@@ -26,13 +28,13 @@ final class ChangeKick {
   }
 
   /// The path of a database's kick file.
-  static func path(kind: DatabaseKind, folder: String) -> String {
+  package static func path(kind: DatabaseKind, folder: String) -> String {
     "\(folder)/\(kind.rawValue).kick"
   }
 
   /// Writes the byte, after a commit. If it cannot be written, the other processes learn of the
   /// commit with the next one.
-  func kick() {
+  package func kick() {
     if !self.isInPlace { self.openFile() }
     var byte: UInt8 = 0
     // Bytes: the kick file, in which nothing else is written.

@@ -12,21 +12,23 @@ import Foundation
 /// to the WAL, and so wake the owner several times per commit.
 ///
 /// Used by the thread that waits for it, and by no other.
-final class ChangeWatch {
+package final class ChangeWatch {
   /// What has happened.
-  struct Changes: OptionSet, Hashable, Sendable {
-    let rawValue: Int
+  package struct Changes: OptionSet, Hashable, Sendable {
+    package let rawValue: Int
 
     /// Some process has committed; it may have been this one.
     static let kicked = Self(rawValue: 1)
     /// A database was made, removed, or renamed at this path: check `SQLiteConnection.hasMoved`.
     static let databaseMoved = Self(rawValue: 2)
     /// The folder was removed or renamed: no further events will come, and a new watch is needed.
-    static let ended = Self(rawValue: 4)
+    package static let ended = Self(rawValue: 4)
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
   }
 
   /// Becomes readable when something has happened.
-  let descriptor: Int32
+  package let descriptor: Int32
 
   private let kickPath: String
   private let databaseName: String
@@ -40,7 +42,7 @@ final class ChangeWatch {
   ///   - folder: The absolute path of its folder, which must exist.
   /// - Returns: nil if the system has no watch left, or if something in the place of `cache.kick`
   ///   is not a file that kicks are written to.
-  init?(kind: DatabaseKind, folder: String) {
+  package init?(kind: DatabaseKind, folder: String) {
     self.kickPath = ChangeKick.path(kind: kind, folder: folder)
     self.databaseName = kind.fileName
     // The watch needs a file. If it cannot be made, the folder's watch tells when another process
@@ -84,7 +86,7 @@ final class ChangeWatch {
 
 extension ChangeWatch {
   /// Reads everything that has happened since the last call. Never waits.
-  func drain() -> Changes {
+  package func drain() -> Changes {
     var changes = Changes()
     withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
       while true {
@@ -111,7 +113,9 @@ extension ChangeWatch {
     }
     guard event.watch == self.folderWatch else { return [] }
     if event.mask & (Self.inDeleteSelf | Self.inMoveSelf | Self.inIgnored) != 0 { return .ended }
-    if event.name == self.databaseName { return .databaseMoved }
+    if event.name == self.databaseName || event.name == self.databaseName + "-wal" {
+      return .databaseMoved
+    }
     guard event.mask & (Self.inCreate | Self.inMovedTo) != 0 else { return [] }
     guard event.name == (self.kickPath as NSString).lastPathComponent else { return [] }
     // It may have been written to before the watch was added.

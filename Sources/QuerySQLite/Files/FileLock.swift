@@ -1,5 +1,5 @@
 import Foundation
-import Query
+package import Query
 
 /// The lock that keeps a database file in its place: `cache.lock` beside `cache.sqlite`.
 ///
@@ -10,7 +10,7 @@ import Query
 ///
 /// Used by the thread that owns the connections, and by no other. Two locks in one process exclude
 /// each other like those of two processes.
-final class FileLock {
+package final class FileLock {
   /// How the lock is held.
   enum Mode: Sendable {
     case none
@@ -31,7 +31,7 @@ final class FileLock {
   /// - Parameters:
   ///   - kind: Which database.
   ///   - folder: The absolute path of its folder.
-  init(kind: DatabaseKind, folder: String) { self.path = "\(folder)/\(kind.rawValue).lock" }
+  package init(kind: DatabaseKind, folder: String) { self.path = "\(folder)/\(kind.rawValue).lock" }
 
   deinit { self.letGo() }
 
@@ -52,7 +52,7 @@ extension FileLock {
   ///
   /// - Parameter patience: How long to wait for a process that holds it exclusively.
   /// - Throws: `StorageError`; busy if the patience ended, and then nothing is held.
-  func lockShared(patience: Duration = .seconds(1)) throws(StorageError) {
+  package func lockShared(patience: Duration = .seconds(1)) throws(StorageError) {
     let end = SuspendingClock.now + patience
     var round: Int32 = 0
     while try !self.attempt(.shared) {
@@ -111,7 +111,7 @@ extension FileLock {
 
   /// Releases the lock and closes its file, so that the file system can be unmounted. It may be
   /// locked again.
-  func letGo() { self.closeFile() }
+  package func letGo() { self.closeFile() }
 
   /// Tries once, without waiting.
   private func attempt(_ wanted: Mode) throws(StorageError) -> Bool {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Identifies a file or folder among all that exist at the same time, whatever its name: links to
 /// it and relative names of it have the same number.
-struct FileNumber: Hashable, Sendable {
+package struct FileNumber: Hashable, Sendable {
   /// The number of the file system.
   let device: UInt64
   /// The number of the file in it.
@@ -18,7 +18,7 @@ struct FileNumber: Hashable, Sendable {
   /// - Parameters:
   ///   - path: The path.
   ///   - followsLinks: Whether a symbolic link stands for its target.
-  init?(path: String, followsLinks: Bool = true) {
+  package init?(path: String, followsLinks: Bool = true) {
     var status = stat()
     guard (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
     self.init(status)

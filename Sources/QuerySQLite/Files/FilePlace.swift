@@ -1,30 +1,35 @@
 import Foundation
 
-/// A name in a folder that is held open: checking whether it still belongs to a file takes a third
+/// Names in a folder that is held open: checking whether one still belongs to its file takes a third
 /// of the time that a path takes.
 ///
 /// It does not notice that the folder itself was moved.
 final class FilePlace {
   private let descriptor: Int32
-  private let name: String
-  private let number: FileNumber
+  private let files: [(name: String, number: FileNumber)]
 
-  /// Holds the folder of a file open.
+  /// Holds the folder of files open.
   ///
   /// - Parameters:
   ///   - folder: The path of the folder.
-  ///   - name: The file's name in it.
-  ///   - number: Identifies the file.
+  ///   - files: The names in it, and what identifies the file of each.
   /// - Returns: nil if the folder cannot be opened.
-  init?(folder: String, name: String, number: FileNumber) {
+  init?(folder: String, files: [(name: String, number: FileNumber)]) {
     // Bytes: a folder.
     self.descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    (self.name, self.number) = (name, number)
+    self.files = files
     if self.descriptor < 0 { return nil }
+  }
+
+  /// Holds the folder of one file open.
+  convenience init?(folder: String, name: String, number: FileNumber) {
+    self.init(folder: folder, files: [(name, number)])
   }
 
   deinit { if self.descriptor >= 0 { close(self.descriptor) } }
 
-  /// Whether the name still belongs to the file.
-  var isKept: Bool { FileNumber(name: self.name, in: self.descriptor) == self.number }
+  /// Whether each name still belongs to its file.
+  var isKept: Bool {
+    self.files.allSatisfy { FileNumber(name: $0.name, in: self.descriptor) == $0.number }
+  }
 }

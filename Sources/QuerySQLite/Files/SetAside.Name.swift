@@ -3,7 +3,7 @@ import Foundation
 extension SetAside {
   /// The name of a database that was set aside, without the suffixes of its companions. Sorted by
   /// date.
-  struct Name: Hashable, Comparable, Sendable {
+  package struct Name: Hashable, Comparable, Sendable {
     /// The reason.
     let reason: Reason
     /// The time in UTC, as `20260131T120000Z`.
@@ -59,7 +59,7 @@ extension SetAside {
     }
 
     /// The name of the file.
-    func fileName(of kind: DatabaseKind) -> String {
+    package func fileName(of kind: DatabaseKind) -> String {
       let reason =
         switch self.reason {
         case .corrupt: "corrupt"
@@ -69,7 +69,7 @@ extension SetAside {
       return "\(kind.fileName).\(reason)-\(self.date)\(number)"
     }
 
-    static func < (lhs: Self, rhs: Self) -> Bool {
+    package static func < (lhs: Self, rhs: Self) -> Bool {
       (lhs.date, lhs.number) < (rhs.date, rhs.number)
     }
 

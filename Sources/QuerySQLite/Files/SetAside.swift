@@ -1,5 +1,5 @@
 import Foundation
-import Query
+package import Query
 
 /// Renames a database that cannot be used, so that a new one can take its place: `cache.sqlite`
 /// becomes `cache.sqlite.corrupt-20260131T120000Z`, and its WAL goes with it.
@@ -15,7 +15,7 @@ import Query
 ///
 /// A process may be killed between any two of the steps. A process that opens the database reads
 /// ``isPending`` first, under the shared lock; then ``finish(holding:)`` does the remaining steps.
-struct SetAside: Sendable {
+package struct SetAside: Sendable {
   /// Why a database cannot be used.
   enum Reason: Hashable, Sendable {
     /// It is damaged, or not a database.
@@ -42,7 +42,7 @@ struct SetAside: Sendable {
     Foundation.link($0, $1) == 0 ? 0 : errno
   }
 
-  init(kind: DatabaseKind, folder: String) {
+  package init(kind: DatabaseKind, folder: String) {
     self.kind = kind
     self.folder = folder
   }
@@ -84,7 +84,7 @@ extension SetAside {
   /// before a connection is opened.
   ///
   /// - Throws: `StorageError` if the folder cannot be read.
-  var isPending: Bool {
+  package var isPending: Bool {
     get throws(StorageError) { try self.pending() != nil }
   }
 
@@ -199,7 +199,7 @@ extension SetAside {
   }
 
   /// The names of all databases that were set aside, each once.
-  func names() throws(StorageError) -> Set<Name> {
+  package func names() throws(StorageError) -> Set<Name> {
     guard let directory = opendir(self.folder) else {
       if errno == ENOENT { return [] }
       throw StorageError(errno: errno, operation: "read the folder", path: self.folder)

@@ -8,7 +8,7 @@ extension StorageError {
   ///   - number: The value of `errno`.
   ///   - operation: What the storage was doing.
   ///   - path: The file that the call was about.
-  init(errno number: Int32, operation: String, path: String) {
+  package init(errno number: Int32, operation: String, path: String) {
     let code: Code =
       switch number {
       case ENOSPC, EDQUOT: .full

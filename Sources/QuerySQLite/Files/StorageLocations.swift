@@ -1,5 +1,5 @@
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 /// The folders of a storage's two files. Nothing here creates them.
 ///
@@ -7,12 +7,12 @@ import Query
 /// let locations = try StorageLocations(applicationID: "org.example.notes")
 /// let opener = DatabaseOpener(kind: .cache, folder: locations.folder(of: .cache))
 /// ```
-struct StorageLocations: Hashable, Sendable {
+package struct StorageLocations: Hashable, Sendable {
   private let cacheFolder: String
   private let dataFolder: String
 
   /// The absolute path of the folder of a file, without a trailing slash.
-  func folder(of kind: DatabaseKind) -> String {
+  package func folder(of kind: DatabaseKind) -> String {
     switch kind {
     case .cache: self.cacheFolder
     case .mutations: self.dataFolder
@@ -33,7 +33,7 @@ extension StorageLocations {
   ///   - passwdHome: The user's home from the system's user database, read if `$HOME` is unset.
   /// - Throws: `StorageError`: misuse if the identifier is not a plain file name, and cannot open
   ///   if the user has no home.
-  init(
+  package init(
     applicationID: String,
     environment: [String: String] = ProcessInfo.processInfo.environment,
     passwdHome: () -> String? = StorageLocations.passwdHome
@@ -112,7 +112,7 @@ extension StorageLocations {
   /// - Parameter directory: The folder, a file URL. A relative one is resolved against the working
   ///   folder.
   /// - Throws: `StorageError` (misuse) if it is not the URL of a local file.
-  init(directory: URL) throws(StorageError) {
+  package init(directory: URL) throws(StorageError) {
     let host = directory.host(percentEncoded: false) ?? ""
     let path = directory.absoluteURL.path(percentEncoded: false)
     guard

@@ -1,19 +1,19 @@
 internal import CXXHash
-import Foundation
+package import Foundation
 
 /// The XXH3 hash of some bytes, 128 bits: identities are found by it, and it tells a damaged value
 /// from a sound one. It is not a signature: an attacker can make two inputs with one hash.
-struct XXH128: Hashable, Sendable {
+package struct XXH128: Hashable, Sendable {
   /// The upper and the lower half.
-  let high: UInt64
-  let low: UInt64
+  package let high: UInt64
+  package let low: UInt64
 
   init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
   /// The hash of bytes.
   ///
   /// - Complexity: O(*n*).
-  init(hashing bytes: UnsafeRawBufferPointer) {
+  package init(hashing bytes: UnsafeRawBufferPointer) {
     let hash = XXH3_128bits(bytes.baseAddress, bytes.count)
     self.high = hash.high64
     self.low = hash.low64
@@ -22,7 +22,7 @@ struct XXH128: Hashable, Sendable {
   /// The hash of a text's UTF-8.
   ///
   /// - Complexity: O(*n*).
-  init(hashing text: String) {
+  package init(hashing text: String) {
     var text = text
     self = text.withUTF8 { XXH128(hashing: UnsafeRawBufferPointer($0)) }
   }
@@ -30,7 +30,7 @@ struct XXH128: Hashable, Sendable {
   /// The hash of bytes.
   ///
   /// - Complexity: O(*n*).
-  init(hashing data: Data) { self = data.withUnsafeBytes { XXH128(hashing: $0) } }
+  package init(hashing data: Data) { self = data.withUnsafeBytes { XXH128(hashing: $0) } }
 
   /// The hash of a text's UTF-8 followed by some parts, as if they were one input, so that
   /// `["ab", "c"]` and `["a", "bc"]` have one hash: a caller that hashes several columns puts their
@@ -62,14 +62,14 @@ struct XXH128: Hashable, Sendable {
   }
 
   /// Calls a closure with the 16 bytes of the hash, big-endian, the stored form.
-  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+  package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try withUnsafeBytes(of: (self.high.bigEndian, self.low.bigEndian), body)
   }
 }
 
 extension XXH128: CustomStringConvertible {
   /// The 32 hexadecimal digits of the stored form.
-  var description: String {
+  package var description: String {
     [self.high, self.low].map { half in
       let digits = String(half, radix: 16)
       return String(repeating: "0", count: 16 - digits.count) + digits

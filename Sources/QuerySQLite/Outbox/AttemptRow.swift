@@ -3,7 +3,7 @@ import Query
 
 /// One attempt of a mutation. The table has those that did not succeed. A running one is recorded
 /// in the row of the outbox, and a successful one in that of the history.
-enum AttemptRow {
+package enum AttemptRow {
   /// How many are kept of each mutation.
   static let maximum = 20
 
@@ -45,7 +45,7 @@ enum AttemptRow {
 
   /// Mutation: the oldest first. Mutation, number, owner, start and end dates, class, code, error's
   /// type and text, and what was replaced after it.
-  static let read: SQL = """
+  package static let read: SQL = """
     SELECT mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
       idempotency_key, arguments
     FROM attempts WHERE mutation = ?1

@@ -1,16 +1,21 @@
-import Query
+package import Query
 
 /// The rows that follow from an outbox's, if anything but its own transactions has written those:
 /// made in one write transaction of the caller's.
-struct DerivedRows {
+package struct DerivedRows {
   let connection: SQLiteConnection
   let now: OutboxTime
+
+  package init(connection: SQLiteConnection, now: OutboxTime) {
+    self.connection = connection
+    self.now = now
+  }
 
   /// Makes the heads of lanes. There must be none.
   ///
   /// - Parameter numbers: The numbers of the rows, the lowest first.
   /// - Throws: `StorageError`.
-  func makeHeads(of numbers: [Int64]) throws {
+  package func makeHeads(of numbers: [Int64]) throws {
     var lanes = Set<String>()
     for number in numbers {
       guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
@@ -42,7 +47,7 @@ struct DerivedRows {
   /// Counts the rows of a partition; nil: of all.
   ///
   /// - Throws: `StorageError`.
-  func countRows(of partition: Int64?) throws {
+  package func countRows(of partition: Int64?) throws {
     try self.connection.execute(Self.count, partition)
   }
 
@@ -57,7 +62,7 @@ struct DerivedRows {
   /// Makes sure that no number up to a given one is assigned again.
   ///
   /// - Throws: `StorageError`.
-  func keepNumbersRising(above newest: Int64) throws {
+  package func keepNumbersRising(above newest: Int64) throws {
     try self.connection.execute(Self.begin, newest)
     try self.connection.execute(Self.raise, newest)
   }

@@ -2,16 +2,13 @@ import Foundation
 import Query
 
 /// Deletes everything of an erased partition.
-final class ErasedMutations {
+package final class ErasedMutations {
   let connection: SQLiteConnection
 
   /// Body files that no row names any more, once the transaction is committed.
   private(set) var bodyFiles = [String]()
 
-  init(on connection: SQLiteConnection) { self.connection = connection }
-
-  /// How many bytes one transaction deletes: each of their pages is overwritten.
-  private static let deletedBytes: Int64 = 2 << 20
+  package init(on connection: SQLiteConnection) { self.connection = connection }
 
   /// Partition, limit.
   private static let rows: SQL = """
@@ -50,13 +47,13 @@ final class ErasedMutations {
   ///
   /// - Returns: Whether those were all.
   /// - Throws: `StorageError`.
-  func delete(_ partition: Int64, _ budget: StepBudget) throws -> Bool {
+  package func delete(_ partition: Int64, _ budget: StepBudget) throws -> Bool {
     var (count, bytes) = (0, Int64(0))
     for (sql, isEnded) in [(Self.rows, false), (Self.history, true)] {
       let limit = budget.rows - count
       let rows = try self.connection.rows(sql, partition, limit, read: Row.init)
       for row in rows {
-        if budget.isSpent(after: count) || bytes >= Self.deletedBytes { return false }
+        if budget.isSpent(after: count) || bytes >= Erasure.deletedBytes { return false }
         try self.delete(row, isEnded)
         (count, bytes) = (count + 1, bytes.clampedSum(row.bytes))
       }

@@ -1,8 +1,8 @@
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 /// A mutation that has ended.
-struct HistoryRow {
+package struct HistoryRow {
   var id: UUID
   var number: Int64
   var idempotencyKey: String
@@ -51,7 +51,7 @@ struct HistoryRow {
   }
 
   /// The checksum of the stored bytes, and of the mutation that they belong to.
-  static func checksum(id: UUID, number: Int64, arguments: Data, result: Data?) -> XXH128 {
+  package static func checksum(id: UUID, number: Int64, arguments: Data, result: Data?) -> XXH128 {
     XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data()).adding(id)
       .adding(number, as: .row)
   }
@@ -120,7 +120,7 @@ extension HistoryRow {
   ///
   /// - Returns: nil if its bytes are not those that were written: no caller is shown a false
   ///   result.
-  static func record(_ row: SQLiteStatement) throws -> RecordedMutation? {
+  package static func record(_ row: SQLiteStatement) throws -> RecordedMutation? {
     let outcome = try row.text(at: 4)
     let arguments = try row.data(at: 12)
     let result = try row.optionalData(at: 13)

@@ -1,10 +1,10 @@
 import CSQLite
-import Query
+package import Query
 
 extension OutboxClock {
   /// The kernel's clocks, and whether the kernel says that the wall clock is synchronised. That is
   /// read once a second: a clock is seldom set, and an outbox reads the time often.
-  static let systemWithSync = OutboxClock {
+  package static let systemWithSync = OutboxClock {
     var time = OutboxClock.system.now()
     let monotonic = time.monotonic
     time.isSynchronised = Self.synchronisation.withLock { last in

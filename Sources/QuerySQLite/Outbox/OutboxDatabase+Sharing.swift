@@ -4,9 +4,7 @@ import Query
 // MARK: - One per folder
 
 extension OutboxDatabase {
-  // Held while a database is made or released, so that two storages on one folder share it.
-  private static let registering = NSLock()
-  private static let open = Locked([HeldFolder.Key: OpenDatabase<OutboxDatabase>]())
+  private static let registry = FolderRegistry<OutboxDatabase>()
 
   /// The outbox of a folder, and a partition in it, for one storage. ``release(_:completion:)``
   /// ends its use.
@@ -17,20 +15,13 @@ extension OutboxDatabase {
     partition name: String,
     _ configuration: SQLiteQueryStorage.Configuration
   ) throws -> (OutboxDatabase, OutboxPartition) {
-    // Created here, so that it has a device and an inode; if it cannot be, opening reports it.
-    try? DatabaseFiles().makeFolder(folder)
-    self.registering.lock()
-    defer { self.registering.unlock() }
-    let held = HeldFolder(folder)
-    if let open = self.open.withLock({ $0[held.key] }) {
-      open.holders.withLock { $0 += 1 }
-      return (open.database, open.database.partition(name))
+    try self.registry.hold(folder) { database in
+      database.partition(name)
+    } making: {
+      try DatabaseOpener(outboxIn: folder, configuration).refuseWhatIsNotOurs()
+      let database = try OutboxDatabase(folder: folder, configuration)
+      return (database, database.partition(name))
     }
-    try DatabaseOpener(outboxIn: folder, configuration).refuseWhatIsNotOurs()
-    let database = try OutboxDatabase(folder: folder, configuration)
-    let partition = database.partition(name)
-    self.open.withLock { $0[held.key] = OpenDatabase(database, held) }
-    return (database, partition)
   }
 
   private func partition(_ name: String) -> OutboxPartition {
@@ -63,21 +54,16 @@ extension OutboxDatabase {
     _ partition: OutboxPartition,
     completion: (@Sendable (Result<Void, any Error>) -> Void)?
   ) {
-    Self.registering.lock()
-    defer { Self.registering.unlock() }
-    let found = Self.open.withLock { open in open.first { $0.value.database === self } }
-    let isLast = found?.value.holders.withLock { holders in
-      holders -= 1
-      return holders == 0
-    }
-    _ = partition.letGo()
-    guard isLast == true, let found else {
+    Self.registry.release(self) { isLast in
+      _ = partition.letGo()
+      if isLast { return self.stop(completion: completion) }
       completion?(.success(()))
-      return
+      return false
     }
-    Self.open.withLock { $0[found.key] = nil }
-    self.stop(completion: completion)
   }
+
+  /// Records that the thread has ended.
+  func didEnd() { Self.registry.didEnd(self) }
 }
 
 extension DatabaseOpener {

@@ -20,6 +20,7 @@ extension OutboxDatabase {
       self.writer.start(for: self)
       self.opening.leave()
       self.loop()
+      self.didEnd()
       self.end.leave()
       ExitFlush.unregister(exitToken)
     }
@@ -51,7 +52,7 @@ extension OutboxDatabase {
         !database.jobs.isEmpty || !database.tasks.isEmpty || database.isStopping
       }
       if mustGoOn { continue }
-      self.signal.wait(until: due, or: self.writer.watchDescriptor)
+      self.signal.wait(until: due, or: self.writer.neighbours.descriptor)
     }
     self.writer.stop()
   }
@@ -102,7 +103,9 @@ extension OutboxDatabase {
   /// Stops the thread when it has done all jobs so far.
   ///
   /// - Parameter completion: Called with the result: the error if something could not be written.
-  func stop(completion: (@Sendable (Result<Void, any Error>) -> Void)?) {
+  /// - Returns: Whether this call stops it; false if it was never started, or is stopping.
+  @discardableResult
+  func stop(completion: (@Sendable (Result<Void, any Error>) -> Void)?) -> Bool {
     let isRunning = self.guarded.withLock { database in
       if database.isStopping { return false }
       database.isStopping = true
@@ -115,8 +118,8 @@ extension OutboxDatabase {
       }
       return true
     }
-    if isRunning { return self.signal.wake() }
-    completion?(.success(()))
+    if isRunning { self.signal.wake() } else { completion?(.success(())) }
+    return isRunning
   }
 
   /// Gives back the running rows when the program exits, on whichever thread that happens.

@@ -70,7 +70,11 @@ final class OutboxDatabase: @unchecked Sendable {
     }
     // Nothing is read before the file is open.
     self.readers.suspend()
-    self.writer = OutboxWriter(opener: opener, configuration: configuration)
+    var writing = opener
+    // A job waits for the file as it does for any other lock. The thread that makes a storage does
+    // not open it.
+    writing.patience = configuration.busyTimeout
+    self.writer = OutboxWriter(opener: writing, configuration: configuration)
   }
 
   static let closed = StorageError(

@@ -1,22 +1,22 @@
-import Query
+package import Query
 
 /// The row of an account in `mutations.sqlite`.
-struct OutboxPartitionRow: Equatable {
-  var id: Int64
+package struct OutboxPartitionRow: Equatable {
+  package var id: Int64
   /// Incremented by `erase()`: a settle with an older one is dropped.
   var epoch: Int64
   var isErasing: Bool
   /// Incremented by each transaction that changes the outbox.
-  var revision: Int64
+  package var revision: Int64
   /// Incremented when lanes that wait for credentials are released.
   var credentialsEpoch: Int64
-  var pausedAt: Int64?
-  var counts: OutboxCounts
-  var historyCount: Int64
-  var historyBytes: Int64
+  package var pausedAt: Int64?
+  package var counts: OutboxCounts
+  package var historyCount: Int64
+  package var historyBytes: Int64
   /// Whether the row has the account's name. `erase()` takes it away until something is written
   /// again: see ``ErasedName``.
-  var isNamed = true
+  package var isNamed = true
 }
 
 // MARK: - Finding
@@ -26,7 +26,9 @@ extension OutboxPartitionRow {
   ///
   /// - Returns: nil if the account has none.
   /// - Throws: `StorageError`.
-  static func find(_ name: String, on connection: SQLiteConnection) throws -> OutboxPartitionRow? {
+  package static func find(_ name: String, on connection: SQLiteConnection) throws
+    -> OutboxPartitionRow?
+  {
     var found = try connection.first(Self.read, name) { try OutboxPartitionRow($0) }
     if found == nil {
       found = try connection.first(Self.read, ErasedName(of: name).text) {
@@ -73,10 +75,10 @@ extension OutboxPartitionRow {
 
 extension OutboxPartitionRow {
   /// Name.
-  static let insert: SQL = "INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING"
+  package static let insert: SQL = "INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING"
 
   /// Name.
-  static let read: SQL = """
+  package static let read: SQL = """
     SELECT id, epoch, is_erasing, revision, credentials_epoch, paused_at, pending_count,
       leased_count, dead_count, history_count, history_bytes
     FROM partitions WHERE name = ?
@@ -96,7 +98,7 @@ extension OutboxPartitionRow {
   /// Name, id: another row that was erased under the name.
   private static let deleteOther: SQL = "DELETE FROM partitions WHERE name = ? AND id <> ?"
 
-  init(_ row: SQLiteStatement) throws {
+  package init(_ row: SQLiteStatement) throws {
     self.id = try row.integer(at: 0)
     self.epoch = try row.integer(at: 1)
     self.isErasing = try row.bool(at: 2)
@@ -113,7 +115,7 @@ extension OutboxPartitionRow {
   /// Writes the name of its account, or the hash that stands for it.
   ///
   /// - Throws: `StorageError`.
-  func saveName(_ name: String, on connection: SQLiteConnection) throws {
+  package func saveName(_ name: String, on connection: SQLiteConnection) throws {
     let text = self.isNamed ? name : ErasedName(of: name).text
     try connection.execute(Self.deleteOther, text, self.id)
     try connection.execute(Self.rename, text, self.id)
@@ -131,14 +133,14 @@ extension OutboxPartitionRow {
 }
 
 /// The boot that the heads' times belong to, and the latest wall time that was known to be right.
-enum ClockRow {
+package enum ClockRow {
   static let read: SQL = "SELECT boot_id, synchronised_at FROM clock WHERE id = 1"
 
   /// Boot.
   static let setBoot: SQL = "UPDATE clock SET boot_id = ? WHERE id = 1"
 
   /// Microseconds since 1970. It never goes back.
-  static let setSynchronised: SQL = """
+  package static let setSynchronised: SQL = """
     UPDATE clock SET synchronised_at = max(coalesce(synchronised_at, 0), ?) WHERE id = 1
     """
 }

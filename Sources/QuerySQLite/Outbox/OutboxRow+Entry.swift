@@ -1,8 +1,8 @@
 import Foundation
-import Query
+package import Query
 
 /// The state outside a row that determines how it is shown.
-struct OutboxView {
+package struct OutboxView {
   /// When the partition was paused.
   var isPaused: Bool
   /// The handlers that this process last claimed for; nil if it never has.
@@ -12,7 +12,7 @@ struct OutboxView {
 
 extension OutboxRow {
   /// The row as it is shown.
-  func entry(_ view: OutboxView) -> OutboxEntry {
+  package func entry(_ view: OutboxView) -> OutboxEntry {
     var entry = OutboxEntry(
       id: self.id, number: Int(self.number), name: self.name, instance: self.instance,
       version: self.version, lane: self.lane, host: self.host, onFailure: self.onFailure,

@@ -1,11 +1,11 @@
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 /// A live or dead mutation: a row of the table `outbox`, joined with two other tables.
-struct OutboxRow {
-  var number: Int64
-  var partition: Int64
-  var id: UUID
+package struct OutboxRow {
+  package var number: Int64
+  package var partition: Int64
+  package var id: UUID
   var idempotencyKey: String
   var name: String
   var instance: String
@@ -19,43 +19,43 @@ struct OutboxRow {
   var createdAt: Int64
   var age: OutboxAge
   var coder: String
-  var bodyFile: String?
-  var checksum: XXH128
+  package var bodyFile: String?
+  package var checksum: XXH128
   var arguments: Data
   /// Its state, wait and lease.
-  var standing: Standing
+  package var standing: Standing
   /// Whether it is the head of its lane.
   var isHead: Bool
   /// Whether it depends on a mutation that has not succeeded.
   var hasDependencies: Bool
 
   /// The columns that claims and settles change.
-  struct Standing {
+  package struct Standing {
     var state = OutboxEntry.State.pending
     var waitReason: MutationWaitReason?
     var deadReason: MutationDeadReason?
-    var awaitedAlias: String?
+    package var awaitedAlias: String?
     var attempts = 0
     var failures = 0
-    var crashCount = 0
+    package var crashCount = 0
     var maybeApplied = false
-    var isCancelRequested = false
+    package var isCancelRequested = false
     /// When it may run again; nil: at once.
     var wait: OutboxWait?
-    var lease: Lease?
+    package var lease: Lease?
     /// Incremented by each lease, and never lowered.
     var token: Int64 = 0
     /// The partition's epoch when it was last leased.
     var credentialsEpoch: Int64 = 0
     /// The class of the last failure.
-    var lastFailure: String?
-    var failedAt: Int64?
+    package var lastFailure: String?
+    package var failedAt: Int64?
     var lastError: RestoredError?
   }
 
   /// The process that runs it, and until when.
-  struct Lease: Hashable {
-    var owner: String
+  package struct Lease: Hashable {
+    package var owner: String
     /// By `CLOCK_MONOTONIC`, microseconds, in the boot of ``bootID``.
     var endMonotonic: Int64
     var bootID: String
@@ -67,7 +67,7 @@ struct OutboxRow {
   var effectiveHost: String { self.host ?? "name:\(self.name)" }
 
   /// Whether the row is as it was enqueued: SQLite does not notice a flipped byte.
-  var isSound: Bool { self.checksum == self.ownChecksum }
+  package var isSound: Bool { self.checksum == self.ownChecksum }
 }
 
 // MARK: - The checksum
@@ -110,14 +110,14 @@ extension XXH128 {
   /// The meaning of a number that is mixed in. It is multiplied by an odd number, so that each of
   /// its bits counts, and by a different one for each meaning, so that two numbers cannot change
   /// places.
-  enum Mixed: UInt64 {
+  package enum Mixed: UInt64 {
     case account = 0x9e37_79b9_7f4a_7c15
     case row = 0xc2b2_ae3d_27d4_eb4f
     case identifier = 0x1656_67b1_9e37_79f9
   }
 
   /// The hash with a number mixed in. Mixing in two numbers is the same as mixing in their sum.
-  func adding(_ number: Int64, as meaning: Mixed) -> XXH128 {
+  package func adding(_ number: Int64, as meaning: Mixed) -> XXH128 {
     XXH128(
       high: self.high, low: self.low &+ UInt64(bitPattern: number) &* meaning.rawValue)
   }
@@ -135,7 +135,7 @@ extension XXH128 {
 
 extension OutboxRow {
   /// Number: all columns, in the order of ``init(_:)``.
-  static let read: SQL = """
+  package static let read: SQL = """
     SELECT number, partition, id, idempotency_key, name, instance, version, lane, host, on_failure,
       max_attempts, max_age, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised,
       coder, body_file, checksum, arguments, state, wait_reason, dead_reason, awaited_alias,
@@ -151,7 +151,7 @@ extension OutboxRow {
   /// Partition, id.
   static let findByID: SQL = "SELECT number FROM outbox WHERE partition = ? AND id = ?"
 
-  init(_ row: SQLiteStatement) throws {
+  package init(_ row: SQLiteStatement) throws {
     self.number = try row.integer(at: 0)
     self.partition = try row.integer(at: 1)
     self.id = try row.uuid(at: 2)
@@ -226,13 +226,13 @@ extension SQLiteStatement {
   }
 
   /// An identifier. Any other number of bytes than 16 is a mismatch.
-  func uuid(at index: Int32) throws -> UUID {
+  package func uuid(at index: Int32) throws -> UUID {
     let hash = try self.hash(at: index)
     return hash.withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
   /// An error, from the columns of its type and its text.
-  func optionalError(at index: Int32) throws -> RestoredError? {
+  package func optionalError(at index: Int32) throws -> RestoredError? {
     guard let typeName = try self.optionalText(at: index) else { return nil }
     return RestoredError(typeName: typeName, text: try self.optionalText(at: index + 1) ?? "")
   }

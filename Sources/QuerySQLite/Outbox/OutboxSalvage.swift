@@ -1,5 +1,5 @@
 import Foundation
-import Query
+package import Query
 
 /// Copies the readable rows of a damaged outbox, which was set aside, into a new one.
 ///
@@ -8,7 +8,7 @@ import Query
 /// open the outbox continues, before any other can. The new file records in the same transaction
 /// whose rows it has, so that a kill before the note is removed, or a power cut that brings it
 /// back, does no harm.
-struct OutboxSalvage {
+package struct OutboxSalvage {
   /// The absolute path of the folder.
   let folder: String
 
@@ -21,10 +21,12 @@ struct OutboxSalvage {
   static func notePath(in folder: String) -> String { "\(folder)/mutations.salvage" }
 
   /// Whether mutations of a folder are yet to be salvaged, and are in no database until then.
-  static func isPending(in folder: String) -> Bool { access(self.notePath(in: folder), F_OK) == 0 }
+  package static func isPending(in folder: String) -> Bool {
+    access(self.notePath(in: folder), F_OK) == 0
+  }
 
   /// The error of a caller that does not salvage, until that is done.
-  static let waiting = StorageError(
+  package static let waiting = StorageError(
     operation: "open", code: .cannotOpen,
     message: "mutations of a damaged file wait to be salvaged; start the application once",
     fileName: DatabaseKind.mutations.fileName)

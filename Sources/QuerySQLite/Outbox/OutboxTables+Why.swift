@@ -1,5 +1,5 @@
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 // MARK: - Reasons
 
@@ -7,7 +7,7 @@ extension OutboxTables {
   /// What keeps a mutation from running: the first reason, as in `waitReason`.
   ///
   /// - Throws: `OutboxError`; `StorageError`.
-  func clause(of id: UUID) throws -> OutboxClause {
+  package func clause(of id: UUID) throws -> OutboxClause {
     guard let row = try self.row(id) else {
       guard case .ended(let outcome)? = try self.record(id)?.state else {
         throw OutboxError.unknown(id)

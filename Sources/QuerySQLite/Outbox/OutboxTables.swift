@@ -1,16 +1,16 @@
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 /// The tables of `mutations.sqlite`, as the reads of one partition use them.
 ///
 /// It has no thread and no memory: each function is a few statements on the connection.
-struct OutboxTables {
-  let connection: SQLiteConnection
+package struct OutboxTables {
+  package let connection: SQLiteConnection
 
   /// The row of the partition; nil if it has never had a mutation.
-  let partition: OutboxPartitionRow?
+  package let partition: OutboxPartitionRow?
 
-  let view: OutboxView
+  package let view: OutboxView
 
   /// Makes the tables of a partition.
   ///
@@ -20,7 +20,7 @@ struct OutboxTables {
   ///   - handlers: What this process can run; nil if it has not said.
   ///   - now: The time.
   /// - Throws: `StorageError`.
-  init(
+  package init(
     partitionNamed name: String,
     on connection: SQLiteConnection,
     handlers: Set<MutationHandler>?,
@@ -32,11 +32,11 @@ struct OutboxTables {
       isPaused: self.partition?.pausedAt != nil, handlers: handlers, now: now)
   }
 
-  func row(_ number: Int64) throws -> OutboxRow? {
+  package func row(_ number: Int64) throws -> OutboxRow? {
     try self.connection.first(OutboxRow.read, number) { try OutboxRow($0) }
   }
 
-  func row(_ id: UUID) throws -> OutboxRow? {
+  package func row(_ id: UUID) throws -> OutboxRow? {
     guard let partition else { return nil }
     let number = try self.connection.first(OutboxRow.findByID, partition.id, id) {
       try $0.integer(at: 0)
@@ -151,7 +151,7 @@ extension OutboxTables {
   /// The last attempts of a mutation, the oldest first.
   ///
   /// - Throws: `StorageError`.
-  func attempts(of id: UUID) throws -> [OutboxAttempt] {
+  package func attempts(of id: UUID) throws -> [OutboxAttempt] {
     if try self.row(id) == nil, try !self.hasEnded(id) { return [] }
     let attempts = try self.connection.rows(AttemptRow.read, id) { try AttemptRow.attempt($0) }
     return attempts.suffix(AttemptRow.maximum)

@@ -111,7 +111,9 @@ extension OutboxTransaction {
     """
 
   /// The row that a new one replaces.
-  private func replaceable(_ new: NewMutation, _ targets: Set<Int64>) throws -> OutboxRow? {
+  private mutating func replaceable(
+    _ new: NewMutation, _ targets: Set<Int64>
+  ) throws -> OutboxRow? {
     guard new.coalesce == .latest, let lane = new.lane else { return nil }
     let number = try self.connection.first(Self.lastOfLane, self.partition.id, lane) {
       try $0.integer(at: 0)
@@ -120,9 +122,7 @@ extension OutboxTransaction {
       row.name == new.name, row.instance == new.instance, row.standing.state == .pending,
       row.standing.attempts == 0
     else { return nil }
-    let isNeeded =
-      try self.connection.first(DependencyRow.dependants, number, 1) { _ in true } ?? false
-    return isNeeded ? nil : row
+    return try self.hasDependants(number) ? nil : row
   }
 
   private mutating func supersede(_ old: OutboxRow, by new: inout OutboxRow) throws {

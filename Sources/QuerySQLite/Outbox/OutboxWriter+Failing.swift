@@ -6,21 +6,17 @@ import Query
 extension OutboxWriter {
   /// Reports that nothing can be written for now, and sets the next retry.
   func degrade(_ error: StorageError) {
-    let now = SuspendingClock.now
-    if self.retry.map({ $0.at <= now }) ?? true {
-      let delay = min(
-        self.retry.map { $0.delay * 2 } ?? self.configuration.retryDelay, .seconds(30))
-      self.retry = (now + delay, delay)
-    }
-    if self.database.degradation == nil {
+    self.retry.didFail()
+    let isNew = self.database.degradation == nil
+    self.database.degradation = error
+    if isNew {
       for partition in self.database.partitions { partition.hooks?.tell(.degraded(error)) }
     }
-    self.database.degradation = error
   }
 
   /// Reports that a write has succeeded.
   func didWork() {
-    self.retry = nil
+    self.retry.didSucceed()
     guard self.database.degradation != nil else { return }
     self.database.degradation = nil
     for partition in self.database.partitions { partition.hooks?.tell(.recovered) }
@@ -78,25 +74,12 @@ extension OutboxWriter {
 
   /// Records that the file is damaged, and replaces it.
   func didFindDamage(_ error: StorageError) {
-    guard self.connection != nil, let file = self.fileAtPath else { return }
-    self.damaged = (file, error)
+    guard self.connection != nil, self.file.note(error) else { return }
     self.letGoOfFile()
     do {
       try self.open()
     } catch {
       self.degrade(Self.storageError(error))
-    }
-  }
-}
-
-extension StorageError {
-  /// Whether the outbox is damaged, or not a database. Not a constraint: that is a bug of this
-  /// library, and the user's data must stay where it is.
-  var isOutboxDamage: Bool {
-    switch self.code {
-    case .corrupt, .notADatabase, .mismatch: true
-    case .error: self.operation == "prepare"
-    default: false
     }
   }
 }

@@ -21,9 +21,18 @@ extension OutboxWriter {
       self.database.count(bytesWritten: (pages - self.countedPages) * CacheWriter.frameBytes)
       self.countedPages = pages
     }
-    let isDue = self.checkpoints.didCommit(frames: connection.walFrames)
-    if isDue || self.checkpoints.pause == nil && self.needsRoom(connection) {
-      self.checkpoint(connection)
+    self.keepLog { try $0.didCommit(connection) }
+    if connection.walFrames > 0, !self.log.isBlocked, self.needsRoom(connection) {
+      self.keepLog { try $0.checkpoint(connection) }
+    }
+  }
+
+  /// Does something with the WAL, and replaces the file if that finds it damaged.
+  func keepLog(_ body: (inout LogKeeper) throws -> Void) {
+    do {
+      try body(&self.log)
+    } catch {
+      self.didFail(error)
     }
   }
 
@@ -37,34 +46,17 @@ extension OutboxWriter {
     }
     self.lookedForRoomAtPages = self.countedPages
     let bytes = Self.reservedLogBytes + Self.pagesBetweenLooks << 12
-    return connection.walFrames > 0 && (try? connection.hasRoom(for: bytes)) == false
-  }
-
-  /// Copies the WAL into the file and empties it. Never passive; it does not wait for a reader in
-  /// the way, since no process can write meanwhile.
-  ///
-  /// The copied frames must not stay in the WAL as a commit: the process that opens the file next
-  /// would read them again, over newer pages if a bit of the WAL's end had flipped, or over another
-  /// file that was copied to this place.
-  func checkpoint(_ connection: SQLiteConnection) {
-    do {
-      let (outcome, held) = try connection.checkpointGivingWay(.reset)
-      self.checkpoints.didCheckpoint(outcome, held: held)
-    } catch {
-      let failure = Self.storageError(error)
-      if failure.isOutboxDamage { return self.didFail(failure) }
-      self.checkpoints.didCheckpoint(.blocked)
-    }
+    return (try? connection.hasRoom(for: bytes)) == false
   }
 
   /// Checkpoints, and retries for a moment if a reader is in the way, so that other processes can
   /// write in between: for a caller that cannot write before the WAL has room.
   func checkpointPatiently(_ connection: SQLiteConnection) {
     let end = SuspendingClock.now + .milliseconds(500)
-    self.checkpoint(connection)
-    while self.checkpoints.pause != nil, .now < end, self.connection === connection {
+    self.keepLog { try $0.checkpoint(connection) }
+    while self.log.isBlocked, .now < end, self.connection === connection {
       usleep(5_000)
-      self.checkpoint(connection)
+      self.keepLog { try $0.checkpoint(connection) }
     }
   }
 }
@@ -74,46 +66,28 @@ extension OutboxWriter {
   /// everything that was ever in it.
   func emptyLog() {
     guard let connection = self.connection, (try? connection.isWALEmpty) == false else { return }
-    self.checkpoint(connection)
+    self.keepLog { try $0.checkpoint(connection) }
   }
 
   /// Makes sure that the WAL, which another process may have left, is copied and emptied before
   /// long.
   func scheduleEmptyingLog(_ connection: SQLiteConnection) {
-    guard self.checkpoints.due == nil, (try? connection.isWALEmpty) == false else { return }
+    guard self.log.due == nil, (try? connection.isWALEmpty) == false else { return }
     // To the schedule it is as if this process had just committed it.
-    if self.checkpoints.didCommit(frames: 1) { self.checkpoint(connection) }
+    self.keepLog { try $0.didCommit(frames: 1, connection) }
   }
 }
 
 // MARK: - Other processes
 
 extension OutboxWriter {
-  /// Tells other processes what was committed.
-  func tellOthers() {
-    if self.mustKick { self.kick.kick() }
-    self.mustKick = false
-  }
-
-  /// Checks whether another process has written.
+  /// Checks whether another process has written, or has moved the file away.
   func lookForOthers(_ now: SuspendingClock.Instant) {
-    if self.connection == nil { return }
-    if let watch = self.watch {
-      if now < self.lookDue { return }
-      let changes = watch.drain()
-      if changes.isEmpty { return }
-      self.lookDue = now + .milliseconds(20)
-      if changes.contains(.ended) { self.watch = nil }
-      if changes.contains(.databaseMoved) { self.reopenWhereMoved() }
-    } else {
-      guard now >= self.pollDue else { return }
-      self.pollDue = now + .seconds(1)
-      let old = self.connection
-      if self.fileAtPath != nil { self.reopenWhereMoved() }
-      let version = try? self.connection?.dataVersion
-      if self.connection === old, version == self.lastDataVersion { return }
-      self.lastDataVersion = version ?? 0
+    let mayHaveChanges = self.neighbours.look(self.connection, at: now) { isReported in
+      if isReported || self.fileAtPath != nil { self.reopenWhereMoved() }
+      return self.connection
     }
+    guard mayHaveChanges else { return }
     for partition in self.database.partitions { self.lookForOthers(in: partition) }
   }
 
@@ -162,7 +136,7 @@ extension OutboxWriter {
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }
       try self.finishErasing(connection, patience: self.configuration.erasePatience)
-      self.mustKick = true
+      self.neighbours.hasCommitted = true
       self.didWork()
     } catch {
       self.didFail(error)
@@ -185,7 +159,7 @@ extension OutboxWriter {
         if let due = self.heartbeatDue, .now >= due { self.beat() }
       }, stepRows: self.configuration.stepRows)
     guard try erasure.isNeeded() else { return }
-    try SetAside(kind: .mutations, folder: self.opener.folder).removeAll()
+    try self.file.setAside.removeAll()
     try erasure.finish(patience: patience)
     // Reserves again what the truncation has given back.
     try? connection.extendWAL(to: Self.reservedLogBytes)

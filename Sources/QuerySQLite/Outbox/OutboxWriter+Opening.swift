@@ -10,7 +10,10 @@ extension OutboxWriter {
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
       if try self.isInPlace(connection) {
-        if self.isLockInPlace { return connection }
+        let hasLog = self.file.areCompanionsInPlace
+        if self.file.isLockInPlace, hasLog { return connection }
+        self.database.readers.suspend()
+        if !hasLog { self.degrade(self.file.rescueLog(connection)) }
       } else {
         self.emptyLogOfMovedFile(connection)
         self.tellOfMovedFile(connection)
@@ -25,7 +28,7 @@ extension OutboxWriter {
   /// Checkpoints the WAL into the file that was moved away, if no other process uses either: at its
   /// old place the WAL would be taken for that of the file that is there now.
   private func emptyLogOfMovedFile(_ connection: SQLiteConnection) {
-    guard (try? self.fileLock.tryExclusive()) == true else { return }
+    guard self.file.lockExclusively() else { return }
     _ = try? connection.checkpoint(.reset, patience: .zero)
   }
 
@@ -56,13 +59,6 @@ extension OutboxWriter {
     return try !connection.hasMoved
   }
 
-  /// Whether the lock is on the file at its path. Checked once a second.
-  private var isLockInPlace: Bool {
-    if let last = self.lockCheckedAt, .now - last < .seconds(1) { return true }
-    self.lockCheckedAt = .now
-    return self.fileLock.isCurrent
-  }
-
   /// Opens the file; if it is damaged, opens a new one with the salvaged rows.
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
@@ -72,24 +68,19 @@ extension OutboxWriter {
     } catch {
       // The opener checks only the schema.
       let failure = Self.storageError(error)
-      guard failure.isOutboxDamage, self.damaged == nil, let file = self.fileAtPath else {
-        throw error
-      }
-      self.damaged = (file, failure)
+      guard self.file.note(failure) else { throw error }
       try self.openFile()
     }
   }
 
   private func openFile() throws {
-    try self.opener.files.makeFolder(self.opener.folder)
-    try self.opener.files.refuseNetworkFileSystem(self.opener.folder)
-    try self.fileLock.lockShared(patience: self.opener.patience)
+    try self.file.lockFile()
     do {
       try self.finishSettingAside()
       try self.setAsideDamagedLog()
       try self.setAsideEmptied()
-      try self.setAsideDamaged()
-      let connection = try self.openOrReplace()
+      try self.file.replaceDamaged { try self.setAside($1, $0) }
+      let connection = try self.openWithRoom()
       self.connection = connection
       // Work before the first job must not make its caller wait twice.
       connection.busyHandler.patience = .until(.now + self.opener.patience)
@@ -104,13 +95,46 @@ extension OutboxWriter {
     self.didOpen()
   }
 
+  /// Opens the file; on a disk that has no room for its shm, the WAL gives up some of the room that
+  /// it keeps.
+  private func openWithRoom() throws -> SQLiteConnection {
+    do {
+      return try self.openOrReplace()
+    } catch {
+      guard Self.storageError(error).extendedCode == .noRoomForSharedMemory,
+        try self.shortenReservedLog()
+      else { throw error }
+    }
+    return try self.openOrReplace()
+  }
+
+  private func openOrReplace() throws -> SQLiteConnection {
+    try self.file.openWriter(replacingIf: \.isDamage) { try self.setAside($1.error, $0) }
+  }
+
+  /// Shortens a WAL without commits, if no other process has the file open.
+  ///
+  /// - Returns: Whether it is shorter now.
+  private func shortenReservedLog() throws -> Bool {
+    let log = "\(self.opener.path)-wal"
+    var isShorter = false
+    try self.file.asFirst { _ in
+      guard let size = self.opener.files.size(of: log), size > Self.reservedLogBytes / 2,
+        try !LogCheck.mayHaveFrames(log)
+      else { return }
+      // Bytes: of a WAL without commits that no process has open, under the exclusive lock.
+      isShorter = truncate(log, off_t(Self.reservedLogBytes / 2)) == 0
+    }
+    return isShorter
+  }
+
   private func didOpen() {
-    self.watch = ChangeWatch(kind: .mutations, folder: self.opener.folder)
     guard let connection = self.connection else { return }
+    self.neighbours.follow(connection)
+    self.file.noteCompanions()
     // If there is no room for it now, there was none before either.
     try? connection.extendWAL(to: Self.reservedLogBytes)
     connection.reservedBytes = Self.reservedFileBytes
-    if let version = try? connection.dataVersion { self.lastDataVersion = version }
     let number = self.fileAtPath
     self.place = number.flatMap {
       FilePlace(folder: self.opener.folder, name: DatabaseKind.mutations.fileName, number: $0)
@@ -135,7 +159,7 @@ extension OutboxWriter {
 
   /// A file of a newer release can be read, if its tables have the columns known here.
   private func readNewer() {
-    guard (try? self.fileLock.lockShared(patience: .zero)) != nil else { return }
+    guard (try? self.file.lockFile(patience: .zero)) != nil else { return }
     self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
   }
@@ -204,13 +228,13 @@ extension OutboxWriter {
     self.connection = nil
     self.countedPages = 0
     self.lookedForRoomAtPages = nil
-    self.watch = nil
-    self.fileLock.unlock()
+    self.neighbours.unfollow()
+    self.file.unlock()
     self.known = [:]
     (self.effectsDone, self.effectsDue, self.effectsInFlight) = ([], nil, [])
     self.isOwnerRecorded = false
   }
 
   /// Identifies the file at the path among all that were there.
-  var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
+  var fileAtPath: FileNumber? { self.file.fileAtPath }
 }

@@ -46,7 +46,7 @@ extension OutboxWriter {
         self.synchronisedAt = wall
       }
     }
-    self.mustKick = true
+    self.neighbours.hasCommitted = true
   }
 
   /// Reports what was committed, and does the work that no caller waits for.

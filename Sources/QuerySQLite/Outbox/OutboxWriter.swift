@@ -6,10 +6,9 @@ import Query
 ///
 /// Not `Sendable`, and not locked: one thread at a time uses it.
 final class OutboxWriter {
-  let opener: DatabaseOpener
   let configuration: SQLiteQueryStorage.Configuration
-  let fileLock: FileLock
-  let kick: ChangeKick
+  let file: FileKeeper
+  let neighbours: Neighbours
   let reaper: OutboxReaper
   let bodies: BodyFiles
 
@@ -36,9 +35,6 @@ final class OutboxWriter {
 
   /// How many were counted when the writer last checked whether the file has room for more.
   var lookedForRoomAtPages: Int?
-
-  /// Reports commits of other processes; nil if the system has no watch left.
-  var watch: ChangeWatch?
 
   /// This process's lock file; nil until it leases something.
   var owner: OwnerFile?
@@ -73,26 +69,11 @@ final class OutboxWriter {
   /// The latest wall time that was known to be right, as stored on disk.
   var synchronisedAt: Int64?
 
-  /// The file that was found damaged.
-  var damaged: (file: FileNumber, error: StorageError)?
+  /// When to retry what failed.
+  var retry: RetrySchedule
 
-  /// The file that was reported as damaged once, and was checked a second time.
-  var suspected: FileNumber?
-
-  /// When to retry what failed, and the delay after that.
-  var retry: (at: SuspendingClock.Instant, delay: Duration)?
-
-  /// When the WAL is checkpointed.
-  var checkpoints: CheckpointSchedule
-
-  /// Whether there is a commit of which other processes have not been notified.
-  var mustKick = false
-
-  /// When to look for others' commits next: kicks are not answered one by one.
-  var lookDue = SuspendingClock.now
-  var pollDue = SuspendingClock.now
-  var lastDataVersion: Int64 = 0
-  var lockCheckedAt: SuspendingClock.Instant?
+  /// Checkpoints the WAL.
+  var log: LogKeeper
 
   /// A lease of this process.
   struct HeldLease {
@@ -109,20 +90,18 @@ final class OutboxWriter {
   }
 
   init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
-    self.opener = opener
     self.configuration = configuration
     self.heartbeatInterval = configuration.leaseLength / 3
-    self.fileLock = FileLock(kind: .mutations, folder: opener.folder)
-    self.kick = ChangeKick(kind: .mutations, folder: opener.folder)
+    self.file = FileKeeper(opener)
+    self.neighbours = Neighbours(kind: .mutations, folder: opener.folder)
     self.reaper = OutboxReaper(folder: opener.folder)
     self.bodies = BodyFiles(folder: opener.folder)
-    self.checkpoints = CheckpointSchedule(
-      frameLimit: configuration.checkpointFrames,
-      CheckpointPause(kind: .mutations, folder: opener.folder))
+    self.retry = RetrySchedule(firstDelay: configuration.retryDelay)
+    self.log = LogKeeper(
+      kind: .mutations, folder: opener.folder, frameLimit: configuration.checkpointFrames)
   }
 
-  /// The watch's descriptor, if it is time to look for others' commits.
-  var watchDescriptor: Int32? { .now >= self.lookDue ? self.watch?.descriptor : nil }
+  var opener: DatabaseOpener { self.file.opener }
 
   var now: OutboxTime { self.configuration.outboxClock.now() }
 
@@ -147,20 +126,17 @@ extension OutboxWriter {
   /// Does the due work, and returns when the next is due.
   func work() -> SuspendingClock.Instant? {
     let now = SuspendingClock.now
-    if let retry = self.retry, now >= retry.at { self.recover() }
+    if let due = self.retry.due, now >= due { self.recover() }
     if let due = self.heartbeatDue, now >= due { self.beat() }
     if let due = self.effectsDue, now >= due { self.clearEffects() }
-    if self.checkpoints.isDue(now), let connection = self.connection {
-      self.checkpoint(connection)
-    }
+    self.keepLog { try $0.checkpointIfDue(self.connection, now) }
     if self.chores.isDue(now) { self.doChore() }
-    self.tellOthers()
+    self.neighbours.notify()
     self.lookForOthers(now)
-    var times = [
-      self.retry?.at, self.chores.due, self.heartbeatDue, self.effectsDue, self.checkpoints.due,
+    let times = [
+      self.retry.due, self.chores.due, self.heartbeatDue, self.effectsDue, self.log.due,
+      self.neighbours.due,
     ]
-    if self.watch != nil, .now < self.lookDue { times.append(self.lookDue) }
-    if self.watch == nil, self.connection != nil { times.append(self.pollDue) }
     return times.compactMap { $0 }.min()
   }
 
@@ -169,7 +145,7 @@ extension OutboxWriter {
   /// - Throws: `StorageError` if that could not be written: then other processes see it by the
   ///   lock.
   func finish() throws {
-    defer { self.tellOthers() }
+    defer { self.neighbours.notify() }
     do {
       try self.giveBackLeases()
     } catch {
@@ -185,10 +161,9 @@ extension OutboxWriter {
     self.loseLeases { _ in true }
     try? self.connection?.close()
     self.connection = nil
-    self.watch = nil
+    self.neighbours.letGo()
     self.owner?.remove()
     self.owner = nil
-    self.fileLock.letGo()
-    self.kick.letGo()
+    self.file.letGo()
   }
 }

@@ -6,7 +6,7 @@ import Query
 ///
 /// It is made, locked and closed on exec before the first claim, and removed last. A forked child
 /// keeps the lock, and with it the rows that its parent runs, until it exits too.
-final class OwnerFile {
+package final class OwnerFile {
   /// The name of the file, a UUID.
   let name: String
 
@@ -56,7 +56,7 @@ final class OwnerFile {
   }
 
   /// The folder of the files.
-  static func folder(in folder: String) -> String { "\(folder)/owners" }
+  package static func folder(in folder: String) -> String { "\(folder)/owners" }
 }
 
 /// Tells which owners have exited. Used by the thread that writes, and by no other.

@@ -22,7 +22,7 @@ final class SalvageSource {
 
   init(_ found: DatabaseImage, _ opener: DatabaseOpener) throws {
     let layout = try SalvageLayout(opener.migrations)
-    // The other outbox sends its own mutations.
+    // Another outbox sends its own mutations.
     let isForeign = found.hasForeignLog(layout)
     let image = isForeign ? found.withoutLog : found
     let scan = SalvageScan(image, layout)

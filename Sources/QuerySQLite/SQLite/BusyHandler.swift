@@ -8,7 +8,7 @@ import Foundation
 /// that collided once do not collide again.
 ///
 /// Used by the thread that uses the connection, and by no other.
-final class BusyHandler {
+package final class BusyHandler {
   /// How long to wait for a lock that is held.
   enum Patience: Equatable {
     /// Wait this long, then fail with `SQLITE_BUSY`.
@@ -76,7 +76,7 @@ final class BusyHandler {
   static let longestSleep = Duration.milliseconds(5)
 
   /// Sleeps a random time that grows with the round, at most 5 ms.
-  static func sleep(round: Int32) {
+  package static func sleep(round: Int32) {
     usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))
   }
 

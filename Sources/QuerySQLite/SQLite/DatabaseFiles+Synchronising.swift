@@ -5,7 +5,7 @@ extension DatabaseFiles {
   /// synced, and a deleted file is back.
   ///
   /// Some file systems do not support it, and nothing can be done there.
-  func synchronise(folder: String) {
+  package func synchronise(folder: String) {
     // Bytes: a folder.
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if descriptor < 0 { return }

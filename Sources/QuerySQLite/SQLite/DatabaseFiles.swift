@@ -1,16 +1,19 @@
 import CSQLite
 import Foundation
-import Query
+package import Query
 import Synchronization
 
 /// Makes folders and database files, and checks where they are. Its system calls are values that a
 /// test replaces.
-struct DatabaseFiles: Sendable {
+package struct DatabaseFiles: Sendable {
   /// The type of the file system of a path, by `statfs`; nil if that fails.
   var fileSystemType: @Sendable (_ path: String) -> Int? = { path in
     let type = csqlite_file_system_type(path)
     return type < 0 ? nil : Int(type)
   }
+
+  /// Those of this system.
+  package static let system = DatabaseFiles()
 
   /// The numbers of network file systems, by name: there a lock or shared memory may not reach
   /// another machine.
@@ -23,7 +26,7 @@ struct DatabaseFiles: Sendable {
   /// they are.
   ///
   /// - Throws: `StorageError`.
-  func makeFolder(_ path: String) throws(StorageError) {
+  package func makeFolder(_ path: String) throws(StorageError) {
     if mkdir(path, 0o700) == 0 { return self.synchroniseParent(of: path) }
     if errno == EEXIST { return }
     let parent = (path as NSString).deletingLastPathComponent
@@ -88,7 +91,7 @@ struct DatabaseFiles: Sendable {
   }
 
   /// The length of a file; nil if there is none.
-  func size(of path: String) -> Int? {
+  package func size(of path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
   }

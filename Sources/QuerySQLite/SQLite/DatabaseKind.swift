@@ -1,14 +1,14 @@
-import Migrations
+package import Migrations
 
 /// Which of the two databases: one may be deleted, the other must not be lost.
-enum DatabaseKind: String, Sendable, CaseIterable {
+package enum DatabaseKind: String, Sendable, CaseIterable {
   /// Values of queries; disposable.
   case cache
   /// The outbox; precious.
   case mutations
 
   /// The name of the file.
-  var fileName: String { "\(self.rawValue).sqlite" }
+  package var fileName: String { "\(self.rawValue).sqlite" }
 
   /// The `application_id` that marks the file as this library's: `QRca`, `QRmu`.
   var applicationID: Int64 {
@@ -19,7 +19,7 @@ enum DatabaseKind: String, Sendable, CaseIterable {
   }
 
   /// The migrations of its schema.
-  var migrations: [Migration] {
+  package var migrations: [Migration] {
     switch self {
     case .cache: Migration.cache
     case .mutations: Migration.mutations

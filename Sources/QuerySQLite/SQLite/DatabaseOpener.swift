@@ -11,7 +11,7 @@ import Query
 /// let writer = try opener.openWriter()
 /// let reader = try opener.openReader()
 /// ```
-struct DatabaseOpener: Sendable {
+package struct DatabaseOpener: Sendable {
   /// When a commit reaches the disk.
   enum Durability: Sendable {
     /// With the next checkpoint: a power cut loses the commits since the last one.
@@ -30,13 +30,13 @@ struct DatabaseOpener: Sendable {
   var durability: Durability
 
   /// How the connections are opened.
-  var options = SQLiteConnection.Options()
+  package var options = SQLiteConnection.Options()
 
   /// How long opening waits for locks in all.
   var patience = Duration.seconds(1)
 
   /// Makes the files.
-  var files = DatabaseFiles()
+  package var files = DatabaseFiles()
 
   /// The migrations of the schema.
   var migrations: [Migration]
@@ -47,7 +47,7 @@ struct DatabaseOpener: Sendable {
   /// The path of the file.
   var path: String { "\(self.folder)/\(self.kind.fileName)" }
 
-  init(kind: DatabaseKind, folder: String) {
+  package init(kind: DatabaseKind, folder: String) {
     self.kind = kind
     self.folder = folder
     self.durability = kind == .cache ? .normal : .full
@@ -62,7 +62,7 @@ extension DatabaseOpener {
   ///
   /// - Throws: `OpeningFailure`. No handle is left behind, and another program's file is left as it
   ///   was.
-  func openWriter() throws(OpeningFailure) -> SQLiteConnection {
+  package func openWriter() throws(OpeningFailure) -> SQLiteConnection {
     let end = SuspendingClock.now + self.patience
     return try self.asOpeningFailure {
       try self.files.refuseLongPath(self.path)
@@ -85,6 +85,7 @@ extension DatabaseOpener {
         if self.kind == .cache { try connection.pragma("PRAGMA cache_size = -5120") }
         if isNew && self.kind.shrinks { try self.requireAutoVacuum(connection) }
         try Migrator(connection: connection, migrations: self.migrations).migrate()
+        connection.linksLogs = true
         if self.kind == .mutations {
           try self.requireNoAutoVacuum(connection)
           try connection.keepWAL()
@@ -97,7 +98,7 @@ extension DatabaseOpener {
   ///
   /// - Parameter acceptsNewer: Whether a file of a newer release may be read.
   /// - Throws: `OpeningFailure`.
-  func openReader(acceptsNewer: Bool = false) throws(OpeningFailure) -> SQLiteConnection {
+  package func openReader(acceptsNewer: Bool = false) throws(OpeningFailure) -> SQLiteConnection {
     let end = SuspendingClock.now + self.patience
     return try self.asOpeningFailure {
       var opener = self
@@ -145,7 +146,9 @@ extension DatabaseOpener {
     opener.options.isReadOnly = true
     opener.options.checkpointsOnClose = false
     let logSize = self.files.size(of: "\(self.path)-wal")
-    if logSize != nil, self.files.size(of: "\(self.path)-shm") != nil {
+    // A shorter one is one that SQLite could not extend on a full disk.
+    let shmSize = self.files.size(of: "\(self.path)-shm") ?? 0
+    if logSize != nil, shmSize >= SQLiteConnection.shmRegionSize {
       opener.options.parameters = ["mode": "ro", "readonly_shm": "1"]
     } else if (logSize ?? 0) == 0 {
       // No process has it open: there would be an shm.

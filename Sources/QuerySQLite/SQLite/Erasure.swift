@@ -10,7 +10,10 @@ import Query
 ///
 /// `partitions.is_erasing` is 2 if the rows of that number are to be deleted, and 1 if an account's
 /// old rows are deleted, or are about to be, and their bytes may still be in the file.
-struct Erasure {
+package struct Erasure {
+  /// How many bytes one transaction deletes: each of their pages is overwritten.
+  static let deletedBytes = 2 << 20
+
   let connection: SQLiteConnection
 
   /// Deletes rows of a partition in a write transaction, as many as fit it. Returns whether those
@@ -21,7 +24,19 @@ struct Erasure {
   let didCommit: () throws -> Void
 
   /// How many rows one transaction deletes, if it has the time.
-  var stepRows = 200
+  var stepRows: Int
+
+  package init(
+    connection: SQLiteConnection,
+    deleteRows: @escaping (_ partition: Int64, _ budget: StepBudget) throws -> Bool,
+    didCommit: @escaping () throws -> Void,
+    stepRows: Int = 200
+  ) {
+    self.connection = connection
+    self.deleteRows = deleteRows
+    self.didCommit = didCommit
+    self.stepRows = stepRows
+  }
 }
 
 // MARK: - Beginning
@@ -84,7 +99,7 @@ extension Erasure {
   /// Deletes the rows that are left. Outside transactions; other processes may do the same.
   ///
   /// - Throws: `StorageError`.
-  func deleteLeftRows() throws {
+  package func deleteLeftRows() throws {
     try self.connection.withSecureDelete {
       for partition in try self.numbers(Self.left) {
         var isDone = false

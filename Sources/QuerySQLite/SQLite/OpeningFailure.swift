@@ -1,9 +1,9 @@
-import Query
+package import Query
 
 /// Why a database could not be opened, classified by the remedy.
-struct OpeningFailure: Error {
+package struct OpeningFailure: Error {
   /// The remedy.
-  enum Kind: Equatable {
+  package enum Kind: Equatable {
     /// The user must mend it: the file belongs to another program, or is on a network file system.
     /// It is left as it was, byte for byte.
     case refused
@@ -21,12 +21,12 @@ struct OpeningFailure: Error {
     case unavailable
   }
 
-  let kind: Kind
+  package let kind: Kind
 
   /// The error to show.
-  let error: StorageError
+  package let error: StorageError
 
-  init(_ kind: Kind, _ error: StorageError) {
+  package init(_ kind: Kind, _ error: StorageError) {
     self.kind = kind
     self.error = error
   }

@@ -6,11 +6,11 @@
 ///   static let read: SQL = "SELECT value FROM entries WHERE partition = ? AND hash = ?"
 /// }
 /// ```
-struct SQL: ExpressibleByStringLiteral, Sendable {
+package struct SQL: ExpressibleByStringLiteral, Sendable {
   /// The text, UTF-8.
   let text: StaticString
 
-  init(stringLiteral text: StaticString) {
+  package init(stringLiteral text: StaticString) {
     precondition(text.hasPointerRepresentation, "a statement has more than one character")
     self.text = text
   }

@@ -1,8 +1,8 @@
 import Foundation
-import Query
+package import Query
 
 /// A value that can be bound to a `?`.
-protocol SQLiteBindable {
+package protocol SQLiteBindable {
   /// Binds the value.
   ///
   /// - Throws: `StorageError`, for example if it is longer than SQLite allows.
@@ -10,31 +10,31 @@ protocol SQLiteBindable {
 }
 
 extension Int64: SQLiteBindable {
-  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     try statement.bind(self, at: index)
   }
 }
 
 extension Int: SQLiteBindable {
-  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     try statement.bind(Int64(self), at: index)
   }
 }
 
 extension Bool: SQLiteBindable {
-  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     try statement.bind(self ? 1 : 0 as Int64, at: index)
   }
 }
 
 extension Double: SQLiteBindable {
-  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     try statement.bind(self, at: index)
   }
 }
 
 extension String: SQLiteBindable {
-  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     try statement.bind(self, at: index)
   }
 }
@@ -59,7 +59,7 @@ extension UUID: SQLiteBindable {
 
 /// Sixteen bytes, big-endian.
 extension XXH128: SQLiteBindable {
-  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     let bytes = (self.high.bigEndian, self.low.bigEndian)
     try Swift.withUnsafeBytes(of: bytes) { (bytes) throws(StorageError) in
       try statement.bind(bytes, at: index)
@@ -69,7 +69,7 @@ extension XXH128: SQLiteBindable {
 
 /// nil is NULL.
 extension Optional: SQLiteBindable where Wrapped: SQLiteBindable {
-  func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
     if let self {
       try self.bind(to: statement, at: index)
     } else {

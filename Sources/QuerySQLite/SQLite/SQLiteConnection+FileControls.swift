@@ -8,7 +8,7 @@ extension SQLiteConnection {
   /// would see its commits. Read before each write transaction.
   ///
   /// - Throws: `StorageError`.
-  var hasMoved: Bool {
+  package var hasMoved: Bool {
     get throws(StorageError) {
       var hasMoved: Int32 = 0
       try self.control(SQLITE_FCNTL_HAS_MOVED, &hasMoved, "ask for the file")

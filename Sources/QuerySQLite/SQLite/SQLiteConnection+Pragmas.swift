@@ -1,5 +1,5 @@
 import CSQLite
-import Query
+package import Query
 
 extension SQLiteConnection {
   /// Runs a pragma, inside a transaction or outside, and does not cache its statement.
@@ -7,7 +7,7 @@ extension SQLiteConnection {
   /// - Returns: The first column of its first row, as text, if it returns one.
   /// - Throws: `StorageError`.
   @discardableResult
-  func pragma(_ sql: SQL) throws(StorageError) -> String? {
+  package func pragma(_ sql: SQL) throws(StorageError) -> String? {
     let statement = try SQLiteStatement(sql, connection: self)
     defer { statement.finalise() }
     var answer: String?

@@ -1,6 +1,6 @@
 import CSQLite
 import Foundation
-import Query
+package import Query
 
 // MARK: - Statements
 
@@ -11,7 +11,7 @@ extension SQLiteConnection {
   /// A statement that writes may only run inside ``write(_:)``.
   ///
   /// - Throws: `StorageError`, and what the closure throws.
-  func withStatement<R>(_ sql: SQL, _ body: (SQLiteStatement) throws -> R) throws -> R {
+  package func withStatement<R>(_ sql: SQL, _ body: (SQLiteStatement) throws -> R) throws -> R {
     let statement = try self.begin(sql)
     defer { self.end(statement, sql) }
     return try body(statement)
@@ -20,7 +20,7 @@ extension SQLiteConnection {
   /// Runs a statement to its end.
   ///
   /// - Throws: `StorageError`.
-  func execute<each Value: SQLiteBindable>(
+  package func execute<each Value: SQLiteBindable>(
     _ sql: SQL,
     _ values: repeat each Value
   ) throws(StorageError) {
@@ -34,7 +34,7 @@ extension SQLiteConnection {
   ///
   /// - Returns: The closure's result, or nil if there is no row.
   /// - Throws: `StorageError`, and what the closure throws.
-  func first<R, each Value: SQLiteBindable>(
+  package func first<R, each Value: SQLiteBindable>(
     _ sql: SQL,
     _ values: repeat each Value,
     read: (SQLiteStatement) throws -> R
@@ -48,7 +48,7 @@ extension SQLiteConnection {
   /// Reads all rows.
   ///
   /// - Throws: `StorageError`, and what the closure throws.
-  func rows<R, each Value: SQLiteBindable>(
+  package func rows<R, each Value: SQLiteBindable>(
     _ sql: SQL,
     _ values: repeat each Value,
     read: (SQLiteStatement) throws -> R
@@ -62,12 +62,12 @@ extension SQLiteConnection {
   }
 
   /// How many rows the last writing statement inserted, changed or deleted.
-  var changes: Int {
+  package var changes: Int {
     get throws(StorageError) { Int(sqlite3_changes64(try self.handle(for: "count changes"))) }
   }
 
   /// The row identifier of the last row that was inserted.
-  var lastInsertedID: Int64 {
+  package var lastInsertedID: Int64 {
     get throws(StorageError) { sqlite3_last_insert_rowid(try self.handle(for: "read row id")) }
   }
 
@@ -105,7 +105,8 @@ extension SQLiteConnection {
 
 extension SQLiteStatement {
   /// Binds values in their order, from the first `?` on.
-  func bindAll<each Value: SQLiteBindable>(_ values: repeat each Value) throws(StorageError) {
+  package func bindAll<each Value: SQLiteBindable>(_ values: repeat each Value) throws(StorageError)
+  {
     var index: Int32 = 0
     for value in repeat each values {
       index += 1

@@ -16,7 +16,7 @@ extension SQLiteConnection {
   /// - Throws: `StorageError` (busy) if the lock stayed taken for the connection's patience, then
   ///   nothing has run; or the error of the closure or of the commit: then nothing is written. An
   ///   error of the rollback never replaces the first error.
-  func write<R>(_ body: () throws -> R) throws -> R {
+  package func write<R>(_ body: () throws -> R) throws -> R {
     BusyHandler.sleep(for: self.writeHolds.pause())
     return try self.run(.write, begin: "BEGIN IMMEDIATE", body)
   }
@@ -26,7 +26,9 @@ extension SQLiteConnection {
   /// lasts.
   ///
   /// - Throws: `StorageError`, and what the closure throws.
-  func read<R>(_ body: () throws -> R) throws -> R { try self.run(.read, begin: "BEGIN", body) }
+  package func read<R>(_ body: () throws -> R) throws -> R {
+    try self.run(.read, begin: "BEGIN", body)
+  }
 
   private func run<R>(
     _ kind: Transaction,
@@ -39,13 +41,17 @@ extension SQLiteConnection {
     if sqlite3_get_autocommit(handle) == 0 { try self.control("ROLLBACK") }
     try self.control(begin)
     self.transaction = kind
+    self.hasLinkedLog = false
     let start = SuspendingClock.now
     defer {
       self.transaction = .none
       if kind == .write { self.writeHolds.didHold(since: start) }
     }
     do {
+      let changes = sqlite3_total_changes(handle)
       let result = try body()
+      // If nothing changed, the commit writes nothing.
+      if kind == .write, sqlite3_total_changes(handle) != changes { try self.linkLog() }
       try self.control("COMMIT")
       return result
     } catch {

@@ -3,32 +3,34 @@ import Foundation
 
 extension SQLiteConnection {
   /// How to open a connection.
-  struct Options: Sendable {
+  package struct Options: Sendable {
     /// Whether the file is opened only for reading. A WAL is read too, if its shm exists or can be
     /// made.
-    var isReadOnly = false
+    package var isReadOnly = false
 
     /// SQLite's own URI parameters for the file, as `readonly_shm` `1` or `immutable` `1`.
-    var parameters = [String: String]()
+    package var parameters = [String: String]()
 
     /// The VFS to use; nil for the default one.
-    var vfs: String?
+    package var vfs: String?
 
     /// How long to wait for another connection's lock.
-    var busyTimeout = Duration.seconds(5)
+    package var busyTimeout = Duration.seconds(5)
 
     /// How many prepared statements are cached.
-    var statementCapacity = 64
+    package var statementCapacity = 64
 
     /// Whether the last connection to close checkpoints the file. It is the only one then, so that
     /// is safe; a connection that only reads leaves it to others.
-    var checkpointsOnClose = true
+    package var checkpointsOnClose = true
 
     /// Whether SQLite enforces foreign keys. Deleting a row is then several times slower.
     var keepsReferences = true
 
     /// Whether errors show bound values, in `StorageError.expandedSQL`.
     var revealsValues = false
+
+    package init() {}
 
     /// SQLite's flags. Only one thread at a time uses a connection, so SQLite need not lock it.
     var flags: Int32 {

@@ -1,6 +1,6 @@
 import CSQLite
 import Foundation
-import Query
+package import Query
 
 /// A connection to one database file, with SQLite's strictest settings.
 ///
@@ -11,7 +11,7 @@ import Query
 /// try connection.close()
 /// ```
 /// It opens existing files and makes none: ``DatabaseOpener`` does.
-final class SQLiteConnection {
+package final class SQLiteConnection {
   /// The path of the file.
   let path: String
 
@@ -28,6 +28,12 @@ final class SQLiteConnection {
   /// writer decides when the next checkpoint is due.
   var walFrames = 0
 
+  /// Whether ``linkLog()`` writes: once the file has the table for it.
+  var linksLogs = false
+
+  /// Whether this transaction has written the link.
+  var hasLinkedLog = false
+
   /// How many bytes this connection's checkpoints keep free behind the last page, so that the next
   /// frames of the WAL can be copied although the disk is full.
   var reservedBytes = 0
@@ -43,7 +49,7 @@ final class SQLiteConnection {
   ///   - path: The absolute path of the file.
   ///   - options: How to open it.
   /// - Throws: `StorageError`. No handle is left behind.
-  init(path: String, options: Options = Options()) throws(StorageError) {
+  package init(path: String, options: Options = Options()) throws(StorageError) {
     precondition(path.hasPrefix("/"), "a database has an absolute path, not \(path)")
     self.path = path
     self.options = options
@@ -105,7 +111,7 @@ final class SQLiteConnection {
 
 extension SQLiteConnection {
   /// The name of the file without its folder, for errors.
-  var fileName: String { Self.fileName(of: self.path) }
+  package var fileName: String { Self.fileName(of: self.path) }
 
   private static func fileName(of path: String) -> String {
     String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
@@ -117,7 +123,7 @@ extension SQLiteConnection {
   /// The handle for SQLite's functions.
   ///
   /// - Throws: `StorageError` (misuse) after ``close()``.
-  func handle(for operation: String) throws(StorageError) -> OpaquePointer {
+  package func handle(for operation: String) throws(StorageError) -> OpaquePointer {
     if let openHandle { return openHandle }
     throw StorageError(
       operation: operation, code: .misuse, message: "the connection is closed",
@@ -125,7 +131,8 @@ extension SQLiteConnection {
   }
 
   /// Throws if a call did not return `SQLITE_OK`.
-  func check(_ result: Int32, _ operation: String, sql: String? = nil) throws(StorageError) {
+  package func check(_ result: Int32, _ operation: String, sql: String? = nil) throws(StorageError)
+  {
     if result == SQLITE_OK { return }
     throw StorageError(
       operation: operation, result: result, handle: self.openHandle, fileName: self.fileName,
@@ -140,7 +147,7 @@ extension SQLiteConnection {
   ///
   /// - Throws: `StorageError` (busy) that names the statements still in use; the connection then
   ///   stays open, and may be closed later.
-  func close() throws(StorageError) {
+  package func close() throws(StorageError) {
     guard let openHandle else { return }
     self.statements.removeAll()
     let result = sqlite3_close(openHandle)

@@ -1,6 +1,6 @@
 import CSQLite
-import Foundation
-import Query
+package import Foundation
+package import Query
 
 // MARK: - Reading the columns of a row
 
@@ -9,10 +9,12 @@ import Query
 /// once, out of SQLite's own memory.
 extension SQLiteStatement {
   /// Whether the column is NULL.
-  func isNull(at index: Int32) -> Bool { sqlite3_column_type(self.handle, index) == SQLITE_NULL }
+  package func isNull(at index: Int32) -> Bool {
+    sqlite3_column_type(self.handle, index) == SQLITE_NULL
+  }
 
   /// An integer.
-  func integer(at index: Int32) throws(StorageError) -> Int64 {
+  package func integer(at index: Int32) throws(StorageError) -> Int64 {
     try self.expect(SQLITE_INTEGER, at: index)
     return sqlite3_column_int64(self.handle, index)
   }
@@ -21,12 +23,14 @@ extension SQLiteStatement {
   func rawInteger(at index: Int32) -> Int64 { sqlite3_column_int64(self.handle, index) }
 
   /// An integer, or nil for a NULL.
-  func optionalInteger(at index: Int32) throws(StorageError) -> Int64? {
+  package func optionalInteger(at index: Int32) throws(StorageError) -> Int64? {
     self.isNull(at: index) ? nil : try self.integer(at: index)
   }
 
   /// Whether an integer is not 0.
-  func bool(at index: Int32) throws(StorageError) -> Bool { try self.integer(at: index) != 0 }
+  package func bool(at index: Int32) throws(StorageError) -> Bool {
+    try self.integer(at: index) != 0
+  }
 
   /// A number.
   func real(at index: Int32) throws(StorageError) -> Double {
@@ -35,7 +39,7 @@ extension SQLiteStatement {
   }
 
   /// A text, including any NUL in it. Invalid UTF-8 becomes U+FFFD.
-  func text(at index: Int32) throws(StorageError) -> String {
+  package func text(at index: Int32) throws(StorageError) -> String {
     try self.expect(SQLITE_TEXT, at: index)
     guard let start = sqlite3_column_text(self.handle, index) else { throw self.outOfMemory() }
     let count = Int(sqlite3_column_bytes(self.handle, index))
@@ -43,22 +47,22 @@ extension SQLiteStatement {
   }
 
   /// A text, or nil for a NULL.
-  func optionalText(at index: Int32) throws(StorageError) -> String? {
+  package func optionalText(at index: Int32) throws(StorageError) -> String? {
     self.isNull(at: index) ? nil : try self.text(at: index)
   }
 
   /// Bytes.
-  func data(at index: Int32) throws(StorageError) -> Data {
+  package func data(at index: Int32) throws(StorageError) -> Data {
     try self.withBytes(at: index) { Data($0) }
   }
 
   /// Bytes, or nil for a NULL.
-  func optionalData(at index: Int32) throws(StorageError) -> Data? {
+  package func optionalData(at index: Int32) throws(StorageError) -> Data? {
     self.isNull(at: index) ? nil : try self.data(at: index)
   }
 
   /// A hash. Any other number of bytes than 16 is a mismatch.
-  func hash(at index: Int32) throws(StorageError) -> XXH128 {
+  package func hash(at index: Int32) throws(StorageError) -> XXH128 {
     guard let hash = try self.withBytes(at: index, { XXH128(bytes: $0) }) else {
       throw self.mismatch("a hash has 16 bytes", at: index)
     }
@@ -66,7 +70,7 @@ extension SQLiteStatement {
   }
 
   /// Calls a closure with the bytes in SQLite's memory, which are valid until it returns.
-  func withBytes<R>(
+  package func withBytes<R>(
     at index: Int32,
     _ body: (UnsafeRawBufferPointer) -> R
   ) throws(StorageError) -> R {

@@ -1,12 +1,12 @@
 import CSQLite
 import Foundation
-import Query
+package import Query
 
 /// A prepared statement: values are bound to its `?`, the first being 1, and columns, the first
 /// being 0, are read after each ``step()`` that returns true.
 ///
 /// Get one from ``SQLiteConnection/withStatement(_:_:)``, for as long as the closure runs.
-final class SQLiteStatement {
+package final class SQLiteStatement {
   /// Whether it writes nothing.
   let isReadOnly: Bool
 
@@ -84,7 +84,7 @@ extension SQLiteStatement {
   ///
   /// - Returns: Whether there is one.
   /// - Throws: `StorageError`.
-  func step() throws(StorageError) -> Bool {
+  package func step() throws(StorageError) -> Bool {
     switch sqlite3_step(self.handle) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
@@ -95,7 +95,7 @@ extension SQLiteStatement {
   /// Runs to the end, skipping any rows.
   ///
   /// - Throws: `StorageError`.
-  func run() throws(StorageError) { while try self.step() {} }
+  package func run() throws(StorageError) { while try self.step() {} }
 
   /// Runs to the end, and makes the statement ready to run again with the same bindings.
   ///
@@ -127,22 +127,22 @@ extension SQLiteStatement {
 
 extension SQLiteStatement {
   /// Binds a NULL.
-  func bindNull(at index: Int32) throws(StorageError) {
+  package func bindNull(at index: Int32) throws(StorageError) {
     try self.check(sqlite3_bind_null(self.handle, index))
   }
 
   /// Binds an integer.
-  func bind(_ value: Int64, at index: Int32) throws(StorageError) {
+  package func bind(_ value: Int64, at index: Int32) throws(StorageError) {
     try self.check(sqlite3_bind_int64(self.handle, index, value))
   }
 
   /// Binds a number.
-  func bind(_ value: Double, at index: Int32) throws(StorageError) {
+  package func bind(_ value: Double, at index: Int32) throws(StorageError) {
     try self.check(sqlite3_bind_double(self.handle, index, value))
   }
 
   /// Binds a text, including any NUL in it.
-  func bind(_ value: String, at index: Int32) throws(StorageError) {
+  package func bind(_ value: String, at index: Int32) throws(StorageError) {
     var value = value
     let result = value.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { text in
@@ -156,7 +156,7 @@ extension SQLiteStatement {
   }
 
   /// Binds bytes. No bytes are an empty blob, never a NULL.
-  func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(StorageError) {
+  package func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(StorageError) {
     let result = withSomeAddress(bytes.baseAddress) {
       csqlite_bind_bytes(self.handle, index, $0, UInt64(bytes.count))
     }

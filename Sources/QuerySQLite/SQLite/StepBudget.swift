@@ -1,7 +1,7 @@
 /// Limits one transaction of long work, so that no other connection waits long for the write lock:
 /// some rows or some milliseconds, whichever is reached first. The rest is done in later
 /// transactions.
-struct StepBudget {
+package struct StepBudget {
   /// How long one transaction works. Its commit takes some more time.
   static let time = Duration.milliseconds(15)
 
@@ -16,7 +16,7 @@ struct StepBudget {
   /// - Parameters:
   ///   - rows: The maximum number of rows, at least one.
   ///   - time: The maximum time. At least one row is done in any case.
-  init(rows: Int = 500, time: Duration = Self.time) {
+  package init(rows: Int = 500, time: Duration = Self.time) {
     self.rows = max(rows, 1)
     let now = SuspendingClock.now
     (self.middle, self.end) = (now + time / 2, now + time)
@@ -29,7 +29,7 @@ struct StepBudget {
   var isHalfSpent: Bool { SuspendingClock.now >= self.middle }
 
   /// Whether to stop after this number of rows.
-  func isSpent(after count: Int) -> Bool { count >= self.rows || count > 0 && self.isSpent }
+  package func isSpent(after count: Int) -> Bool { count >= self.rows || count > 0 && self.isSpent }
 }
 
 extension StepBudget {
@@ -38,5 +38,5 @@ extension StepBudget {
 
   /// Waits between two steps, so that other connections can get the write lock: they try it every
   /// few milliseconds.
-  static func letOthersWrite() { BusyHandler.sleep() }
+  package static func letOthersWrite() { BusyHandler.sleep() }
 }

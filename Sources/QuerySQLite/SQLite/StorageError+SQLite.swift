@@ -3,7 +3,7 @@ import Query
 
 extension StorageError {
   /// A connection's error, right after the call that failed.
-  init(
+  package init(
     operation: String,
     result: Int32,
     handle: OpaquePointer?,
@@ -37,4 +37,7 @@ extension StorageError {
 extension StorageError.Code {
   /// `SQLITE_IOERR_CORRUPTFS`: the disk failed to read.
   static let diskFailedToRead = Self(rawValue: 8_458)
+
+  /// `SQLITE_IOERR_SHMSIZE`: the disk has no room for the shm, without which no WAL is read.
+  static let noRoomForSharedMemory = Self(rawValue: 4_874)
 }

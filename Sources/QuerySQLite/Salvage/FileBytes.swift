@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Query
 
@@ -9,14 +10,10 @@ import Query
 enum FileBytes {
   /// Reads a file; blocks that the disk cannot read are zeros.
   ///
-  /// - Parameters:
-  ///   - path: The path.
-  ///   - limit: The maximum number of bytes to read.
+  /// - Parameter path: The path.
   /// - Returns: The bytes, and how many could not be read; nil if there is no file.
   /// - Throws: `StorageError`.
-  static func read(
-    _ path: String, limit: Int = .max
-  ) throws(StorageError) -> (bytes: [UInt8], unreadable: Int)? {
+  static func read(_ path: String) throws(StorageError) -> (bytes: [UInt8], unreadable: Int)? {
     // Bytes: a file that was set aside, or of a database that no process has open; it is only read.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if descriptor < 0 {
@@ -28,7 +25,7 @@ enum FileBytes {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw StorageError(errno: EINVAL, operation: "read", path: path)
     }
-    var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), limit))
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     var unreadable = 0
     bytes.withUnsafeMutableBytes { buffer in
       var offset = 0
@@ -47,6 +44,26 @@ enum FileBytes {
       }
     }
     return (bytes, unreadable)
+  }
+
+  /// Reads the beginning of a database that may be damaged. SQLite opens and closes it, and so keeps
+  /// the locks of this process's other connections to it.
+  ///
+  /// - Returns: At most so many bytes; none if they cannot be read.
+  static func beginning(of path: String, count: Int) -> [UInt8] {
+    var options = SQLiteConnection.Options()
+    options.isReadOnly = true
+    options.parameters = ["immutable": "1"]
+    guard let connection = try? SQLiteConnection(path: path, options: options) else { return [] }
+    defer { try? connection.close() }
+    guard let file = try? connection.filePointer(SQLITE_FCNTL_FILE_POINTER, "read"),
+      let methods = file.pointee.pMethods?.pointee
+    else { return [] }
+    var size: Int64 = 0
+    guard methods.xFileSize?(file, &size) == SQLITE_OK else { return [] }
+    var bytes = [UInt8](repeating: 0, count: min(Int(size), count))
+    let result = methods.xRead?(file, &bytes, Int32(bytes.count), 0)
+    return result == SQLITE_OK ? bytes : []
   }
 
   /// Reads block by block the part that could not be read at once.

@@ -5,8 +5,8 @@ import Query
 /// Checks whether SQLite would read the WAL of a database to its end, and whether it is that
 /// database's.
 ///
-/// Both files are opened by hand, by the holder of the file's exclusive lock: then no connection is
-/// open whose locks would be dropped when a descriptor is closed.
+/// The holder of the file's exclusive lock opens the WAL by hand, and the database through SQLite: a
+/// connection that another program has in this process keeps its locks.
 enum LogCheck {
   /// Whether a WAL has a header that is not all zeros, as it is after a close.
   ///
@@ -33,17 +33,14 @@ enum LogCheck {
   static func damage(
     of path: String, isEmpty: Bool, _ migrations: [Migration]
   ) throws -> StorageError? {
-    guard let bytes = try FileBytes.read("\(path)-wal")?.bytes else { return nil }
-    // The accounts are among the first pages.
-    let image = DatabaseImage(
-      file: try FileBytes.read(path, limit: 1 << 20)?.bytes ?? [], log: bytes)
+    guard let image = try Self.image(of: path) else { return nil }
     let log = image.log
     if isEmpty, log.frames.contains(where: { $0.page > 0 }) {
       return StorageError(
         operation: "open", code: .corrupt, message: "the file is empty, and its log is not",
         fileName: DatabaseKind.mutations.fileName)
     }
-    if image.hasForeignLog(try SalvageLayout(migrations)) { return Self.foreign }
+    if image.hasForeignLog(try SalvageLayout(migrations)) { return Self.foreign(.mutations) }
     guard log.isDamaged else { return nil }
     let count = log.committedCount - log.validCount
     return StorageError(
@@ -52,7 +49,28 @@ enum LogCheck {
       fileName: DatabaseKind.mutations.fileName)
   }
 
-  private static let foreign = StorageError(
-    operation: "open", code: .corrupt, message: "the log beside the file belongs to another outbox",
-    fileName: DatabaseKind.mutations.fileName)
+  /// An error if the WAL beside a cache does not follow the file; nil if it does.
+  ///
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  static func foreignLog(
+    ofCache path: String, _ migrations: [Migration]
+  ) throws -> StorageError? {
+    guard let image = try Self.image(of: path) else { return nil }
+    let layout = try SalvageLayout(migrations, of: .cache)
+    return image.hasForeignLog(layout) ? Self.foreign(.cache) : nil
+  }
+
+  /// The WAL of a database, and the beginning of the database itself, which has the pages that this
+  /// looks at; nil if there is no WAL.
+  private static func image(of path: String) throws(StorageError) -> DatabaseImage? {
+    guard let log = try FileBytes.read("\(path)-wal")?.bytes else { return nil }
+    return DatabaseImage(file: FileBytes.beginning(of: path, count: 1 << 20), log: log)
+  }
+
+  private static func foreign(_ kind: DatabaseKind) -> StorageError {
+    StorageError(
+      operation: "open", code: .corrupt,
+      message: "the log beside the file belongs to another file, or to another state of this one",
+      fileName: kind.fileName)
+  }
 }

@@ -1,7 +1,7 @@
 import Migrations
 import Query
 
-/// The layout of an outbox's tables, which is known without the damaged file.
+/// The layout of a file's tables, which is known without the damaged file.
 struct SalvageLayout {
   /// The values that a column may hold.
   struct Column {
@@ -48,8 +48,8 @@ struct SalvageLayout {
   /// Learns the layout from databases made in memory for that purpose.
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
-  init(_ migrations: [Migration]) throws {
-    let fresh = try Self.makeDatabase(migrations)
+  init(_ migrations: [Migration], of kind: DatabaseKind = .mutations) throws {
+    let fresh = try Self.makeDatabase(migrations, of: kind)
     defer { try? fresh.close() }
     let made = try Self.objects(fresh)
     // An erase vacuums the file, and then the tables come before the indexes.
@@ -68,11 +68,15 @@ struct SalvageLayout {
   }
 
   /// Makes an empty database in memory.
-  static func makeDatabase(_ migrations: [Migration]) throws -> SQLiteConnection {
+  static func makeDatabase(
+    _ migrations: [Migration], of kind: DatabaseKind = .mutations
+  ) throws -> SQLiteConnection {
     var options = SQLiteConnection.Options()
     options.parameters = ["mode": "memory"]
     options.keepsReferences = false
     let connection = try SQLiteConnection(path: "/mutations.salvage", options: options)
+    // It takes pages for itself.
+    if kind.shrinks { try connection.pragma("PRAGMA auto_vacuum = 2") }
     try Migrator(connection: connection, migrations: migrations).migrate()
     return connection
   }

@@ -4,11 +4,7 @@ import Query
 // MARK: - One per folder
 
 extension CacheDatabase {
-  // Held while a file is opened, so that two storages on one folder share it.
-  private static let opening = NSLock()
-  private static let open = Locked([HeldFolder.Key: OpenDatabase<CacheDatabase>]())
-  /// Databases whose last storage is gone, while their threads write the remaining changes.
-  private static let ending = Locked([HeldFolder.Key: OpenDatabase<CacheDatabase>]())
+  private static let registry = FolderRegistry<CacheDatabase>()
 
   /// The database of a folder, and a partition in it, for one storage. ``release(_:completion:)``
   /// ends its use.
@@ -19,27 +15,22 @@ extension CacheDatabase {
     partition name: String,
     _ configuration: SQLiteQueryStorage.Configuration
   ) throws -> (CacheDatabase, CachePartition) {
-    // Created here, so that it has a device and an inode; if it cannot be, opening reports it.
-    try? DatabaseFiles().makeFolder(folder)
-    let held = HeldFolder(folder)
-    let key = held.key
-    self.waitForEnd(of: key)
-    self.opening.lock()
-    defer { self.opening.unlock() }
     let limits = CacheLimits(
       entries: configuration.maximumEntries, bytes: configuration.maximumBytes)
-    if let open = self.open.withLock({ $0[key] }) {
-      let (partition, isNew) = open.database.partition(name, limits)
-      open.holders.withLock { $0 += 1 }
+    return try self.registry.hold(folder) { old in
+      // A second at most: that is how long opening may wait.
+      _ = old.end.wait(timeout: .now() + 1)
+    } joining: { database in
+      let (partition, isNew) = database.partition(name, limits)
       // A later storage does not wait: until its partition is known, it reads asynchronously.
-      if isNew { open.database.run { $0.prepare([partition]) } }
-      return (open.database, partition)
+      if isNew { database.run { $0.prepare([partition]) } }
+      return partition
+    } making: {
+      let database = try CacheDatabase(folder: folder, configuration)
+      let (partition, _) = database.partition(name, limits)
+      try database.start()
+      return (database, partition)
     }
-    let database = try CacheDatabase(folder: folder, configuration)
-    let (partition, _) = database.partition(name, limits)
-    try database.start()
-    self.open.withLock { $0[key] = OpenDatabase(database, held) }
-    return (database, partition)
   }
 
   private func partition(
@@ -65,49 +56,31 @@ extension CacheDatabase {
     _ partition: CachePartition,
     completion: (@Sendable (Result<Void, any Error>) -> Void)?
   ) {
-    Self.opening.lock()
-    defer { Self.opening.unlock() }
-    let found = Self.open.withLock { open in open.first { $0.value.database === self } }
-    let isLast = found?.value.holders.withLock { holders in
-      holders -= 1
-      return holders == 0
+    Self.registry.release(self) { isLast in
+      let isUnused = partition.letGo()
+      if isLast {
+        self.stop(completion: completion)
+        return true
+      }
+      let isTaken = self.run { writer in
+        let result = Result { try writer.commitAll() }
+        // A change that is still pending must find its account in whatever file is opened next.
+        if isUnused, case .success = result { self.forget(partition) }
+        completion?(result)
+      }
+      if !isTaken { completion?(.success(())) }
+      return false
     }
-    let isUnused = partition.letGo()
-    if isLast == true, let found {
-      Self.open.withLock { $0[found.key] = nil }
-      Self.ending.withLock { $0[found.key] = found.value }
-      self.stop(completion: completion)
-      return
-    }
-    let isTaken = self.run { writer in
-      let result = Result { try writer.commitAll() }
-      // A change that is still pending must find its account in whatever file is opened next.
-      if isUnused, case .success = result { self.forget(partition) }
-      completion?(result)
-    }
-    if !isTaken { completion?(.success(())) }
-  }
-
-  /// Waits for the previous database of a folder to end, so that its last changes can be read, and
-  /// do not come after newer ones. A second at most: that is how long opening may wait.
-  private static func waitForEnd(of key: HeldFolder.Key) {
-    _ = self.ending.withLock { $0[key] }?.database.end.wait(timeout: .now() + 1)
   }
 
   /// Records that the thread has ended.
-  func didEnd() {
-    let old = Self.ending.withLock { ending in
-      let key = ending.first { $0.value.database === self }?.key
-      return key.flatMap { ending.removeValue(forKey: $0) }
-    }
-    withExtendedLifetime(old) {}
-  }
+  func didEnd() { Self.registry.didEnd(self) }
 
   private func forget(_ partition: CachePartition) {
-    Self.opening.lock()
-    defer { Self.opening.unlock() }
-    guard !partition.isHeld else { return }
-    self.guarded.withLock { $0.partitions[partition.name] = nil }
+    Self.registry.withLock {
+      guard !partition.isHeld else { return }
+      self.guarded.withLock { $0.partitions[partition.name] = nil }
+    }
   }
 }
 

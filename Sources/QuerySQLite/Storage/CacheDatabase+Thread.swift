@@ -44,7 +44,7 @@ extension CacheDatabase {
       let due = self.writer.work(queuedSince: self.guarded.withLock { $0.firstQueuedAt })
       let mustGoOn = self.guarded.withLock { !$0.jobs.isEmpty || $0.isStopping }
       if mustGoOn { continue }
-      self.signal.wait(until: due, or: self.writer.watchDescriptor)
+      self.signal.wait(until: due, or: self.writer.neighbours.descriptor)
     }
     self.writer.stop()
   }

@@ -21,7 +21,7 @@ extension CacheWriter {
   ///
   /// - Throws: `StorageError` if it cannot be written now; then it waits again.
   func commitAll() throws {
-    let wasDegraded = self.retry != nil
+    let wasDegraded = self.retry.isPending
     do {
       try self.commitOnce()
     } catch {
@@ -152,7 +152,7 @@ extension CacheWriter {
     _ changes: ArraySlice<CodedChange>, in partition: CachePartition
   ) throws -> Int? {
     let connection = try self.usableConnection()
-    guard let known = partition.row else { throw CacheDatabase.closed }
+    let known = try self.row(of: partition, connection)
     var collisions = [QueryIdentity]()
     var count = 0
     let isWritten = try self.write(in: partition, connection) { tables in
@@ -195,7 +195,7 @@ extension CacheWriter {
     _ connection: SQLiteConnection,
     _ body: (inout CacheChanges) throws -> Bool
   ) throws -> Bool {
-    guard let row = partition.row else { throw CacheDatabase.closed }
+    let row = try self.row(of: partition, connection)
     let pages = try connection.writtenPages
     var (before, number) = (Int64(0), row.id)
     let totals = try connection.write { () throws -> CacheChanges.Totals? in
@@ -216,7 +216,7 @@ extension CacheWriter {
       $0.bytesWritten += written * Self.frameBytes
     }
     // Other processes are told after the callers that wait here.
-    self.mustKick = true
+    self.neighbours.hasCommitted = true
     self.didCommit(connection)
     return true
   }

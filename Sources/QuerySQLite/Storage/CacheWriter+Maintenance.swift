@@ -31,23 +31,13 @@ extension CacheWriter {
         if eviction.hasMore { StepBudget.letOthersWrite() }
       } while eviction.hasMore
       let pages = try connection.writtenPages
-      try self.shrinkFile(connection, of: CacheTables(partition: row.id, on: connection))
+      try CacheTables(partition: row.id, on: connection).vacuumInSteps {
+        self.didCommit(connection)
+      }
       let written = try connection.writtenPages - pages
       partition.count { $0.bytesWritten += written * Self.frameBytes }
     } catch {
       self.didFail(error)
-    }
-  }
-
-  /// Gives free pages back, a few in each transaction.
-  private func shrinkFile(_ connection: SQLiteConnection, of tables: CacheTables) throws {
-    while true {
-      let isDone = try connection.write {
-        try tables.vacuum(StepBudget(rows: CacheTables.vacuumedPages)).isDone
-      }
-      self.didCommit(connection)
-      if isDone { return }
-      StepBudget.letOthersWrite()
     }
   }
 
@@ -89,21 +79,15 @@ extension CacheLimits {
 // MARK: - The WAL
 
 extension CacheWriter {
-  /// Copies the WAL into the file if the WAL has become long, and schedules the rest.
-  func didCommit(_ connection: SQLiteConnection) {
-    if self.checkpoints.didCommit(frames: connection.walFrames) { self.checkpoint(connection) }
-  }
+  /// Checkpoints if the WAL has become long.
+  func didCommit(_ connection: SQLiteConnection) { self.keepLog { try $0.didCommit(connection) } }
 
-  /// Copies the WAL into the file, so that the next commit writes the WAL from its beginning. Never
-  /// passive; it does not wait for a reader in the way, since no process can write meanwhile.
-  private func checkpoint(_ connection: SQLiteConnection) {
+  /// Does something with the WAL, and replaces the file if that finds it damaged.
+  private func keepLog(_ body: (inout LogKeeper) throws -> Void) {
     do {
-      let (outcome, held) = try connection.checkpointGivingWay(.restart)
-      self.checkpoints.didCheckpoint(outcome, held: held)
+      try body(&self.log)
     } catch {
-      let failure = StorageError(any: error, operation: "checkpoint")
-      if failure.isDamage { return self.didFail(failure) }
-      self.checkpoints.didCheckpoint(.blocked)
+      self.didFail(error)
     }
   }
 
@@ -113,9 +97,7 @@ extension CacheWriter {
       self.usesDue = now + .seconds(60)
     }
     if let due = self.usesDue, now >= due { self.writeUses() }
-    if self.checkpoints.isDue(now), let connection = self.connection {
-      self.checkpoint(connection)
-    }
+    self.keepLog { try $0.checkpointIfDue(self.connection, now) }
   }
 }
 
@@ -128,7 +110,7 @@ extension CacheWriter {
   func erase(_ partition: CachePartition) throws {
     do {
       let connection = try self.usableConnection()
-      if partition.row == nil { throw CacheDatabase.closed }
+      _ = try self.row(of: partition, connection)
       self.database.removeInvalidations(of: partition)
       let tables = try connection.write {
         try CacheTables.current(named: partition.name, on: connection).beginErasing()
@@ -140,7 +122,7 @@ extension CacheWriter {
       defer { self.database.readers.reopen() }
       try self.finishErasing(tables, patience: self.configuration.erasePatience)
       self.prepare([partition])
-      self.mustKick = true
+      self.neighbours.hasCommitted = true
       self.didWork()
     } catch {
       self.didFail(error)
@@ -152,7 +134,7 @@ extension CacheWriter {
   ///
   /// - Throws: `StorageError`.
   func finishErasing(_ tables: CacheTables, patience: Duration) throws {
-    try self.files.removeAll()
+    try self.file.setAside.removeAll()
     try tables.finishErasing(patience: patience, stepRows: self.configuration.stepRows) {
       self.didCommit(tables.connection)
     }
@@ -162,32 +144,13 @@ extension CacheWriter {
 // MARK: - Other processes
 
 extension CacheWriter {
-  /// Tells other processes what was committed.
-  func tellOthers() {
-    if self.mustKick { self.kick.kick() }
-    self.mustKick = false
-  }
-
   /// Checks whether another process has written, or has moved the file away.
   func lookForOthers(_ now: SuspendingClock.Instant) {
-    if self.connection == nil { return }
-    if let watch = self.watch {
-      if now < self.lookDue { return }
-      let changes = watch.drain()
-      if !changes.isEmpty { self.lookDue = now + .milliseconds(20) }
-      if changes.contains(.ended) { self.watch = nil }
-      if changes.isEmpty { return }
-      if changes.contains(.databaseMoved) { self.followToNewFile() }
-    } else {
-      guard now >= self.pollDue else { return }
-      self.pollDue = now + .seconds(1)
-      let old = self.connection
+    let mayHaveChanges = self.neighbours.look(self.connection, at: now) { _ in
       self.followToNewFile()
-      let version = try? self.connection?.dataVersion
-      if self.connection === old, version == self.lastDataVersion { return }
-      self.lastDataVersion = version ?? 0
+      return self.connection
     }
-    guard let connection = self.connection else { return }
+    guard mayHaveChanges, let connection = self.connection else { return }
     for partition in self.database.partitions { self.lookForOthers(in: partition, connection) }
   }
 

@@ -10,9 +10,17 @@ extension CacheWriter {
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
-      if try !connection.hasMoved, self.isLockInPlace { return connection }
-      // The folder was emptied by a person or a process: the cache is gone, and nothing of it goes
-      // into the new file.
+      let hasMoved = try connection.hasMoved
+      let hasLog = self.file.areCompanionsInPlace
+      if !hasMoved, self.file.isLockInPlace, hasLog { return connection }
+      self.database.readers.suspend()
+      if hasMoved {
+        // The folder was emptied by a person or a process: the cache is gone, and nothing of it
+        // goes into the new file.
+        self.degrade(Self.moved)
+      } else if !hasLog {
+        self.degrade(self.file.rescueLog(connection))
+      }
       self.letGoOfFile()
     }
     try self.open()
@@ -20,13 +28,10 @@ extension CacheWriter {
     return connection
   }
 
-  /// Whether the lock is on the file at its path. Checked once a second: a process that empties the
-  /// folder moves the database away, too, which is checked each time.
-  private var isLockInPlace: Bool {
-    if let last = self.lockCheckedAt, .now - last < .seconds(1) { return true }
-    self.lockCheckedAt = .now
-    return self.fileLock.isCurrent
-  }
+  private static let moved = StorageError(
+    operation: "write", code: .moved,
+    message: "the file was moved or removed, and the values in it with it",
+    fileName: DatabaseKind.cache.fileName)
 
   /// Opens the file, or a new one if it is damaged or of a newer release.
   ///
@@ -37,11 +42,12 @@ extension CacheWriter {
     } catch {
       // The opener checks the schema alone. The first rows are read after that.
       let failure = StorageError(any: error, operation: "open")
-      if [.readOnly, .permission, .cannotOpen].contains(failure.code) {
+      if [.readOnly, .permission, .cannotOpen, .full].contains(failure.code)
+        || failure.extendedCode == .noRoomForSharedMemory
+      {
         try self.readAlone(failure)
       }
-      guard failure.isDamage, self.damaged == nil, let file = self.fileAtPath else { throw error }
-      self.damaged = (file, failure)
+      guard self.file.note(failure) else { throw error }
       try self.openFile()
     }
   }
@@ -64,8 +70,8 @@ extension CacheWriter {
     guard let connection = try? opener.openReader() else { return }
     defer { try? connection.close() }
     for partition in self.database.partitions {
-      let tables = try? CacheTables.existing(named: partition.name, on: connection)
-      partition.row = try? tables?.readPartition()
+      let found = try? CacheTables.existingWithRow(named: partition.name, on: connection)
+      partition.row = found?.row
     }
     self.database.isReadAlone.withLock { $0 = true }
     self.database.fileNumber.withLock { $0 = self.fileAtPath }
@@ -73,16 +79,14 @@ extension CacheWriter {
   }
 
   private func openFile() throws {
-    try self.opener.files.refuseLongPath(self.opener.path)
-    try self.asOpeningFailure {
-      try self.opener.files.makeFolder(self.opener.folder)
-      try self.opener.files.refuseNetworkFileSystem(self.opener.folder)
-      try self.fileLock.lockShared(patience: self.opener.patience)
-    }
+    try self.file.lockFile()
     do {
       try self.finishSettingAside()
-      try self.setAsideDamaged()
-      let connection = try self.openOrReplace()
+      try self.setAsideForeignLog()
+      try self.file.replaceDamaged { try self.setAside(.corrupt, $1, $0) }
+      let connection = try self.file.openWriter(replacingIf: \.mustSetAside) {
+        try self.setAside($1.kind, $1.error, $0)
+      }
       self.connection = connection
       try self.prepare(self.database.partitions, finishesErasing: true, connection)
     } catch {
@@ -94,19 +98,10 @@ extension CacheWriter {
       for name in self.seenRevisions.keys { self.seenRevisions[name] = 0 }
     }
     self.lastFile = self.fileAtPath
-    self.watch = ChangeWatch(kind: .cache, folder: self.opener.folder)
-    if let version = try? self.connection?.dataVersion { self.lastDataVersion = version }
+    if let connection { self.neighbours.follow(connection) }
+    self.file.noteCompanions()
     self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
-  }
-
-  private func openOrReplace() throws -> SQLiteConnection {
-    do {
-      return try self.opener.openWriter()
-    } catch {
-      guard error.mustSetAside else { throw error }
-      return try self.openAfterSettingAside(error.error)
-    }
   }
 
   /// Closes the file, for the readers too, and releases its lock.
@@ -115,22 +110,14 @@ extension CacheWriter {
     self.database.isReadAlone.withLock { $0 = false }
     self.database.fileNumber.withLock { $0 = nil }
     self.closeConnection()
-    self.watch = nil
-    self.fileLock.unlock()
+    self.neighbours.unfollow()
+    self.file.unlock()
     for partition in self.database.partitions {
       partition.row = nil
       partition.forgetPrefetched()
     }
     self.seenRevisions = [:]
     self.ownRevisions = [:]
-  }
-
-  private func asOpeningFailure(_ body: () throws -> Void) throws {
-    do {
-      try body()
-    } catch let error as StorageError {
-      throw OpeningFailure(error)
-    }
   }
 }
 
@@ -148,74 +135,45 @@ extension OpeningFailure {
 }
 
 extension CacheWriter {
-  /// Replaces a file that cannot be used, if no other process uses it.
-  private func openAfterSettingAside(_ damage: StorageError) throws -> SQLiteConnection {
-    try self.withExclusiveLock(toReplace: damage) {
-      // Another process may have replaced it before the lock was ours.
-      do {
-        let connection = try self.opener.openWriter()
-        try connection.close()
-      } catch let failure as OpeningFailure {
-        guard failure.mustSetAside else { throw failure }
-        try self.setAside(failure.kind, failure.error)
-      }
-    }
-    return try self.opener.openWriter()
-  }
-
-  /// Runs a closure while no other process has the file open. No connection is open here, either.
-  private func withExclusiveLock(
-    toReplace damage: StorageError? = nil, _ body: () throws -> Void
-  ) throws {
-    guard try self.fileLock.ifAlone(body) else {
-      throw OpeningFailure(.unavailable, .damagedAndInUse(.cache, damage))
-    }
-  }
-
   /// Finishes what a process has left that was killed while it replaced the file.
   private func finishSettingAside() throws {
-    guard try self.files.isPending else { return }
-    try self.withExclusiveLock { try self.files.finish(holding: self.fileLock) }
+    let files = self.file.setAside
+    guard try files.isPending else { return }
+    try self.file.withExclusiveLock { try files.finish(holding: $0) }
   }
 
-  /// Replaces the file that a read or a write has found damaged.
-  private func setAsideDamaged() throws {
-    guard let damaged = self.damaged else { return }
-    guard self.fileAtPath == damaged.file, try self.confirms(damaged.error, in: damaged.file)
-    else {
-      self.damaged = nil
-      return
+  /// Replaces the file if the WAL beside it is not its own: SQLite would mix the two.
+  ///
+  /// A killed process leaves a WAL; a process that closes the file removes it. Only the first
+  /// process to open the file can check it, and the others come after that.
+  private func setAsideForeignLog() throws {
+    guard try LogCheck.mayHaveFrames("\(self.opener.path)-wal") else { return }
+    try self.file.asFirst { lock in
+      if let error = try LogCheck.foreignLog(
+        ofCache: self.opener.path, self.opener.migrations)
+      {
+        try self.setAside(.corrupt, error, lock)
+      }
     }
-    try self.withExclusiveLock(toReplace: damaged.error) {
-      if self.fileAtPath == damaged.file { try self.setAside(.corrupt, damaged.error) }
-    }
-    self.damaged = nil
   }
 
-  /// Whether a file is damaged, confirmed by a second check. If one that was reported proves sound,
-  /// the next report is believed.
-  private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
-    if !error.code.isOfPages || self.suspected == file { return true }
-    let isDamaged = try self.opener.findsDamage()
-    self.suspected = file
-    return isDamaged
-  }
-
-  private func setAside(_ kind: OpeningFailure.Kind, _ error: StorageError) throws {
+  private func setAside(
+    _ kind: OpeningFailure.Kind, _ error: StorageError, _ lock: FileLock
+  ) throws {
     let reason: SetAside.Reason =
       switch kind {
       case .newer(let level): .newer(level: level)
       case .altered: .newer(level: self.opener.migrations.count)
       default: .corrupt
       }
-    guard let name = try self.files.run(reason, holding: self.fileLock) else { return }
+    guard let name = try self.file.setAside.run(reason, holding: lock) else { return }
     for partition in self.database.partitions {
       partition.tell(.setAside(fileName: name, reason: error))
     }
   }
 
-  /// Tells the file at the path from others that were there.
-  var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
+  /// Identifies the file at the path among all that were there.
+  var fileAtPath: FileNumber? { self.file.fileAtPath }
 
   /// Notes that a reader has found a file damaged, and replaces it, unless that was done.
   func didFindDamage(_ error: StorageError, in file: FileNumber) {
@@ -224,8 +182,7 @@ extension CacheWriter {
 
   /// Notes that the file is damaged, and replaces it.
   func didFindDamage(_ error: StorageError) {
-    guard self.connection != nil, let file = self.fileAtPath else { return }
-    self.damaged = (file, error)
+    guard self.connection != nil, self.file.note(error) else { return }
     self.letGoOfFile()
     do {
       try self.open()
@@ -252,6 +209,15 @@ extension CacheWriter {
     }
   }
 
+  /// The row of a partition. Its first change may come before the job that prepares it.
+  ///
+  /// - Throws: `StorageError`.
+  func row(of partition: CachePartition, _ connection: SQLiteConnection) throws -> PartitionRow {
+    if partition.row == nil { try self.prepare([partition], finishesErasing: true, connection) }
+    guard let row = partition.row else { throw CacheDatabase.closed }
+    return row
+  }
+
   private func prepare(
     _ partitions: [CachePartition], finishesErasing: Bool, _ connection: SQLiteConnection
   ) throws {
@@ -273,17 +239,13 @@ extension CacheWriter {
 extension CacheWriter {
   /// Reports that nothing can be written for the time being, and schedules the next try.
   func degrade(_ error: StorageError) {
-    let now = SuspendingClock.now
-    // A caller that asks in between, as a flush does, does not put the next try off.
-    if self.retry.map({ $0.at <= now }) ?? true {
-      let delay = min(
-        self.retry.map { $0.delay * 2 } ?? self.configuration.retryDelay, .seconds(30))
-      self.retry = (now + delay, delay)
-    }
-    if self.database.degradation == nil {
+    self.retry.didFail()
+    let isNew = self.database.degradation == nil
+    // A stream that begins now begins with it.
+    self.database.degradation = error
+    if isNew {
       for partition in self.database.partitions { partition.hub.send(.degraded(error)) }
     }
-    self.database.degradation = error
     // No reader waits for a file that may be a long time coming.
     if self.connection == nil, !self.database.isReadAlone.withLock({ $0 }) {
       self.database.readers.close()
@@ -292,7 +254,7 @@ extension CacheWriter {
 
   /// Reports that a write has worked.
   func didWork() {
-    self.retry = nil
+    self.retry.didSucceed()
     guard self.database.degradation != nil else { return }
     self.database.degradation = nil
     for partition in self.database.partitions { partition.hub.send(.recovered) }
@@ -305,7 +267,7 @@ extension CacheWriter {
       self.didFindDamage(failure)
       // If it was replaced, all is well, unless something else had failed before; if it was not,
       // that has been reported.
-      if self.retry == nil || self.connection == nil { return }
+      if !self.retry.isPending || self.connection == nil { return }
     }
     // The disk's last error sticks to the connection.
     if failure.extendedCode == .diskFailedToRead { self.letGoOfFile() }

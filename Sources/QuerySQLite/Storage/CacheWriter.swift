@@ -12,10 +12,9 @@ final class CacheWriter {
   /// The approximate number of bytes of values in one transaction.
   static let maximumBatchBytes = 4 << 20
 
-  let opener: DatabaseOpener
   let configuration: SQLiteQueryStorage.Configuration
-  let fileLock: FileLock
-  let kick: ChangeKick
+  let file: FileKeeper
+  let neighbours: Neighbours
 
   /// Encodes changes while others are written.
   let coding = DispatchQueue(label: "query-cache-coding")
@@ -26,9 +25,6 @@ final class CacheWriter {
   /// The connection; nil while the file cannot be used.
   var connection: SQLiteConnection?
 
-  /// Reports commits of other processes; nil if the system has no watch left.
-  var watch: ChangeWatch?
-
   /// The revisions that this process wrote and has not yet seen when looking for those of others.
   var ownRevisions = [String: [ClosedRange<Int64>]]()
 
@@ -38,52 +34,25 @@ final class CacheWriter {
   /// The file that was open last.
   var lastFile: FileNumber?
 
-  /// The file that was found damaged, and is set aside whatever opening reports.
-  var damaged: (file: FileNumber, error: StorageError)?
-
-  /// The file that was reported as damaged once, and was checked a second time.
-  var suspected: FileNumber?
-
-  /// When to retry a failed write, and the delay after that.
-  var retry: (at: SuspendingClock.Instant, delay: Duration)?
+  /// When to retry a failed write.
+  var retry: RetrySchedule
 
   /// When the uses of entries are recorded, if there are any.
   var usesDue: SuspendingClock.Instant?
 
-  /// When the WAL is checkpointed.
-  var checkpoints: CheckpointSchedule
-
-  /// When `data_version` is read, if there is no watch.
-  var pollDue = SuspendingClock.now
-  var lastDataVersion: Int64 = 0
-
-  /// Whether there is a commit of which other processes have not been notified.
-  var mustKick = false
-
-  /// When the lock was last checked to be on the file at its path.
-  var lockCheckedAt: SuspendingClock.Instant?
-
-  /// When to look for others' commits next: kicks, which include this process's own, are not
-  /// answered one by one.
-  var lookDue = SuspendingClock.now
+  /// Checkpoints the WAL.
+  var log: LogKeeper
 
   init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
-    self.opener = opener
     self.configuration = configuration
-    self.fileLock = FileLock(kind: .cache, folder: opener.folder)
-    self.kick = ChangeKick(kind: .cache, folder: opener.folder)
-    self.checkpoints = CheckpointSchedule(
-      frameLimit: configuration.checkpointFrames,
-      CheckpointPause(kind: .cache, folder: opener.folder))
+    self.file = FileKeeper(opener)
+    self.neighbours = Neighbours(kind: .cache, folder: opener.folder)
+    self.retry = RetrySchedule(firstDelay: configuration.retryDelay)
+    self.log = LogKeeper(
+      kind: .cache, folder: opener.folder, frameLimit: configuration.checkpointFrames)
   }
 
-  /// Renames a file that cannot be used.
-  var files: SetAside { SetAside(kind: .cache, folder: self.opener.folder) }
-
-  /// The watch's descriptor, if it is time to look for others' commits.
-  var watchDescriptor: Int32? {
-    .now >= self.lookDue ? self.watch?.descriptor : nil
-  }
+  var opener: DatabaseOpener { self.file.opener }
 }
 
 // MARK: - Life
@@ -94,12 +63,21 @@ extension CacheWriter {
   /// - Throws: `StorageError` for a fault that the user must mend; anything else is retried later.
   func start(for database: CacheDatabase) throws {
     self.database = database
+    // What comes after this is on the writing thread.
+    defer { self.file.opener.patience = self.configuration.busyTimeout }
     do {
       try self.open()
     } catch let failure as OpeningFailure where failure.kind == .refused {
       throw failure.error
     } catch {
-      self.degrade(StorageError(any: error, operation: "open"))
+      let failure = StorageError(any: error, operation: "open")
+      // Other processes are busy with the file. The thread that makes the storage does not wait any
+      // longer; the writing thread does, before anything is reported.
+      if failure.isOfBusyFile {
+        self.retry.retryAtOnce()
+      } else {
+        self.degrade(failure)
+      }
     }
   }
 
@@ -108,8 +86,8 @@ extension CacheWriter {
   /// - Parameter queuedSince: Since when a change has been pending.
   func work(queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
     let now = SuspendingClock.now
-    if let retry = self.retry {
-      if now >= retry.at {
+    if let due = self.retry.due {
+      if now >= due {
         self.recover()
       } else if self.database.isBacklogLong {
         self.trimBacklog()
@@ -118,7 +96,7 @@ extension CacheWriter {
       if let queuedSince, self.isDue(queuedSince, now) { try? self.commitAll() }
       self.maintain(now)
     }
-    self.tellOthers()
+    self.neighbours.notify()
     self.lookForOthers(now)
     return self.nextDue(queuedSince)
   }
@@ -131,17 +109,16 @@ extension CacheWriter {
   }
 
   private func nextDue(_ queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
-    var times = [self.usesDue, self.checkpoints.due]
-    if let retry = self.retry {
-      times = [retry.at]
+    var times = [self.usesDue, self.log.due]
+    if let due = self.retry.due {
+      times = [due]
     } else if self.database.queuedCount > 0 {
       let due = (queuedSince ?? .now) + self.configuration.writeDelay
       // Meanwhile the bytes of changes are counted; only this thread encodes them.
       let step = min(max(self.configuration.writeDelay / 4, .milliseconds(10)), .seconds(1))
       times.append(min(due, .now + step))
     }
-    if self.watch != nil, .now < self.lookDue { times.append(self.lookDue) }
-    if self.watch == nil, self.connection != nil { times.append(self.pollDue) }
+    times.append(self.neighbours.due)
     return times.compactMap { $0 }.min()
   }
 
@@ -149,7 +126,7 @@ extension CacheWriter {
   ///
   /// - Throws: `StorageError` if not all could be written.
   func finish() throws {
-    defer { self.tellOthers() }
+    defer { self.neighbours.notify() }
     try self.commitAll()
     self.writeUses()
   }
@@ -158,9 +135,8 @@ extension CacheWriter {
   func stop() {
     self.database.readers.close()
     self.closeConnection()
-    self.watch = nil
-    self.fileLock.letGo()
-    self.kick.letGo()
+    self.neighbours.letGo()
+    self.file.letGo()
   }
 
   func closeConnection() {

@@ -33,7 +33,8 @@ public final class SQLiteQueryStorage: QueryStorage {
   ///
   /// - Parameters:
   ///   - applicationID: The name of the folders, as `org.example.notes`.
-  ///   - partition: The account. Accounts share nothing but the files.
+  ///   - partition: The account. Accounts share nothing but the files. Names that are equal in
+  ///     Swift, whatever composition their characters have, are one account.
   ///   - configuration: How the storage works.
   /// - Throws: `StorageError` for what a person must mend: an identifier that is no file name, a
   ///   network file system, another program's file. Anything else that is wrong leaves a storage
@@ -51,7 +52,8 @@ public final class SQLiteQueryStorage: QueryStorage {
   ///
   /// - Parameters:
   ///   - directory: The folder.
-  ///   - partition: The account. Accounts share nothing but the files.
+  ///   - partition: The account. Accounts share nothing but the files. Names that are equal in
+  ///     Swift, whatever composition their characters have, are one account.
   ///   - configuration: How the storage works.
   /// - Throws: `StorageError`, as `init(applicationID:partition:configuration:)`.
   public convenience init(
@@ -68,6 +70,7 @@ public final class SQLiteQueryStorage: QueryStorage {
     _ configuration: Configuration
   ) throws {
     self.configuration = configuration
+    let partition = partition.asAccountName
     let (database, cache) = try CacheDatabase.open(
       folder: locations.folder(of: .cache), partition: partition, configuration)
     (self.database, self.partition) = (database, cache)
@@ -161,8 +164,12 @@ extension SQLiteQueryStorage {
   /// keeps the newest 256 events. If the storage is degraded already, the stream begins with that;
   /// if a file was set aside before any caller listened, the first stream begins with that.
   public var events: StorageEvents {
-    let first = self.database.degradation.map { StorageEvent.degraded($0) }
-    return self.partition.hub.makeEvents(startingWith: first ?? self.partition.takeUnheard())
+    let degraded = self.database.degradation.map { StorageEvent.degraded($0) }
+    let first = degraded ?? self.partition.takeUnheard()
+    let events = self.partition.hub.makeEvents(startingWith: first)
+    // It may have been reported after the first look, and before this stream was there.
+    guard first == nil, let error = self.database.degradation else { return events }
+    return self.partition.hub.makeEvents(startingWith: .degraded(error))
   }
 
   /// What this partition has, and what this process did with it.

@@ -28,8 +28,8 @@ import Testing
 
   @Test(arguments: ReportSample.hostile)
   func aHostileTextNowhereChangesTheMarkup(text: String) throws {
-    let calm = Self.tags(in: try ReportPage.html(ReportSample.named("x")))
-    let tags = Self.tags(in: try ReportPage.html(ReportSample.named(text)))
+    let calm = Self.tags(in: try ReportPage.html(ReportSample.named("x"), nonce: "n"))
+    let tags = Self.tags(in: try ReportPage.html(ReportSample.named(text), nonce: "n"))
     #expect(tags == calm)
   }
 
@@ -55,7 +55,9 @@ import Testing
   }
 
   @Test func theSameDataMakesTheSamePage() throws {
-    #expect(try ReportPage.html(ReportSample.full) == ReportPage.html(ReportSample.full))
+    #expect(
+      try ReportPage.html(ReportSample.full, nonce: "n")
+        == ReportPage.html(ReportSample.full, nonce: "n"))
   }
 
   @Test func noAddressOfAnotherPlaceIsInThePage() throws {
@@ -64,10 +66,18 @@ import Testing
     #expect(!html.contains("@import") && !html.contains("url("))
   }
 
-  @Test func thePolicyAllowsTheOneScriptAndTheOneStyleSheet() {
-    #expect(ReportPage.policy.hasPrefix("default-src 'none'; "))
-    #expect(!ReportPage.policy.contains("unsafe"))
+  @Test func thePolicyAllowsTheOneScriptAndTheOneStyleSheet() throws {
+    let page = ReportPage(data: ReportSample.empty, nonce: "abc")
+    #expect(page.policy.hasPrefix("default-src 'none'; "))
+    #expect(!page.policy.contains("unsafe"))
+    let tags = Self.tags(in: try ReportPage.html(ReportSample.empty, nonce: "abc"))
+    #expect(
+      tags.filter { $0.contains("\"abc\"") } == ["<style nonce=\"abc\">", "<script nonce=\"abc\">"])
     #expect(!ReportScript.text.contains("innerHTML") && !ReportScript.text.contains("</"))
+  }
+
+  @Test func noTwoPagesHaveTheSameNonce() throws {
+    #expect(try ReportPage.html(ReportSample.empty) != ReportPage.html(ReportSample.empty))
   }
 
   @Test func hugeTextsDoNotMakeAHugePage() throws {

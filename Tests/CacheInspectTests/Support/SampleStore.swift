@@ -1,4 +1,5 @@
 import Foundation
+import QueryInspection
 import QuerySQLite
 import Testing
 

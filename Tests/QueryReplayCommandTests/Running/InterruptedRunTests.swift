@@ -28,8 +28,10 @@ struct InterruptedRunTests {
     await server.requests.wait(forCount: 1)
     #expect(try await store.counts() == OutboxCounts(leased: 1))
     child.send(way.signal)
-    for await _ in child.lines {}
-    #expect(await child.end() == .code(way.code))
+    var lines = [String]()
+    for await line in child.lines { lines.append(line) }
+    let end = await child.end()
+    #expect(end == .code(way.code), "\(lines)")
     let entry = try #require(try await store.entries().first)
     #expect(entry.state == .pending)
     #expect(entry.waitReason == nil, "it is due at once")

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite

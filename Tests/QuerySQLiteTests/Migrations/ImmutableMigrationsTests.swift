@@ -9,11 +9,11 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 0fead9b342034b3dfc9d240eb5145be8"]
+      ["cache-0001-entries 6048730b9a279c644733f1065ddb96f6"]
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox bf17d02bf61e324db04ea4551f13a07c"]
+      ["mutations-0001-outbox 29e115bcee313e0e2d5d6bd68b82c5dd"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -1,6 +1,7 @@
 import Foundation
 import Migrations
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite

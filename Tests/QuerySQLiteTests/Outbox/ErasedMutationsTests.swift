@@ -1,5 +1,7 @@
 import Foundation
 import Query
+import QueryInspection
+import StorageTestSupport
 import TestSupport
 import Testing
 

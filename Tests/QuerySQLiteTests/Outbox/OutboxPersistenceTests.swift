@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import TestSupport
 import Testing
 
@@ -99,7 +100,7 @@ import Testing
     let second = try OutboxScratch(in: first.folder, partition: "b")
     let id = try await first.add()
     let other = try await second.add()
-    #expect(first.outbox.database === second.outbox.database)
+    #expect(first.storage.mutations.database === second.storage.mutations.database)
     #expect(try first.outbox.entries().map(\.id) == [id])
     #expect(try second.outbox.entries().map(\.id) == [other])
     #expect(try await second.claim(10).map(\.entry.id) == [other])
@@ -156,7 +157,7 @@ import Testing
   @Test func concurrentMutationsShareCommits() async throws {
     let scratch = try OutboxScratch()
     try await scratch.add()
-    let before = scratch.outbox.database.commits
+    let before = scratch.storage.mutations.database.commits
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<100 {
         group.addTask {
@@ -168,7 +169,7 @@ import Testing
       }
       try await group.waitForAll()
     }
-    let commits = scratch.outbox.database.commits - before
+    let commits = scratch.storage.mutations.database.commits - before
     // 200 jobs. A transaction ends after some milliseconds, and a loaded machine does fewer in them.
     #expect(commits <= 50, "\(commits)")
     try await scratch.storage.close()

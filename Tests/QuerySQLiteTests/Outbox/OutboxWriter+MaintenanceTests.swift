@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     of scratch: OutboxScratch, _ body: @escaping @Sendable (OutboxWriter) -> R
   ) async -> R {
     await withCheckedContinuation { continuation in
-      scratch.outbox.database.perform { continuation.resume(returning: body($0)) }
+      scratch.storage.mutations.database.perform { continuation.resume(returning: body($0)) }
     }
   }
 
@@ -26,7 +27,7 @@ import Testing
     try await reader.reading {
       for _ in 0..<40 {
         try await scratch.add()
-        let pause = await self.onWriter(of: scratch) { $0.checkpoints.pause }
+        let pause = await self.onWriter(of: scratch) { $0.log.schedule.pause }
         if let pause, pause != pauses.last { pauses.append(pause) }
       }
     }
@@ -40,8 +41,8 @@ import Testing
     try reader.close()
     let isDone = await self.onWriter(of: scratch) { writer in
       guard let connection = writer.connection else { return false }
-      writer.checkpoint(connection)
-      return writer.checkpoints.pause == nil
+      writer.keepLog { try $0.checkpoint(connection) }
+      return !writer.log.isBlocked
     }
     #expect(isDone)
     #expect(shared.read() == CheckpointPause.Standing.none)
@@ -59,7 +60,7 @@ import Testing
       try await scratch.add()
     }
     let (frames, pause) = await self.onWriter(of: scratch) {
-      ($0.connection?.walFrames ?? 0, $0.checkpoints.pause)
+      ($0.connection?.walFrames ?? 0, $0.log.schedule.pause)
     }
     #expect(frames >= 30)
     #expect(pause?.length == .seconds(60))
@@ -73,23 +74,27 @@ import Testing
   @Test func jobsThatTakeLongAreInTransactionsOfTheirOwn() async throws {
     let scratch = try OutboxScratch()
     try await scratch.add()
-    let before = scratch.outbox.database.commits
+    let before = scratch.storage.mutations.database.commits
     let gate = DispatchSemaphore(value: 0)
-    scratch.outbox.database.perform { _ in gate.wait() }
+    scratch.storage.mutations.database.perform { _ in gate.wait() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<3 {
         group.addTask {
-          _ = try await scratch.outbox.database.write(in: scratch.outbox.partition) { changes in
+          _ = try await scratch.storage.mutations.database.write(
+            in: scratch.storage.mutations.partition
+          ) { changes in
             usleep(UInt32(StepBudget.time.microseconds))
             return try changes.enqueue(OutboxScratch.mutation("\(index)"), claiming: false)
           }
         }
       }
-      while scratch.outbox.database.guarded.withLock({ $0.jobs.count }) < 3 { await Task.yield() }
+      while scratch.storage.mutations.database.guarded.withLock({ $0.jobs.count }) < 3 {
+        await Task.yield()
+      }
       gate.signal()
       try await group.waitForAll()
     }
-    #expect(scratch.outbox.database.commits - before == 3)
+    #expect(scratch.storage.mutations.database.commits - before == 3)
     #expect(try scratch.outbox.counts.pending == 4)
     try await scratch.storage.close()
   }

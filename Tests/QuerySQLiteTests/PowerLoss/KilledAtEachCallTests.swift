@@ -16,7 +16,7 @@ import Testing
       ?? UInt64.random(in: 1...999_999)
   }
 
-  @Test(arguments: [PowerWorkload.create, .salvage, .erase, .importing])
+  @Test(arguments: [PowerWorkload.create, .salvage, .erase, .importing, .vacuum, .steps])
   func theNextLaunchDoesItToItsEnd(_ workload: PowerWorkload) async throws {
     let root = try FastFolder()
     let template = PowerPlace(root: root.path)

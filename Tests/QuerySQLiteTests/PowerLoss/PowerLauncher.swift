@@ -1,4 +1,5 @@
 import Foundation
+import StorageTestSupport
 import TestSupport
 
 /// A process that launches on what power cuts have left, one after the other; a new one after a

@@ -4,7 +4,7 @@ import Testing
 
 /// A workload of a `power-worker`, with what it takes to judge it.
 enum PowerWorkload: String, CaseIterable, CustomTestStringConvertible {
-  case create, commits, durable, salvage, erase, vacuum
+  case create, commits, durable, salvage, erase, vacuum, steps
   case importing = "import"
 
   var testDescription: String { self.rawValue }
@@ -14,12 +14,12 @@ enum PowerWorkload: String, CaseIterable, CustomTestStringConvertible {
     switch self {
     case .commits, .durable: ["main", "other"]
     case .erase: ["main", "gone"]
-    case .create, .salvage, .vacuum, .importing: ["main"]
+    case .create, .salvage, .vacuum, .steps, .importing: ["main"]
     }
   }
 
   /// How many values an account has at most.
-  var valueCount: Int { self == .vacuum ? 12 : 4 }
+  var valueCount: Int { [.vacuum, .steps].contains(self) ? 12 : 4 }
 
   /// Makes what is there before the workload.
   func prepare(_ place: PowerPlace) throws {

@@ -1,3 +1,5 @@
+import StorageTestSupport
+
 /// What must be in a store, and what may be, by the marks that a workload has left in the record up to
 /// the moment of a power cut or a kill.
 struct StoreTruth {

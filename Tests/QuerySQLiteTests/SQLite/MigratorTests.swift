@@ -2,6 +2,7 @@ import CSQLite
 import Foundation
 import Migrations
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite

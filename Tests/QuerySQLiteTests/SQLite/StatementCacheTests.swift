@@ -1,4 +1,5 @@
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite

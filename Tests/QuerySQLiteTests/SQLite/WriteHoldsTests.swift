@@ -1,3 +1,4 @@
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite

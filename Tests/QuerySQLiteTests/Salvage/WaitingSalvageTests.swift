@@ -1,7 +1,9 @@
 import Foundation
 import Query
+import StorageTestSupport
 import Testing
 
+@testable import QueryInspection
 @testable import QuerySQLite
 
 /// While a salvage waits, nobody is told that nothing is unsent, and no file goes that has what is.
@@ -41,7 +43,7 @@ import Testing
     let scratch = try OutboxScratch(in: self.folder, partition: "one")
     #expect(throws: StorageError.self) { try scratch.outbox.counts }
     #expect(throws: StorageError.self) { try scratch.outbox.entries() }
-    await #expect(throws: StorageError.self) { try await scratch.outbox.erase() }
+    await #expect(throws: StorageError.self) { try await scratch.storage.mutations.erase() }
     other.unlock()
     try await scratch.storage.close()
     let next = try OutboxScratch(in: self.folder, partition: "two")
@@ -51,7 +53,7 @@ import Testing
 
   @Test func whoErasesLeavesWhatOthersHave() async throws {
     let scratch = try OutboxScratch(in: self.folder, partition: "one")
-    try await scratch.outbox.erase()
+    try await scratch.storage.mutations.erase()
     #expect(try scratch.outbox.entries().isEmpty)
     try await scratch.storage.close()
     let next = try OutboxScratch(in: self.folder, partition: "two")

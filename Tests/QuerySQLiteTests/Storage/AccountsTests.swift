@@ -1,5 +1,7 @@
 import Foundation
 import Query
+import QueryInspection
+import StorageTestSupport
 import TestSupport
 import Testing
 
@@ -61,6 +63,51 @@ import Testing
   }
 
   /// Neither is the name: it may be an address.
+  /// Swift takes the two texts for equal, and so they are one account on the disk, too.
+  @Test func aNameInAnotherCompositionIsTheSameAccount() async throws {
+    let scratch = try StorageScratch()
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+    let first = try scratch.storage(partition: composed)
+    try await first.set(["a": "text"])
+    _ = try await first.outbox.enqueue(OutboxScratch.mutation("mutation"), claiming: false)
+    try await first.close()
+    let second = try scratch.storage(partition: decomposed)
+    #expect(await second.text("a") == "text")
+    #expect(try second.outbox.entries().count == 1)
+    let both = try scratch.storage(partition: composed)
+    try await second.erase()
+    #expect(await both.text("a") == nil)
+    #expect(try both.outbox.entries() == [])
+    try await both.close()
+    try await second.close()
+    let third = try scratch.storage(partition: composed)
+    #expect(await third.text("a") == nil)
+    #expect(try third.outbox.entries() == [])
+    try await third.close()
+  }
+
+  /// The first change of an account may be written before the job that prepares it.
+  @Test func manyNewAccountsOfOneProcessAreWrittenAndNothingIsSaid() async throws {
+    let scratch = try StorageScratch()
+    let first = try scratch.storage { $0.writeDelay = .zero }
+    let log = EventLog(first.events)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in 0..<4 {
+        group.addTask {
+          for number in 0..<100 {
+            let storage = try scratch.storage(partition: "\(worker)-\(number)")
+            storage.store("a").currentValue = "text"
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try await first.flush()
+    #expect(log.events.filter { $0.isDegraded } == [])
+    try await first.close()
+    #expect(try scratch.rows("SELECT count(*) FROM entries") == ["400"])
+  }
+
   @Test func ofTheNameOfAnErasedAccountNoByteIsLeft() async throws {
     let scratch = try StorageScratch()
     let name = "anna@example.org"

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite
@@ -107,5 +108,36 @@ import Testing
     #expect(trial.storage.statistics.evictions >= 3)
     await trial.close()
     #expect(try await StorageTrial.texts(["newest"], in: folder.path) == ["newest": "small"])
+  }
+
+  /// There is no room then even for the shm that SQLite makes beside each file.
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a small file system"))
+  func aLaunchOnAFullFileSystemShowsWhatIsThereAndSendsWhatWaits() async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    let first = try StorageTrial(in: folder.path)
+    first.set("a", "text")
+    let ids = try await [
+      first.enqueue("first"), first.enqueue("second"),
+    ]
+    #expect(await first.close() == nil)
+    try folder.fill()
+    let trial = try StorageTrial(in: folder.path)
+    #expect(await trial.text("a") == "text")
+    let outbox = trial.storage.outbox
+    #expect(try outbox.entries().map(\.id) == ids)
+    let request = ClaimRequest(.lowest(handledBy: [OutboxScratch.handler]))
+    let lease = try #require(try await outbox.claim(request).leases.first)
+    #expect(try await outbox.settle(lease, OutboxScratch.success))
+    let third = try await trial.enqueue("third")
+    #expect(try outbox.entries().map(\.id) == [ids[1], third])
+    #expect(trial.storage.statistics.isDegraded)
+    trial.set("b", "new")
+    #expect(await trial.text("b") == "new")
+    folder.makeRoom()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    #expect(await trial.close() == nil)
+    #expect(
+      try await StorageTrial.texts(["a", "b"], in: folder.path) == ["a": "text", "b": "new"])
   }
 }

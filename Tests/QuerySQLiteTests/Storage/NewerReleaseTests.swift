@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite
@@ -43,17 +44,5 @@ import Testing
     #expect(name.hasPrefix("cache.sqlite.level-7-"))
     #expect(reason.code == .schema)
     await trial.close()
-  }
-}
-
-extension SQLiteConnection {
-  /// Makes the file one of a newer release.
-  func raiseLevel(to level: Int) throws {
-    _ = try self.rowsOfText("PRAGMA user_version = \(level)")
-    for number in 2...level {
-      _ = try self.rowsOfText(
-        "INSERT INTO migrations VALUES (\(number), 'step \(number)', x'\(String(repeating: "0", count: 32))', 0)"
-      )
-    }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Query
 import QuerySQLite
+import StorageTestSupport
 import Testing
 
 /// Persistence §5: a normal exit writes what is left.

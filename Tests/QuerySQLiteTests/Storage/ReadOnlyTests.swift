@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import Testing
 
 @testable import QuerySQLite
@@ -153,7 +154,8 @@ import Testing
     trial.set("new", "new")
     #expect(await trial.flush() == nil)
     #expect(await trial.text("new") == "new")
-    #expect(trial.log.health == [])
+    await trial.log.health(count: 2)
+    #expect(trial.log.health == [true, false])
     await trial.close()
     let texts = try await StorageTrial.texts(["old", "new"], in: folder)
     #expect(texts == ["new": "new"])

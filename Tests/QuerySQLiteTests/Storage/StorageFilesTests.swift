@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import TestSupport
 import Testing
 
@@ -124,6 +125,25 @@ import Testing
   /// The database's files that this process holds a POSIX lock on, as another process finds them.
   private static func locks(in scratch: StorageScratch) async throws -> [String] {
     try await WorkerProcess("locks", scratch.path).finish().lines
+  }
+
+  // MARK: - A file that is busy
+
+  /// While another process makes it, for longer than the thread that makes a storage waits.
+  @Test func aFileThatIsBusyIsWaitedForAndNothingIsSaid() async throws {
+    let scratch = try StorageScratch()
+    let path = "\(scratch.path)/cache.sqlite"
+    try DatabaseFiles.system.makeFile(path)
+    let other = try SQLiteConnection(path: path)
+    _ = try other.rowsOfText("BEGIN EXCLUSIVE")
+    let storage = try scratch.storage()
+    let log = EventLog(storage.events)
+    #expect(!storage.statistics.isDegraded)
+    _ = try other.rowsOfText("ROLLBACK")
+    try other.close()
+    try await storage.set(["a": "text"])
+    #expect(log.events.filter { $0.isDegraded } == [])
+    try await storage.close()
   }
 
   // MARK: - A folder that cannot be made

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import Query
+import StorageTestSupport
 
 @testable import QuerySQLite
 
@@ -50,32 +51,5 @@ extension EntryRow {
       kind: "query", coder: "json", valueVersion: 1, valueUpdatedAt: 1_700_000_000_000_000,
       valueUpdateCount: 1, lastUse: Int64(number), byteCount: Int64(value.count),
       checksum: XXH128(hashing: value), value: value)
-  }
-}
-
-extension SQLiteConnection {
-  /// The rows of a text that a test has put together, each as its texts with spaces between.
-  func rowsOfText(_ sql: String) throws -> [String] {
-    var rows = [String]()
-    var statement: OpaquePointer?
-    let result = sqlite3_prepare_v2(try self.handle(for: "test"), sql, -1, &statement, nil)
-    try self.check(result, "test", sql: sql)
-    defer { sqlite3_finalize(statement) }
-    while sqlite3_step(statement) == SQLITE_ROW {
-      let texts = (0..<sqlite3_column_count(statement)).map { column in
-        sqlite3_column_text(statement, column).map { String(cString: $0) } ?? "NULL"
-      }
-      rows.append(texts.joined(separator: " "))
-    }
-    return rows
-  }
-}
-
-extension SQLiteConnection.Options {
-  /// Waits for a lock for as long as a busy machine may take: other tests run at the same time.
-  static var patient: Self {
-    var options = Self()
-    options.busyTimeout = .seconds(300)
-    return options
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import TestSupport
 
 @testable import QuerySQLite
@@ -51,6 +52,11 @@ struct StorageTrial {
     let store = QueryClient(storage: self.storage).store(for: NamedText(name: name).persisted())
     await store.hydrated()
     return store.currentValue
+  }
+
+  /// Commits a mutation.
+  func enqueue(_ text: String) async throws -> UUID {
+    try await self.storage.outbox.enqueue(OutboxScratch.mutation(text), claiming: false).entry.id
   }
 
   /// Hands what is left over, and tells whether it was written.

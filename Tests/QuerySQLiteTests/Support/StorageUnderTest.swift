@@ -1,6 +1,7 @@
 import Foundation
 import Query
 import QuerySQLite
+import StorageTestSupport
 import TestSupport
 import Testing
 

@@ -21,4 +21,9 @@ struct DateTextTests {
       DateText.exact(Date(timeIntervalSince1970: 1_700_000_000.000_001))
         == "2023-11-14T22:13:20.000001Z")
   }
+
+  @Test func aDateThatNoCalendarTextHasIsItsNumber() {
+    #expect(DateText.exact(Date(timeIntervalSince1970: 1e12)) == "1000000000000000000 µs")
+    #expect(DateText.exact(Date(timeIntervalSince1970: -1e300)) == "\(Int64.min) µs")
+  }
 }

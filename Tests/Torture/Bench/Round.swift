@@ -42,6 +42,8 @@ struct Round {
         try self.step()
         usleep(5_000)
       }
+      // Filling takes time on a busy machine, and the workers may have ended meanwhile.
+      self.folder.disk?.makeRoom()
     } catch {
       self.endAll()
       throw error

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import Query
+import QueryInspection
 import QuerySQLite
 
 /// Looks at the files of a store when nobody else has them: first with SQLite alone, which mends nothing

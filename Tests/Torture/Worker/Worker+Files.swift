@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QueryInspection
 import QueryReplay
 import QuerySQLite
 

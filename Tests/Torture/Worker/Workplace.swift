@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QueryInspection
 import QuerySQLite
 import TestSupport
 

@@ -17,10 +17,14 @@ package struct DateText: Sendable {
   /// A moment to the second, with the offset of its zone, as `2026-03-01T12:00:00+01:00`.
   package func text(_ date: Date) -> String { self.style.format(date) }
 
-  /// A moment to the microsecond in UTC, as `2026-03-01T11:00:00.123456Z`: what JSON has.
+  /// A moment to the microsecond in UTC, as `2026-03-01T11:00:00.123456Z`: what JSON has. One outside of
+  /// the years 1 to 9999, which no calendar text can represent, is the number of its microseconds since
+  /// 1970, as `9000000000000000000 µs`.
   package static func exact(_ date: Date) -> String {
     let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
-    guard abs(microseconds) < 9e18 else { return "\(date)" }
+    guard (-62_135_596_800e6..<253_402_300_800e6).contains(microseconds) else {
+      return "\(Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max)) µs"
+    }
     let (seconds, fraction) = Self.divide(Int64(microseconds))
     let whole = DateText(.gmt).text(Date(timeIntervalSince1970: Double(seconds)))
     let digits = String(1_000_000 + fraction).dropFirst()

@@ -7,15 +7,19 @@ import Foundation
 /// ```
 /// Totals and charts are in the page as it is; the tables are filled by its script from the data,
 /// which the page carries as JSON. The content policy lets that one script and one style sheet run,
-/// by their digests, so that a text of the store could not run even if it came to stand as markup.
+/// by a random nonce, so that a text of the store could not run even if it came to stand as markup.
 struct ReportPage {
   let data: ReportData
 
-  /// The page about `data`, the same for the same data.
+  /// What the page's own script and style sheet show to be let through: nothing in the store knows it.
+  let nonce: String
+
+  /// The page about `data`, the same for the same data and nonce.
   ///
+  /// - Parameter nonce: A text of letters, digits and dashes that the author of a stored text cannot know.
   /// - Throws: `EncodingError`, as `JSONEncoder` may; nothing in ``ReportData`` makes it.
-  static func html(_ data: ReportData) throws -> String {
-    try Self(data: data.shortened()).html()
+  static func html(_ data: ReportData, nonce: String = UUID().uuidString) throws -> String {
+    try Self(data: data.shortened(), nonce: nonce).html()
   }
 
   /// The parts in their order.
@@ -37,7 +41,7 @@ struct ReportPage {
     \(self.store)
     </main>
     <script type="application/json" id="data">\(try self.json())</script>
-    <script>\(ReportScript.text)</script>
+    <script nonce="\(self.nonce)">\(ReportScript.text)</script>
     </body>
     </html>
 
@@ -48,29 +52,22 @@ struct ReportPage {
     """
     <head>
     <meta charset="utf-8">
-    <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
+    <meta http-equiv="Content-Security-Policy" content="\(self.policy)">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="referrer" content="no-referrer">
     <meta name="color-scheme" content="light dark">
     <title>Cache report: \(self.title)</title>
     <link rel="icon" href="data:,">
-    <style>\(ReportStyle.text)</style>
+    <style nonce="\(self.nonce)">\(ReportStyle.text)</style>
     </head>
     """
   }
 
   /// Nothing may be loaded or run but the page's own style sheet and script. The empty icon keeps a
   /// browser from asking a server for one.
-  static let policy = [
-    "default-src 'none'", "img-src data:",
-    "style-src '\(Self.source(ReportStyle.text))'",
-    "script-src '\(Self.source(ReportScript.text))'",
-    "base-uri 'none'", "form-action 'none'",
-  ].joined(separator: "; ")
-
-  /// How a policy names an inline text.
-  private static func source(_ text: String) -> String {
-    "sha256-" + Data(SHA256.digest(of: text)).base64EncodedString()
+  var policy: String {
+    "default-src 'none'; img-src data:; style-src 'nonce-\(self.nonce)'; "
+      + "script-src 'nonce-\(self.nonce)'; base-uri 'none'; form-action 'none'"
   }
 
   /// The data for the script.

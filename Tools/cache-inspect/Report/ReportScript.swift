@@ -1,6 +1,6 @@
 /// The page's script.
 enum ReportScript {
-  /// JavaScript. Its digest is in the page's content policy, so nothing is put into it.
+  /// JavaScript. It runs by the page's nonce, so nothing of the store is put into it.
   ///
   /// Texts of the store reach the page as the content of text nodes alone; no markup is made of
   /// them.

@@ -1,6 +1,6 @@
 /// The page's style sheet.
 enum ReportStyle {
-  /// CSS. Its digest is in the page's content policy, so nothing is put into it.
+  /// CSS. It applies by the page's nonce, so nothing of the store is put into it.
   static let text = #"""
 
     /* Each colour in both schemes; the script sets data-theme where a person chooses one. All pairs

@@ -1,0 +1,117 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// The faults of an entry of `cache.sqlite`: hash, checksums, pages and size, each by itself.
+struct EntryContent {
+  /// The hash, as stored.
+  let hash: InspectedHash
+  /// The faults.
+  private(set) var faults = [(kind: InspectionFinding.Kind, message: String)]()
+
+  /// Id: the columns that are checked.
+  private static let read: SQL = """
+    SELECT hash, checksum, byte_count, next_page_id, previous_page_id, value, identity, error_type,
+      error_text, kind, coder, revision, value_version, value_updated_at, expires_at
+    FROM entries WHERE id = ?
+    """
+
+  /// Entry: position, checksum, page id, value.
+  private static let pages: SQL = """
+    SELECT position, checksum, page_id, value FROM pages WHERE entry = ? ORDER BY position
+    """
+
+  /// The sums over the pages of an entry.
+  private struct Pages {
+    var stored = [XXH128]()
+    var byteCount = 0
+    var damaged = [Int]()
+  }
+
+  /// Reads an entry, and checks it.
+  ///
+  /// - Throws: `StorageError`; mismatch if a column holds a value of a wrong type.
+  init(_ id: Int64, on connection: SQLiteConnection) throws {
+    let pages = try Self.readPages(of: id, on: connection)
+    let content = try connection.first(Self.read, id) { try Self(row: $0, pages) }
+    guard let content else {
+      throw StorageError(
+        operation: "read column", code: .mismatch, message: "the row cannot be found again",
+        fileName: connection.fileName)
+    }
+    self = content
+  }
+
+  private static func readPages(of id: Int64, on connection: SQLiteConnection) throws -> Pages {
+    var pages = Pages()
+    try connection.withStatement(Self.pages) { row in
+      try row.bindAll(id)
+      while try row.step() {
+        let pageID = try row.data(at: 2)
+        let (checksum, count) = try row.withBytes(at: 3) { value in
+          (pageID.withUnsafeBytes { XXH128(pageID: $0, value: value) }, value.count)
+        }
+        let stored = try row.hash(at: 1)
+        if stored != checksum { pages.damaged.append(pages.stored.count) }
+        pages.stored.append(stored)
+        pages.byteCount += pageID.count + count
+      }
+    }
+    return pages
+  }
+
+  private init(row: SQLiteStatement, _ pages: Pages) throws {
+    self.hash = InspectedHash(try row.hash(at: 0))
+    let checksum = row.isNull(at: 1) ? nil : try row.hash(at: 1)
+    let (next, previous) = (try row.optionalData(at: 3), try row.optionalData(at: 4))
+    var size = pages.byteCount + (next?.count ?? 0) + (previous?.count ?? 0)
+    var value: XXH128?
+    if !row.isNull(at: 5) {
+      let (hash, count) = try row.withBytes(at: 5) { (XXH128(hashing: $0), $0.count) }
+      value = hash
+      size += count
+    }
+    let identity = try row.withText(at: 6) { (XXH128(hashing: $0), $0.count) }
+    size += identity.1
+    for column: Int32 in 7...8 where !row.isNull(at: column) {
+      size += try row.withText(at: column) { $0.count }
+    }
+    // Columns that are read only to check that they can be.
+    for column: Int32 in 9...10 { _ = try row.text(at: column) }
+    for column: Int32 in 11...12 { _ = try row.integer(at: column) }
+    for column: Int32 in 13...14 { _ = try row.optionalInteger(at: column) }
+    if identity.0 != self.hash.bytes {
+      self.faults.append((.wrongHash, "the identity has another hash, \(identity.0)"))
+    }
+    self.checkValue(value, checksum, pages, next, previous)
+    let stored = try row.integer(at: 2)
+    if stored != size, self.faults.isEmpty {
+      self.faults.append((.wrongSize, "it is counted with \(stored) bytes, and has \(size)"))
+    }
+  }
+
+  private mutating func checkValue(
+    _ value: XXH128?, _ checksum: XXH128?, _ pages: Pages, _ next: Data?, _ previous: Data?
+  ) {
+    for page in pages.damaged {
+      self.faults.append((.wrongChecksum, "page \(page) is not what was written"))
+    }
+    switch (checksum, value) {
+    case (nil, nil):
+      if pages.stored.isEmpty { return }
+      self.faults.append((.wrongPages, "it has \(pages.stored.count) pages, and no value"))
+    case (nil, _?): self.faults.append((.wrongChecksum, "it has a value, and no checksum"))
+    case (let checksum?, let value?):
+      if value != checksum {
+        self.faults.append((.wrongChecksum, "the value is not what was written"))
+      }
+      if !pages.stored.isEmpty {
+        self.faults.append((.wrongPages, "it has pages beside its value"))
+      }
+    case (let checksum?, nil):
+      if XXH128(pages: pages.stored, next: next, previous: previous) == checksum { return }
+      self.faults.append(
+        (.wrongPages, "its \(pages.stored.count) pages are not all, or not in their order"))
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// An entry of `cache.sqlite` in an export: a line for it, and one for each page.
+enum ExportedEntry {
+  /// An entry that is not exported, since its bytes are not those that were stored.
+  struct Damaged: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Id: all columns but those that a store assigns.
+  private static let read: SQL = """
+    SELECT kind, coder, value_version, value_updated_at, value_update_count, error_updated_at,
+      error_update_count, is_invalidated, is_pinned, expires_at, identity, error_type, error_text,
+      next_page_id, previous_page_id, value, checksum, hash
+    FROM entries WHERE id = ?
+    """
+
+  /// Entry, in order.
+  private static let readPages: SQL = """
+    SELECT updated_at, page_id, value FROM pages WHERE entry = ? ORDER BY position
+    """
+
+  /// The names in a line, and the types of the columns, in the order of ``read``.
+  static let columns: [ExportTable.Column] = [
+    .text("kind"), .text("coder"), .integer("version"), .integer("valueUpdatedAt").orNull,
+    .integer("valueUpdateCount"), .integer("errorUpdatedAt").orNull, .integer("errorUpdateCount"),
+    .integer("isInvalidated"), .integer("isPinned"), .integer("expiresAt").orNull,
+    .text("identity"), .text("errorType").orNull, .text("errorText").orNull,
+    .bytes("nextPageID").orNull, .bytes("previousPageID").orNull, .bytes("value").orNull,
+  ]
+
+  /// The names in the line of a page.
+  static let pageColumns: [ExportTable.Column] = [
+    .integer("updatedAt"), .bytes("id"), .bytes("value"),
+  ]
+
+  /// Reads an entry.
+  ///
+  /// - Parameter bytes: Incremented by the bytes of the values read.
+  /// - Returns: Its lines; none if the entry is gone.
+  /// - Throws: `StorageError` if the file is damaged.
+  static func lines(
+    of id: Int64, bytes: inout Int, on connection: SQLiteConnection
+  ) throws -> Result<[ExportLine], Damaged> {
+    do {
+      let content = try EntryContent(id, on: connection)
+      if let fault = content.faults.first(where: { $0.kind != .wrongSize }) {
+        return .failure(Damaged(description: "entry \(content.hash.short): \(fault.message)"))
+      }
+    } catch let error as StorageError where error.code == .mismatch {
+      return .failure(Damaged(description: "entry in row \(id): \(error.message)"))
+    }
+    let entry = try connection.first(Self.read, id) { row in
+      var columns = [(name: String, value: ExportValue)]()
+      for (index, column) in Self.columns.enumerated() {
+        columns.append((column.name, try ExportValue(row, at: Int32(index), column.kind)))
+      }
+      var line = ExportLine(.entry, columns)
+      line.values["hasValue"] = .integer(row.isNull(at: 16) ? 0 : 1)
+      return line
+    }
+    guard var entry else { return .success([]) }
+    let pages = try connection.rows(Self.readPages, id) { row in
+      var columns = [(name: String, value: ExportValue)]()
+      for (index, column) in Self.pageColumns.enumerated() {
+        columns.append((column.name, try ExportValue(row, at: Int32(index), column.kind)))
+      }
+      return ExportLine(.page, columns)
+    }
+    entry.values["pages"] = .integer(Int64(pages.count))
+    let lines = [entry] + pages
+    for line in lines { bytes += line.text("value")?.utf8.count ?? 0 }
+    return .success(lines)
+  }
+}
+
+// MARK: - From lines
+
+/// An entry of an export as it is imported into a store.
+struct ImportedEntry {
+  /// The entry; the import assigns number, partition and revision.
+  var row: EntryRow
+  /// Its pages; the import assigns the entry and the position.
+  var pages: [PageRow]
+
+  /// Reads the lines of an entry; nil if they are malformed.
+  init?(_ entry: ExportLine, _ pages: [ExportLine]) {
+    var line = entry
+    let count = line.integer("pages")
+    let hasValue = line.integer("hasValue")
+    (line.values["pages"], line.values["hasValue"]) = (nil, nil)
+    let table = ExportTable(kind: .entry, columns: ExportedEntry.columns, read: "", insert: "")
+    guard count == Int64(pages.count), hasValue == 0 || hasValue == 1, table.values(line) != nil,
+      let identity = line.text("identity"), let kind = line.text("kind"),
+      let coder = line.text("coder"), let version = line.integer("version"),
+      let updates = line.integer("valueUpdateCount"),
+      let failures = line.integer("errorUpdateCount"),
+      let isInvalidated = line.integer("isInvalidated"), let isPinned = line.integer("isPinned"),
+      updates >= 0, failures >= 0
+    else { return nil }
+    let rows = pages.compactMap { Self.page($0) }
+    guard rows.count == pages.count else { return nil }
+    self.pages = rows
+    self.row = EntryRow(identity: identity, kind: kind, coder: coder, valueVersion: version)
+    self.row.valueUpdatedAt = line.integer("valueUpdatedAt")
+    self.row.valueUpdateCount = updates
+    self.row.errorUpdatedAt = line.integer("errorUpdatedAt")
+    self.row.errorUpdateCount = failures
+    self.row.errorType = line.text("errorType")
+    self.row.errorText = line.text("errorText")
+    self.row.isInvalidated = isInvalidated != 0
+    self.row.isPinned = isPinned != 0
+    self.row.expiresAt = line.integer("expiresAt")
+    self.row.nextPageID = line.bytes("nextPageID")
+    self.row.previousPageID = line.bytes("previousPageID")
+    self.row.value = line.bytes("value")
+    self.finish(hasValue: hasValue == 1)
+    if hasValue == 0, self.row.value != nil || !rows.isEmpty { return nil }
+  }
+
+  private static func page(_ line: ExportLine) -> PageRow? {
+    let table = ExportTable(kind: .page, columns: ExportedEntry.pageColumns, read: "", insert: "")
+    guard line.kind == .page, table.values(line) != nil, let id = line.bytes("id"),
+      let value = line.bytes("value"), let updatedAt = line.integer("updatedAt")
+    else { return nil }
+    return PageRow(pageID: id, value: value, updatedAt: updatedAt)
+  }
+
+  /// Counts the bytes, and computes the checksum.
+  private mutating func finish(hasValue: Bool) {
+    var size = self.row.identity.utf8.count
+    size += (self.row.errorType?.utf8.count ?? 0) + (self.row.errorText?.utf8.count ?? 0)
+    size += (self.row.nextPageID?.count ?? 0) + (self.row.previousPageID?.count ?? 0)
+    size += self.row.value?.count ?? 0
+    for (index, page) in self.pages.enumerated() {
+      self.pages[index].position = Int64(index) * PageRow.gap
+      size += page.pageID.count + page.value.count
+    }
+    self.row.byteCount = Int64(size)
+    guard hasValue else { return }
+    self.row.checksum =
+      self.row.value.map { XXH128(hashing: $0) }
+      ?? XXH128(
+        pages: self.pages.map(\.checksum), next: self.row.nextPageID,
+        previous: self.row.previousPageID)
+  }
+}

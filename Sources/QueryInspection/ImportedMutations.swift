@@ -1,0 +1,167 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// Writes mutations of an export, in one transaction: some of the ended ones, or all of the others,
+/// since no process may send some of those before all are there.
+struct ImportedMutations {
+  /// How many ended mutations were written.
+  private(set) var ended = 0
+  /// How many live or dead mutations were written.
+  private(set) var mutations = 0
+
+  private let connection: SQLiteConnection
+  private let folder: String
+  private let withOutbox: Bool
+  private let partition: Int64
+  private var isInOutbox = false
+  private var newestNumber: Int64 = 0
+  private let now = OutboxClock.systemWithSync.now()
+
+  /// Begins, in a write transaction.
+  ///
+  /// - Throws: `InspectionError` (outbox not empty); `StorageError`.
+  init(_ work: StoreImport, on connection: SQLiteConnection) throws {
+    self.connection = connection
+    self.folder = work.maintenance.locations.folder(of: .mutations)
+    self.withOutbox = work.withOutbox
+    if work.withOutbox {
+      let count = try connection.first(Self.count) { try $0.integer(at: 0) } ?? 0
+      if count > 0 { throw InspectionError.outboxNotEmpty(count: Int(count)) }
+    }
+    var found = try OutboxPartitionRow.find(work.partition, on: connection)
+    if found == nil {
+      try connection.execute(OutboxPartitionRow.insert, work.partition)
+      found = try OutboxPartitionRow.find(work.partition, on: connection)
+    }
+    guard var row = found else {
+      throw StorageError(
+        operation: "read partition", code: .corrupt, message: "the row of the partition is missing",
+        fileName: connection.fileName)
+    }
+    if !row.isNamed {
+      row.isNamed = true
+      try row.saveName(work.partition, on: connection)
+    }
+    self.partition = row.id
+  }
+
+  /// Of all accounts: they share one sequence of numbers.
+  private static let count: SQL = """
+    SELECT count(*) FROM outbox
+    WHERE partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+    """
+
+  /// Writes what belongs to ended mutations.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func addEnded(_ item: ExportReader.Item) throws {
+    guard case .row(let table, let values, _) = item else { return }
+    try table.insert(values, partition: self.partition, on: self.connection)
+    if table.kind == .ended { self.ended += try self.connection.changes }
+  }
+
+  /// Writes what belongs to live and dead mutations, given all items of the export one by one.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func addUnended(_ item: ExportReader.Item) throws {
+    switch item {
+    case .header, .entry: break
+    case .outbox(let line):
+      self.isInOutbox = true
+      try self.set(line)
+    case .body(let name, let data): try self.write(data, as: name)
+    case .row(let table, let values, let line):
+      if table.kind == .ended {
+        self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
+      }
+      if !self.isInOutbox { return }
+      try table.insert(values, partition: self.partition, on: self.connection)
+      switch table.kind {
+      case .mutation:
+        try self.sealImported(line.integer("number") ?? 0)
+        self.mutations += 1
+        self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
+      default: break
+      }
+    }
+  }
+
+  private static let setChecksum: SQL = "UPDATE outbox SET checksum = ? WHERE number = ?"
+
+  /// Adds this account to the checksum of a row: in an export the checksum is for an account
+  /// without a number.
+  private func sealImported(_ number: Int64) throws {
+    guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init) else {
+      return
+    }
+    try self.connection.execute(
+      Self.setChecksum, row.checksum.adding(row.partition, as: .account), row.number)
+  }
+
+  private static let setStanding: SQL = """
+    UPDATE partitions SET paused_at = ?, credentials_epoch = ? WHERE id = ?
+    """
+
+  private mutating func set(_ line: ExportLine) throws {
+    try self.connection.execute(
+      Self.setStanding, line.integer("pausedAt"), line.integer("credentialsEpoch") ?? 0,
+      self.partition)
+    if let date = line.integer("synchronisedAt") {
+      try self.connection.execute(ClockRow.setSynchronised, date)
+    }
+    self.newestNumber = max(self.newestNumber, line.integer("newestNumber") ?? 0)
+  }
+
+  /// Writes the body file of a mutation. A file of that name stays if it has the same bytes; any
+  /// other is not this outbox's, which is empty.
+  private func write(_ data: Data, as name: String) throws {
+    let folder = "\(self.folder)/bodies"
+    try DatabaseFiles.system.makeFolder(folder)
+    let path = "\(folder)/\(name)"
+    let isThere = FileManager.default.contents(atPath: path) == data
+    // Bytes: a body file.
+    if !isThere { unlink(path) }
+    let flags = isThere ? O_RDONLY : O_WRONLY | O_CREAT | O_EXCL
+    let descriptor = open(path, flags | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw StorageError(errno: errno, operation: "make the file", path: path)
+    }
+    // Bytes: the same.
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    do {
+      if !isThere { try file.write(contentsOf: data) }
+      // Even a file that was there: an import that was killed may not have come to this.
+      try file.synchronize()
+      DatabaseFiles.system.synchronise(folder: folder)
+    } catch {
+      throw StorageError(
+        operation: "write", code: .inputOutput, message: "\(error)", fileName: name)
+    }
+  }
+}
+
+// MARK: - What is derived
+
+extension ImportedMutations {
+  private static let live: SQL = "SELECT number FROM outbox WHERE partition = ? ORDER BY number"
+
+  /// Computes the totals.
+  ///
+  /// - Throws: `StorageError`.
+  func finishEnded() throws {
+    try DerivedRows(connection: self.connection, now: self.now).countRows(of: self.partition)
+  }
+
+  /// Creates the heads of lanes, computes the totals, and makes sure that no number is assigned
+  /// again.
+  ///
+  /// - Throws: `StorageError`.
+  func finish() throws {
+    let derived = DerivedRows(connection: self.connection, now: self.now)
+    try derived.makeHeads(
+      of: try self.connection.rows(Self.live, self.partition) { try $0.integer(at: 0) })
+    try derived.keepNumbersRising(above: self.newestNumber)
+    try derived.countRows(of: self.partition)
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// The hash by which an identity is found: 32 hexadecimal digits, of which users type the first 12.
+package struct InspectedHash: Hashable, Sendable, CustomStringConvertible {
+  let bytes: XXH128
+
+  init(_ hash: XXH128) { self.bytes = hash }
+
+  /// All digits.
+  package var description: String {
+    Self.digits(self.bytes.high, 16) + Self.digits(self.bytes.low, 16)
+  }
+
+  /// The first 12 digits.
+  package var short: String { Self.digits(self.bytes.high >> 16, 12) }
+
+  /// Whether the hash begins with some digits, in either case.
+  package func hasPrefix(_ digits: String) -> Bool {
+    self.description.hasPrefix(digits.lowercased())
+  }
+
+  private static func digits(_ number: UInt64, _ count: Int) -> String {
+    String(unsafeUninitializedCapacity: count) { buffer in
+      for place in 0..<count {
+        let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (count - 1 - place))) & 0xf
+        buffer[place] = digit < 10 ? 0x30 + digit : 0x57 + digit
+      }
+      return count
+    }
+  }
+
+  /// The lowest and the highest hash that begin with some digits, as 16 bytes; nil if the text has
+  /// other characters or more than 32 digits.
+  static func range(ofPrefix digits: String) -> (lowest: Data, highest: Data)? {
+    let values = digits.utf8.map { $0 < 0x80 ? Character(UnicodeScalar($0)).hexDigitValue : nil }
+    guard (1...32).contains(values.count), !values.contains(nil) else { return nil }
+    func bytes(filling rest: Int) -> Data {
+      let all = values.compactMap { $0 } + [Int](repeating: rest, count: 32 - values.count)
+      return Data((0..<16).map { UInt8(all[2 * $0] << 4 | all[2 * $0 + 1]) })
+    }
+    return (bytes(filling: 0), bytes(filling: 15))
+  }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Query
+import QuerySQLite
+
+// MARK: - Ended mutations
+
+extension StoreExport {
+  /// Writes the ended mutations, in the order of ending, each with its attempts.
+  func putHistory(of partition: Int64) throws {
+    var next: Int64? = 0
+    while let last = next {
+      let chunk = try self.store.mutationsFile.read { connection in
+        try self.ended(of: partition, after: last, on: connection)
+      }
+      try self.put(chunk)
+      next = chunk.last
+    }
+  }
+
+  /// The result of one transaction.
+  private struct Chunk {
+    var lines = [ExportLine]()
+    var damaged = [String]()
+    /// The body files of mutations, which follow their lines.
+    var last: Int64?
+    var count = 0
+  }
+
+  private func put(_ chunk: Chunk) throws {
+    for line in chunk.lines {
+      try self.put(line)
+      if let file = line.text("bodyFile") { try self.putBody(file) }
+    }
+    for damaged in chunk.damaged { self.leaveOut(damaged) }
+  }
+
+  private func ended(
+    of partition: Int64, after last: Int64, on connection: SQLiteConnection
+  ) throws -> Chunk {
+    let table = ExportTable.ended
+    var chunk = Chunk()
+    try connection.withStatement(table.read) { row in
+      try row.bindAll(partition, last, Self.rowsPerRead)
+      while try row.step() {
+        chunk.count += 1
+        chunk.last = try row.integer(at: Int32(table.columns.count))
+        let id = try row.uuid(at: 0)
+        let (arguments, result) = (try row.data(at: 20), try row.optionalData(at: 21))
+        guard
+          try row.hash(at: 19)
+            == HistoryRow.checksum(
+              id: id, number: try row.integer(at: 1), arguments: arguments, result: result)
+        else {
+          chunk.damaged.append("mutation \(id), which has ended: it is not what was written")
+          continue
+        }
+        chunk.lines.append(try table.line(row))
+        chunk.lines += try self.attempts(of: id, on: connection)
+      }
+    }
+    if chunk.count < Self.rowsPerRead { chunk.last = nil }
+    return chunk
+  }
+
+  private func attempts(of id: UUID, on connection: SQLiteConnection) throws -> [ExportLine] {
+    try connection.rows(ExportTable.attempt.read, id) { try ExportTable.attempt.line($0) }
+  }
+}
+
+// MARK: - The outbox
+
+extension StoreExport {
+  private static let standing: SQL = """
+    SELECT paused_at, credentials_epoch, revision,
+      (SELECT seq FROM sqlite_sequence WHERE name = 'outbox'),
+      (SELECT synchronised_at FROM clock WHERE id = 1)
+    FROM partitions WHERE id = ?
+    """
+
+  /// Writes live and dead mutations, and everything that belongs to them.
+  ///
+  /// - Throws: `InspectionError` (unavailable) if the outbox was changed meanwhile: some mutations
+  ///   would be missing, or written twice.
+  func putOutbox(of partition: Int64) throws {
+    let before = try self.standing(of: partition)
+    try self.put(before.line)
+    var next: Int64? = 0
+    while let last = next {
+      let chunk = try self.store.mutationsFile.read { connection in
+        try self.mutations(of: partition, after: last, on: connection)
+      }
+      try self.put(chunk)
+      next = chunk.last
+    }
+    for table in [ExportTable.dependency, .alias] {
+      let lines = try self.store.mutationsFile.read { connection in
+        try connection.rows(table.read, partition) { try table.line($0) }
+      }
+      for line in lines { try self.put(line) }
+    }
+    if try self.standing(of: partition).revision == before.revision { return }
+    throw InspectionError.unavailable(
+      StorageError(
+        operation: "export", code: .busy,
+        message: "the outbox was changed meanwhile; stop its applications, and try again",
+        fileName: DatabaseKind.mutations.fileName))
+  }
+
+  private func standing(of partition: Int64) throws -> (line: ExportLine, revision: Int64) {
+    let found = try self.store.mutationsFile.read { connection in
+      try connection.first(Self.standing, partition) { row in
+        (
+          line: ExportLine(
+            .outbox,
+            [
+              ("pausedAt", try ExportValue(row, at: 0, .integer)),
+              ("credentialsEpoch", try ExportValue(row, at: 1, .integer)),
+              ("newestNumber", .integer(try row.optionalInteger(at: 3) ?? 0)),
+              ("synchronisedAt", try ExportValue(row, at: 4, .integer)),
+            ]), revision: try row.integer(at: 2)
+        )
+      }
+    }
+    guard let found else { throw InspectionError.notFound("partition \(self.partition)") }
+    return found
+  }
+
+  private func mutations(
+    of partition: Int64, after last: Int64, on connection: SQLiteConnection
+  ) throws -> Chunk {
+    let table = ExportTable.mutation
+    var chunk = Chunk()
+    try connection.withStatement(table.read) { row in
+      try row.bindAll(partition, last, Self.rowsPerRead)
+      while try row.step() {
+        chunk.count += 1
+        chunk.last = try row.integer(at: 0)
+        let id = try row.uuid(at: 1)
+        var line = try table.line(row)
+        // In another file the account has another number.
+        let checksum = try row.hash(at: 38).adding(0 &- partition, as: .account)
+        line.values["checksum"] = .text(checksum.withBytes { Data($0) }.base64EncodedString())
+        chunk.lines.append(line)
+        chunk.lines += try self.attempts(of: id, on: connection)
+      }
+    }
+    if chunk.count < Self.rowsPerRead { chunk.last = nil }
+    return chunk
+  }
+
+  /// Writes the body file of a mutation, if it exists.
+  private func putBody(_ name: String) throws {
+    guard BodyPath.isPlain(name) else { return }
+    let path = "\(self.store.mutationsFile.folder)/bodies/\(name)"
+    guard let data = FileManager.default.contents(atPath: path) else {
+      self.leaveOut("the file bodies/\(name) of a mutation, which is missing")
+      return
+    }
+    try self.put(
+      ExportLine(.body, ["name": .text(name), "data": .text(data.base64EncodedString())]))
+  }
+}
+
+/// The names of files in `bodies/`.
+enum BodyPath {
+  /// Whether a name does not lead out of its folder.
+  static func isPlain(_ name: String) -> Bool {
+    !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
+      && !name.utf8.contains(0)
+  }
+}

@@ -1,0 +1,211 @@
+import Foundation
+import Query
+
+/// Keeps a database's file in its place: holds its lock while it is open, and replaces it if it is
+/// damaged, when no other process has it open.
+///
+/// Used by the writing thread alone.
+final class FileKeeper {
+  /// Opens the file.
+  var opener: DatabaseOpener
+  private let lock: FileLock
+  private var lockCheckedAt: SuspendingClock.Instant?
+
+  /// The file that was found damaged, and is to be replaced whatever opening it reports.
+  private var damaged: (file: FileNumber, error: StorageError)?
+
+  /// The file that was reported as damaged once, and was checked a second time.
+  private var suspected: FileNumber?
+
+  /// The WAL and the shm that SQLite has open; nil before they are noted.
+  private var companions: FilePlace?
+
+  init(_ opener: DatabaseOpener) {
+    self.opener = opener
+    self.lock = FileLock(kind: opener.kind, folder: opener.folder)
+  }
+
+  /// Identifies the file at the path among all that were there.
+  var fileAtPath: FileNumber? { FileNumber(path: self.opener.path) }
+
+  /// Renames a file that cannot be used.
+  var setAside: SetAside { SetAside(kind: self.opener.kind, folder: self.opener.folder) }
+}
+
+// MARK: - The lock
+
+extension FileKeeper {
+  /// Makes the folder, and takes the lock, so that no process replaces the file.
+  ///
+  /// - Parameter patience: How long to wait for a process that is replacing it; nil: as long as
+  ///   opening the file may take.
+  /// - Throws: `OpeningFailure`.
+  func lockFile(patience: Duration? = nil) throws(OpeningFailure) {
+    do {
+      try self.opener.files.refuseLongPath(self.opener.path)
+      try self.opener.files.makeFolder(self.opener.folder)
+      try self.opener.files.refuseNetworkFileSystem(self.opener.folder)
+      try self.lock.lockShared(patience: patience ?? self.opener.patience)
+    } catch let failure as OpeningFailure {
+      throw failure
+    } catch {
+      throw OpeningFailure(StorageError(any: error, operation: "open"))
+    }
+  }
+
+  /// Whether the lock is on the file at its path. Checked once a second: a process that empties the
+  /// folder moves the database away, too, which the writers check each time.
+  var isLockInPlace: Bool {
+    if let last = self.lockCheckedAt, .now - last < .seconds(1) { return true }
+    self.lockCheckedAt = .now
+    return self.lock.isCurrent
+  }
+
+  /// Releases the lock, after the connections are closed.
+  func unlock() {
+    self.companions = nil
+    self.lock.unlock()
+  }
+
+  /// Releases the lock and closes its file.
+  func letGo() { self.lock.letGo() }
+
+  /// Holds the lock exclusively from now on, if no other process has the file open.
+  ///
+  /// - Returns: Whether it does.
+  func lockExclusively() -> Bool { (try? self.lock.tryExclusive()) == true }
+
+  /// Runs a closure while no process has the file open, this one included.
+  ///
+  /// - Parameters:
+  ///   - damage: What is wrong with the file; nil if only the process that left it behind knew.
+  ///   - body: The closure. It gets the lock.
+  /// - Throws: `StorageError` (busy) if another process has it open; what the closure throws.
+  func withExclusiveLock(
+    toReplace damage: StorageError? = nil, _ body: (FileLock) throws -> Void
+  ) throws {
+    guard try self.lock.ifAlone({ try body(self.lock) }) else {
+      throw StorageError.damagedAndInUse(self.opener.kind, damage)
+    }
+  }
+
+  /// Runs a closure if no other process has the file open: if one has, it did the same when it
+  /// opened the file.
+  ///
+  /// - Throws: `StorageError`; what the closure throws.
+  func asFirst(_ body: (FileLock) throws -> Void) throws {
+    if try self.lock.ifAlone({ try body(self.lock) }) { return }
+    try self.lock.lockShared(patience: self.opener.patience)
+  }
+}
+
+// MARK: - The WAL
+
+extension FileKeeper {
+  /// Notes which WAL and shm SQLite has open, after the file was opened.
+  func noteCompanions() {
+    let files = ["-wal", "-shm"].compactMap { suffix in
+      FileNumber(path: self.opener.path + suffix).map {
+        (name: self.opener.kind.fileName + suffix, number: $0)
+      }
+    }
+    self.companions = FilePlace(folder: self.opener.folder, files: files)
+  }
+
+  /// Whether the WAL and the shm are still at their paths. If not, the next process to open the file
+  /// would not find the commits that are in the WAL, and would not see this one's locks.
+  var areCompanionsInPlace: Bool { self.companions?.isKept ?? true }
+
+  /// Copies a WAL that is no longer beside its file into the file, if no other process uses it.
+  ///
+  /// - Returns: What happened, for the callers that wait and the users.
+  func rescueLog(_ connection: SQLiteConnection) -> StorageError {
+    let result =
+      self.lockExclusively() ? try? connection.checkpoint(.reset, patience: .zero) : nil
+    let isRescued = result?.isComplete == true
+    if isRescued {
+      // What is in their place now is older than the file, or another file's.
+      let log = self.opener.path + "-wal"
+      // Bytes: a WAL and an shm that no connection has open, under the exclusive lock.
+      rename(log, log + ".replaced")
+      unlink(self.opener.path + "-shm")
+    }
+    let outcome =
+      isRescued ? "what it had is in the file" : "commits that were in it alone may be lost"
+    return StorageError(
+      operation: "write", code: .moved,
+      message: "the log or the shm was moved or removed; \(outcome)",
+      fileName: self.opener.kind.fileName)
+  }
+}
+
+// MARK: - Damage
+
+extension FileKeeper {
+  /// Notes that the file at the path is damaged, unless one is noted already.
+  ///
+  /// - Returns: Whether opening it again will replace it.
+  func note(_ error: StorageError) -> Bool {
+    guard error.isDamage(of: self.opener.kind), self.damaged == nil, let file = self.fileAtPath
+    else { return false }
+    self.damaged = (file, error)
+    return true
+  }
+
+  /// Replaces the file that a read or a write has found damaged, if it is still at the path.
+  ///
+  /// - Parameter setAside: Renames it, and salvages what it has.
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  func replaceDamaged(_ setAside: (FileLock, StorageError) throws -> Void) throws {
+    guard let damaged = self.damaged else { return }
+    if self.fileAtPath == damaged.file, try self.confirms(damaged.error, in: damaged.file) {
+      try self.withExclusiveLock(toReplace: damaged.error) { lock in
+        if self.fileAtPath == damaged.file { try setAside(lock, damaged.error) }
+      }
+    }
+    self.damaged = nil
+  }
+
+  /// Whether a file is damaged, confirmed by a second check. If one that was reported proves sound,
+  /// the next report is believed.
+  private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
+    if !error.code.isOfPages || self.suspected == file { return true }
+    let isDamaged = try self.opener.findsDamage()
+    self.suspected = file
+    return isDamaged
+  }
+
+  /// Opens the file; if it is of no use, replaces it first.
+  ///
+  /// - Parameters:
+  ///   - isUseless: Whether a file that cannot be opened is to be replaced.
+  ///   - setAside: Renames it, and salvages what it has.
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  func openWriter(
+    replacingIf isUseless: (OpeningFailure) -> Bool,
+    _ setAside: (FileLock, OpeningFailure) throws -> Void
+  ) throws -> SQLiteConnection {
+    do {
+      return try self.opener.openWriter()
+    } catch {
+      guard isUseless(error) else { throw error }
+      try self.replace(error, if: isUseless, setAside)
+    }
+    return try self.opener.openWriter()
+  }
+
+  private func replace(
+    _ failure: OpeningFailure, if isUseless: (OpeningFailure) -> Bool,
+    _ setAside: (FileLock, OpeningFailure) throws -> Void
+  ) throws {
+    try self.withExclusiveLock(toReplace: failure.error) { lock in
+      // Another process may have replaced it before this one got the lock.
+      do {
+        try self.opener.openWriter().close()
+      } catch let failure as OpeningFailure {
+        guard isUseless(failure) else { throw failure }
+        try setAside(lock, failure)
+      }
+    }
+  }
+}

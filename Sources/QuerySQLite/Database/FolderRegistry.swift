@@ -1,0 +1,75 @@
+import Foundation
+import Query
+
+/// The open databases of one kind: the storages of this process on one folder share one.
+final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
+  // Held while a database is opened or released.
+  private let lock = NSLock()
+  private let open = Locked([HeldFolder.Key: OpenDatabase<Database>]())
+  /// Databases whose last storage is gone, while their threads finish.
+  private let ending = Locked([HeldFolder.Key: OpenDatabase<Database>]())
+
+  /// The database of a folder, for one storage. ``release(_:_:)`` ends its use.
+  ///
+  /// - Parameters:
+  ///   - folder: The path of the folder.
+  ///   - waitForEnd: Waits for the thread of a database that was released before, so that its last
+  ///     changes can be read and do not come after newer ones.
+  ///   - join: Adds the storage to a database that is open.
+  ///   - make: Makes a database.
+  /// - Throws: What `make` throws.
+  func hold<Part>(
+    _ folder: String, after waitForEnd: (Database) -> Void = { _ in },
+    joining join: (Database) -> Part, making make: () throws -> (Database, Part)
+  ) throws -> (Database, Part) {
+    // Created here, so that it has a device and an inode; if it cannot be, opening reports it.
+    try? DatabaseFiles().makeFolder(folder)
+    let held = HeldFolder(folder)
+    if let last = self.ending.withLock({ $0[held.key] }) { waitForEnd(last.database) }
+    return try self.lock.withLock {
+      if let open = self.open.withLock({ $0[held.key] }) {
+        open.holders.withLock { $0 += 1 }
+        return (open.database, join(open.database))
+      }
+      let (database, part) = try make()
+      self.open.withLock { $0[held.key] = OpenDatabase(database, held) }
+      return (database, part)
+    }
+  }
+
+  /// Ends the use of a database by one storage.
+  ///
+  /// - Parameters:
+  ///   - database: The database.
+  ///   - body: Called under the lock, with whether this was the last storage. Returns whether the
+  ///     database's thread is to finish yet; then ``didEnd(_:)`` follows.
+  func release(_ database: Database, _ body: (_ isLast: Bool) -> Bool) {
+    self.lock.withLock {
+      let found = self.open.withLock { open in open.first { $0.value.database === database } }
+      let isLast = found?.value.holders.withLock { holders in
+        holders -= 1
+        return holders == 0
+      }
+      guard isLast == true, let found else {
+        _ = body(false)
+        return
+      }
+      self.open.withLock { $0[found.key] = nil }
+      self.ending.withLock { $0[found.key] = found.value }
+      if !body(true) { self.didEnd(database) }
+    }
+  }
+
+  /// Records that the thread of a released database has ended.
+  func didEnd(_ database: Database) {
+    let old = self.ending.withLock { ending in
+      let key = ending.first { $0.value.database === database }?.key
+      return key.flatMap { ending.removeValue(forKey: $0) }
+    }
+    // Closes the folder outside the lock.
+    withExtendedLifetime(old) {}
+  }
+
+  /// Runs a closure while no storage is opened or released.
+  func withLock<R>(_ body: () throws -> R) rethrows -> R { try self.lock.withLock(body) }
+}

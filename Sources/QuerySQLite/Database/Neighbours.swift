@@ -1,0 +1,101 @@
+import Query
+
+/// The other processes that have a database open: it notifies them of commits, and learns of
+/// theirs.
+///
+/// Used by the writing thread alone.
+final class Neighbours {
+  private let kind: DatabaseKind
+  private let folder: String
+  private let kick: ChangeKick
+
+  /// Whether there is a commit of which they have not been notified.
+  var hasCommitted = false
+
+  /// Reports their commits; nil if the system has no watch left: then ``look(_:at:reopening:)``
+  /// polls.
+  private var watch: ChangeWatch?
+  private var isFollowing = false
+  private var lastDataVersion: Int64 = 0
+
+  /// When to look next: kicks, which include this process's own, are not answered one by one.
+  private var lookDue = SuspendingClock.now
+  private var pollDue = SuspendingClock.now
+
+  init(kind: DatabaseKind, folder: String) {
+    (self.kind, self.folder) = (kind, folder)
+    self.kick = ChangeKick(kind: kind, folder: folder)
+  }
+
+  /// Begins to follow them, once this process has the file open.
+  func follow(_ connection: SQLiteConnection) {
+    self.isFollowing = true
+    self.watch = ChangeWatch(kind: self.kind, folder: self.folder)
+    if let version = try? connection.dataVersion { self.lastDataVersion = version }
+  }
+
+  /// Stops following them, before this process closes the file.
+  func unfollow() {
+    self.isFollowing = false
+    self.watch = nil
+  }
+
+  /// Closes all files.
+  func letGo() {
+    self.unfollow()
+    self.kick.letGo()
+  }
+
+  /// Notifies them of commits, if there were any.
+  func notify() {
+    if self.hasCommitted { self.kick.kick() }
+    self.hasCommitted = false
+  }
+
+  /// A descriptor that is readable when they may have done something; nil if it is too early to
+  /// look, or there is no watch.
+  var descriptor: Int32? { .now >= self.lookDue ? self.watch?.descriptor : nil }
+
+  /// When to look, whatever the descriptor says; nil: not at all.
+  var due: SuspendingClock.Instant? {
+    guard self.isFollowing else { return nil }
+    if self.watch == nil { return self.pollDue }
+    return .now < self.lookDue ? self.lookDue : nil
+  }
+
+  /// Looks for what they have done.
+  ///
+  /// - Parameters:
+  ///   - connection: The connection to the file that is followed.
+  ///   - now: The time.
+  ///   - reopen: Called if the file at the path may be another one by now. Opens that one, and
+  ///     returns its connection. Its argument is whether the watch has reported so.
+  /// - Returns: Whether they may have committed something.
+  func look(
+    _ connection: SQLiteConnection?, at now: SuspendingClock.Instant,
+    reopening reopen: (_ isReported: Bool) -> SQLiteConnection?
+  ) -> Bool {
+    guard let connection else { return false }
+    guard let watch = self.watch else { return self.poll(connection, now, reopen) }
+    if now < self.lookDue { return false }
+    let changes = watch.drain()
+    if changes.isEmpty { return false }
+    self.lookDue = now + .milliseconds(20)
+    if changes.contains(.ended) { self.watch = nil }
+    if changes.contains(.databaseMoved) { _ = reopen(true) }
+    return true
+  }
+
+  private func poll(
+    _ old: SQLiteConnection, _ now: SuspendingClock.Instant,
+    _ reopen: (_ isReported: Bool) -> SQLiteConnection?
+  ) -> Bool {
+    guard now >= self.pollDue else { return false }
+    self.pollDue = now + .seconds(1)
+    let connection = reopen(false)
+    let version = try? connection?.dataVersion
+    if connection === old, version == self.lastDataVersion { return false }
+    self.lastDataVersion = version ?? 0
+    return true
+  }
+}

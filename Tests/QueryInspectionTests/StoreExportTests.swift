@@ -1,0 +1,156 @@
+import Foundation
+import Query
+import StorageTestSupport
+import TestSupport
+import Testing
+
+@testable import QueryInspection
+@testable import QuerySQLite
+
+/// The tools: an export that is imported into an empty store is exported again byte for byte, and one that
+/// is damaged is refused before anything is written.
+@Suite struct StoreExportTests {
+  /// A store with values of every form, and an outbox with every kind of row.
+  private static func fill(_ scratch: OutboxScratch) async throws {
+    let storage = scratch.storage
+    let client = QueryClient(storage: storage)
+    for text in ["plain", "nul \0 and \u{202e}", String(repeating: "large ", count: 2_000)] {
+      storage.store(text.prefix(9).description).currentValue = text
+    }
+    storage.store("pinned", PersistenceOptions(maxAge: .seconds(60), isPinned: true)).currentValue =
+      "p"
+    let failing = storage.store("failing", fetching: nil)
+    failing.currentValue = "before"
+    _ = try? await failing.fetch()
+    let pages = client.store(for: StoredPages().persisted())
+    for _ in 0..<3 { _ = try await pages.fetchNextPage() }
+    try await storage.flush()
+    let first = try await scratch.add("first", lane: "a")
+    try await scratch.add("second", lane: "a")
+    try await scratch.add("third", after: [first])
+    try await scratch.add("fourth")
+    // The first runs, the fourth fails for good.
+    for lease in try await scratch.claim(2) where lease.entry.id != first {
+      _ = try await scratch.outbox.settle(lease, OutboxScratch.failure(.dead(.rejected)))
+    }
+    let ended = try await scratch.add("fifth")
+    for lease in try await scratch.claim(5) where lease.entry.id == ended {
+      _ = try await scratch.outbox.settle(lease, OutboxScratch.success)
+    }
+  }
+
+  private static func export(_ folder: String, withOutbox: Bool) throws -> Data {
+    let store = try StoreInspection(directory: URL(filePath: folder))
+    var data = Data()
+    let damaged = try store.export("", withOutbox: withOutbox) { data += $0 }
+    #expect(damaged == [])
+    return data
+  }
+
+  private static func importExport(
+    _ data: Data, into folder: TemporaryFolder, withOutbox: Bool = true
+  ) throws -> StoreMaintenance.Imported {
+    let path = "\(folder.path)/export.jsonl"
+    try data.write(to: URL(filePath: path))
+    return try StoreMaintenance(directory: URL(filePath: folder.path))
+      .importExport(at: path, withOutbox: withOutbox)
+  }
+
+  @Test(arguments: [false, true])
+  func whatIsImportedIsExportedByteForByte(_ withOutbox: Bool) async throws {
+    let scratch = try OutboxScratch()
+    try await Self.fill(scratch)
+    let first = try Self.export(scratch.folder.path, withOutbox: withOutbox)
+    try await scratch.storage.close()
+    #expect(try Self.export(scratch.folder.path, withOutbox: withOutbox) == first)
+    let folder = try TemporaryFolder()
+    let imported = try Self.importExport(first, into: folder, withOutbox: withOutbox)
+    #expect(imported.entries == 6)
+    #expect(imported.ended == 1)
+    #expect(imported.mutations == (withOutbox ? 4 : 0))
+    #expect(try Self.export(folder.path, withOutbox: withOutbox) == first)
+    var findings = [InspectionFinding]()
+    try StoreInspection(directory: URL(filePath: folder.path)).check { findings.append($0) }
+    #expect(findings == [])
+  }
+
+  @Test func whatIsImportedIsHydratedAndSent() async throws {
+    let scratch = try OutboxScratch()
+    try await Self.fill(scratch)
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    let folder = try TemporaryFolder()
+    _ = try Self.importExport(data, into: folder)
+    let copy = try OutboxScratch(in: folder)
+    #expect(await copy.storage.text("plain") == "plain")
+    let leases = try await copy.claim(10)
+    #expect(leases.map { String(decoding: $0.entry.arguments, as: UTF8.self) } == ["first"])
+    #expect(leases.allSatisfy { $0.entry.maybeApplied })
+    let added = try await copy.outbox.enqueue(OutboxScratch.mutation("new"), claiming: false)
+    // No number that the other store has given is given again.
+    #expect(added.entry.number > 5)
+    try await copy.storage.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func anImportThatWasKilledIsRunAgain() async throws {
+    let scratch = try OutboxScratch()
+    for number in 0..<7 {
+      let new = try await scratch.outbox.enqueue(
+        OutboxScratch.mutation("\(number)"), claiming: true)
+      _ = try await scratch.outbox.settle(try #require(new.lease), OutboxScratch.success)
+    }
+    for _ in 0..<3 { try await scratch.add(lane: "a") }
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    try await scratch.storage.close()
+    let folder = try TemporaryFolder()
+    // What one leaves that is killed after some of its transactions.
+    #expect(try Self.importExport(data, into: folder, withOutbox: false).ended == 7)
+    let connection = try DatabaseOpener(kind: .mutations, folder: folder.path).openWriter()
+    _ = try connection.rowsOfText("DELETE FROM history WHERE sequence > 3")
+    try connection.close()
+    let imported = try Self.importExport(data, into: folder)
+    #expect(imported.ended == 4 && imported.mutations == 3)
+    #expect(try Self.export(folder.path, withOutbox: true) == data)
+  }
+
+  @Test func anOutboxIsTakenIntoAnEmptyOneAlone() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    #expect(throws: InspectionError.outboxNotEmpty(count: 1)) {
+      try Self.importExport(data, into: scratch.folder)
+    }
+    #expect(try Self.importExport(data, into: scratch.folder, withOutbox: false).mutations == 0)
+    try await scratch.storage.close()
+  }
+
+  @Test func aDamagedExportIsRefusedBeforeAnythingIsWritten() async throws {
+    let scratch = try OutboxScratch()
+    try await Self.fill(scratch)
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    try await scratch.storage.close()
+    var generator = SeededGenerator(seed: 7)
+    let lines = data.split(separator: 0x0a, omittingEmptySubsequences: false)
+    var damaged = [data.dropLast(), data.dropLast(200), data + Data("{}\n".utf8), Data()]
+    // Without its trailer, without a line, with a line twice.
+    damaged.append(Data(lines.dropLast(2).joined(separator: [0x0a])) + Data([0x0a]))
+    damaged.append(Data((lines[..<3] + lines[4...]).joined(separator: [0x0a])))
+    damaged.append(Data((lines[..<3] + lines[2...]).joined(separator: [0x0a])))
+    for _ in 0..<40 {
+      var flipped = data
+      let place = Int.random(in: 0..<data.count, using: &generator)
+      flipped[flipped.startIndex + place] ^= UInt8(1 << Int.random(in: 0..<7, using: &generator))
+      damaged.append(flipped)
+    }
+    for data in damaged {
+      let folder = try TemporaryFolder()
+      do {
+        _ = try Self.importExport(Data(data), into: folder)
+        Issue.record("a damaged export was taken")
+      } catch InspectionError.badExport {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names == ["export.jsonl"])
+      }
+    }
+  }
+}

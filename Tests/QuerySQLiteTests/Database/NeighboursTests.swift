@@ -1,0 +1,101 @@
+import Foundation
+import Query
+import StorageTestSupport
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct NeighboursTests {
+  private let folder: TemporaryFolder
+  private let connection: SQLiteConnection
+  private let neighbours: Neighbours
+  private let start = SuspendingClock.now
+
+  init() throws {
+    self.folder = try TemporaryFolder()
+    self.connection = try DatabaseOpener(.cache, in: self.folder).openWriter()
+    self.neighbours = Neighbours(kind: .cache, folder: self.folder.path)
+  }
+
+  /// Follows them with a watch: a user has 128, which the storages of other tests may use up.
+  private func follow() async throws {
+    while true {
+      self.neighbours.follow(self.connection)
+      if self.neighbours.descriptor != nil { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  /// - Returns: What was found, and the arguments with which the file was to be opened again.
+  private func look(
+    _ now: SuspendingClock.Instant? = nil
+  ) -> (mayHaveChanges: Bool, reopened: [Bool]) {
+    var reopened = [Bool]()
+    let found = self.neighbours.look(self.connection, at: now ?? .now) { isReported in
+      reopened.append(isReported)
+      return self.connection
+    }
+    return (found, reopened)
+  }
+
+  @Test func aCommitIsNotifiedOnceAndSeenByTheOthers() async throws {
+    try await self.follow()
+    #expect(self.look() == (false, []))
+    let other = Neighbours(kind: .cache, folder: self.folder.path)
+    other.notify()
+    #expect(self.look() == (false, []))
+    other.hasCommitted = true
+    other.notify()
+    #expect(!other.hasCommitted)
+    #expect(self.look() == (true, []))
+    other.notify()
+    #expect(self.look(.now + .seconds(1)) == (false, []))
+  }
+
+  @Test func kicksAreNotAnsweredOneByOne() async throws {
+    try await self.follow()
+    let kick = ChangeKick(kind: .cache, folder: self.folder.path)
+    kick.kick()
+    let now = SuspendingClock.now
+    #expect(self.look(now).mayHaveChanges)
+    kick.kick()
+    #expect(!self.look(now + .milliseconds(19)).mayHaveChanges)
+    #expect(self.look(now + .milliseconds(20)).mayHaveChanges)
+  }
+
+  @Test func aFileThatIsMovedAwayIsReported() async throws {
+    try await self.follow()
+    let path = "\(self.folder.path)/cache.sqlite"
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+    #expect(self.look() == (true, [true]))
+  }
+
+  @Test func nothingIsLookedForBeforeItFollowsAndAfter() async throws {
+    #expect(self.neighbours.due == nil && self.neighbours.descriptor == nil)
+    try await self.follow()
+    self.neighbours.unfollow()
+    #expect(self.neighbours.due == nil && self.neighbours.descriptor == nil)
+    let found = self.neighbours.look(nil, at: .now) { _ in nil }
+    #expect(!found)
+  }
+
+  /// Without a watch the content's version is compared once a second.
+  @Test func withoutAWatchTheVersionOfTheContentIsPolled() async throws {
+    // Something that is no file is in the place of the kick file.
+    let kick = ChangeKick.path(kind: .cache, folder: self.folder.path)
+    try? FileManager.default.removeItem(atPath: kick)
+    try FileManager.default.createDirectory(
+      atPath: kick, withIntermediateDirectories: false)
+    self.neighbours.follow(self.connection)
+    #expect(self.neighbours.descriptor == nil)
+    let now = SuspendingClock.now
+    #expect(self.look(now) == (false, [false]))
+    let other = try DatabaseOpener(.cache, in: self.folder).openWriter()
+    try other.write { try other.execute(PartitionRow.insert, "other") }
+    #expect(self.look(now + .milliseconds(999)) == (false, []))
+    #expect(self.look(now + .seconds(1)) == (true, [false]))
+    #expect(self.look(now + .seconds(2)) == (false, [false]))
+    #expect(self.neighbours.due == now + .seconds(3))
+    try other.close()
+  }
+}

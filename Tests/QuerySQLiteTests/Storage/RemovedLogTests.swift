@@ -1,0 +1,56 @@
+import Foundation
+import Query
+import StorageTestSupport
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// The WAL of a running program is removed or replaced: what was committed to it is kept, and an event
+/// says so.
+@Suite struct RemovedLogTests {
+  enum Fault: CaseIterable {
+    case removed, removedWithTheIndex, replacedByACopy, replacedByAnEmptyFile
+
+    func happen(to path: String) throws {
+      let manager = FileManager.default
+      switch self {
+      case .removed: try manager.removeItem(atPath: path + "-wal")
+      case .removedWithTheIndex:
+        for suffix in ["-wal", "-shm"] { try manager.removeItem(atPath: path + suffix) }
+      case .replacedByACopy:
+        try ChildProcess.run("/bin/cp", [path + "-wal", path + "-copy"])
+        rename(path + "-copy", path + "-wal")
+      case .replacedByAnEmptyFile:
+        try Data().write(to: URL(filePath: path + "-empty"))
+        rename(path + "-empty", path + "-wal")
+      }
+    }
+  }
+
+  @Test(arguments: Fault.allCases)
+  func whatWasCommittedIsKept(_ fault: Fault) async throws {
+    let folder = try TemporaryFolder()
+    let trial = try StorageTrial(in: folder.path)
+    trial.set("a", "before")
+    #expect(await trial.flush() == nil)
+    var ids = [try await trial.enqueue("before")]
+    for kind in DatabaseKind.allCases { try fault.happen(to: "\(folder.path)/\(kind.fileName)") }
+    trial.set("b", "after")
+    #expect(await trial.flush() == nil)
+    ids.append(try await trial.enqueue("after"))
+    await trial.log.wait(\.isDegraded)
+    // What a killed process leaves.
+    let killed = try TemporaryFolder()
+    try FolderContents.copy(folder.path, to: killed.path)
+    await trial.close()
+    for path in [killed.path, folder.path] {
+      let next = try StorageTrial(in: path)
+      #expect(await next.text("a") == "before")
+      #expect(await next.text("b") == "after")
+      #expect(try next.storage.outbox.entries().map(\.id) == ids)
+      #expect(await next.close() == nil)
+      #expect(try FolderContents.setAside("corrupt", in: path) == [])
+    }
+  }
+}
