@@ -82,7 +82,7 @@ final class InspectionFile {
       guard SuspendingClock.now - start < self.patience || round < 3 else {
         throw .unavailable(self.restless)
       }
-      BusyHandler.sleep(round: round)
+      LockWait.sleep(round: round)
       round += 1
     }
   }

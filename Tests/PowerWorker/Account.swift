@@ -20,6 +20,8 @@ struct Account {
     configuration.checkpointFrames = 5
     configuration.writeDelay = .milliseconds(1)
     configuration.retryDelay = .milliseconds(2)
+    // On a loaded machine a salvage takes long, and reads wait for it.
+    configuration.busyTimeout = .seconds(60)
     edit(&configuration)
     self.storage = try SQLiteQueryStorage(
       directory: URL(filePath: folder), partition: name, configuration: configuration)

@@ -19,6 +19,16 @@ enum Damage {
     let bytes = [UInt8](repeating: 0xa5, count: 4_096)
     pwrite(descriptor, bytes, bytes.count, off_t(page - 1) * 4_096)
     fsync(descriptor)
+    try self.synchroniseFolder(of: path)
+  }
+
+  /// Makes the names durable, too: a log that SQLite deleted would be back after a power cut, with the
+  /// sound page in it.
+  private static func synchroniseFolder(of path: String) throws {
+    let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY)
+    guard folder >= 0 else { throw CocoaError(.fileNoSuchFile) }
+    fsync(folder)
+    close(folder)
   }
 
   private static func rootPage(of table: String, in path: String) throws -> Int {

@@ -39,17 +39,6 @@ struct CheckpointSchedule {
     var isShared = true
   }
 
-  /// How a checkpoint went.
-  enum Outcome {
-    /// The next commit restarts the WAL.
-    case complete
-    /// A reader was in the way.
-    case blocked
-    /// Another connection was checkpointing, or writing for too long: nothing is known about
-    /// readers.
-    case busy
-  }
-
   init(frameLimit: Int, _ shared: CheckpointPause) {
     (self.mostFrames, self.frameLimit, self.shared) = (frameLimit, frameLimit, shared)
   }
@@ -76,7 +65,7 @@ struct CheckpointSchedule {
   ///
   /// - Parameter held: How long it kept writers out.
   mutating func didCheckpoint(
-    _ outcome: Outcome, held: Duration = .zero, _ now: SuspendingClock.Instant = .now
+    _ outcome: CheckpointOutcome, held: Duration = .zero, _ now: SuspendingClock.Instant = .now
   ) {
     switch outcome {
     case .complete:

@@ -152,6 +152,26 @@ extension FileKeeper {
     return true
   }
 
+  /// Opens the file; once more if that finds it damaged, which replaces it. Opening checks the schema
+  /// alone: the first rows are read after that.
+  ///
+  /// - Parameters:
+  ///   - openFile: Opens it, by ``replaceDamaged(_:)`` first.
+  ///   - didFail: Called with the first failure. If it throws, its error is thrown.
+  /// - Throws: What `openFile` throws.
+  func open(
+    _ openFile: () throws -> Void, didFail: (StorageError) throws -> Void = { _ in }
+  ) throws {
+    do {
+      try openFile()
+    } catch {
+      let failure = StorageError(any: error, operation: "open")
+      try didFail(failure)
+      guard self.note(failure) else { throw error }
+      try openFile()
+    }
+  }
+
   /// Replaces the file that a read or a write has found damaged, if it is still at the path.
   ///
   /// - Parameter setAside: Renames it, and salvages what it has.

@@ -61,7 +61,7 @@ extension FileLock {
           operation: "lock", code: .busy, message: "another process is replacing the database",
           fileName: (self.path as NSString).lastPathComponent)
       }
-      BusyHandler.sleep(round: round)
+      LockWait.sleep(round: round)
       round += 1
     }
   }

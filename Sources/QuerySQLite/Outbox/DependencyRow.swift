@@ -27,4 +27,10 @@ enum DependencyRow {
 
   /// Dependant.
   static let deleteByDependant: SQL = "DELETE FROM dependencies WHERE dependant = ?"
+
+  /// Partition. Dependant, target.
+  static let ofPartition: SQL = """
+    SELECT d.dependant, d.target FROM dependencies AS d JOIN outbox AS o ON o.number = d.dependant
+    WHERE o.partition = ?
+    """
 }

@@ -21,20 +21,20 @@ extension OutboxDatabase {
     _ partition: OutboxPartition,
     _ body: (OutboxTables) throws -> Value
   ) throws -> Value? {
-    if !self.guarded.withLock({ $0.isStarted }) {
+    if !self.thread.isStarted {
       if self.hasNothing { return nil }
       self.start()
     }
     let end = SuspendingClock.now + self.configuration.busyTimeout
-    _ = self.opening.wait(timeout: .now() + .seconds(5))
+    self.thread.waitUntilBegun(atMost: self.configuration.busyTimeout)
     var round: Int32 = 0
     while true {
       if let value = try self.tryRead(partition, body) { return value }
-      if self.guarded.withLock({ $0.isStopping }) { throw Self.closed }
+      if self.thread.isStopping { throw Self.closed }
       // No file is open: every caller gets the reason.
-      if self.fileNumber.withLock({ $0 }) == nil, let degradation { throw degradation }
+      if self.fileNumber.withLock({ $0 }) == nil, let error = self.health.error { throw error }
       guard SuspendingClock.now < end else { throw Self.busy }
-      BusyHandler.sleep(round: round)
+      LockWait.sleep(round: round)
       round += 1
     }
   }
@@ -55,9 +55,9 @@ extension OutboxDatabase {
     } catch {
       let failure = StorageError(any: error, operation: "read")
       if failure.isOutboxDamage {
-        self.perform { $0.didFindDamage(failure) }
+        self.thread.perform { $0.didFindDamage(failure) }
       } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
-        self.perform { $0.reopenWhereMoved() }
+        self.thread.perform { $0.reopenWhereMoved() }
       }
       // The errors that a caller of the outbox knows.
       throw error is OutboxError ? error : failure

@@ -13,7 +13,7 @@ extension OutboxDatabase {
   static func open(
     folder: String,
     partition name: String,
-    _ configuration: SQLiteQueryStorage.Configuration
+    _ configuration: SQLiteStorageConfiguration
   ) throws -> (OutboxDatabase, OutboxPartition) {
     try self.registry.hold(folder) { database in
       database.partition(name)
@@ -38,10 +38,10 @@ extension OutboxDatabase {
   /// Begins to read what a partition has, if there is a file: its successes may have effects that a
   /// crash left undone.
   func prepare(_ partition: OutboxPartition) {
-    let isStarted = self.guarded.withLock { $0.isStarted }
+    let isStarted = self.thread.isStarted
     if !isStarted && self.hasNothing { return }
     self.start()
-    if isStarted { self.perform { $0.prepare(partition) } }
+    if isStarted { self.thread.perform { $0.prepare(partition) } }
   }
 
   /// Ends the use of a partition by one storage. With the last one the file is closed, and rows
@@ -56,19 +56,25 @@ extension OutboxDatabase {
   ) {
     Self.registry.release(self) { isLast in
       _ = partition.letGo()
-      if isLast { return self.stop(completion: completion) }
+      if isLast { return self.thread.stop(completion: completion) }
       completion?(.success(()))
       return false
     }
   }
 
-  /// Records that the thread has ended.
-  func didEnd() { Self.registry.didEnd(self) }
+  /// Starts the thread, which opens the file, unless it is running.
+  func start() {
+    self.thread.start {
+      $0.start(for: self)
+    } didEnd: {
+      Self.registry.didEnd(self)
+    }
+  }
 }
 
 extension DatabaseOpener {
   /// Makes the opener of an outbox from a configuration.
-  init(outboxIn folder: String, _ configuration: SQLiteQueryStorage.Configuration) {
+  init(outboxIn folder: String, _ configuration: SQLiteStorageConfiguration) {
     self.init(kind: .mutations, folder: folder)
     self.durability = configuration.outboxDurability == .full ? .full : .normal
     self.options.busyTimeout = configuration.busyTimeout

@@ -8,9 +8,8 @@ import Query
 /// needs it starts it, so that a program without mutations pays for none of this.
 ///
 /// Locking: `guarded` has its own lock, under which nothing is called.
-// @unchecked: `writer` is used by the thread of this object alone; the rest is Sendable.
-final class OutboxDatabase: @unchecked Sendable {
-  let configuration: SQLiteQueryStorage.Configuration
+final class OutboxDatabase: Sendable {
+  let configuration: SQLiteStorageConfiguration
 
   /// The connections that read.
   let readers: ReaderPool
@@ -21,42 +20,26 @@ final class OutboxDatabase: @unchecked Sendable {
   /// The path of the file.
   let path: String
 
-  let writer: OutboxWriter
-  let guarded: Locked<Guarded>
+  let thread: WritingThread<OutboxWriter>
 
-  /// The number of waiting jobs and tasks.
-  let waitingCount = WaitingCount()
+  /// Whether the file can be written.
+  let health: WriteHealth
 
-  let signal: WakeSignal
-  let opening = DispatchGroup()
-  let end = DispatchGroup()
+  let guarded = Locked(Guarded())
 
   struct Guarded {
     var partitions = [String: OutboxPartition]()
-    var jobs = [OutboxJob]() { didSet { self.count() } }
-    var tasks = [@Sendable (OutboxWriter) -> Void]() { didSet { self.count() } }
-    fileprivate let waitingCount: WaitingCount
     /// How many callers wait for a job.
     var waiting = 0
-    var isStarted = false
-    var isStopping = false
-    /// Whether the writing thread is polling for jobs, so that it need not be woken.
-    var isSpinning = false
-    var degradation: StorageError?
     /// A moving average of commit times.
     var commitTime = Duration.zero
     var commits = 0
     var bytesWritten = 0
-
-    fileprivate init(_ waitingCount: WaitingCount) { self.waitingCount = waitingCount }
-
-    private func count() { self.waitingCount.value = self.jobs.count + self.tasks.count }
   }
 
-  init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
+  init(folder: String, _ configuration: SQLiteStorageConfiguration) throws {
     self.configuration = configuration
-    self.signal = try WakeSignal()
-    self.guarded = Locked(Guarded(self.waitingCount))
+    self.health = WriteHealth(firstDelay: configuration.retryDelay)
     let opener = DatabaseOpener(outboxIn: folder, configuration)
     self.path = opener.path
     self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) { [fileNumber] in
@@ -74,18 +57,13 @@ final class OutboxDatabase: @unchecked Sendable {
     // A job waits for the file as it does for any other lock. The thread that makes a storage does
     // not open it.
     writing.patience = configuration.busyTimeout
-    self.writer = OutboxWriter(opener: writing, configuration: configuration)
+    self.thread = try WritingThread(
+      name: "query-outbox", OutboxWriter(opener: writing, configuration: configuration))
   }
 
   static let closed = StorageError(
     operation: "use the outbox", code: .misuse, message: "the storage is closed",
     fileName: DatabaseKind.mutations.fileName)
-
-  /// Why nothing can be written; nil if it can.
-  var degradation: StorageError? {
-    get { self.guarded.withLock { $0.degradation } }
-    set { self.guarded.withLock { $0.degradation = newValue } }
-  }
 
   /// How many transactions with changes this process has committed, and how many bytes they
   /// appended to the WAL.
@@ -125,17 +103,24 @@ extension OutboxDatabase {
       if let error { return outcome.set(.failure(error)) }
       if let value = result.withLock({ $0 }) { outcome.set(.success(value)) }
     }
-    guard let waiting = self.add(job) else { throw Self.closed }
+    self.start()
+    let patience = self.beginWaiting()
     defer { self.guarded.withLock { $0.waiting -= 1 } }
-    // If other callers wait too, they need the thread, so that their jobs get into the same commit.
-    return try await outcome.value(patience: waiting == 1 ? self.patience : .zero)
+    guard self.thread.commit(job) else { throw Self.closed }
+    return try await outcome.value(patience: patience)
   }
 
-  /// How long a caller that waits alone does so without suspending its task: as long as recent
-  /// commits took, unless that is much longer than waking it.
-  private var patience: Duration {
-    let commitTime = self.guarded.withLock { $0.commitTime }
-    return commitTime > .microseconds(400) ? .zero : max(commitTime * 2, .microseconds(60))
+  /// Counts a caller that waits for a job.
+  ///
+  /// - Returns: How long it does so without suspending its task: as long as recent commits took, unless
+  ///   that is much longer than waking it. Not at all if other callers wait, too: they need the thread,
+  ///   so that their jobs get into the same commit.
+  private func beginWaiting() -> Duration {
+    self.guarded.withLock { database in
+      database.waiting += 1
+      if database.waiting > 1 || database.commitTime > .microseconds(400) { return .zero }
+      return max(database.commitTime * 2, .microseconds(60))
+    }
   }
 
   /// Records how long a commit took.
@@ -143,45 +128,18 @@ extension OutboxDatabase {
     self.guarded.withLock { $0.commitTime = ($0.commitTime * 3 + time) / 4 }
   }
 
-  /// - Returns: How many callers wait; nil if this is closed.
-  private func add(_ job: OutboxJob) -> Int? {
-    self.start()
-    let (waiting, mustWake) = self.guarded.withLock { database -> (Int?, Bool) in
-      if database.isStopping { return (nil, false) }
-      database.jobs.append(job)
-      database.waiting += 1
-      return (database.waiting, !database.isSpinning)
-    }
-    if mustWake { self.signal.wake() }
-    return waiting
-  }
-
-  /// Adds a task for the writing thread that is not a transaction.
-  ///
-  /// - Returns: Whether it will run; false once the thread has stopped.
-  @discardableResult
-  func perform(_ task: @escaping @Sendable (OutboxWriter) -> Void) -> Bool {
-    let (isTaken, mustWake) = self.guarded.withLock { database -> (Bool, Bool) in
-      if database.isStopping { return (false, false) }
-      database.tasks.append(task)
-      return (true, database.isStarted && !database.isSpinning)
-    }
-    if mustWake { self.signal.wake() }
-    return isTaken
-  }
-
   /// Removes everything of a partition; if there is no file, there is nothing to remove. A pending
   /// salvage runs first, so that other partitions keep their rows.
   ///
   /// - Throws: `StorageError`.
   func erase(_ partition: OutboxPartition) async throws {
-    if !self.guarded.withLock({ $0.isStarted }), self.hasNothing {
+    if !self.thread.isStarted, self.hasNothing {
       let folder = (self.path as NSString).deletingLastPathComponent
       return try SetAside(kind: .mutations, folder: folder).removeAll()
     }
     self.start()
     let outcome = JobOutcome<Void>()
-    let isTaken = self.perform { writer in
+    let isTaken = self.thread.perform { writer in
       outcome.set(Result { try writer.erase(partition) })
     }
     guard isTaken else { throw Self.closed }

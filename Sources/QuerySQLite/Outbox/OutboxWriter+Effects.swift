@@ -24,7 +24,7 @@ extension OutboxWriter {
       self.effectsInFlight.formUnion(sequences)
       hooks.invalidate(new.flatMap { OutboxEffects.prefixes(in: $0.effects) }) {
         [weak database] isWritten in
-        database?.perform { $0.didApply(sequences, isWritten) }
+        database?.thread.perform { $0.didApply(sequences, isWritten) }
       }
     } catch {
       self.didFail(error)

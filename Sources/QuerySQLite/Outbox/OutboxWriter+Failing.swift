@@ -6,39 +6,22 @@ import Query
 extension OutboxWriter {
   /// Reports that nothing can be written for now, and sets the next retry.
   func degrade(_ error: StorageError) {
-    self.retry.didFail()
-    let isNew = self.database.degradation == nil
-    self.database.degradation = error
-    if isNew {
-      for partition in self.database.partitions { partition.hooks?.tell(.degraded(error)) }
-    }
+    self.tell(self.database.health.didFail(error))
   }
 
   /// Reports that a write has succeeded.
-  func didWork() {
-    self.retry.didSucceed()
-    guard self.database.degradation != nil else { return }
-    self.database.degradation = nil
-    for partition in self.database.partitions { partition.hooks?.tell(.recovered) }
-  }
+  func didWork() { self.tell(self.database.health.didSucceed()) }
 
-  /// Handles a failure: a damaged file is replaced, anything else is retried later.
-  func didFail(_ error: any Error) {
-    let failure = Self.storageError(error)
-    if failure.isOutboxDamage, self.connection != nil {
-      self.didFindDamage(failure)
-      if self.connection != nil { return }
-    }
-    // The connection keeps the disk's last error.
-    if failure.extendedCode == .diskFailedToRead { self.letGoOfFile() }
-    self.degrade(failure)
+  private func tell(_ event: StorageEvent?) {
+    guard let event else { return }
+    for partition in self.database.partitions { partition.hooks?.tell(event) }
   }
 
   /// Retries what failed, with a commit.
   func recover() {
     do {
       let connection = try self.usableConnection()
-      if self.database.degradation?.code == .full { try self.requireRoom() }
+      if self.database.health.error?.code == .full { try self.requireRoom() }
       try connection.write { try connection.execute(Self.probe) }
       self.didWork()
       self.didWrite(connection)
@@ -61,25 +44,5 @@ extension OutboxWriter {
     throw StorageError(
       operation: "write", code: .full, message: "the disk is full",
       fileName: DatabaseKind.mutations.fileName)
-  }
-
-  /// Makes sure that the open file is the one at the path.
-  func reopenWhereMoved() {
-    do {
-      _ = try self.usableConnection()
-    } catch {
-      self.didFail(error)
-    }
-  }
-
-  /// Records that the file is damaged, and replaces it.
-  func didFindDamage(_ error: StorageError) {
-    guard self.connection != nil, self.file.note(error) else { return }
-    self.letGoOfFile()
-    do {
-      try self.open()
-    } catch {
-      self.degrade(Self.storageError(error))
-    }
   }
 }

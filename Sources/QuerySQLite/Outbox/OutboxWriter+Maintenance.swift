@@ -18,21 +18,12 @@ extension OutboxWriter {
   /// Copies the WAL into the file if the WAL has become long, and schedules the rest.
   func didWrite(_ connection: SQLiteConnection) {
     if let pages = try? connection.writtenPages, pages > self.countedPages {
-      self.database.count(bytesWritten: (pages - self.countedPages) * CacheWriter.frameBytes)
+      self.database.count(bytesWritten: (pages - self.countedPages) * SQLiteConnection.frameBytes)
       self.countedPages = pages
     }
     self.keepLog { try $0.didCommit(connection) }
     if connection.walFrames > 0, !self.log.isBlocked, self.needsRoom(connection) {
       self.keepLog { try $0.checkpoint(connection) }
-    }
-  }
-
-  /// Does something with the WAL, and replaces the file if that finds it damaged.
-  func keepLog(_ body: (inout LogKeeper) throws -> Void) {
-    do {
-      try body(&self.log)
-    } catch {
-      self.didFail(error)
     }
   }
 

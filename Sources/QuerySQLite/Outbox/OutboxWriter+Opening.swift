@@ -62,16 +62,7 @@ extension OutboxWriter {
   /// Opens the file; if it is damaged, opens a new one with the salvaged rows.
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
-  func open() throws {
-    do {
-      try self.openFile()
-    } catch {
-      // The opener checks only the schema.
-      let failure = Self.storageError(error)
-      guard self.file.note(failure) else { throw error }
-      try self.openFile()
-    }
-  }
+  func open() throws { try self.file.open { try self.openFile() } }
 
   private func openFile() throws {
     try self.file.lockFile()
@@ -234,7 +225,4 @@ extension OutboxWriter {
     (self.effectsDone, self.effectsDue, self.effectsInFlight) = ([], nil, [])
     self.isOwnerRecorded = false
   }
-
-  /// Identifies the file at the path among all that were there.
-  var fileAtPath: FileNumber? { self.file.fileAtPath }
 }

@@ -5,8 +5,8 @@ import Query
 /// checkpoints, watches other processes, and repairs.
 ///
 /// Not `Sendable`, and not locked: one thread at a time uses it.
-final class OutboxWriter {
-  let configuration: SQLiteQueryStorage.Configuration
+final class OutboxWriter: DatabaseWriter {
+  let configuration: SQLiteStorageConfiguration
   let file: FileKeeper
   let neighbours: Neighbours
   let reaper: OutboxReaper
@@ -69,9 +69,6 @@ final class OutboxWriter {
   /// The latest wall time that was known to be right, as stored on disk.
   var synchronisedAt: Int64?
 
-  /// When to retry what failed.
-  var retry: RetrySchedule
-
   /// Checkpoints the WAL.
   var log: LogKeeper
 
@@ -89,14 +86,13 @@ final class OutboxWriter {
     var epoch: Int64
   }
 
-  init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
+  init(opener: DatabaseOpener, configuration: SQLiteStorageConfiguration) {
     self.configuration = configuration
     self.heartbeatInterval = configuration.leaseLength / 3
     self.file = FileKeeper(opener)
     self.neighbours = Neighbours(kind: .mutations, folder: opener.folder)
     self.reaper = OutboxReaper(folder: opener.folder)
     self.bodies = BodyFiles(folder: opener.folder)
-    self.retry = RetrySchedule(firstDelay: configuration.retryDelay)
     self.log = LogKeeper(
       kind: .mutations, folder: opener.folder, frameLimit: configuration.checkpointFrames)
   }
@@ -123,10 +119,9 @@ extension OutboxWriter {
     }
   }
 
-  /// Does the due work, and returns when the next is due.
   func work() -> SuspendingClock.Instant? {
     let now = SuspendingClock.now
-    if let due = self.retry.due, now >= due { self.recover() }
+    if let due = self.database.health.due, now >= due { self.recover() }
     if let due = self.heartbeatDue, now >= due { self.beat() }
     if let due = self.effectsDue, now >= due { self.clearEffects() }
     self.keepLog { try $0.checkpointIfDue(self.connection, now) }
@@ -134,7 +129,7 @@ extension OutboxWriter {
     self.neighbours.notify()
     self.lookForOthers(now)
     let times = [
-      self.retry.due, self.chores.due, self.heartbeatDue, self.effectsDue, self.log.due,
+      self.database.health.due, self.chores.due, self.heartbeatDue, self.effectsDue, self.log.due,
       self.neighbours.due,
     ]
     return times.compactMap { $0 }.min()
@@ -155,7 +150,6 @@ extension OutboxWriter {
     self.emptyLog()
   }
 
-  /// Closes the files.
   func stop() {
     self.database.readers.close()
     self.loseLeases { _ in true }

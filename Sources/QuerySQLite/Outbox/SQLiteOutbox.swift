@@ -18,7 +18,7 @@ final class SQLiteOutbox: MutationOutbox {
   init(
     folder: String,
     partition name: String,
-    _ configuration: SQLiteQueryStorage.Configuration,
+    _ configuration: SQLiteStorageConfiguration,
     _ hooks: OutboxPartition.Hooks
   ) throws {
     (self.database, self.partition) = try OutboxDatabase.open(

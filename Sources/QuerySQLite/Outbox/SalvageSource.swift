@@ -26,7 +26,7 @@ final class SalvageSource {
     let isForeign = found.hasForeignLog(layout)
     let image = isForeign ? found.withoutLog : found
     let scan = SalvageScan(image, layout)
-    let scratch = try SalvageScratch(scan, level: try SalvageLayout.makeDatabase(opener.migrations))
+    let scratch = try SalvageScratch(scan, level: try SQLiteConnection.inMemory(opener.migrations))
     self.scratch = scratch
     self.connection = scratch.connection
     self.lost = scratch.lost + (isForeign ? ["what its own log had"] : [])

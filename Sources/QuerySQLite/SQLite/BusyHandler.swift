@@ -4,13 +4,12 @@ import Foundation
 /// How long a connection waits for a lock that another connection holds.
 ///
 /// SQLite's own handler sleeps up to 100 ms at a time; a commit takes a thousandth of that, so with
-/// many writers the lock would mostly be free. Sleeps here are short, and random, so that writers
-/// that collided once do not collide again.
+/// many writers the lock would mostly be free. The sleeps of ``LockWait`` are short.
 ///
 /// Used by the thread that uses the connection, and by no other.
 package final class BusyHandler {
   /// How long to wait for a lock that is held.
-  enum Patience: Equatable {
+  enum Patience: Equatable, Sendable {
     /// Wait this long, then fail with `SQLITE_BUSY`.
     case limited(Duration)
     /// Wait until this instant, then fail with `SQLITE_BUSY`.
@@ -68,20 +67,7 @@ package final class BusyHandler {
         return false
       }
     }
-    Self.sleep(round: round)
+    LockWait.sleep(round: round)
     return true
-  }
-
-  /// The longest single sleep of a wait.
-  static let longestSleep = Duration.milliseconds(5)
-
-  /// Sleeps a random time that grows with the round, at most 5 ms.
-  package static func sleep(round: Int32) {
-    usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))
-  }
-
-  /// Sleeps, by default long enough for every waiter to try the lock once.
-  static func sleep(for duration: Duration = BusyHandler.longestSleep) {
-    if duration > .zero { usleep(UInt32(clamping: duration.microseconds)) }
   }
 }

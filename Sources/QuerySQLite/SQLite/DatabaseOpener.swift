@@ -109,7 +109,7 @@ extension DatabaseOpener {
         while try self.isBlank(connection) {
           try self.refuseShortFile()
           guard SuspendingClock.now < end else { throw Self.blank(self.kind) }
-          BusyHandler.sleep(round: round)
+          LockWait.sleep(round: round)
           round += 1
         }
         try self.configure(connection)
@@ -344,7 +344,7 @@ extension DatabaseOpener {
           message: "the file stays in mode \(mode ?? "?")", fileName: self.kind.fileName)
       } catch {
         guard error.code == .busy, SuspendingClock.now < end else { throw error }
-        BusyHandler.sleep(round: round)
+        LockWait.sleep(round: round)
         round += 1
       }
     }

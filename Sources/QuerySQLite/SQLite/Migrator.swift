@@ -118,7 +118,7 @@ extension Migrator {
   /// Whether the schema is the one that the migrations make: then the ledger was changed, and not a
   /// migration.
   private func hasSchema(of level: Int) throws -> Bool {
-    let own = try SalvageLayout.makeDatabase(Array(self.migrations.prefix(level)))
+    let own = try SQLiteConnection.inMemory(Array(self.migrations.prefix(level)))
     defer { try? own.close() }
     return try own.pragma(Self.schema) == self.connection.pragma(Self.schema)
   }

@@ -78,6 +78,11 @@ extension SQLiteConnection {
   }
 }
 
+extension SQLiteConnection {
+  /// The bytes of a page in the WAL: a frame is the page and a header.
+  static let frameBytes = 4_096 + 24
+}
+
 // MARK: - Giving way
 
 extension SQLiteConnection {
@@ -96,7 +101,7 @@ extension SQLiteConnection {
   /// - Throws: `StorageError`.
   func checkpointGivingWay(
     _ mode: CheckpointMode
-  ) throws -> (outcome: CheckpointSchedule.Outcome, held: Duration) {
+  ) throws -> (outcome: CheckpointOutcome, held: Duration) {
     do {
       // The few milliseconds are for readers. Waiting for other writers blocks no connection, and
       // one that has just released the lock gets it again at once.
@@ -113,7 +118,7 @@ extension SQLiteConnection {
     return (try self.attemptCheckpoint(mode), start.duration(to: .now))
   }
 
-  private func attemptCheckpoint(_ mode: CheckpointMode) throws -> CheckpointSchedule.Outcome {
+  private func attemptCheckpoint(_ mode: CheckpointMode) throws -> CheckpointOutcome {
     do {
       let result = try self.checkpoint(mode, patience: Self.readerPatience)
       if result.isComplete { return .complete }
@@ -131,4 +136,15 @@ extension SQLiteConnection {
     defer { self.busyHandler.patience = usual }
     try self.write {}
   }
+}
+
+/// How a checkpoint went.
+enum CheckpointOutcome {
+  /// The next commit restarts the WAL.
+  case complete
+  /// A reader was in the way.
+  case blocked
+  /// Another connection was checkpointing, or writing for too long: nothing is known about
+  /// readers.
+  case busy
 }

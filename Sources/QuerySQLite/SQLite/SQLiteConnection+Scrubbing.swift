@@ -75,7 +75,7 @@ extension SQLiteConnection {
           operation: "erase", code: .busy, message: "another connection reads an older state",
           fileName: self.fileName)
       }
-      BusyHandler.sleep(round: 5)
+      LockWait.sleep(round: 5)
     }
   }
 }

@@ -17,7 +17,7 @@ extension SQLiteConnection {
   ///   nothing has run; or the error of the closure or of the commit: then nothing is written. An
   ///   error of the rollback never replaces the first error.
   package func write<R>(_ body: () throws -> R) throws -> R {
-    BusyHandler.sleep(for: self.writeHolds.pause())
+    LockWait.sleep(for: self.writeHolds.pause())
     return try self.run(.write, begin: "BEGIN IMMEDIATE", body)
   }
 

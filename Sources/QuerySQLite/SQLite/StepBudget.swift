@@ -38,5 +38,5 @@ extension StepBudget {
 
   /// Waits between two steps, so that other connections can get the write lock: they try it every
   /// few milliseconds.
-  package static func letOthersWrite() { BusyHandler.sleep() }
+  package static func letOthersWrite() { LockWait.sleep() }
 }

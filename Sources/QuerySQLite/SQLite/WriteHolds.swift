@@ -24,6 +24,6 @@ struct WriteHolds {
   /// How long to wait before taking the lock again.
   func pause(_ now: SuspendingClock.Instant = .now) -> Duration {
     guard let last, last.length >= Self.long else { return .zero }
-    return max(BusyHandler.longestSleep - (now - last.end), .zero)
+    return max(LockWait.longestSleep - (now - last.end), .zero)
   }
 }

@@ -64,7 +64,7 @@ enum LogCheck {
   /// looks at; nil if there is no WAL.
   private static func image(of path: String) throws(StorageError) -> DatabaseImage? {
     guard let log = try FileBytes.read("\(path)-wal")?.bytes else { return nil }
-    return DatabaseImage(file: FileBytes.beginning(of: path, count: 1 << 20), log: log)
+    return DatabaseImage(file: SQLiteConnection.beginning(of: path, count: 1 << 20), log: log)
   }
 
   private static func foreign(_ kind: DatabaseKind) -> StorageError {

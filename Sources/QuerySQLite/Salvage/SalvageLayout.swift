@@ -49,7 +49,7 @@ struct SalvageLayout {
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
   init(_ migrations: [Migration], of kind: DatabaseKind = .mutations) throws {
-    let fresh = try Self.makeDatabase(migrations, of: kind)
+    let fresh = try SQLiteConnection.inMemory(migrations, of: kind)
     defer { try? fresh.close() }
     let made = try Self.objects(fresh)
     // An erase vacuums the file, and then the tables come before the indexes.
@@ -65,20 +65,6 @@ struct SalvageLayout {
     }
     self.trees = trees
     self.schemaColumns = columns["sqlite_schema"] ?? []
-  }
-
-  /// Makes an empty database in memory.
-  static func makeDatabase(
-    _ migrations: [Migration], of kind: DatabaseKind = .mutations
-  ) throws -> SQLiteConnection {
-    var options = SQLiteConnection.Options()
-    options.parameters = ["mode": "memory"]
-    options.keepsReferences = false
-    let connection = try SQLiteConnection(path: "/mutations.salvage", options: options)
-    // It takes pages for itself.
-    if kind.shrinks { try connection.pragma("PRAGMA auto_vacuum = 2") }
-    try Migrator(connection: connection, migrations: migrations).migrate()
-    return connection
   }
 
   private static let schema: SQL = """

@@ -29,7 +29,7 @@ import Testing
     func isDue(_ now: SuspendingClock.Instant) -> Bool { self.schedule.isDue(now) }
 
     func didCheckpoint(
-      _ outcome: CheckpointSchedule.Outcome, held: Duration = .zero, _ now: SuspendingClock.Instant
+      _ outcome: CheckpointOutcome, held: Duration = .zero, _ now: SuspendingClock.Instant
     ) {
       self.schedule.didCheckpoint(outcome, held: held, now)
     }

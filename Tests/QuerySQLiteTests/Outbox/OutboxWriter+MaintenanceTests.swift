@@ -13,7 +13,7 @@ import Testing
     of scratch: OutboxScratch, _ body: @escaping @Sendable (OutboxWriter) -> R
   ) async -> R {
     await withCheckedContinuation { continuation in
-      scratch.storage.mutations.database.perform { continuation.resume(returning: body($0)) }
+      scratch.storage.mutations.database.thread.perform { continuation.resume(returning: body($0)) }
     }
   }
 
@@ -76,7 +76,7 @@ import Testing
     try await scratch.add()
     let before = scratch.storage.mutations.database.commits
     let gate = DispatchSemaphore(value: 0)
-    scratch.storage.mutations.database.perform { _ in gate.wait() }
+    scratch.storage.mutations.database.thread.perform { _ in gate.wait() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<3 {
         group.addTask {
@@ -88,7 +88,7 @@ import Testing
           }
         }
       }
-      while scratch.storage.mutations.database.guarded.withLock({ $0.jobs.count }) < 3 {
+      while scratch.storage.mutations.database.thread.count < 3 {
         await Task.yield()
       }
       gate.signal()
@@ -96,6 +96,30 @@ import Testing
     }
     #expect(scratch.storage.mutations.database.commits - before == 3)
     #expect(try scratch.outbox.counts.pending == 4)
+    try await scratch.storage.close()
+  }
+
+  /// A caller that has waited for the thread waits for another process's lock only as long as is left.
+  @Test func theTimeThatACallerWaitsForALockCountsFromItsCall() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    let database = scratch.storage.mutations.database
+    let gate = DispatchSemaphore(value: 0)
+    database.thread.perform { _ in gate.wait() }
+    while database.thread.count > 0 { await Task.yield() }
+    let write = Task {
+      try await database.write(in: scratch.storage.mutations.partition) {
+        $0.connection.busyHandler.patience
+      }
+    }
+    while database.thread.count < 1 { await Task.yield() }
+    let later = SuspendingClock.now
+    gate.signal()
+    guard case .until(let end) = try await write.value else {
+      Issue.record("a commit waits without an end")
+      return
+    }
+    #expect(end <= later + database.configuration.busyTimeout)
     try await scratch.storage.close()
   }
 }

@@ -10,8 +10,8 @@ import Testing
     holds.didHold(since: .now - WriteHolds.long)
     #expect(holds.longest >= WriteHolds.long)
     let now = SuspendingClock.now
-    #expect(holds.pause(now) <= BusyHandler.longestSleep)
-    #expect(holds.pause(now - .seconds(1)) > BusyHandler.longestSleep)
+    #expect(holds.pause(now) <= LockWait.longestSleep)
+    #expect(holds.pause(now - .seconds(1)) > LockWait.longestSleep)
     #expect(holds.pause(now + .seconds(1)) == .zero)
     holds.didHold(since: .now)
     #expect(holds.longest >= WriteHolds.long)

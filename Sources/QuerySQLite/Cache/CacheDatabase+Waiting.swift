@@ -24,7 +24,7 @@ extension CacheDatabase {
   func prefetch(_ prefix: IdentityPrefix, in partition: CachePartition) async throws {
     // Earlier changes must be found.
     try await self.flush()
-    guard let id = partition.row?.id else { throw self.degradation ?? Self.closed }
+    guard let id = partition.row?.id else { throw self.health.error ?? Self.closed }
     partition.beginPrefetching()
     defer { partition.endPrefetching() }
     do {
@@ -46,7 +46,7 @@ extension CacheDatabase {
 
   private func perform(_ body: @escaping @Sendable (CacheWriter) throws -> Void) async throws {
     let outcome = JobOutcome<Void>()
-    let isTaken = self.run { writer in outcome.set(Result { try body(writer) }) }
+    let isTaken = self.thread.perform { writer in outcome.set(Result { try body(writer) }) }
     guard isTaken else { throw Self.closed }
     try await outcome.value(patience: Self.patience)
   }

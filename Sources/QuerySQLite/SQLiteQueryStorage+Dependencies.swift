@@ -18,11 +18,3 @@ extension SQLiteQueryStorage {
     return dependencies
   }
 }
-
-extension DependencyRow {
-  /// Partition. Dependant, target.
-  fileprivate static let ofPartition: SQL = """
-    SELECT d.dependant, d.target FROM dependencies AS d JOIN outbox AS o ON o.number = d.dependant
-    WHERE o.partition = ?
-    """
-}

@@ -21,7 +21,7 @@ extension CacheWriter {
   ///
   /// - Throws: `StorageError` if it cannot be written now; then it waits again.
   func commitAll() throws {
-    let wasDegraded = self.retry.isPending
+    let wasDegraded = self.database.health.isRetryPending
     do {
       try self.commitOnce()
     } catch {
@@ -213,16 +213,13 @@ extension CacheWriter {
     partition.didCommit(totals)
     partition.count {
       $0.commits += 1
-      $0.bytesWritten += written * Self.frameBytes
+      $0.bytesWritten += written * SQLiteConnection.frameBytes
     }
     // Other processes are told after the callers that wait here.
     self.neighbours.hasCommitted = true
     self.didCommit(connection)
     return true
   }
-
-  /// The bytes of a page in the WAL: a frame is the page and a header.
-  static let frameBytes = 4_096 + 24
 
   /// Notes that another process has erased the partition: its stores here write nothing until they
   /// are created anew.

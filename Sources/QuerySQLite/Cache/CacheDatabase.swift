@@ -9,13 +9,8 @@ import Query
 /// that no other thread touches.
 ///
 /// Locking: `guarded` has its own lock, under which nothing is called.
-// @unchecked: `writer` is used by the thread that creates this object, before it starts the writing
-// thread, which uses it from then on; the rest is Sendable.
-final class CacheDatabase: @unchecked Sendable {
-  /// A job for the writing thread. It handles its own failures.
-  typealias Job = @Sendable (CacheWriter) -> Void
-
-  let configuration: SQLiteQueryStorage.Configuration
+final class CacheDatabase: Sendable {
+  let configuration: SQLiteStorageConfiguration
 
   /// The connections that read.
   let readers: ReaderPool
@@ -27,19 +22,12 @@ final class CacheDatabase: @unchecked Sendable {
   /// Whether the file is only read, since it cannot be written.
   let isReadAlone = Locked(false)
 
-  /// Used by the writing thread alone.
-  let writer: CacheWriter
+  let thread: WritingThread<CacheWriter>
 
-  /// Wakes the writing thread.
-  let signal: WakeSignal
+  /// Whether the file can be written.
+  let health: WriteHealth
 
-  /// Left when the writing thread has ended.
-  let end = DispatchGroup()
-
-  let guarded: Locked<Guarded>
-
-  /// The number of waiting jobs.
-  let waitingCount = WaitingCount()
+  let guarded = Locked(Guarded())
 
   struct Guarded {
     var partitions = [String: CachePartition]()
@@ -50,17 +38,8 @@ final class CacheDatabase: @unchecked Sendable {
     var invalidations = [Invalidation]()
     /// How many invalidations were written so far.
     var doneInvalidations = 0
-    var jobs = [Job]() { didSet { self.waitingCount.value = self.jobs.count } }
-    fileprivate let waitingCount: WaitingCount
-    var isStopping = false
-    /// Whether the writing thread is polling for jobs, so that it need not be woken.
-    var isSpinning = false
-    /// Why nothing can be written; nil if it can.
-    var degradation: StorageError?
     /// At how many pending changes the writer next counts their bytes, while it cannot write them.
     var backlogLimit = CacheDatabase.shortBacklog
-
-    fileprivate init(_ waitingCount: WaitingCount) { self.waitingCount = waitingCount }
   }
 
   /// Beyond this many, invalidations are merged.
@@ -69,10 +48,9 @@ final class CacheDatabase: @unchecked Sendable {
   /// How many changes may be pending without their bytes being counted.
   fileprivate static let shortBacklog = 16
 
-  init(folder: String, _ configuration: SQLiteQueryStorage.Configuration) throws {
+  init(folder: String, _ configuration: SQLiteStorageConfiguration) throws {
     self.configuration = configuration
-    self.signal = try WakeSignal()
-    self.guarded = Locked(Guarded(self.waitingCount))
+    self.health = WriteHealth(firstDelay: configuration.retryDelay)
     let opener = DatabaseOpener(cacheIn: folder, configuration)
     var readerOpener = opener
     // Opened while a store is created, which must not wait for other connections.
@@ -90,7 +68,8 @@ final class CacheDatabase: @unchecked Sendable {
     }
     // Nothing is read before the file is open.
     self.readers.suspend()
-    self.writer = CacheWriter(opener: opener, configuration: configuration)
+    self.thread = try WritingThread(
+      name: "query-cache", CacheWriter(opener: opener, configuration: configuration))
   }
 }
 
@@ -133,7 +112,20 @@ extension CacheDatabase {
     }
     for slot in slots { self.write(slot, in: partition) }
     // If it cannot be written, it is retried with everything else.
-    self.run { try? $0.commitAll() }
+    self.thread.perform { try? $0.commitAll() }
+  }
+
+  /// Invalidates the entries under paths, and reports whether that is written.
+  func invalidate(
+    _ prefixes: [IdentityPrefix],
+    in partition: CachePartition,
+    completion: @escaping @Sendable (Bool) -> Void
+  ) {
+    for prefix in prefixes { self.invalidate(prefix, in: partition) }
+    let isTaken = self.thread.perform { writer in
+      completion((try? writer.commitAll()) != nil)
+    }
+    if !isTaken { completion(false) }
   }
 
   /// The next invalidation to write, before any change.
@@ -188,25 +180,8 @@ extension CacheDatabase {
 
   var queuedCount: Int { self.guarded.withLock { $0.queue.count } }
 
-  /// Adds a job for the writing thread, after the earlier ones.
-  ///
-  /// - Returns: Whether it will run; false once the thread has stopped.
-  @discardableResult
-  func run(_ job: @escaping Job) -> Bool {
-    let (isTaken, mustWake) = self.guarded.withLock { database in
-      if database.isStopping { return (false, false) }
-      database.jobs.append(job)
-      return (true, !database.isSpinning)
-    }
-    if mustWake { self.signal.wake() }
-    return isTaken
-  }
-
-  /// Why nothing can be written; nil if it can.
-  var degradation: StorageError? {
-    get { self.guarded.withLock { $0.degradation } }
-    set { self.guarded.withLock { $0.degradation = newValue } }
-  }
+  /// Since when a change has been pending; nil if none is.
+  var queuedSince: SuspendingClock.Instant? { self.guarded.withLock { $0.firstQueuedAt } }
 
   /// Thrown once the storage is closed.
   static let closed = StorageError(

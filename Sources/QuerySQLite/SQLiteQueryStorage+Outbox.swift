@@ -18,18 +18,3 @@ extension OutboxPartition.Hooks {
       })
   }
 }
-
-extension CacheDatabase {
-  /// Invalidates the entries under paths, and reports whether that is written.
-  func invalidate(
-    _ prefixes: [IdentityPrefix],
-    in partition: CachePartition,
-    completion: @escaping @Sendable (Bool) -> Void
-  ) {
-    for prefix in prefixes { self.invalidate(prefix, in: partition) }
-    let isTaken = self.run { writer in
-      completion((try? writer.commitAll()) != nil)
-    }
-    if !isTaken { completion(false) }
-  }
-}

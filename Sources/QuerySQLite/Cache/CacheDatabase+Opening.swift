@@ -13,22 +13,24 @@ extension CacheDatabase {
   static func open(
     folder: String,
     partition name: String,
-    _ configuration: SQLiteQueryStorage.Configuration
+    _ configuration: SQLiteStorageConfiguration
   ) throws -> (CacheDatabase, CachePartition) {
     let limits = CacheLimits(
       entries: configuration.maximumEntries, bytes: configuration.maximumBytes)
     return try self.registry.hold(folder) { old in
       // A second at most: that is how long opening may wait.
-      _ = old.end.wait(timeout: .now() + 1)
+      old.thread.waitUntilEnded(atMost: .seconds(1))
     } joining: { database in
       let (partition, isNew) = database.partition(name, limits)
       // A later storage does not wait: until its partition is known, it reads asynchronously.
-      if isNew { database.run { $0.prepare([partition]) } }
+      if isNew { database.thread.perform { $0.prepare([partition]) } }
       return partition
     } making: {
       let database = try CacheDatabase(folder: folder, configuration)
       let (partition, _) = database.partition(name, limits)
-      try database.start()
+      try database.thread.writer.start(for: database)
+      // The thread keeps the database until it has ended.
+      database.thread.start { Self.registry.didEnd(database) }
       return (database, partition)
     }
   }
@@ -58,11 +60,8 @@ extension CacheDatabase {
   ) {
     Self.registry.release(self) { isLast in
       let isUnused = partition.letGo()
-      if isLast {
-        self.stop(completion: completion)
-        return true
-      }
-      let isTaken = self.run { writer in
+      if isLast { return self.thread.stop(completion: completion) }
+      let isTaken = self.thread.perform { writer in
         let result = Result { try writer.commitAll() }
         // A change that is still pending must find its account in whatever file is opened next.
         if isUnused, case .success = result { self.forget(partition) }
@@ -72,9 +71,6 @@ extension CacheDatabase {
       return false
     }
   }
-
-  /// Records that the thread has ended.
-  func didEnd() { Self.registry.didEnd(self) }
 
   private func forget(_ partition: CachePartition) {
     Self.registry.withLock {
@@ -86,7 +82,7 @@ extension CacheDatabase {
 
 extension DatabaseOpener {
   /// Makes the opener of a cache from a configuration.
-  init(cacheIn folder: String, _ configuration: SQLiteQueryStorage.Configuration) {
+  init(cacheIn folder: String, _ configuration: SQLiteStorageConfiguration) {
     self.init(kind: .cache, folder: folder)
     self.durability = configuration.cacheDurability == .full ? .full : .normal
     self.options.busyTimeout = configuration.busyTimeout

@@ -37,18 +37,14 @@ extension CacheWriter {
   ///
   /// - Throws: `OpeningFailure`, `StorageError`.
   func open() throws {
-    do {
+    try self.file.open {
       try self.openFile()
-    } catch {
-      // The opener checks the schema alone. The first rows are read after that.
-      let failure = StorageError(any: error, operation: "open")
+    } didFail: { failure in
       if [.readOnly, .permission, .cannotOpen, .full].contains(failure.code)
         || failure.extendedCode == .noRoomForSharedMemory
       {
         try self.readAlone(failure)
       }
-      guard self.file.note(failure) else { throw error }
-      try self.openFile()
     }
   }
 
@@ -172,23 +168,9 @@ extension CacheWriter {
     }
   }
 
-  /// Identifies the file at the path among all that were there.
-  var fileAtPath: FileNumber? { self.file.fileAtPath }
-
   /// Notes that a reader has found a file damaged, and replaces it, unless that was done.
   func didFindDamage(_ error: StorageError, in file: FileNumber) {
     if self.database.fileNumber.withLock({ $0 }) == file { self.didFindDamage(error) }
-  }
-
-  /// Notes that the file is damaged, and replaces it.
-  func didFindDamage(_ error: StorageError) {
-    guard self.connection != nil, self.file.note(error) else { return }
-    self.letGoOfFile()
-    do {
-      try self.open()
-    } catch {
-      self.degrade(StorageError(any: error, operation: "open"))
-    }
   }
 }
 
@@ -239,13 +221,7 @@ extension CacheWriter {
 extension CacheWriter {
   /// Reports that nothing can be written for the time being, and schedules the next try.
   func degrade(_ error: StorageError) {
-    self.retry.didFail()
-    let isNew = self.database.degradation == nil
-    // A stream that begins now begins with it.
-    self.database.degradation = error
-    if isNew {
-      for partition in self.database.partitions { partition.hub.send(.degraded(error)) }
-    }
+    self.tell(self.database.health.didFail(error))
     // No reader waits for a file that may be a long time coming.
     if self.connection == nil, !self.database.isReadAlone.withLock({ $0 }) {
       self.database.readers.close()
@@ -253,38 +229,15 @@ extension CacheWriter {
   }
 
   /// Reports that a write has worked.
-  func didWork() {
-    self.retry.didSucceed()
-    guard self.database.degradation != nil else { return }
-    self.database.degradation = nil
-    for partition in self.database.partitions { partition.hub.send(.recovered) }
-  }
+  func didWork() { self.tell(self.database.health.didSucceed()) }
 
-  /// Handles a failure: a damaged file is replaced, anything else is tried again later.
-  func didFail(_ error: any Error) {
-    let failure = StorageError(any: error, operation: "write")
-    if failure.isDamage, self.connection != nil {
-      self.didFindDamage(failure)
-      // If it was replaced, all is well, unless something else had failed before; if it was not,
-      // that has been reported.
-      if !self.retry.isPending || self.connection == nil { return }
-    }
-    // The disk's last error sticks to the connection.
-    if failure.extendedCode == .diskFailedToRead { self.letGoOfFile() }
-    self.degrade(failure)
+  private func tell(_ event: StorageEvent?) {
+    guard let event else { return }
+    for partition in self.database.partitions { partition.hub.send(event) }
   }
 
   /// Tries again what failed, and reports the outcome.
   func recover() { try? self.commitAll() }
-
-  /// Makes sure that the open file is the one at the path.
-  func reopenWhereMoved() {
-    do {
-      _ = try self.usableConnection()
-    } catch {
-      self.didFail(error)
-    }
-  }
 
   /// Reports that what failed works again, if it does.
   func confirmRecovery() {

@@ -1,21 +1,9 @@
 import Foundation
-public import Query
+import Query
 
-// How stores use the storage: they submit changes, and read entries.
+// What stores submit and read.
 
 // MARK: - Writing
-
-extension SQLiteQueryStorage {
-  public func write(_ slot: StorageSlot) {
-    if self.isClosed.withLock({ $0 }) {
-      // Another storage of the partition may be open, whose stores see later changes only if none
-      // is pending.
-      slot.dropChange()
-      return
-    }
-    self.database.write(slot, in: self.partition)
-  }
-}
 
 extension CacheDatabase {
   /// Adds a change. Never waits.
@@ -25,11 +13,11 @@ extension CacheDatabase {
       database.queue.append(QueuedSlot(slot: slot, partition: partition))
       if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
       // The first one sets the time; the thousandth fills a transaction.
-      return database.queue.count == 1 && !database.isSpinning
+      return database.queue.count == 1 && !self.thread.isSpinning
         || database.queue.count == CacheWriter.maximumBatch
-        || database.degradation != nil && database.queue.count == database.backlogLimit
+        || database.queue.count == database.backlogLimit && self.health.error != nil
     }
-    if isDue { self.signal.wake() }
+    if isDue { self.thread.wake() }
   }
 
   /// Puts changes that could not be written back, before later ones.
@@ -53,22 +41,6 @@ extension CacheDatabase {
 }
 
 // MARK: - Reading
-
-extension SQLiteQueryStorage {
-  public func read(_ slot: StorageSlot) -> StorageReading {
-    if self.isClosed.withLock({ $0 }) { return .miss(.failed(CacheDatabase.closed)) }
-    return self.database.read(
-      slot.identity, in: self.partition, limit: self.configuration.synchronousHydrationLimit)
-  }
-
-  public func readLater(_ slot: StorageSlot) async -> StorageReading {
-    await self.database.readLater(slot.identity, in: self.partition)
-  }
-
-  public func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?) {
-    self.database.didHydrate(slot.identity, in: self.partition, from: entry, miss)
-  }
-}
 
 extension CacheDatabase {
   /// Reads an entry, if that needs no waiting.
@@ -108,11 +80,11 @@ extension CacheDatabase {
     if partition.isErasing || partition.row == nil {
       // The writing thread reaches this job after it has erased or opened.
       await withCheckedContinuation { continuation in
-        if !self.run({ _ in continuation.resume() }) { continuation.resume() }
+        if !self.thread.perform({ _ in continuation.resume() }) { continuation.resume() }
       }
     }
     guard let id = partition.row?.id else {
-      return .miss(.failed(self.degradation ?? Self.closed))
+      return .miss(.failed(self.health.error ?? Self.closed))
     }
     let file = self.fileNumber.withLock { $0 }
     let invalidations = self.doneInvalidations
@@ -127,7 +99,7 @@ extension CacheDatabase {
       self.didFail(toRead: file, error)
       let failure = StorageError(any: error, operation: "read")
       // While there is no file, readers get the error that the storage is closed.
-      return .miss(.failed(failure.code == .misuse ? self.degradation ?? failure : failure))
+      return .miss(.failed(failure.code == .misuse ? self.health.error ?? failure : failure))
     }
   }
 
@@ -160,9 +132,9 @@ extension CacheDatabase {
     let failure = StorageError(any: error, operation: "read")
     if failure.isDamage {
       guard let file else { return }
-      self.run { $0.didFindDamage(failure, in: file) }
+      self.thread.perform { $0.didFindDamage(failure, in: file) }
     } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
-      self.run { $0.reopenWhereMoved() }
+      self.thread.perform { $0.reopenWhereMoved() }
     }
   }
 }
@@ -197,6 +169,8 @@ extension CacheDatabase {
     _ miss: StorageMiss
   ) {
     guard let file else { return }
-    self.run { $0.quarantine(identity, in: partition, file, revision: revision, miss) }
+    self.thread.perform {
+      $0.quarantine(identity, in: partition, file, revision: revision, miss)
+    }
   }
 }

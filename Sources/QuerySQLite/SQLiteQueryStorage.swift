@@ -20,6 +20,12 @@ public import Query
 /// used as it is: nothing that they put there is waited for, run, or written through, but any user
 /// with write access to it can also replace the files.
 public final class SQLiteQueryStorage: QueryStorage {
+  /// The settings of a storage.
+  public typealias Configuration = SQLiteStorageConfiguration
+
+  /// When a commit reaches the disk.
+  public typealias Durability = SQLiteStorageConfiguration.Durability
+
   // Not private: tests take its readers away.
   let database: CacheDatabase
   let mutations: SQLiteOutbox
@@ -164,11 +170,11 @@ extension SQLiteQueryStorage {
   /// keeps the newest 256 events. If the storage is degraded already, the stream begins with that;
   /// if a file was set aside before any caller listened, the first stream begins with that.
   public var events: StorageEvents {
-    let degraded = self.database.degradation.map { StorageEvent.degraded($0) }
+    let degraded = self.database.health.error.map { StorageEvent.degraded($0) }
     let first = degraded ?? self.partition.takeUnheard()
     let events = self.partition.hub.makeEvents(startingWith: first)
     // It may have been reported after the first look, and before this stream was there.
-    guard first == nil, let error = self.database.degradation else { return events }
+    guard first == nil, let error = self.database.health.error else { return events }
     return self.partition.hub.makeEvents(startingWith: .degraded(error))
   }
 
@@ -177,7 +183,7 @@ extension SQLiteQueryStorage {
     var statistics = self.partition.statistics
     statistics.bytesWritten += self.mutations.database.bytesWritten
     statistics.isDegraded =
-      self.database.degradation != nil || self.mutations.database.degradation != nil
+      self.database.health.error != nil || self.mutations.database.health.error != nil
     return statistics
   }
 

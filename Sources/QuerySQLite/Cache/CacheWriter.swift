@@ -5,14 +5,14 @@ import Query
 /// other processes, and repairs.
 ///
 /// Not `Sendable`, and not locked: one thread at a time uses it.
-final class CacheWriter {
+final class CacheWriter: DatabaseWriter {
   /// The maximum number of changes in one transaction.
   static let maximumBatch = 1_000
 
   /// The approximate number of bytes of values in one transaction.
   static let maximumBatchBytes = 4 << 20
 
-  let configuration: SQLiteQueryStorage.Configuration
+  let configuration: SQLiteStorageConfiguration
   let file: FileKeeper
   let neighbours: Neighbours
 
@@ -34,20 +34,16 @@ final class CacheWriter {
   /// The file that was open last.
   var lastFile: FileNumber?
 
-  /// When to retry a failed write.
-  var retry: RetrySchedule
-
   /// When the uses of entries are recorded, if there are any.
   var usesDue: SuspendingClock.Instant?
 
   /// Checkpoints the WAL.
   var log: LogKeeper
 
-  init(opener: DatabaseOpener, configuration: SQLiteQueryStorage.Configuration) {
+  init(opener: DatabaseOpener, configuration: SQLiteStorageConfiguration) {
     self.configuration = configuration
     self.file = FileKeeper(opener)
     self.neighbours = Neighbours(kind: .cache, folder: opener.folder)
-    self.retry = RetrySchedule(firstDelay: configuration.retryDelay)
     self.log = LogKeeper(
       kind: .cache, folder: opener.folder, frameLimit: configuration.checkpointFrames)
   }
@@ -74,19 +70,20 @@ extension CacheWriter {
       // Other processes are busy with the file. The thread that makes the storage does not wait any
       // longer; the writing thread does, before anything is reported.
       if failure.isOfBusyFile {
-        self.retry.retryAtOnce()
+        self.database.health.retryAtOnce()
       } else {
         self.degrade(failure)
       }
     }
   }
 
-  /// Does the due work, and returns when the next is due.
-  ///
-  /// - Parameter queuedSince: Since when a change has been pending.
-  func work(queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
+  /// Changes wait in the queue of the database, not as jobs.
+  func run(_ jobs: [Never]) {}
+
+  func work() -> SuspendingClock.Instant? {
     let now = SuspendingClock.now
-    if let due = self.retry.due {
+    let queuedSince = self.database.queuedSince
+    if let due = self.database.health.due {
       if now >= due {
         self.recover()
       } else if self.database.isBacklogLong {
@@ -110,7 +107,7 @@ extension CacheWriter {
 
   private func nextDue(_ queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
     var times = [self.usesDue, self.log.due]
-    if let due = self.retry.due {
+    if let due = self.database.health.due {
       times = [due]
     } else if self.database.queuedCount > 0 {
       let due = (queuedSince ?? .now) + self.configuration.writeDelay
@@ -122,16 +119,13 @@ extension CacheWriter {
     return times.compactMap { $0 }.min()
   }
 
-  /// Writes the remaining changes, when no more will come.
-  ///
-  /// - Throws: `StorageError` if not all could be written.
   func finish() throws {
     defer { self.neighbours.notify() }
     try self.commitAll()
     self.writeUses()
   }
 
-  /// Closes the files. The last connection of all processes checkpoints the WAL.
+  /// The last connection of all processes checkpoints the WAL.
   func stop() {
     self.database.readers.close()
     self.closeConnection()

@@ -35,7 +35,7 @@ extension CacheWriter {
         self.didCommit(connection)
       }
       let written = try connection.writtenPages - pages
-      partition.count { $0.bytesWritten += written * Self.frameBytes }
+      partition.count { $0.bytesWritten += written * SQLiteConnection.frameBytes }
     } catch {
       self.didFail(error)
     }
@@ -81,15 +81,6 @@ extension CacheLimits {
 extension CacheWriter {
   /// Checkpoints if the WAL has become long.
   func didCommit(_ connection: SQLiteConnection) { self.keepLog { try $0.didCommit(connection) } }
-
-  /// Does something with the WAL, and replaces the file if that finds it damaged.
-  private func keepLog(_ body: (inout LogKeeper) throws -> Void) {
-    do {
-      try body(&self.log)
-    } catch {
-      self.didFail(error)
-    }
-  }
 
   /// Does the periodic work.
   func maintain(_ now: SuspendingClock.Instant) {

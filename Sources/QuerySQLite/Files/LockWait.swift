@@ -1,0 +1,18 @@
+import Foundation
+
+/// How a thread sleeps while another connection or process holds a lock: for short, random times, so
+/// that two that collided once do not collide again.
+package enum LockWait {
+  /// The longest single sleep of a wait.
+  static let longestSleep = Duration.milliseconds(5)
+
+  /// Sleeps a random time that grows with the round, at most 5 ms.
+  package static func sleep(round: Int32) {
+    usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))
+  }
+
+  /// Sleeps, by default long enough for every waiter to try the lock once.
+  static func sleep(for duration: Duration = Self.longestSleep) {
+    if duration > .zero { usleep(UInt32(clamping: duration.microseconds)) }
+  }
+}

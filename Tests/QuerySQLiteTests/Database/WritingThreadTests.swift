@@ -1,0 +1,131 @@
+import Foundation
+import Query
+import TestSupport
+import Testing
+
+@testable import QuerySQLite
+
+@Suite struct WritingThreadTests {
+  /// Writes down what the thread asks of it.
+  private final class Writer: ThreadedWriter {
+    struct Failure: Error {}
+
+    let neighbours = Neighbours(kind: .cache, folder: "/nowhere")
+    let log: Locked<[String]>
+    let failsToFinish: Bool
+
+    init(_ log: Locked<[String]>, failsToFinish: Bool = false) {
+      (self.log, self.failsToFinish) = (log, failsToFinish)
+    }
+
+    func run(_ jobs: [Int]) { self.log.withLock { $0.append("jobs \(jobs)") } }
+
+    func work() -> SuspendingClock.Instant? {
+      self.log.withLock { $0.append("work") }
+      return nil
+    }
+
+    func finish() throws {
+      self.log.withLock { $0.append("finish") }
+      if self.failsToFinish { throw Failure() }
+    }
+
+    func stop() { self.log.withLock { $0.append("stop") } }
+  }
+
+  private let log = Locked([String]())
+
+  private func makeThread(failsToFinish: Bool = false) throws -> WritingThread<Writer> {
+    try WritingThread(
+      name: "writing-thread-test", Writer(self.log, failsToFinish: failsToFinish))
+  }
+
+  /// What was done but for the work in between.
+  private var entries: [String] { self.log.withLock { $0.filter { $0 != "work" } } }
+
+  private func stop(_ thread: WritingThread<Writer>) async throws {
+    let outcome = JobOutcome<Void>()
+    #expect(thread.stop { outcome.set($0) })
+    try await outcome.value(patience: .zero)
+  }
+
+  @Test func tasksAndJobsAreDoneInTheirOrderAndJobsSideBySideTogether() async throws {
+    let thread = try self.makeThread()
+    #expect(thread.commit(1))
+    #expect(thread.commit(2))
+    #expect(thread.perform { $0.log.withLock { $0.append("task") } })
+    #expect(thread.commit(3))
+    #expect(thread.count == 4)
+    thread.start {
+      $0.log.withLock { $0.append("begin") }
+    } didEnd: {
+    }
+    thread.waitUntilBegun(atMost: .seconds(60))
+    #expect(self.entries.first == "begin")
+    try await self.stop(thread)
+    #expect(
+      self.entries.prefix(6) == ["begin", "jobs [1, 2]", "task", "jobs [3]", "finish", "stop"])
+  }
+
+  @Test func whatIsAddedBeforeTheStopIsDoneAndNothingAfterIt() async throws {
+    let thread = try self.makeThread()
+    let ended = Locked(false)
+    thread.start { ended.withLock { $0 = true } }
+    for job in 0..<1_000 { #expect(thread.commit(job)) }
+    try await self.stop(thread)
+    #expect(!thread.commit(1_000))
+    #expect(!thread.perform { _ in Issue.record("a task ran after the stop") })
+    #expect(!thread.stop(completion: nil))
+    thread.waitUntilEnded(atMost: .seconds(60))
+    #expect(ended.withLock { $0 })
+    #expect(thread.count == 0 && thread.isStopping)
+    let done = self.entries.flatMap { entry in
+      entry.hasPrefix("jobs ") ? entry.dropFirst(6).dropLast().components(separatedBy: ", ") : []
+    }
+    #expect(done == (0..<1_000).map(String.init))
+  }
+
+  @Test func aThreadThatWasNeverStartedStopsAtOnce() async throws {
+    let thread = try self.makeThread()
+    let outcome = JobOutcome<Void>()
+    #expect(!thread.stop { outcome.set($0) })
+    try await outcome.value(patience: .zero)
+    thread.start { Issue.record("it was started after its stop") }
+    #expect(!thread.isStarted && self.entries.isEmpty)
+  }
+
+  @Test func theErrorOfTheLastWritesReachesTheCaller() async throws {
+    let thread = try self.makeThread(failsToFinish: true)
+    thread.start {}
+    await #expect(throws: Writer.Failure.self) { try await self.stop(thread) }
+    #expect(self.entries.prefix(2) == ["finish", "stop"])
+  }
+
+  @Test func aSecondStartDoesNothing() async throws {
+    let thread = try self.makeThread()
+    let ends = Locked(0)
+    for _ in 0..<3 { thread.start { ends.withLock { $0 += 1 } } }
+    try await self.stop(thread)
+    thread.waitUntilEnded(atMost: .seconds(60))
+    #expect(ends.withLock { $0 } == 1)
+  }
+
+  @Test func noneOfTheJobsOfManyThreadsIsLostWhileTheThreadFallsAsleep() async throws {
+    let thread = try self.makeThread()
+    thread.start {}
+    await withTaskGroup(of: Void.self) { group in
+      for caller in 0..<4 {
+        group.addTask {
+          for round in 0..<200 {
+            let outcome = JobOutcome<Void>()
+            #expect(thread.perform { _ in outcome.set(.success(())) })
+            // Until the thread has done it, so that it is about to sleep in each round.
+            try? await outcome.value(
+              patience: (round + caller).isMultiple(of: 2) ? .zero : .milliseconds(1))
+          }
+        }
+      }
+    }
+    try await self.stop(thread)
+  }
+}
