@@ -84,7 +84,7 @@ extension ExportReader {
       last = number
       func bad(_ what: String) -> InspectionError { .badExport(line: number, what) }
       if parser.isAtEnd { throw bad("stands behind the end") }
-      guard let line = ExportLine(bytes) else { throw bad("is none of an export") }
+      guard let line = ExportLine(bytes) else { throw bad("is not a line of an export") }
       if line.kind == .trailer {
         guard line.integer("lines") == Int64(number - 1), line.text("checksum") == checksum.digits
         else { throw bad("says that lines before it are not what was written") }

@@ -40,7 +40,7 @@ extension ReplayTool {
         "discard", "ends dead mutations; those that depend on them are dead then",
         "\(name) discard\(store) 3f2a"),
       Self.changeCommand(
-        "cancel", "ends pending mutations, and asks whoever runs one to end it",
+        "cancel", "ends pending mutations, and asks the process that runs one to end it",
         "\(name) cancel\(store) 3f2a 4b07"),
       ToolCommand(
         "pause", "lets no program send anything of the partition, until it is resumed",

@@ -74,7 +74,7 @@ enum CommandTable {
       examples: ["cache-inspect stats -a org.example.notes"]),
     ToolCommand(
       "check",
-      "look for damage: structure, checksums, orphans, leases; ends with 65 where there is",
+      "look for damage: structure, checksums, orphans, leases; exits with 65 if there is any",
       examples: ["cache-inspect check -s DIR"]),
     ToolCommand(
       "watch", "show changes as they happen, until interrupted", options: [Options.count],

@@ -26,7 +26,8 @@ struct ExportCommand {
     try self.invocation.output.flush()
     for damaged in damaged { Output.error("cache-inspect: left out \(damaged)") }
     if withOutbox {
-      Output.error("cache-inspect: whoever imports this sends it: this store must not send it too")
+      Output.error(
+        "cache-inspect: the store that imports this sends the mutations; this one must not")
     }
     return damaged.isEmpty ? .success : .badData
   }

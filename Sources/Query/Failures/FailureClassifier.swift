@@ -52,7 +52,7 @@ extension FailureVerdict {
     switch code {
     case NSURLErrorCancelled: self.init(failure: .cancelled, maybeApplied: true)
     case NSURLErrorBadURL:
-      self.init(failure: .permanent(reason: "the URL is none"), maybeApplied: false)
+      self.init(failure: .permanent(reason: "the URL is not valid"), maybeApplied: false)
     default:
       self.init(failure: .connectivity, maybeApplied: !Self.isFromBeforeSending(code))
     }

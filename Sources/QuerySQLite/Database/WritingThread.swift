@@ -49,7 +49,9 @@ final class WritingThread<Writer: ThreadedWriter>: @unchecked Sendable {
   private let name: String
   private let signal: WakeSignal
   private let queue = Locked(Queue())
-  private let waitingCount = WaitingCount()
+  /// How many tasks and jobs wait. Changed under the lock of the queue; a thread that polls reads this
+  /// instead, so as not to block the callers.
+  private let waiting = Atomic(0)
   private let spinning = Atomic(false)
   private let begun = DispatchGroup()
   private let end = DispatchGroup()
@@ -128,7 +130,7 @@ extension WritingThread {
           writer.stop()
           completion?(result)
         })
-      self.waitingCount.value = queue.work.count
+      self.waiting.store(queue.work.count, ordering: .relaxed)
       return true
     }
     if isRunning { self.signal.wake() } else { completion?(.success(())) }
@@ -164,7 +166,7 @@ extension WritingThread {
     let (isTaken, mustWake) = self.queue.withLock { queue in
       if queue.isStopping { return (false, false) }
       queue.work.append(work)
-      self.waitingCount.value = queue.work.count
+      self.waiting.store(queue.work.count, ordering: .relaxed)
       return (true, !self.isSpinning)
     }
     if mustWake { self.signal.wake() }
@@ -172,7 +174,7 @@ extension WritingThread {
   }
 
   /// How many tasks and jobs wait.
-  var count: Int { self.waitingCount.value }
+  var count: Int { self.waiting.load(ordering: .relaxed) }
 
   /// Whether the thread looks at what it has to do before it sleeps, so that it need not be woken. For
   /// work of the writer that is not in this queue: read it under the lock under which the work was
@@ -193,7 +195,7 @@ extension WritingThread {
       if .now < gathering.end { self.gather() }
       let (work, isStopping) = self.queue.withLock { queue in
         defer { queue.work = [] }
-        self.waitingCount.value = 0
+        self.waiting.store(0, ordering: .relaxed)
         return (queue.work, queue.isStopping)
       }
       gathering.didCommit(self.run(work))
@@ -246,21 +248,21 @@ extension WritingThread {
 
   /// Waits for more jobs, as long as they come: a commit to a disk takes longer than that.
   private func gather() {
-    var count = self.waitingCount.value
+    var count = self.count
     if count == 0 { return }
     let end = SuspendingClock.now + .milliseconds(1)
     while .now < end,
       self.spin(
         for: min(.microseconds(60), SuspendingClock.now.duration(to: end)),
-        until: { self.waitingCount.value > count })
+        until: { self.count > count })
     {
-      count = self.waitingCount.value
+      count = self.count
     }
   }
 
   /// Waits a moment for a task or a job, without sleeping.
   private func hasMore(within duration: Duration) -> Bool {
-    self.spin(for: duration) { self.waitingCount.value > 0 }
+    self.spin(for: duration) { self.count > 0 }
     return self.mustGoOn
   }
 

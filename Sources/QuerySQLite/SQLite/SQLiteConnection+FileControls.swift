@@ -1,5 +1,5 @@
 import CSQLite
-import Query
+package import Query
 
 // MARK: - File controls
 
@@ -103,5 +103,58 @@ extension SQLiteConnection {
   ) throws(StorageError) {
     let handle = try self.handle(for: operation)
     try self.check(sqlite3_file_control(handle, "main", code, argument), operation)
+  }
+}
+
+extension SQLiteConnection {
+  /// Identifies the file among all that were at its path, as long as it is there itself; nil if it
+  /// was moved away.
+  ///
+  /// - Throws: `StorageError`.
+  var fileNumber: FileNumber? {
+    get throws(StorageError) {
+      guard let number = FileNumber(path: self.path), try !self.hasMoved else { return nil }
+      return number
+    }
+  }
+}
+
+extension SQLiteConnection {
+  /// Reads the beginning of a database that may be damaged. SQLite opens and closes it, and so keeps
+  /// the locks of this process's other connections to it.
+  ///
+  /// - Returns: At most so many bytes; none if they cannot be read.
+  static func beginning(of path: String, count: Int) -> [UInt8] {
+    var options = SQLiteConnection.Options()
+    options.isReadOnly = true
+    options.parameters = ["immutable": "1"]
+    guard let connection = try? SQLiteConnection(path: path, options: options) else { return [] }
+    defer { try? connection.close() }
+    guard let file = try? connection.filePointer(SQLITE_FCNTL_FILE_POINTER, "read"),
+      let methods = file.pointee.pMethods?.pointee
+    else { return [] }
+    var size: Int64 = 0
+    guard methods.xFileSize?(file, &size) == SQLITE_OK else { return [] }
+    var bytes = [UInt8](repeating: 0, count: min(Int(size), count))
+    let result = methods.xRead?(file, &bytes, Int32(bytes.count), 0)
+    return result == SQLITE_OK ? bytes : []
+  }
+}
+
+extension SQLiteConnection {
+  /// Runs a pragma, inside a transaction or outside, and does not cache its statement.
+  ///
+  /// - Returns: The first column of its first row, as text, if it returns one.
+  /// - Throws: `StorageError`.
+  @discardableResult
+  package func pragma(_ sql: SQL) throws(StorageError) -> String? {
+    let statement = try SQLiteStatement(sql, connection: self)
+    defer { statement.finalise() }
+    var answer: String?
+    while try statement.step() {
+      let text = sqlite3_column_text(statement.handle, 0)
+      answer = answer ?? text.map { String(cString: $0) }
+    }
+    return answer
   }
 }

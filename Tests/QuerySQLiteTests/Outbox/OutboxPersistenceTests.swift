@@ -207,6 +207,9 @@ import Testing
     _ = try await scratch.outbox.settle(
       try #require(enqueued.lease),
       .succeeded(SuccessfulAttempt(result: nil, invalidates: [query.path])))
+    // The next job comes after the cache was told, and the flush after it has invalidated.
+    try await scratch.add()
+    try await scratch.storage.flush()
     try await scratch.storage.close()
     let second = try OutboxScratch(in: scratch.folder)
     #expect(try second.rows("SELECT count(*) FROM history WHERE effects NOTNULL") == ["0"])

@@ -33,7 +33,7 @@ import Testing
 
   @Test func aBadURLNeverSucceeds() {
     let verdict = FailureVerdict(of: URLError(.badURL))
-    #expect(verdict.failure == .permanent(reason: "the URL is none"))
+    #expect(verdict.failure == .permanent(reason: "the URL is not valid"))
     #expect(!verdict.maybeApplied)
   }
 
