@@ -78,7 +78,7 @@ extension ExportReader {
   ///   Errors of the closure.
   func forEachItem(_ body: (Item) throws -> Void) throws {
     let checksum = try ExportChecksum()
-    var parser = Parser()
+    var parser = Parser(schema: try ExportSchema.current.get())
     var last = 0
     try self.forEachLine { number, bytes in
       last = number
@@ -100,10 +100,13 @@ extension ExportReader {
 
   /// Assembles items from lines, and checks their order.
   private struct Parser {
+    let schema: ExportSchema
     var isAtEnd = false
     private var hasHeader = false
     private var hasOutbox = false
     private var entry: (line: ExportLine, pages: [ExportLine], missing: Int64)?
+
+    init(schema: ExportSchema) { self.schema = schema }
 
     /// - Returns: The items that are now complete; nil if the line may not come at this point.
     mutating func add(_ line: ExportLine) -> [Item]? {
@@ -131,17 +134,17 @@ extension ExportReader {
         guard let pages = line.integer("pages"), pages >= 0 else { return nil }
         self.entry = (line, [], pages)
         return self.wholeEntry()
-      case .ended: return Self.row(.ended, line)
-      case .attempt: return Self.row(.attempt, line)
+      case .ended: return Self.row(self.schema.ended, line)
+      case .attempt: return Self.row(self.schema.attempt, line)
       case .outbox: return self.hasOutbox ? [.outbox(line)] : nil
       case .mutation:
         // A running mutation is never exported as such: the process that runs it is elsewhere.
         guard self.hasOutbox, ["pending", "dead"].contains(line.text("state") ?? ""),
           (1...Int64.max / 2).contains(line.integer("number") ?? 0)
         else { return nil }
-        return Self.row(.mutation, line)
-      case .dependency: return self.hasOutbox ? Self.row(.dependency, line) : nil
-      case .alias: return self.hasOutbox ? Self.row(.alias, line) : nil
+        return Self.row(self.schema.mutation, line)
+      case .dependency: return self.hasOutbox ? Self.row(self.schema.dependency, line) : nil
+      case .alias: return self.hasOutbox ? Self.row(self.schema.alias, line) : nil
       case .body:
         guard self.hasOutbox, let name = line.text("name"), BodyPath.isPlain(name),
           let data = line.bytes("data")

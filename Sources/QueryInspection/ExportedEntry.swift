@@ -53,21 +53,13 @@ enum ExportedEntry {
       return .failure(Damaged(description: "entry in row \(id): \(error.message)"))
     }
     let entry = try connection.first(Self.read, id) { row in
-      var columns = [(name: String, value: ExportValue)]()
-      for (index, column) in Self.columns.enumerated() {
-        columns.append((column.name, try ExportValue(row, at: Int32(index), column.kind)))
-      }
-      var line = ExportLine(.entry, columns)
+      var line = ExportLine(.entry, try ExportTable.values(of: Self.columns, row))
       line.values["hasValue"] = .integer(row.isNull(at: 16) ? 0 : 1)
       return line
     }
     guard var entry else { return .success([]) }
     let pages = try connection.rows(Self.readPages, id) { row in
-      var columns = [(name: String, value: ExportValue)]()
-      for (index, column) in Self.pageColumns.enumerated() {
-        columns.append((column.name, try ExportValue(row, at: Int32(index), column.kind)))
-      }
-      return ExportLine(.page, columns)
+      ExportLine(.page, try ExportTable.values(of: Self.pageColumns, row))
     }
     entry.values["pages"] = .integer(Int64(pages.count))
     let lines = [entry] + pages
@@ -91,8 +83,8 @@ struct ImportedEntry {
     let count = line.integer("pages")
     let hasValue = line.integer("hasValue")
     (line.values["pages"], line.values["hasValue"]) = (nil, nil)
-    let table = ExportTable(kind: .entry, columns: ExportedEntry.columns, read: "", insert: "")
-    guard count == Int64(pages.count), hasValue == 0 || hasValue == 1, table.values(line) != nil,
+    guard count == Int64(pages.count), hasValue == 0 || hasValue == 1,
+      ExportTable.values(of: ExportedEntry.columns, line) != nil,
       let identity = line.text("identity"), let kind = line.text("kind"),
       let coder = line.text("coder"), let version = line.integer("version"),
       let updates = line.integer("valueUpdateCount"),
@@ -121,9 +113,9 @@ struct ImportedEntry {
   }
 
   private static func page(_ line: ExportLine) -> PageRow? {
-    let table = ExportTable(kind: .page, columns: ExportedEntry.pageColumns, read: "", insert: "")
-    guard line.kind == .page, table.values(line) != nil, let id = line.bytes("id"),
-      let value = line.bytes("value"), let updatedAt = line.integer("updatedAt")
+    guard line.kind == .page, ExportTable.values(of: ExportedEntry.pageColumns, line) != nil,
+      let id = line.bytes("id"), let value = line.bytes("value"),
+      let updatedAt = line.integer("updatedAt")
     else { return nil }
     return PageRow(pageID: id, value: value, updatedAt: updatedAt)
   }

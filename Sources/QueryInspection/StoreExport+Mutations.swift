@@ -37,19 +37,22 @@ extension StoreExport {
   private func ended(
     of partition: Int64, after last: Int64, on connection: SQLiteConnection
   ) throws -> Chunk {
-    let table = ExportTable.ended
+    let table = self.schema.ended
+    let (id, number) = (table.index(of: "id"), table.index(of: "number"))
+    let (arguments, result) = (table.index(of: "arguments"), table.index(of: "result"))
+    let checksum = table.index(of: "checksum")
     var chunk = Chunk()
     try connection.withStatement(table.read) { row in
       try row.bindAll(partition, last, Self.rowsPerRead)
       while try row.step() {
         chunk.count += 1
         chunk.last = try row.integer(at: Int32(table.columns.count))
-        let id = try row.uuid(at: 0)
-        let (arguments, result) = (try row.data(at: 20), try row.optionalData(at: 21))
+        let id = try row.uuid(at: id)
         guard
-          try row.hash(at: 19)
+          try row.hash(at: checksum)
             == HistoryRow.checksum(
-              id: id, number: try row.integer(at: 1), arguments: arguments, result: result)
+              id: id, number: try row.integer(at: number), arguments: try row.data(at: arguments),
+              result: try row.optionalData(at: result))
         else {
           chunk.damaged.append("mutation \(id), which has ended: it is not what was written")
           continue
@@ -63,7 +66,7 @@ extension StoreExport {
   }
 
   private func attempts(of id: UUID, on connection: SQLiteConnection) throws -> [ExportLine] {
-    try connection.rows(ExportTable.attempt.read, id) { try ExportTable.attempt.line($0) }
+    try connection.rows(self.schema.attempt.read, id) { try self.schema.attempt.line($0) }
   }
 }
 
@@ -92,7 +95,7 @@ extension StoreExport {
       try self.put(chunk)
       next = chunk.last
     }
-    for table in [ExportTable.dependency, .alias] {
+    for table in [self.schema.dependency, self.schema.alias] {
       let lines = try self.store.mutationsFile.read { connection in
         try connection.rows(table.read, partition) { try table.line($0) }
       }
@@ -128,17 +131,19 @@ extension StoreExport {
   private func mutations(
     of partition: Int64, after last: Int64, on connection: SQLiteConnection
   ) throws -> Chunk {
-    let table = ExportTable.mutation
+    let table = self.schema.mutation
+    let (id, number) = (table.index(of: "id"), table.index(of: "number"))
+    let checksum = table.index(of: "checksum")
     var chunk = Chunk()
     try connection.withStatement(table.read) { row in
       try row.bindAll(partition, last, Self.rowsPerRead)
       while try row.step() {
         chunk.count += 1
-        chunk.last = try row.integer(at: 0)
-        let id = try row.uuid(at: 1)
+        chunk.last = try row.integer(at: number)
+        let id = try row.uuid(at: id)
         var line = try table.line(row)
         // In another file the account has another number.
-        let checksum = try row.hash(at: 38).adding(0 &- partition, as: .account)
+        let checksum = try row.hash(at: checksum).adding(0 &- partition, as: .account)
         line.values["checksum"] = .text(checksum.withBytes { Data($0) }.base64EncodedString())
         chunk.lines.append(line)
         chunk.lines += try self.attempts(of: id, on: connection)

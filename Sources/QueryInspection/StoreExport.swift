@@ -13,6 +13,7 @@ import QuerySQLite
 final class StoreExport {
   let store: StoreInspection
   let partition: String
+  let schema: ExportSchema
   private let checksum: ExportChecksum
   private let write: (Data) throws -> Void
   private var lines = 0
@@ -34,6 +35,7 @@ final class StoreExport {
   ) throws {
     self.store = store
     self.partition = partition
+    self.schema = try ExportSchema.current.get()
     self.checksum = try ExportChecksum()
     self.write = write
   }
