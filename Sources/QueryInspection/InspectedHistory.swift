@@ -8,34 +8,18 @@ package struct InspectedHistory: Hashable, Sendable {
   package let sequence: Int64
   /// The account.
   package let partition: String
-  /// The mutation's identifier.
-  package let id: UUID
-  /// Its number in the outbox.
-  package let number: Int64
-  /// The name that it was persisted as.
-  package let name: String
-  /// The instance of the request itself.
-  package let instance: String
-  /// The version of its arguments.
-  package let version: Int
-  /// The lane; nil: its own.
-  package let lane: String?
+  /// The mutation, without its bytes and what the history does not keep.
+  package let entry: OutboxEntry
   /// `succeeded`, `cancelled`, `superseded`, `discarded`, or a word of a later release.
   package let outcome: String
   /// The mutation that replaced it.
   package let successor: UUID?
-  /// How many attempts it had.
-  package let attempts: Int
-  /// Whether an earlier attempt may have been carried out.
-  package let maybeApplied: Bool
   /// When it was enqueued, microseconds since 1970.
   package let createdAt: Int64
   /// When the last attempt began; nil: there was none.
   package let startedAt: Int64?
   /// When it ended.
   package let endedAt: Int64
-  /// The error of the last attempt.
-  package let error: RestoredError?
   /// Bytes of arguments, result and error.
   package let byteCount: Int
 
@@ -47,32 +31,25 @@ package struct InspectedHistory: Hashable, Sendable {
 
 extension InspectedHistory {
   /// Partition, sequence, name or NULL, limit: mutations that ended before that, the newest first.
-  static let list: SQL = """
-    SELECT sequence, id, number, name, instance, version, lane, outcome, successor, attempts,
-      maybe_applied, created_at, started_at, ended_at, error_type, error_text, byte_count
-    FROM history
-    WHERE partition = ?1 AND sequence < ?2 AND (?3 IS NULL OR name = ?3)
-    ORDER BY sequence DESC LIMIT ?4
-    """
+  static let list = SQL(
+    assembling: """
+      SELECT \(HistoryRow.listedColumns.list), byte_count, sequence FROM history
+      WHERE partition = ?1 AND sequence < ?2 AND (?3 IS NULL OR name = ?3)
+      ORDER BY sequence DESC LIMIT ?4
+      """)
 
   init(_ row: SQLiteStatement, partition: String) throws {
-    self.sequence = try row.integer(at: 0)
+    let ended = try HistoryRow(listed: row)
+    let next = Int32(HistoryRow.listedColumns.names.count)
+    self.sequence = try row.integer(at: next + 1)
     self.partition = partition
-    self.id = try row.uuid(at: 1)
-    self.number = try row.integer(at: 2)
-    self.name = try row.text(at: 3)
-    self.instance = try row.text(at: 4)
-    self.version = Int(try row.integer(at: 5))
-    self.lane = try row.optionalText(at: 6)
-    self.outcome = try row.text(at: 7)
-    self.successor = row.isNull(at: 8) ? nil : try row.uuid(at: 8)
-    self.attempts = Int(try row.integer(at: 9))
-    self.maybeApplied = try row.bool(at: 10)
-    self.createdAt = try row.integer(at: 11)
-    self.startedAt = try row.optionalInteger(at: 12)
-    self.endedAt = try row.integer(at: 13)
-    self.error = try row.optionalError(at: 14)
-    self.byteCount = Int(try row.integer(at: 16))
+    self.entry = ended.entry
+    self.outcome = ended.outcomeWord
+    self.successor = ended.successor
+    self.createdAt = ended.createdAt
+    self.startedAt = ended.startedAt
+    self.endedAt = ended.endedAt
+    self.byteCount = Int(try row.integer(at: next))
   }
 }
 

@@ -27,10 +27,10 @@ package struct InspectedMutation: Hashable, Sendable {
   /// Whether its bytes are those that were enqueued.
   package let isSound: Bool
 
-  init(_ row: OutboxRow, partition: String, coalesce: String, _ view: OutboxView) {
+  init(_ row: OutboxRow, partition: String, _ view: OutboxView) {
     self.partition = partition
     self.entry = row.entry(view)
-    self.coalesce = coalesce
+    self.coalesce = row.coalesce
     self.bodyFile = row.bodyFile
     self.awaitedAlias = row.standing.awaitedAlias
     self.leaseOwner = row.standing.lease?.owner

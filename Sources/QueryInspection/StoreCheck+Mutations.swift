@@ -96,11 +96,11 @@ extension StoreCheck {
 
 extension StoreCheck {
   /// Partition, sequence, limit.
-  private static let history: SQL = """
-    SELECT id, number, idempotency_key, version, outcome, successor, attempts, created_at, ended_at,
-      error_type, error_text, coder, arguments, result, checksum, sequence
-    FROM history WHERE partition = ? AND sequence > ? ORDER BY sequence LIMIT ?
-    """
+  private static let history = SQL(
+    assembling: """
+      SELECT \(HistoryRow.allColumns.list), sequence FROM history
+      WHERE partition = ? AND sequence > ? ORDER BY sequence LIMIT ?
+      """)
 
   private func checkHistory(of partition: Int64, _ name: String) throws {
     var next: Int64? = 0
@@ -111,7 +111,7 @@ extension StoreCheck {
           try row.bindAll(partition, last, Self.rowsPerRead)
           while try row.step() {
             chunk.count += 1
-            chunk.last = try row.integer(at: 15)
+            chunk.last = try row.integer(at: Int32(HistoryRow.allColumns.names.count))
             if let finding = try self.check(ended: row, name) { chunk.findings.append(finding) }
           }
         }
@@ -125,7 +125,7 @@ extension StoreCheck {
 
   private func check(ended row: SQLiteStatement, _ name: String) throws -> InspectionFinding? {
     do {
-      if try HistoryRow.record(row) != nil { return nil }
+      if try HistoryRow(row).isSound { return nil }
       let id = try row.uuid(at: 0)
       return self.finding(
         .wrongMutation, name, id.uuidString.lowercased(),

@@ -5,9 +5,6 @@ import QuerySQLite
 // MARK: - The outbox
 
 extension StoreInspection {
-  /// Number: the column that ``OutboxRow`` leaves out.
-  static let coalesce: SQL = "SELECT coalesce FROM outbox WHERE number = ?"
-
   /// Partition, number, limit: the rows after it.
   private static let numbers: SQL = """
     SELECT number FROM outbox NOT INDEXED WHERE partition = ? AND number > ? ORDER BY number LIMIT ?
@@ -59,10 +56,7 @@ extension StoreInspection {
   private static func mutation(
     _ number: Int64, _ tables: OutboxTables, _ partition: String
   ) throws -> InspectedMutation? {
-    guard let row = try tables.row(number) else { return nil }
-    let coalesce = try tables.connection.first(Self.coalesce, number) { try $0.text(at: 0) }
-    return InspectedMutation(
-      row, partition: partition, coalesce: coalesce ?? CoalescePolicy.none.rawValue, tables.view)
+    try tables.row(number).map { InspectedMutation($0, partition: partition, tables.view) }
   }
 }
 

@@ -204,7 +204,7 @@ import Testing
     _ = try await scratch.outbox.settle(lease, OutboxScratch.success)
     var ended = [InspectedHistory]()
     try store.history { ended.append($0) }
-    #expect(ended.map(\.id) == [first] && ended.map(\.outcome) == ["succeeded"])
+    #expect(ended.map(\.entry.id) == [first] && ended.map(\.outcome) == ["succeeded"])
     #expect(try store.why(first.uuidString).sentence == "It has ended: succeeded.")
     try await scratch.storage.close()
   }

@@ -35,52 +35,51 @@ struct HistoryCommand {
   private func cells(_ row: InspectedHistory) -> [Table.Cell] {
     let took = row.duration.map { Age.text(seconds: max(Double($0) / 1e6, 0)) } ?? "-"
     return [
-      .init(Moments.text(row.endedAt, self.invocation.dates)), .init(row.name),
-      .init(row.outcome, row.outcome == "succeeded" ? .good : .warning), .init("\(row.attempts)"),
-      .init(took), .init(MutationJSON.text(row.id)), .init(row.error.map { "\($0)" } ?? ""),
+      .init(Moments.text(row.endedAt, self.invocation.dates)), .init(row.entry.name),
+      .init(row.outcome, row.outcome == "succeeded" ? .good : .warning),
+      .init("\(row.entry.attempts)"),
+      .init(took), .init(MutationJSON.text(row.entry.id)),
+      .init(row.entry.lastError.map { "\($0)" } ?? ""),
     ]
   }
 }
 
 /// A mutation that ended, in JSON.
 private struct HistoryView: Encodable {
-  let partition: String
-  let id: String
-  let number: Int64
-  let name: String
-  let instance: String
-  let version: Int
-  let lane: String?
-  let outcome: String
-  let successor: String?
-  let attempts: Int
-  let maybeApplied: Bool
-  let createdAt: String
-  let startedAt: String?
-  let endedAt: String
-  let durationMicroseconds: Int64?
-  let errorType: String?
-  let errorText: String?
-  let byteCount: Int
+  private let facts: MutationJSON.Facts
+  private let ending: Ending
 
   init(_ row: InspectedHistory) {
-    self.partition = row.partition
-    self.id = MutationJSON.text(row.id)
-    self.number = row.number
-    self.name = row.name
-    self.instance = row.instance
-    self.version = row.version
-    self.lane = row.lane
-    self.outcome = row.outcome
-    self.successor = row.successor.map { MutationJSON.text($0) }
-    self.attempts = row.attempts
-    self.maybeApplied = row.maybeApplied
-    self.createdAt = Moments.exact(row.createdAt)
-    self.startedAt = Moments.exact(row.startedAt)
-    self.endedAt = Moments.exact(row.endedAt)
-    self.durationMicroseconds = row.duration
-    self.errorType = row.error?.typeName
-    self.errorText = row.error?.text
-    self.byteCount = row.byteCount
+    self.facts = MutationJSON.Facts(
+      row.entry, partition: row.partition, createdAt: Moments.exact(row.createdAt))
+    self.ending = Ending(row)
+  }
+
+  /// Encodes one flat object.
+  func encode(to encoder: any Encoder) throws {
+    try self.facts.encode(to: encoder)
+    try self.ending.encode(to: encoder)
+  }
+
+  private struct Ending: Encodable {
+    let outcome: String
+    let successor: String?
+    let startedAt: String?
+    let endedAt: String
+    let durationMicroseconds: Int64?
+    let errorType: String?
+    let errorText: String?
+    let byteCount: Int
+
+    init(_ row: InspectedHistory) {
+      self.outcome = row.outcome
+      self.successor = row.successor.map { MutationJSON.text($0) }
+      self.startedAt = Moments.exact(row.startedAt)
+      self.endedAt = Moments.exact(row.endedAt)
+      self.durationMicroseconds = row.duration
+      self.errorType = row.entry.lastError?.typeName
+      self.errorText = row.entry.lastError?.text
+      self.byteCount = row.byteCount
+    }
   }
 }

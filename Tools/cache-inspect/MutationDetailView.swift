@@ -7,14 +7,14 @@ extension MutationJSON {
   /// The mutation, with what the file says beside its entry.
   init(_ mutation: InspectedMutation) {
     self.init(mutation.entry, partition: mutation.partition)
-    self.coalesce = mutation.coalesce
-    self.lastFailure = mutation.lastFailure
-    self.failedAt = Moments.exact(mutation.failedAt)
-    self.leaseOwner = mutation.leaseOwner
-    self.isCancelRequested = mutation.isCancelRequested
-    self.awaitedAlias = mutation.awaitedAlias
-    self.bodyFile = mutation.bodyFile
-    self.isSound = mutation.isSound
+    self.details.coalesce = mutation.coalesce
+    self.details.lastFailure = mutation.lastFailure
+    self.details.failedAt = Moments.exact(mutation.failedAt)
+    self.details.leaseOwner = mutation.leaseOwner
+    self.details.isCancelRequested = mutation.isCancelRequested
+    self.details.awaitedAlias = mutation.awaitedAlias
+    self.details.bodyFile = mutation.bodyFile
+    self.details.isSound = mutation.isSound
   }
 }
 

@@ -139,11 +139,10 @@ extension ReportCommand {
 
   private func row(_ row: InspectedHistory) -> ReportData.HistoryRow {
     ReportData.HistoryRow(
-      number: Int(row.number), id: MutationJSON.text(row.id), name: row.name,
-      partition: row.partition,
-      outcome: row.outcome, attempts: row.attempts, endedAt: self.date(row.endedAt),
-      seconds: row.duration.map { Double($0) / 1e6 },
-      error: row.error.map { "\($0.typeName): \($0.text)" })
+      number: row.entry.number, id: MutationJSON.text(row.entry.id), name: row.entry.name,
+      partition: row.partition, outcome: row.outcome, attempts: row.entry.attempts,
+      endedAt: self.date(row.endedAt), seconds: row.duration.map { Double($0) / 1e6 },
+      error: row.entry.lastError.map { "\($0.typeName): \($0.text)" })
   }
 }
 

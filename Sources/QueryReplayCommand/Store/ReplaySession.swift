@@ -79,7 +79,7 @@ struct ReplaySession {
   /// A mutation of the store as JSON.
   func json(_ entry: OutboxEntry) -> MutationJSON {
     var json = MutationJSON(entry, partition: self.partition)
-    json.canSend = self.canSend(entry)
+    json.details.canSend = self.canSend(entry)
     return json
   }
 

@@ -3,51 +3,50 @@ package import Query
 
 /// A mutation that has ended.
 package struct HistoryRow {
-  var id: UUID
-  var number: Int64
-  var idempotencyKey: String
-  var name: String
-  var instance: String
-  var version: Int
-  var lane: String?
-  var outcome: RecordedMutation.Outcome
-  var successor: UUID?
-  var attempts: Int
-  var maybeApplied: Bool
-  var createdAt: Int64
-  var startedAt: Int64?
-  var endedAt: Int64
-  var error: RestoredError?
+  /// Its entry, with what ``OutboxEntry/kept`` leaves.
+  package var entry: OutboxEntry
+  /// The word of its ``outcome``, which may be one of a later release.
+  package var outcomeWord: String
+  package var successor: UUID?
+  /// Microseconds since 1970, as the other dates.
+  package var createdAt: Int64
+  package var startedAt: Int64?
+  package var endedAt: Int64
   var effects: String?
-  var coder: String
-  var arguments: Data
   var result: Data?
-  /// The stored checksum of a salvaged row: if it does not match, no caller is shown the row.
+  /// The stored checksum of a row that was read: if it does not match, no caller is shown the row.
   var keptChecksum: XXH128?
 
   /// The row of a mutation that ends now.
   init(_ row: OutboxRow, _ outcome: RecordedMutation.Outcome, endedAt: Int64) {
-    self.id = row.id
-    self.number = row.number
-    self.idempotencyKey = row.idempotencyKey
-    self.name = row.name
-    self.instance = row.instance
-    self.version = row.version
-    self.lane = row.lane
-    self.outcome = outcome
-    self.attempts = row.standing.attempts
-    self.maybeApplied = row.standing.maybeApplied
+    self.entry = row.ended
+    self.outcomeWord = outcome.rawValue
     self.createdAt = row.createdAt
     self.endedAt = endedAt
-    self.error = row.standing.lastError
-    self.coder = row.coder
-    self.arguments = row.arguments
+  }
+
+  /// A row that has no column yet.
+  private init() {
+    self.entry = .blank
+    (self.outcomeWord, self.createdAt, self.endedAt) = ("", 0, 0)
+  }
+
+  var id: UUID { self.entry.id }
+
+  var error: RestoredError? {
+    get { self.entry.lastError }
+    set { self.entry.lastError = newValue }
+  }
+
+  /// How it ended. Of a word of a later release all that is known is that it has ended.
+  var outcome: RecordedMutation.Outcome {
+    RecordedMutation.Outcome(rawValue: self.outcomeWord) ?? .discarded
   }
 
   /// The bytes that count against the limit.
   var byteCount: Int {
-    let error = self.error.map { $0.typeName.utf8.count + $0.text.utf8.count } ?? 0
-    return self.arguments.count + (self.result?.count ?? 0) + error
+    let error = self.entry.lastError.map { $0.typeName.utf8.count + $0.text.utf8.count } ?? 0
+    return self.entry.arguments.count + (self.result?.count ?? 0) + error
   }
 
   /// The checksum of the stored bytes, and of the mutation that they belong to.
@@ -55,31 +54,99 @@ package struct HistoryRow {
     XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data()).adding(id)
       .adding(number, as: .row)
   }
+
+  /// The checksum of this row's bytes.
+  private var ownChecksum: XXH128 {
+    Self.checksum(
+      id: self.entry.id, number: Int64(self.entry.number), arguments: self.entry.arguments,
+      result: self.result)
+  }
+
+  /// Whether its bytes are those that were written.
+  package var isSound: Bool { self.keptChecksum == self.ownChecksum }
+}
+
+// MARK: - Columns
+
+extension HistoryRow {
+  /// What a list of ended mutations shows.
+  private mutating func listed(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+    try visitor.column("id", &self.entry.id)
+    try visitor.column("number", &self.entry.number)
+    try visitor.column("name", &self.entry.name)
+    try visitor.column("instance", &self.entry.instance)
+    try visitor.column("version", &self.entry.version)
+    try visitor.column("lane", &self.entry.lane)
+    try visitor.column("outcome", &self.outcomeWord)
+    try visitor.column("successor", &self.successor)
+    try visitor.column("attempts", &self.entry.attempts)
+    try visitor.column("maybe_applied", &self.entry.maybeApplied)
+    try visitor.column("created_at", &self.createdAt)
+    try visitor.column("started_at", &self.startedAt)
+    try visitor.column("ended_at", &self.endedAt)
+    try visitor.error("error_type", "error_text", &self.entry.lastError)
+  }
+
+  /// All but the partition and the number of bytes.
+  private mutating func columns(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+    try self.listed(&visitor)
+    try visitor.column("idempotency_key", &self.entry.idempotencyKey)
+    try visitor.column("effects", &self.effects)
+    try visitor.column("coder", &self.entry.coder)
+    try visitor.column("checksum", &self.keptChecksum)
+    try visitor.column("arguments", &self.entry.arguments)
+    try visitor.column("result", &self.result)
+  }
+
+  /// The columns of ``init(listed:)``.
+  package static let listedColumns = ColumnNames.of { (names) throws(StorageError) in
+    var row = HistoryRow()
+    try row.listed(&names)
+  }
+
+  /// The columns of ``init(_:)``.
+  package static let allColumns = ColumnNames.of { (names) throws(StorageError) in
+    var row = HistoryRow()
+    try row.columns(&names)
+  }
+
+  /// Reads the columns of ``allColumns``, the first of a statement's.
+  ///
+  /// - Throws: `StorageError` (mismatch).
+  package init(_ row: SQLiteStatement) throws {
+    self.init()
+    var reader = ColumnReader(row)
+    try self.columns(&reader)
+    self.entry.createdAt = Date(microsecondsSince1970: self.createdAt)
+  }
+
+  /// Reads the columns of ``listedColumns``, the first of a statement's. It has no bytes.
+  ///
+  /// - Throws: `StorageError` (mismatch).
+  package init(listed row: SQLiteStatement) throws {
+    self.init()
+    var reader = ColumnReader(row)
+    try self.listed(&reader)
+    self.entry.createdAt = Date(microsecondsSince1970: self.createdAt)
+  }
 }
 
 // MARK: - SQL
 
 extension HistoryRow {
-  private static let insert: SQL = """
-    INSERT INTO history (partition, id, number, idempotency_key, name, instance, version, lane,
-      outcome, successor, attempts, maybe_applied, created_at, started_at, ended_at, error_type,
-      error_text, effects, byte_count, coder, checksum, arguments, result)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
+  private static let insert = SQL(
+    assembling: "INSERT INTO history \((allColumns + ["partition", "byte_count"]).values)")
 
   /// Partition, id.
-  static let readByID: SQL = """
-    SELECT id, number, idempotency_key, version, outcome, successor, attempts, created_at, ended_at,
-      error_type, error_text, coder, arguments, result, checksum
-    FROM history WHERE partition = ? AND id = ?
-    """
+  static let readByID = SQL(
+    assembling: "SELECT \(allColumns.list) FROM history WHERE partition = ? AND id = ?")
 
   /// Partition, name, instance: the oldest first.
-  static let readByName: SQL = """
-    SELECT id, number, idempotency_key, version, outcome, successor, attempts, created_at, ended_at,
-      error_type, error_text, coder, arguments, result, checksum
-    FROM history WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence
-    """
+  static let readByName = SQL(
+    assembling: """
+      SELECT \(allColumns.list) FROM history
+      WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence
+      """)
 
   /// Partition, id.
   static let readOutcome: SQL = """
@@ -105,37 +172,26 @@ extension HistoryRow {
   ///
   /// - Throws: `StorageError`.
   func insert(partition: Int64, on connection: SQLiteConnection) throws {
-    try connection.execute(
-      Self.insert, partition, self.id, self.number, self.idempotencyKey, self.name,
-      self.instance, self.version, self.lane, self.outcome.rawValue, self.successor,
-      self.attempts, self.maybeApplied, self.createdAt, self.startedAt, self.endedAt,
-      self.error?.typeName, self.error?.text, self.effects, self.byteCount, self.coder,
-      self.keptChecksum
-        ?? Self.checksum(
-          id: self.id, number: self.number, arguments: self.arguments, result: self.result),
-      self.arguments, self.result)
+    var row = self
+    row.keptChecksum = row.keptChecksum ?? row.ownChecksum
+    try connection.withStatement(Self.insert) { statement in
+      var binder = ColumnBinder(statement)
+      try row.columns(&binder)
+      try binder.bind(partition)
+      try binder.bind(row.byteCount)
+      try statement.run()
+    }
   }
 
   /// Reads a row of ``readByID`` or ``readByName``.
   ///
   /// - Returns: nil if its bytes are not those that were written: no caller is shown a false
   ///   result.
-  package static func record(_ row: SQLiteStatement) throws -> RecordedMutation? {
-    let outcome = try row.text(at: 4)
-    let arguments = try row.data(at: 12)
-    let result = try row.optionalData(at: 13)
-    let (id, number) = (try row.uuid(at: 0), try row.integer(at: 1))
-    let checksum = Self.checksum(id: id, number: number, arguments: arguments, result: result)
-    guard try row.hash(at: 14) == checksum else { return nil }
+  static func record(_ row: SQLiteStatement) throws -> RecordedMutation? {
+    let row = try HistoryRow(row)
+    guard row.isSound else { return nil }
     return RecordedMutation(
-      id: id, number: Int(number),
-      // A word of a later release: all that is known is that it has ended.
-      state: .ended(RecordedMutation.Outcome(rawValue: outcome) ?? .discarded),
-      idempotencyKey: try row.text(at: 2), version: Int(try row.integer(at: 3)),
-      coder: try row.text(at: 11), arguments: arguments, result: result,
-      error: try row.optionalError(at: 9), attempts: Int(try row.integer(at: 6)),
-      createdAt: Date(microsecondsSince1970: try row.integer(at: 7)),
-      updatedAt: Date(microsecondsSince1970: try row.integer(at: 8)),
-      successor: row.isNull(at: 5) ? nil : try row.uuid(at: 5))
+      row.entry, row.outcome, result: row.result,
+      endedAt: Date(microsecondsSince1970: row.endedAt), successor: row.successor)
   }
 }

@@ -94,7 +94,7 @@ extension OutboxRestoration {
     row.move(to: partition)
     // A process has enqueued others before this: they keep their numbers.
     if try self.isThere(Self.hasNumber, row.number) { row.renumber(0) }
-    try row.insert(.none, on: self.connection)
+    try row.insert(on: self.connection)
     if !row.isSound {
       row.standing.makePending()
       (row.standing.state, row.standing.deadReason) = (.dead, .undecodable)

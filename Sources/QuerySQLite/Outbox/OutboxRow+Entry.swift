@@ -13,19 +13,26 @@ package struct OutboxView {
 extension OutboxRow {
   /// The row as it is shown.
   package func entry(_ view: OutboxView) -> OutboxEntry {
-    var entry = OutboxEntry(
-      id: self.id, number: Int(self.number), name: self.name, instance: self.instance,
-      version: self.version, lane: self.lane, host: self.host, onFailure: self.onFailure,
-      maxAttempts: self.maxAttempts, maxAge: self.maxAge.map { .microseconds($0) },
-      state: self.standing.state, deadReason: self.standing.deadReason,
-      attempts: self.standing.attempts, failures: self.standing.failures,
-      maybeApplied: self.standing.maybeApplied, idempotencyKey: self.idempotencyKey,
-      createdAt: Date(microsecondsSince1970: self.createdAt), coder: self.coder,
-      arguments: self.arguments, lastError: self.standing.lastError)
+    var entry = self.enqueued
+    entry.state = self.standing.state
+    entry.deadReason = self.standing.deadReason
+    entry.attempts = self.standing.attempts
+    entry.failures = self.standing.failures
+    entry.maybeApplied = self.standing.maybeApplied
+    entry.lastError = self.standing.lastError
     if let remaining = self.remaining(view.now), remaining > 0 {
       entry.nextAttemptAt = view.now.wall + Double(remaining) / 1e6
     }
     entry.waitReason = self.waitReason(view, entry)
+    return entry
+  }
+
+  /// The entry as the history keeps it.
+  var ended: OutboxEntry {
+    var entry = self.enqueued.kept
+    entry.attempts = self.standing.attempts
+    entry.maybeApplied = self.standing.maybeApplied
+    entry.lastError = self.standing.lastError
     return entry
   }
 
@@ -59,13 +66,8 @@ extension OutboxRow {
 
   /// The row as a store restores it.
   func record(_ view: OutboxView) -> RecordedMutation {
-    let entry = self.entry(view)
-    return RecordedMutation(
-      id: self.id, number: entry.number,
-      state: .outbox(entry.state, entry.waitReason, entry.deadReason),
-      idempotencyKey: self.idempotencyKey, version: self.version, coder: self.coder,
-      arguments: self.arguments, error: self.standing.lastError, attempts: entry.attempts,
-      createdAt: entry.createdAt,
-      updatedAt: self.standing.failedAt.map { Date(microsecondsSince1970: $0) })
+    RecordedMutation(
+      self.entry(view),
+      failedAt: self.standing.failedAt.map { Date(microsecondsSince1970: $0) })
   }
 }

@@ -10,27 +10,25 @@ extension OutboxRow {
       coalesce((SELECT max(number) FROM outbox), 0))
     """
 
-  /// The columns that are fixed by enqueueing or restoring, the number, or NULL if none is left,
-  /// which SQLite refuses, and the lease.
-  private static let insert: SQL = """
-    INSERT INTO outbox (number, partition, id, idempotency_key, name, instance, version, lane, host,
-      on_failure, max_attempts, max_age, coalesce, created_at, age_at, age_boottime, age_boot_id,
-      age_is_synchronised, coder, body_file, checksum, arguments, state, wait_reason, attempts,
-      lease_owner, lease_end_monotonic, lease_boot_id, attempt_started_at, lease_token,
-      credentials_epoch)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-      ?)
-    """
+  /// The columns that a new row may have values of.
+  private static let insert: SQL = {
+    let columns = ColumnNames.of { (names) throws(StorageError) in
+      var row = OutboxRow()
+      try row.columns(&names)
+      try row.standing.columnsOfLease(&names)
+    }
+    return SQL(assembling: "INSERT INTO outbox \(columns.values)")
+  }()
 
   /// The columns of ``Standing``, then the number.
-  private static let update: SQL = """
-    UPDATE outbox SET state = ?, wait_reason = ?, dead_reason = ?, awaited_alias = ?, attempts = ?,
-      failures = ?, crash_count = ?, maybe_applied = ?, is_cancel_requested = ?, due_at = ?,
-      due_boottime = ?, due_boot_id = ?, due_delay = ?, lease_owner = ?, lease_end_monotonic = ?,
-      lease_boot_id = ?, attempt_started_at = ?, lease_token = ?, credentials_epoch = ?,
-      last_failure = ?, failed_at = ?, last_error_type = ?, last_error_text = ?
-    WHERE number = ?
-    """
+  private static let update: SQL = {
+    let columns = ColumnNames.of { (names) throws(StorageError) in
+      var standing = Standing()
+      try standing.columnsOfLease(&names)
+      try standing.otherColumns(&names)
+    }
+    return SQL(assembling: "UPDATE outbox SET \(columns.assignments) WHERE number = ?")
+  }()
 
   /// Key, arguments, checksum, number.
   private static let updateContent: SQL = """
@@ -49,18 +47,15 @@ extension OutboxRow {
   /// Inserts the row under the next number, which it adopts; or under its own, if that is not 0.
   ///
   /// - Throws: `StorageError`.
-  mutating func insert(_ coalesce: CoalescePolicy, on connection: SQLiteConnection) throws {
+  mutating func insert(on connection: SQLiteConnection) throws {
     // Not the one that SQLite would assign: the checksum covers the number, too.
     if self.number == 0 { self.renumber(try Self.nextNumber(on: connection)) }
-    try connection.execute(
-      Self.insert, self.number == 0 ? nil : self.number, self.partition, self.id,
-      self.idempotencyKey, self.name, self.instance, self.version, self.lane, self.host,
-      self.onFailure.rawValue, self.maxAttempts, self.maxAge, coalesce.rawValue, self.createdAt,
-      self.age.startAt, self.age.startBoottime, self.age.bootID, self.age.isSynchronised,
-      self.coder, self.bodyFile, self.checksum, self.arguments, self.standing.state.rawValue,
-      self.standing.waitReason?.rawValue, self.standing.attempts, self.standing.lease?.owner,
-      self.standing.lease?.endMonotonic, self.standing.lease?.bootID,
-      self.standing.lease?.startedAt, self.standing.token, self.standing.credentialsEpoch)
+    try connection.withStatement(Self.insert) { statement in
+      var binder = ColumnBinder(statement)
+      try self.columns(&binder)
+      try self.standing.columnsOfLease(&binder)
+      try statement.run()
+    }
   }
 
   /// The number of the next row; 0 if none is left.
@@ -73,16 +68,14 @@ extension OutboxRow {
   ///
   /// - Throws: `StorageError`.
   func saveStanding(on connection: SQLiteConnection) throws {
-    let standing = self.standing
-    try connection.execute(
-      Self.update, standing.state.rawValue, standing.waitReason?.rawValue,
-      standing.deadReason?.rawValue, standing.awaitedAlias, standing.attempts, standing.failures,
-      standing.crashCount, standing.maybeApplied, standing.isCancelRequested,
-      standing.wait?.endAt, standing.wait?.endBoottime, standing.wait?.bootID,
-      standing.wait?.length, standing.lease?.owner, standing.lease?.endMonotonic,
-      standing.lease?.bootID, standing.lease?.startedAt, standing.token, standing.credentialsEpoch,
-      standing.lastFailure, standing.failedAt, standing.lastError?.typeName,
-      standing.lastError?.text, self.number)
+    var standing = self.standing
+    try connection.withStatement(Self.update) { statement in
+      var binder = ColumnBinder(statement)
+      try standing.columnsOfLease(&binder)
+      try standing.otherColumns(&binder)
+      try binder.bind(self.number)
+      try statement.run()
+    }
   }
 
   /// Gives it other arguments, another key, or both. A row that is not as it was enqueued stays
@@ -93,8 +86,8 @@ extension OutboxRow {
     arguments: Data, key: String, on connection: SQLiteConnection
   ) throws {
     let wasSound = self.isSound
-    self.arguments = arguments
-    self.idempotencyKey = key
+    self.enqueued.arguments = arguments
+    self.enqueued.idempotencyKey = key
     if wasSound { self.checksum = self.ownChecksum }
     try connection.execute(
       Self.updateContent, key, arguments, self.checksum, self.number)
@@ -112,28 +105,16 @@ extension OutboxRow {
 
   /// Makes the row of a new mutation.
   init(_ new: NewMutation, partition: Int64, now: OutboxTime) {
-    self.number = 0
+    self.init()
+    self.enqueued = OutboxEntry(new, number: 0, createdAt: now.wall)
     self.partition = partition
-    self.id = new.id
-    self.idempotencyKey = new.idempotencyKey
-    self.name = new.name
-    self.instance = new.instance
-    self.version = new.version
-    self.lane = new.lane
-    self.host = new.host
-    self.onFailure = new.onFailure
-    self.maxAttempts = new.maxAttempts
     self.maxAge = new.maxAge?.microseconds
+    self.coalesce = new.coalesce.rawValue
     self.createdAt = now.wall.microsecondsSince1970
     self.age = OutboxAge(from: now)
-    self.coder = new.coder
     self.bodyFile = new.bodyFile
-    self.checksum = XXH128(high: 0, low: 0)
-    self.arguments = new.arguments
-    self.standing = Standing()
     self.standing.waitReason = new.waitReason
-    self.isHead = false
-    self.hasDependencies = false
+    self.completeEntry()
     self.checksum = self.ownChecksum
   }
 }

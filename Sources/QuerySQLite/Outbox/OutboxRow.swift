@@ -3,25 +3,18 @@ package import Query
 
 /// A live or dead mutation: a row of the table `outbox`, joined with two other tables.
 package struct OutboxRow {
-  package var number: Int64
+  /// What enqueueing has fixed; ``entry(_:)`` adds the standing.
+  var enqueued: OutboxEntry
   package var partition: Int64
-  package var id: UUID
-  var idempotencyKey: String
-  var name: String
-  var instance: String
-  var version: Int
-  var lane: String?
-  var host: String?
-  var onFailure: LanePolicy
-  var maxAttempts: Int?
   /// Microseconds.
   var maxAge: Int64?
+  /// The word of a `CoalescePolicy`.
+  package var coalesce: String
+  /// Microseconds since 1970.
   var createdAt: Int64
   var age: OutboxAge
-  var coder: String
   package var bodyFile: String?
   package var checksum: XXH128
-  var arguments: Data
   /// Its state, wait and lease.
   package var standing: Standing
   /// Whether it is the head of its lane.
@@ -63,11 +56,29 @@ package struct OutboxRow {
     var startedAt: Int64
   }
 
-  /// The host that counts.
-  var effectiveHost: String { self.host ?? "name:\(self.name)" }
-
   /// Whether the row is as it was enqueued: SQLite does not notice a flipped byte.
   package var isSound: Bool { self.checksum == self.ownChecksum }
+}
+
+// MARK: - Of its entry
+
+extension OutboxRow {
+  package var number: Int64 {
+    get { Int64(self.enqueued.number) }
+    set { self.enqueued.number = Int(newValue) }
+  }
+
+  package var id: UUID { self.enqueued.id }
+  var name: String { self.enqueued.name }
+  var instance: String { self.enqueued.instance }
+  var version: Int { self.enqueued.version }
+  var lane: String? { self.enqueued.lane }
+  var onFailure: LanePolicy { self.enqueued.onFailure }
+  var idempotencyKey: String { self.enqueued.idempotencyKey }
+  var arguments: Data { self.enqueued.arguments }
+
+  /// The host that counts.
+  var effectiveHost: String { self.enqueued.host ?? "name:\(self.name)" }
 }
 
 // MARK: - The checksum
@@ -78,8 +89,8 @@ extension OutboxRow {
   /// rows refer to it. It leaves out what only decides when.
   var ownChecksum: XXH128 {
     let texts: [String?] = [
-      self.name, self.instance, self.lane, self.host, self.onFailure.rawValue, self.coder,
-      self.bodyFile, self.idempotencyKey,
+      self.name, self.instance, self.lane, self.enqueued.host, self.onFailure.rawValue,
+      self.enqueued.coder, self.bodyFile, self.idempotencyKey,
     ]
     // With their lengths, so that no byte can move from one to another.
     var head = "\(self.version)"
@@ -131,106 +142,185 @@ extension XXH128 {
   }
 }
 
-// MARK: - Reading
+// MARK: - Columns
 
 extension OutboxRow {
-  /// Number: all columns, in the order of ``init(_:)``.
-  package static let read: SQL = """
-    SELECT number, partition, id, idempotency_key, name, instance, version, lane, host, on_failure,
-      max_attempts, max_age, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised,
-      coder, body_file, checksum, arguments, state, wait_reason, dead_reason, awaited_alias,
-      attempts, failures, crash_count, maybe_applied, is_cancel_requested, due_at, due_boottime,
-      due_boot_id, due_delay, lease_owner, lease_end_monotonic, lease_boot_id, lease_token,
-      credentials_epoch, last_failure, failed_at, last_error_type, last_error_text,
-      attempt_started_at,
-      EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = outbox.number),
-      EXISTS (SELECT 1 FROM dependencies WHERE dependant = outbox.number)
-    FROM outbox WHERE number = ?
-    """
+  /// The columns that are fixed by enqueueing or restoring.
+  mutating func columns(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+    // NULL, which SQLite refuses, if no number is left.
+    var number = self.number == 0 ? nil : self.number
+    try visitor.column("number", &number)
+    self.number = number ?? 0
+    try visitor.column("partition", &self.partition)
+    try visitor.column("id", &self.enqueued.id)
+    try visitor.column("idempotency_key", &self.enqueued.idempotencyKey)
+    try visitor.column("name", &self.enqueued.name)
+    try visitor.column("instance", &self.enqueued.instance)
+    try visitor.column("version", &self.enqueued.version)
+    try visitor.column("lane", &self.enqueued.lane)
+    try visitor.column("host", &self.enqueued.host)
+    try visitor.column("on_failure", &self.enqueued.onFailure)
+    try visitor.column("max_attempts", &self.enqueued.maxAttempts)
+    try visitor.column("max_age", &self.maxAge)
+    try visitor.column("coalesce", &self.coalesce)
+    try visitor.column("created_at", &self.createdAt)
+    try self.age.columns(&visitor)
+    try visitor.column("coder", &self.enqueued.coder)
+    try visitor.column("body_file", &self.bodyFile)
+    try visitor.column("checksum", &self.checksum)
+    try visitor.column("arguments", &self.enqueued.arguments)
+  }
+
+  private static let allColumns = ColumnNames.of { (names) throws(StorageError) in
+    var row = OutboxRow()
+    try row.columns(&names)
+    try row.standing.columnsOfLease(&names)
+    try row.standing.otherColumns(&names)
+  }
+
+  /// Number: all columns, and two of other tables, in the order of ``init(_:)``.
+  package static let read = SQL(
+    assembling: """
+      SELECT \(allColumns.list),
+        EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = outbox.number),
+        EXISTS (SELECT 1 FROM dependencies WHERE dependant = outbox.number)
+      FROM outbox WHERE number = ?
+      """)
 
   /// Partition, id.
   static let findByID: SQL = "SELECT number FROM outbox WHERE partition = ? AND id = ?"
 
   package init(_ row: SQLiteStatement) throws {
-    self.number = try row.integer(at: 0)
-    self.partition = try row.integer(at: 1)
-    self.id = try row.uuid(at: 2)
-    self.idempotencyKey = try row.text(at: 3)
-    self.name = try row.text(at: 4)
-    self.instance = try row.text(at: 5)
-    self.version = Int(try row.integer(at: 6))
-    self.lane = try row.optionalText(at: 7)
-    self.host = try row.optionalText(at: 8)
-    // A word of a later release: `halt`, so that nothing behind it runs that should not.
-    self.onFailure = LanePolicy(rawValue: try row.text(at: 9)) ?? .halt
-    self.maxAttempts = try row.optionalInteger(at: 10).map { Int($0) }
-    self.maxAge = try row.optionalInteger(at: 11)
-    self.createdAt = try row.integer(at: 12)
-    self.age = OutboxAge(
-      startAt: try row.integer(at: 13), startBoottime: try row.integer(at: 14),
-      bootID: try row.text(at: 15), isSynchronised: try row.bool(at: 16))
-    self.coder = try row.text(at: 17)
-    self.bodyFile = try row.optionalText(at: 18)
-    self.checksum = try row.hash(at: 19)
-    self.arguments = try row.data(at: 20)
-    self.standing = try Standing(row, from: 21)
-    self.isHead = try row.bool(at: 44)
-    self.hasDependencies = try row.bool(at: 45)
+    self.init()
+    var reader = ColumnReader(row)
+    try self.columns(&reader)
+    try self.standing.columnsOfLease(&reader)
+    try self.standing.otherColumns(&reader)
+    self.isHead = try row.bool(at: reader.next)
+    self.hasDependencies = try row.bool(at: reader.next + 1)
+    self.completeEntry()
+  }
+
+  /// A row that has no column yet.
+  init() {
+    self.enqueued = .blank
+    self.partition = 0
+    self.coalesce = ""
+    self.createdAt = 0
+    self.age = OutboxAge(startAt: 0, startBoottime: 0, bootID: "", isSynchronised: false)
+    self.checksum = XXH128(high: 0, low: 0)
+    self.standing = Standing()
+    self.isHead = false
+    self.hasDependencies = false
+  }
+
+  /// Gives the entry what the row has in units of its own.
+  mutating func completeEntry() {
+    self.enqueued.createdAt = Date(microsecondsSince1970: self.createdAt)
+    self.enqueued.maxAge = self.maxAge.map { .microseconds($0) }
   }
 }
 
 extension OutboxRow.Standing {
-  fileprivate init(_ row: SQLiteStatement, from start: Int32) throws {
-    let state = try row.text(at: start)
-    guard let state = OutboxEntry.State(rawValue: state) else {
-      throw StorageError(
-        operation: "read column", code: .mismatch, message: "an unknown state, \(state)",
-        fileName: DatabaseKind.mutations.fileName)
+  /// The columns that a claim changes.
+  mutating func columnsOfLease(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+    try visitor.column("state", &self.state)
+    try visitor.word("wait_reason", &self.waitReason)
+    try visitor.count("attempts", &self.attempts)
+    var (owner, end) = (self.lease?.owner, self.lease?.endMonotonic)
+    var (bootID, startedAt) = (self.lease?.bootID, self.lease?.startedAt)
+    try visitor.column("lease_owner", &owner)
+    try visitor.column("lease_end_monotonic", &end)
+    try visitor.column("lease_boot_id", &bootID)
+    try visitor.column("attempt_started_at", &startedAt)
+    self.lease = owner.map {
+      OutboxRow.Lease(
+        owner: $0, endMonotonic: end ?? 0, bootID: bootID ?? "", startedAt: startedAt ?? 0)
     }
-    self.state = state
-    let waitReason = try row.optionalText(at: start + 1)
-    self.waitReason = waitReason.flatMap { MutationWaitReason(rawValue: $0) }
-    let deadReason = try row.optionalText(at: start + 2)
-    self.deadReason = deadReason.flatMap { MutationDeadReason(rawValue: $0) }
-    self.awaitedAlias = try row.optionalText(at: start + 3)
-    self.attempts = try row.count(at: start + 4)
-    self.failures = try row.count(at: start + 5)
-    self.crashCount = try row.count(at: start + 6)
-    self.maybeApplied = try row.bool(at: start + 7)
-    self.isCancelRequested = try row.bool(at: start + 8)
-    if let endAt = try row.optionalInteger(at: start + 9) {
-      self.wait = OutboxWait(
-        endAt: endAt, endBoottime: try row.optionalInteger(at: start + 10) ?? 0,
-        bootID: try row.optionalText(at: start + 11) ?? "",
-        length: try row.optionalInteger(at: start + 12) ?? 0)
+    try visitor.column("lease_token", &self.token)
+    try visitor.column("credentials_epoch", &self.credentialsEpoch)
+  }
+
+  /// The other columns, which an insert leaves to their defaults.
+  mutating func otherColumns(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+    try visitor.word("dead_reason", &self.deadReason)
+    try visitor.column("awaited_alias", &self.awaitedAlias)
+    try visitor.count("failures", &self.failures)
+    try visitor.count("crash_count", &self.crashCount)
+    try visitor.column("maybe_applied", &self.maybeApplied)
+    try visitor.column("is_cancel_requested", &self.isCancelRequested)
+    var (endAt, endBoottime) = (self.wait?.endAt, self.wait?.endBoottime)
+    var (bootID, length) = (self.wait?.bootID, self.wait?.length)
+    try visitor.column("due_at", &endAt)
+    try visitor.column("due_boottime", &endBoottime)
+    try visitor.column("due_boot_id", &bootID)
+    try visitor.column("due_delay", &length)
+    self.wait = endAt.map {
+      OutboxWait(
+        endAt: $0, endBoottime: endBoottime ?? 0, bootID: bootID ?? "", length: length ?? 0)
     }
-    if let owner = try row.optionalText(at: start + 13) {
-      self.lease = OutboxRow.Lease(
-        owner: owner, endMonotonic: try row.optionalInteger(at: start + 14) ?? 0,
-        bootID: try row.optionalText(at: start + 15) ?? "",
-        startedAt: try row.optionalInteger(at: start + 22) ?? 0)
-    }
-    self.token = try row.integer(at: start + 16)
-    self.credentialsEpoch = try row.integer(at: start + 17)
-    self.lastFailure = try row.optionalText(at: start + 18)
-    self.failedAt = try row.optionalInteger(at: start + 19)
-    self.lastError = try row.optionalError(at: start + 20)
+    try visitor.column("last_failure", &self.lastFailure)
+    try visitor.column("failed_at", &self.failedAt)
+    try visitor.error("last_error_type", "last_error_text", &self.lastError)
+  }
+}
+
+extension OutboxAge {
+  mutating func columns(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+    try visitor.column("age_at", &self.startAt)
+    try visitor.column("age_boottime", &self.startBoottime)
+    try visitor.column("age_boot_id", &self.bootID)
+    try visitor.column("age_is_synchronised", &self.isSynchronised)
+  }
+}
+
+extension OutboxEntry {
+  /// An entry whose columns are yet to be read.
+  static let blank = OutboxEntry(
+    id: XXH128(high: 0, low: 0).withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) },
+    number: 0, name: "", instance: "", idempotencyKey: "",
+    createdAt: Date(timeIntervalSinceReferenceDate: 0), coder: "", arguments: Data())
+}
+
+// MARK: - Words
+
+extension OutboxEntry.State: SQLiteColumn {
+  package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {
+    let word = try row.text(at: index)
+    if let state = Self(rawValue: word) { return state }
+    throw StorageError(
+      operation: "read column", code: .mismatch, message: "an unknown state, \(word)",
+      fileName: DatabaseKind.mutations.fileName)
+  }
+
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(self.rawValue, at: index)
+  }
+}
+
+extension LanePolicy: SQLiteColumn {
+  /// A word of a later release is `halt`, so that nothing behind it runs that should not.
+  package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {
+    Self(rawValue: try row.text(at: index)) ?? .halt
+  }
+
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(self.rawValue, at: index)
+  }
+}
+
+extension ColumnVisitor {
+  /// A word of an open list: nil if it is one of a later release.
+  fileprivate mutating func word<Word: RawRepresentable<String>>(
+    _ name: StaticString, _ value: inout Word?
+  ) throws(StorageError) {
+    var word = value?.rawValue
+    try self.column(name, &word)
+    value = word.flatMap { Word(rawValue: $0) }
   }
 }
 
 extension SQLiteStatement {
-  /// A number that counts attempts. An impossible one, from a damaged file, is clamped so that it
-  /// can still be incremented: the row stays usable.
-  fileprivate func count(at index: Int32) throws -> Int {
-    Int(min(max(try self.integer(at: index), 0), 1 << 40))
-  }
-
-  /// An identifier. Any other number of bytes than 16 is a mismatch.
-  package func uuid(at index: Int32) throws -> UUID {
-    let hash = try self.hash(at: index)
-    return hash.withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
-  }
-
   /// An error, from the columns of its type and its text.
   package func optionalError(at index: Int32) throws -> RestoredError? {
     guard let typeName = try self.optionalText(at: index) else { return nil }

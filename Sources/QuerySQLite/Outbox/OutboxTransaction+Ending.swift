@@ -18,7 +18,7 @@ extension OutboxTransaction {
     try self.remove(row)
     self.tell(ended.event)
     if isNeeded { try self.releaseDependants(of: row.number, from: ended.outcome) }
-    try self.pruneHistory(of: ended.name, instance: ended.instance)
+    try self.pruneHistory(of: ended.entry.name, instance: ended.entry.instance)
   }
 
   private func startOfLastAttempt(of row: OutboxRow) throws -> Int64? {

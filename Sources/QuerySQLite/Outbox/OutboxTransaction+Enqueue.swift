@@ -24,7 +24,7 @@ extension OutboxTransaction {
     if let owner, old == nil, targets.isEmpty, try self.mayRunAtOnce(new) {
       row.standing = self.leased(row.standing, by: owner)
     }
-    try row.insert(new.coalesce, on: self.connection)
+    try row.insert(on: self.connection)
     self.count(row.standing.state, 1)
     for target in targets { try self.insertDependency(of: row.number, on: target) }
     row.hasDependencies = !targets.isEmpty

@@ -84,12 +84,9 @@ extension SalvageSource {
   private static let aliases: SQL = """
     SELECT partition, alias, value, publisher, published_at, newest_number FROM aliases
     """
-  private static let history: SQL = """
-    SELECT partition, id, outcome, successor, number, idempotency_key, name, instance, version, lane,
-      attempts, maybe_applied, created_at, started_at, ended_at, error_type, error_text, effects,
-      coder, arguments, result, checksum
-    FROM history ORDER BY sequence
-    """
+  /// The columns of a row, and its partition.
+  private static let history = SQL(
+    assembling: "SELECT \(HistoryRow.allColumns.list), partition FROM history ORDER BY sequence")
   private static let salvages: SQL = "SELECT name, salvaged_at, is_whole FROM salvages"
 
   /// The names of accounts, by number.
@@ -130,7 +127,10 @@ extension SalvageSource {
   /// The ended mutations.
   func endedRows() throws -> [(partition: Int64, row: HistoryRow)] {
     try self.readable(Self.history) { row in
-      (partition: try row.integer(at: 0), row: try HistoryRow(salvaged: row))
+      (
+        partition: try row.integer(at: Int32(HistoryRow.allColumns.names.count)),
+        row: try HistoryRow(row)
+      )
     }
   }
 
@@ -178,30 +178,5 @@ extension SalvageSource {
   /// The rows whose columns have the types that they should.
   private func readable<Row>(_ sql: SQL, _ read: (SQLiteStatement) throws -> Row) throws -> [Row] {
     try self.connection.rows(sql) { row in try? read(row) }.compactMap { $0 }
-  }
-}
-
-extension HistoryRow {
-  fileprivate init(salvaged row: SQLiteStatement) throws {
-    self.id = try row.uuid(at: 1)
-    self.outcome = RecordedMutation.Outcome(rawValue: try row.text(at: 2)) ?? .discarded
-    self.successor = row.isNull(at: 3) ? nil : try row.uuid(at: 3)
-    self.number = try row.integer(at: 4)
-    self.idempotencyKey = try row.text(at: 5)
-    self.name = try row.text(at: 6)
-    self.instance = try row.text(at: 7)
-    self.version = Int(try row.integer(at: 8))
-    self.lane = try row.optionalText(at: 9)
-    self.attempts = Int(try row.integer(at: 10))
-    self.maybeApplied = try row.bool(at: 11)
-    self.createdAt = try row.integer(at: 12)
-    self.startedAt = try row.optionalInteger(at: 13)
-    self.endedAt = try row.integer(at: 14)
-    self.error = try row.optionalError(at: 15)
-    self.effects = try row.optionalText(at: 17)
-    self.coder = try row.text(at: 18)
-    self.arguments = try row.data(at: 19)
-    self.result = try row.optionalData(at: 20)
-    self.keptChecksum = try row.hash(at: 21)
   }
 }

@@ -20,11 +20,13 @@ extension OutboxContractTests {
     #expect(try await trial.outbox.settle(lease, .succeeded(success)))
     #expect(try trial.outbox.entry(id) == nil)
     #expect(try trial.outbox.counts == OutboxCounts())
+    var entry = row
+    entry.attempts = 1
+    #expect(entry.createdAt == createdAt)
     let record = RecordedMutation(
-      id: id, number: row.number, state: .ended(.succeeded),
-      idempotencyKey: row.idempotencyKey, version: 1, coder: "json",
-      arguments: Data("{1}".utf8), result: Data("result".utf8), attempts: 1,
-      createdAt: createdAt, updatedAt: trial.clock.wall)
+      entry, .succeeded, result: Data("result".utf8), endedAt: trial.clock.wall)
+    #expect(record.state == .ended(.succeeded))
+    #expect(record.arguments == Data("{1}".utf8))
     #expect(try trial.ending(id) == record)
     #expect(try trial.outbox.history(of: "note", instance: "instance") == [record])
     let attempt = OutboxAttempt(

@@ -15,15 +15,17 @@ import Testing
 
   @Test(
     arguments: [
-      { $0.name += "a" }, { $0.instance = #"["note",2]"# }, { $0.version += 1 },
-      { $0.lane = nil }, { $0.lane = "lan" }, { $0.host = nil }, { $0.host = "hosts" },
-      { $0.onFailure = .halt }, { $0.coder = "propertyList" }, { $0.bodyFile = "body" },
-      { $0.idempotencyKey = "key" }, { $0.arguments = Data() }, { $0.partition = 2 },
-      { $0.number = 3 }, { $0.id = UUID() },
+      { $0.enqueued.name += "a" }, { $0.enqueued.instance = #"["note",2]"# },
+      { $0.enqueued.version += 1 }, { $0.enqueued.lane = nil }, { $0.enqueued.lane = "lan" },
+      { $0.enqueued.host = nil }, { $0.enqueued.host = "hosts" },
+      { $0.enqueued.onFailure = .halt }, { $0.enqueued.coder = "propertyList" },
+      { $0.bodyFile = "body" }, { $0.enqueued.idempotencyKey = "key" },
+      { $0.enqueued.arguments = Data() }, { $0.partition = 2 }, { $0.number = 3 },
+      { $0.enqueued.id = UUID() },
       // Two numbers that change places.
       { ($0.partition, $0.number) = ($0.number, $0.partition) },
       // A byte that changes sides.
-      { ($0.name, $0.instance) = ("\($0.name)[", "]") },
+      { ($0.enqueued.name, $0.enqueued.instance) = ("\($0.enqueued.name)[", "]") },
     ] as [@Sendable (inout OutboxRow) -> Void])
   func whatDecidesWhereARowIsSentIsUnderItsChecksum(
     _ edit: @Sendable (inout OutboxRow) -> Void
@@ -39,7 +41,7 @@ import Testing
     row.move(to: .max)
     #expect(row.partition == .max)
     #expect(row.isSound)
-    row.name += "a"
+    row.enqueued.name += "a"
     row.move(to: .min)
     #expect(!row.isSound)
   }
@@ -49,7 +51,7 @@ import Testing
     var row = Self.row
     var bytes = row.id.uuid
     withUnsafeMutableBytes(of: &bytes) { $0[bit / 8] ^= 1 << UInt8(bit % 8) }
-    row.id = UUID(uuid: bytes)
+    row.enqueued.id = UUID(uuid: bytes)
     #expect(!row.isSound)
   }
 
@@ -65,7 +67,7 @@ import Testing
     row.renumber(.max)
     #expect(row.number == .max)
     #expect(row.isSound)
-    row.name += "a"
+    row.enqueued.name += "a"
     row.renumber(1)
     #expect(!row.isSound)
   }

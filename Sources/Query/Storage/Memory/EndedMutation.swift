@@ -6,14 +6,15 @@ struct EndedMutation: Sendable {
   var record: RecordedMutation
   /// How it ended.
   var outcome: RecordedMutation.Outcome
-  /// The name that it was persisted as.
-  var name: String
-  /// What the request itself held.
-  var instance: String
-  /// The lane; nil: one of its own.
-  var lane: String?
   /// When it ended, by the wall clock.
   var endedAt: Date
+
+  /// The name that it was persisted as.
+  var name: String { self.record.entry.name }
+  /// What the request itself held.
+  var instance: String { self.record.entry.instance }
+  /// The lane; nil: one of its own.
+  var lane: String? { self.record.entry.lane }
 
   /// How many bytes of arguments, result and error it has.
   var byteCount: Int {

@@ -20,7 +20,7 @@ extension OutboxTable {
     let dependencies = try self.openDependencies(of: mutation)
     self.lastNumber += 1
     var row = OutboxRow(
-      entry: OutboxEntry(mutation, number: self.lastNumber, at: time),
+      entry: OutboxEntry(mutation, number: self.lastNumber, createdAt: time.wall),
       ageStart: time.boottime, dependencies: dependencies)
     if let reason = mutation.waitReason { row.wait = .time(reason, due: time.boottime) }
     self.effects.events.append(.enqueued(mutation.id))
@@ -105,17 +105,5 @@ extension OutboxTable {
     self.end(at: index, .superseded, successor: mutation.id, time)
     self.effects.events.append(.superseded(old.entry.id, by: mutation.id))
     return old.entry.id
-  }
-}
-
-extension OutboxEntry {
-  /// A pending row.
-  fileprivate init(_ mutation: NewMutation, number: Int, at time: OutboxTime) {
-    self.init(
-      id: mutation.id, number: number, name: mutation.name, instance: mutation.instance,
-      version: mutation.version, lane: mutation.lane, host: mutation.host,
-      onFailure: mutation.onFailure, maxAttempts: mutation.maxAttempts, maxAge: mutation.maxAge,
-      idempotencyKey: mutation.idempotencyKey, createdAt: time.wall, coder: mutation.coder,
-      arguments: mutation.arguments)
   }
 }

@@ -107,23 +107,10 @@ extension OutboxTable {
     var records = self.history.filter { $0.isOf(name, instance) }.map(\.record)
     let heads = self.heads
     for row in self.rows where row.entry.name == name && row.entry.instance == instance {
-      let isHead = heads.contains(row.entry.number)
-      let reason = self.waitReason(of: row, isHead: isHead, at: time)
-      records.append(
-        RecordedMutation(row, .outbox(row.entry.state, reason, row.entry.deadReason)))
+      let entry = self.entry(of: row, isHead: heads.contains(row.entry.number), at: time)
+      records.append(RecordedMutation(entry, failedAt: row.updatedAt))
     }
     return records.sorted { $0.number < $1.number }
-  }
-}
-
-extension RecordedMutation {
-  /// A row as the history of its mutation shows it.
-  init(_ row: OutboxRow, _ state: State) {
-    self.init(
-      id: row.entry.id, number: row.entry.number, state: state,
-      idempotencyKey: row.entry.idempotencyKey, version: row.entry.version,
-      coder: row.entry.coder, arguments: row.entry.arguments, error: row.entry.lastError,
-      attempts: row.entry.attempts, createdAt: row.entry.createdAt, updatedAt: row.updatedAt)
   }
 }
 

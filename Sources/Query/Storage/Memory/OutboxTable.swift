@@ -114,14 +114,9 @@ extension OutboxTable {
     _ time: OutboxTime
   ) {
     let row = self.rows.remove(at: index)
-    var record = RecordedMutation(row, .ended(outcome))
-    record.result = result
-    record.successor = successor
-    record.updatedAt = time.wall
-    self.history.append(
-      EndedMutation(
-        record: record, outcome: outcome, name: row.entry.name, instance: row.entry.instance,
-        lane: row.entry.lane, endedAt: time.wall))
+    let record = RecordedMutation(
+      row.entry, outcome, result: result, endedAt: time.wall, successor: successor)
+    self.history.append(EndedMutation(record: record, outcome: outcome, endedAt: time.wall))
   }
 
   /// Ends a mutation that will not be carried out: those that depend on it are dead.

@@ -38,32 +38,43 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
     case ended(Outcome)
   }
 
-  /// The mutation's identifier.
-  public let id: UUID
-  /// The place in the order of enqueueing.
-  public var number: Int
-  /// Its state.
-  public var state: State
-  /// The key by which the server recognised a repeated mutation.
-  public var idempotencyKey: String
-  /// The version of the coded arguments.
-  public var version: Int
-  /// The name of the coder of arguments and result.
-  public var coder: String
-  /// The coded arguments.
-  public var arguments: Data
+  /// Its entry in the outbox. That of an ended one has only what the history keeps; see
+  /// ``OutboxEntry/kept``.
+  package var entry: OutboxEntry
+  private var outcome: Outcome?
   /// The coded result of a success, if there is one.
   public var result: Data?
-  /// What the last attempt failed with.
-  public var error: RestoredError?
-  /// How many attempts were begun.
-  public var attempts: Int
-  /// When it was enqueued, by the wall clock.
-  public var createdAt: Date
   /// When it ended, or an attempt failed last, by the wall clock.
   public var updatedAt: Date?
   /// The mutation that superseded it.
   public var successor: UUID?
+
+  /// Creates a record of a live or dead mutation.
+  ///
+  /// - Parameters:
+  ///   - entry: Its entry.
+  ///   - failedAt: When an attempt failed last; nil: none has.
+  package init(_ entry: OutboxEntry, failedAt: Date?) {
+    self.entry = entry
+    self.updatedAt = failedAt
+  }
+
+  /// Creates a record of a mutation that has ended.
+  ///
+  /// - Parameters:
+  ///   - entry: Its last entry.
+  ///   - outcome: How it ended.
+  ///   - endedAt: When it ended.
+  package init(
+    _ entry: OutboxEntry, _ outcome: Outcome, result: Data? = nil, endedAt: Date,
+    successor: UUID? = nil
+  ) {
+    self.entry = entry.kept
+    self.outcome = outcome
+    self.result = result
+    self.updatedAt = endedAt
+    self.successor = successor
+  }
 
   /// Creates a record. See the properties for what each is.
   public init(
@@ -81,18 +92,88 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
     updatedAt: Date? = nil,
     successor: UUID? = nil
   ) {
-    self.id = id
-    self.number = number
-    self.state = state
-    self.idempotencyKey = idempotencyKey
-    self.version = version
-    self.coder = coder
-    self.arguments = arguments
+    self.entry = OutboxEntry(
+      id: id, number: number, name: "", instance: "", version: version, attempts: attempts,
+      idempotencyKey: idempotencyKey, createdAt: createdAt, coder: coder, arguments: arguments,
+      lastError: error)
     self.result = result
-    self.error = error
-    self.attempts = attempts
-    self.createdAt = createdAt
     self.updatedAt = updatedAt
     self.successor = successor
+    self.state = state
+  }
+}
+
+// MARK: - Of its entry
+
+extension RecordedMutation {
+  /// The mutation's identifier.
+  public var id: UUID { self.entry.id }
+
+  /// The place in the order of enqueueing.
+  public var number: Int {
+    get { self.entry.number }
+    set { self.entry.number = newValue }
+  }
+
+  /// Its state.
+  public var state: State {
+    get {
+      if let outcome { return .ended(outcome) }
+      return .outbox(self.entry.state, self.entry.waitReason, self.entry.deadReason)
+    }
+    set {
+      switch newValue {
+      case .outbox(let state, let waitReason, let deadReason):
+        self.outcome = nil
+        self.entry.state = state
+        self.entry.waitReason = waitReason
+        self.entry.deadReason = deadReason
+      case .ended(let outcome):
+        self.outcome = outcome
+        self.entry = self.entry.kept
+      }
+    }
+  }
+
+  /// The key by which the server recognised a repeated mutation.
+  public var idempotencyKey: String {
+    get { self.entry.idempotencyKey }
+    set { self.entry.idempotencyKey = newValue }
+  }
+
+  /// The version of the coded arguments.
+  public var version: Int {
+    get { self.entry.version }
+    set { self.entry.version = newValue }
+  }
+
+  /// The name of the coder of arguments and result.
+  public var coder: String {
+    get { self.entry.coder }
+    set { self.entry.coder = newValue }
+  }
+
+  /// The coded arguments.
+  public var arguments: Data {
+    get { self.entry.arguments }
+    set { self.entry.arguments = newValue }
+  }
+
+  /// What the last attempt failed with.
+  public var error: RestoredError? {
+    get { self.entry.lastError }
+    set { self.entry.lastError = newValue }
+  }
+
+  /// How many attempts were begun.
+  public var attempts: Int {
+    get { self.entry.attempts }
+    set { self.entry.attempts = newValue }
+  }
+
+  /// When it was enqueued, by the wall clock.
+  public var createdAt: Date {
+    get { self.entry.createdAt }
+    set { self.entry.createdAt = newValue }
   }
 }

@@ -3,9 +3,9 @@ public import Foundation
 /// A mutation that is live or dead: a row of the outbox.
 public struct OutboxEntry: Hashable, Sendable, Identifiable {
   /// The mutation's identifier, which its ticket has too.
-  public let id: UUID
+  public package(set) var id: UUID
   /// Its number in the order of enqueueing, which is never reused.
-  public let number: Int
+  public package(set) var number: Int
   /// The name that the mutation was persisted as.
   public var name: String
   /// The instance of the request: its path's canonical text without the names of types.
@@ -104,6 +104,31 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     self.coder = coder
     self.arguments = arguments
     self.lastError = lastError
+  }
+}
+
+extension OutboxEntry {
+  /// The entry of a new mutation, which is pending.
+  ///
+  /// - Parameters:
+  ///   - new: The mutation.
+  ///   - number: Its number.
+  ///   - createdAt: When it is enqueued, by the wall clock.
+  package init(_ new: NewMutation, number: Int, createdAt: Date) {
+    self.init(
+      id: new.id, number: number, name: new.name, instance: new.instance, version: new.version,
+      lane: new.lane, host: new.host, onFailure: new.onFailure, maxAttempts: new.maxAttempts,
+      maxAge: new.maxAge, idempotencyKey: new.idempotencyKey, createdAt: createdAt,
+      coder: new.coder, arguments: new.arguments)
+  }
+
+  /// The entry without what only decides how it is sent, which no history keeps.
+  package var kept: Self {
+    var kept = self
+    (kept.host, kept.onFailure, kept.maxAttempts, kept.maxAge) = (nil, .continue, nil, nil)
+    (kept.state, kept.waitReason, kept.deadReason) = (.pending, nil, nil)
+    (kept.failures, kept.nextAttemptAt) = (0, nil)
+    return kept
   }
 }
 
