@@ -1,8 +1,8 @@
 package import Foundation
 package import Query
 
-/// A row type whose columns stand in one list, by which statements are made, rows read and values
-/// bound.
+/// What is passed the columns of a row type, one after the other: it makes a statement of them, reads
+/// them, or binds them. So the columns stand in one list.
 ///
 /// ```swift
 /// func columns(_ visitor: inout some ColumnVisitor) throws(StorageError) {
