@@ -41,7 +41,7 @@ package struct OutboxRow {
     var maybeApplied = false
     package var isCancelRequested = false
     /// When it may run again; nil: at once.
-    var wait: OutboxWait?
+    var wait: OutboxDelay?
     package var lease: Lease?
     /// Incremented by each lease, and never lowered.
     var token: Int64 = 0
@@ -199,7 +199,7 @@ extension OutboxRow.Standing {
     self.maybeApplied = try row.bool(at: start + 7)
     self.isCancelRequested = try row.bool(at: start + 8)
     if let endAt = try row.optionalInteger(at: start + 9) {
-      self.wait = OutboxWait(
+      self.wait = OutboxDelay(
         endAt: endAt, endBoottime: try row.optionalInteger(at: start + 10) ?? 0,
         bootID: try row.optionalText(at: start + 11) ?? "",
         length: try row.optionalInteger(at: start + 12) ?? 0)

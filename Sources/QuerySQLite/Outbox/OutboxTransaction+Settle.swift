@@ -116,14 +116,14 @@ extension OutboxTransaction {
       switch failure.next {
       case .wait(let reason, let delay):
         standing.waitReason = reason
-        standing.wait = OutboxWait(delay, from: now)
+        standing.wait = OutboxDelay(delay, from: now)
       case .waitForCredentials:
         // If new credentials came while it was refused, it is retried with those.
         if standing.credentialsEpoch == credentialsEpoch { standing.waitReason = .authentication }
       case .waitForAlias(let alias): standing.awaitedAlias = isKnown ? nil : alias
       case .retry(_, _, let delay):
         if delay > .zero {
-          (standing.waitReason, standing.wait) = (.backoff, OutboxWait(delay, from: now))
+          (standing.waitReason, standing.wait) = (.backoff, OutboxDelay(delay, from: now))
         }
       case .now, .dead, .drop: break
       }
