@@ -22,7 +22,7 @@ extension OutboxRow {
       ?)
     """
 
-  /// The columns of ``Standing``, then the number.
+  /// The columns of an `OutboxStanding`, then the number.
   private static let update: SQL = """
     UPDATE outbox SET state = ?, wait_reason = ?, dead_reason = ?, awaited_alias = ?, attempts = ?,
       failures = ?, crash_count = ?, maybe_applied = ?, is_cancel_requested = ?, due_at = ?,
@@ -58,7 +58,7 @@ extension OutboxRow {
       self.onFailure.rawValue, self.maxAttempts, self.maxAge, coalesce.rawValue, self.createdAt,
       self.age.startAt, self.age.startBoottime, self.age.bootID, self.age.isSynchronised,
       self.coder, self.bodyFile, self.checksum, self.arguments, self.standing.state.rawValue,
-      self.standing.waitReason?.rawValue, self.standing.attempts, self.standing.lease?.owner,
+      self.standing.wait.reason?.rawValue, self.standing.attempts, self.standing.lease?.owner,
       self.standing.lease?.endMonotonic, self.standing.lease?.bootID,
       self.standing.lease?.startedAt, self.standing.token, self.standing.credentialsEpoch)
   }
@@ -74,13 +74,14 @@ extension OutboxRow {
   /// - Throws: `StorageError`.
   func saveStanding(on connection: SQLiteConnection) throws {
     let standing = self.standing
+    let (wait, delay) = (standing.wait, standing.wait.delay)
     try connection.execute(
-      Self.update, standing.state.rawValue, standing.waitReason?.rawValue,
-      standing.deadReason?.rawValue, standing.awaitedAlias, standing.attempts, standing.failures,
-      standing.crashCount, standing.maybeApplied, standing.isCancelRequested,
-      standing.wait?.endAt, standing.wait?.endBoottime, standing.wait?.bootID,
-      standing.wait?.length, standing.lease?.owner, standing.lease?.endMonotonic,
-      standing.lease?.bootID, standing.lease?.startedAt, standing.token, standing.credentialsEpoch,
+      Self.update, standing.state.rawValue, wait.reason?.rawValue,
+      standing.deadReason?.rawValue, wait.alias, standing.attempts, standing.failures,
+      standing.crashCount, standing.maybeApplied, standing.isCancelRequested, delay?.endAt,
+      delay?.endBoottime, delay?.bootID, delay?.length, standing.lease?.owner,
+      standing.lease?.endMonotonic, standing.lease?.bootID, standing.lease?.startedAt,
+      standing.token, standing.credentialsEpoch,
       standing.lastFailure, standing.failedAt, standing.lastError?.typeName,
       standing.lastError?.text, self.number)
   }
@@ -130,8 +131,7 @@ extension OutboxRow {
     self.bodyFile = new.bodyFile
     self.checksum = XXH128(high: 0, low: 0)
     self.arguments = new.arguments
-    self.standing = Standing()
-    self.standing.waitReason = new.waitReason
+    self.standing = OutboxStanding(new)
     self.isHead = false
     self.hasDependencies = false
     self.checksum = self.ownChecksum

@@ -23,45 +23,11 @@ package struct OutboxRow {
   package var checksum: XXH128
   var arguments: Data
   /// Its state, wait and lease.
-  package var standing: Standing
+  package var standing: OutboxStanding
   /// Whether it is the head of its lane.
   var isHead: Bool
   /// Whether it depends on a mutation that has not succeeded.
   var hasDependencies: Bool
-
-  /// The columns that claims and settles change.
-  package struct Standing {
-    var state = OutboxEntry.State.pending
-    var waitReason: MutationWaitReason?
-    var deadReason: MutationDeadReason?
-    package var awaitedAlias: String?
-    var attempts = 0
-    var failures = 0
-    package var crashCount = 0
-    var maybeApplied = false
-    package var isCancelRequested = false
-    /// When it may run again; nil: at once.
-    var wait: OutboxDelay?
-    package var lease: Lease?
-    /// Incremented by each lease, and never lowered.
-    var token: Int64 = 0
-    /// The partition's epoch when it was last leased.
-    var credentialsEpoch: Int64 = 0
-    /// The class of the last failure.
-    package var lastFailure: String?
-    package var failedAt: Int64?
-    var lastError: RestoredError?
-  }
-
-  /// The process that runs it, and until when.
-  package struct Lease: Hashable {
-    package var owner: String
-    /// By `CLOCK_MONOTONIC`, microseconds, in the boot of ``bootID``.
-    var endMonotonic: Int64
-    var bootID: String
-    /// When the attempt began, microseconds since 1970.
-    var startedAt: Int64
-  }
 
   /// The host that counts.
   var effectiveHost: String { self.host ?? "name:\(self.name)" }
@@ -173,14 +139,15 @@ extension OutboxRow {
     self.bodyFile = try row.optionalText(at: 18)
     self.checksum = try row.hash(at: 19)
     self.arguments = try row.data(at: 20)
-    self.standing = try Standing(row, from: 21)
+    self.standing = try OutboxStanding(row, from: 21)
     self.isHead = try row.bool(at: 44)
     self.hasDependencies = try row.bool(at: 45)
   }
 }
 
-extension OutboxRow.Standing {
+extension OutboxStanding {
   fileprivate init(_ row: SQLiteStatement, from start: Int32) throws {
+    self.init()
     let state = try row.text(at: start)
     guard let state = OutboxEntry.State(rawValue: state) else {
       throw StorageError(
@@ -189,23 +156,18 @@ extension OutboxRow.Standing {
     }
     self.state = state
     let waitReason = try row.optionalText(at: start + 1)
-    self.waitReason = waitReason.flatMap { MutationWaitReason(rawValue: $0) }
     let deadReason = try row.optionalText(at: start + 2)
     self.deadReason = deadReason.flatMap { MutationDeadReason(rawValue: $0) }
-    self.awaitedAlias = try row.optionalText(at: start + 3)
     self.attempts = try row.count(at: start + 4)
     self.failures = try row.count(at: start + 5)
     self.crashCount = try row.count(at: start + 6)
     self.maybeApplied = try row.bool(at: start + 7)
     self.isCancelRequested = try row.bool(at: start + 8)
-    if let endAt = try row.optionalInteger(at: start + 9) {
-      self.wait = OutboxDelay(
-        endAt: endAt, endBoottime: try row.optionalInteger(at: start + 10) ?? 0,
-        bootID: try row.optionalText(at: start + 11) ?? "",
-        length: try row.optionalInteger(at: start + 12) ?? 0)
-    }
+    self.wait = OutboxWait(
+      waitReason.flatMap { MutationWaitReason(rawValue: $0) }, try row.delay(at: start + 9),
+      alias: try row.optionalText(at: start + 3))
     if let owner = try row.optionalText(at: start + 13) {
-      self.lease = OutboxRow.Lease(
+      self.lease = Lease(
         owner: owner, endMonotonic: try row.optionalInteger(at: start + 14) ?? 0,
         bootID: try row.optionalText(at: start + 15) ?? "",
         startedAt: try row.optionalInteger(at: start + 22) ?? 0)
@@ -219,6 +181,15 @@ extension OutboxRow.Standing {
 }
 
 extension SQLiteStatement {
+  /// The time that a row waits for, from its four columns.
+  fileprivate func delay(at index: Int32) throws -> OutboxDelay? {
+    guard let endAt = try self.optionalInteger(at: index) else { return nil }
+    return OutboxDelay(
+      endAt: endAt, endBoottime: try self.optionalInteger(at: index + 1) ?? 0,
+      bootID: try self.optionalText(at: index + 2) ?? "",
+      length: try self.optionalInteger(at: index + 3) ?? 0)
+  }
+
   /// A number that counts attempts. An impossible one, from a damaged file, is clamped so that it
   /// can still be incremented: the row stays usable.
   fileprivate func count(at index: Int32) throws -> Int {
