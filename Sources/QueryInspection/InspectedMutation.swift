@@ -32,7 +32,7 @@ package struct InspectedMutation: Hashable, Sendable {
     self.entry = row.entry(view)
     self.coalesce = row.coalesce
     self.bodyFile = row.bodyFile
-    self.awaitedAlias = row.standing.awaitedAlias
+    self.awaitedAlias = row.standing.wait.alias
     self.leaseOwner = row.standing.lease?.owner
     self.crashCount = row.standing.crashCount
     self.isCancelRequested = row.standing.isCancelRequested

@@ -1,4 +1,5 @@
 import Foundation
+import Query
 
 /// The pause during which no process tries to checkpoint a database, because a reader of an older
 /// state blocked the last try. All processes share it: it is stored in the times of `cache.lock`,

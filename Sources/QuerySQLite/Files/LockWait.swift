@@ -1,4 +1,5 @@
 import Foundation
+import Query
 
 /// How a thread sleeps while another connection or process holds a lock: for short, random times, so
 /// that two that collided once do not collide again.

@@ -19,7 +19,7 @@ package struct DerivedRows {
     var lanes = Set<String>()
     for number in numbers {
       guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
-        row.standing.state != .dead || row.lane != nil && row.onFailure == .halt
+        row.standing.holdsLane(row.lane, row.onFailure)
       else { continue }
       // Numbers ascend: the first row of a lane is its head.
       if let lane = row.lane, !lanes.insert("\(row.partition) \(lane)").inserted { continue }

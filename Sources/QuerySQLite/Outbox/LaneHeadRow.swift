@@ -22,13 +22,13 @@ struct LaneHeadRow: Equatable {
     case .leased: self.state = .leased
     case .dead: self.state = .halted
     case .pending:
-      if row.hasDependencies || row.standing.awaitedAlias != nil {
-        self.state = .dependency
-      } else if row.standing.waitReason == .authentication {
-        self.state = .authentication
-      } else {
+      switch row.standing.wait {
+      case _ where row.hasDependencies: self.state = .dependency
+      case .alias: self.state = .dependency
+      case .credentials: self.state = .authentication
+      case .nothing, .time:
         self.state = .ready
-        self.dueBoottime = row.standing.wait?.dueBoottime(now) ?? 0
+        self.dueBoottime = row.standing.wait.delay?.dueBoottime(now) ?? 0
       }
     }
   }

@@ -96,8 +96,7 @@ extension OutboxRestoration {
     if try self.isThere(Self.hasNumber, row.number) { row.renumber(0) }
     try row.insert(on: self.connection)
     if !row.isSound {
-      row.standing.makePending()
-      (row.standing.state, row.standing.deadReason) = (.dead, .undecodable)
+      row.standing.kill(.undecodable)
     } else if row.standing.state == .leased {
       row.standing.makePending()
       row.standing.maybeApplied = true
@@ -125,8 +124,7 @@ extension OutboxRestoration {
     guard var row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
       row.standing.state == .pending
     else { return }
-    row.standing.makePending()
-    (row.standing.state, row.standing.deadReason) = (.dead, .dependency)
+    row.standing.kill(.dependency)
     try row.saveStanding(on: self.connection)
   }
 

@@ -20,10 +20,10 @@ extension OutboxRow {
     return SQL(assembling: "INSERT INTO outbox \(columns.values)")
   }()
 
-  /// The columns of ``Standing``, then the number.
+  /// The columns of an `OutboxStanding`, then the number.
   private static let update: SQL = {
     let columns = ColumnNames.of { (names) throws(StorageError) in
-      var standing = Standing()
+      var standing = OutboxStanding()
       try standing.columnsOfLease(&names)
       try standing.otherColumns(&names)
     }
@@ -113,7 +113,7 @@ extension OutboxRow {
     self.createdAt = now.wall.microsecondsSince1970
     self.age = OutboxAge(from: now)
     self.bodyFile = new.bodyFile
-    self.standing.waitReason = new.waitReason
+    self.standing = OutboxStanding(new)
     self.completeEntry()
     self.checksum = self.ownChecksum
   }

@@ -16,45 +16,11 @@ package struct OutboxRow {
   package var bodyFile: String?
   package var checksum: XXH128
   /// Its state, wait and lease.
-  package var standing: Standing
+  package var standing: OutboxStanding
   /// Whether it is the head of its lane.
   var isHead: Bool
   /// Whether it depends on a mutation that has not succeeded.
   var hasDependencies: Bool
-
-  /// The columns that claims and settles change.
-  package struct Standing {
-    var state = OutboxEntry.State.pending
-    var waitReason: MutationWaitReason?
-    var deadReason: MutationDeadReason?
-    package var awaitedAlias: String?
-    var attempts = 0
-    var failures = 0
-    package var crashCount = 0
-    var maybeApplied = false
-    package var isCancelRequested = false
-    /// When it may run again; nil: at once.
-    var wait: OutboxWait?
-    package var lease: Lease?
-    /// Incremented by each lease, and never lowered.
-    var token: Int64 = 0
-    /// The partition's epoch when it was last leased.
-    var credentialsEpoch: Int64 = 0
-    /// The class of the last failure.
-    package var lastFailure: String?
-    package var failedAt: Int64?
-    var lastError: RestoredError?
-  }
-
-  /// The process that runs it, and until when.
-  package struct Lease: Hashable {
-    package var owner: String
-    /// By `CLOCK_MONOTONIC`, microseconds, in the boot of ``bootID``.
-    var endMonotonic: Int64
-    var bootID: String
-    /// When the attempt began, microseconds since 1970.
-    var startedAt: Int64
-  }
 
   /// Whether the row is as it was enqueued: SQLite does not notice a flipped byte.
   package var isSound: Bool { self.checksum == self.ownChecksum }
@@ -209,7 +175,7 @@ extension OutboxRow {
     self.createdAt = 0
     self.age = OutboxAge(startAt: 0, startBoottime: 0, bootID: "", isSynchronised: false)
     self.checksum = XXH128(high: 0, low: 0)
-    self.standing = Standing()
+    self.standing = OutboxStanding()
     self.isHead = false
     self.hasDependencies = false
   }
@@ -221,11 +187,13 @@ extension OutboxRow {
   }
 }
 
-extension OutboxRow.Standing {
+extension OutboxStanding {
   /// The columns that a claim changes.
   mutating func columnsOfLease(_ visitor: inout some ColumnVisitor) throws(StorageError) {
     try visitor.column("state", &self.state)
-    try visitor.word("wait_reason", &self.waitReason)
+    var reason = self.wait.reason
+    try visitor.word("wait_reason", &reason)
+    self.wait = OutboxWait(reason, self.wait.delay, alias: self.wait.alias)
     try visitor.count("attempts", &self.attempts)
     var (owner, end) = (self.lease?.owner, self.lease?.endMonotonic)
     var (bootID, startedAt) = (self.lease?.bootID, self.lease?.startedAt)
@@ -234,7 +202,7 @@ extension OutboxRow.Standing {
     try visitor.column("lease_boot_id", &bootID)
     try visitor.column("attempt_started_at", &startedAt)
     self.lease = owner.map {
-      OutboxRow.Lease(
+      Lease(
         owner: $0, endMonotonic: end ?? 0, bootID: bootID ?? "", startedAt: startedAt ?? 0)
     }
     try visitor.column("lease_token", &self.token)
@@ -244,21 +212,23 @@ extension OutboxRow.Standing {
   /// The other columns, which an insert leaves to their defaults.
   mutating func otherColumns(_ visitor: inout some ColumnVisitor) throws(StorageError) {
     try visitor.word("dead_reason", &self.deadReason)
-    try visitor.column("awaited_alias", &self.awaitedAlias)
+    var alias = self.wait.alias
+    try visitor.column("awaited_alias", &alias)
     try visitor.count("failures", &self.failures)
     try visitor.count("crash_count", &self.crashCount)
     try visitor.column("maybe_applied", &self.maybeApplied)
     try visitor.column("is_cancel_requested", &self.isCancelRequested)
-    var (endAt, endBoottime) = (self.wait?.endAt, self.wait?.endBoottime)
-    var (bootID, length) = (self.wait?.bootID, self.wait?.length)
+    var (endAt, endBoottime) = (self.wait.delay?.endAt, self.wait.delay?.endBoottime)
+    var (bootID, length) = (self.wait.delay?.bootID, self.wait.delay?.length)
     try visitor.column("due_at", &endAt)
     try visitor.column("due_boottime", &endBoottime)
     try visitor.column("due_boot_id", &bootID)
     try visitor.column("due_delay", &length)
-    self.wait = endAt.map {
-      OutboxWait(
+    let delay = endAt.map {
+      OutboxDelay(
         endAt: $0, endBoottime: endBoottime ?? 0, bootID: bootID ?? "", length: length ?? 0)
     }
+    self.wait = OutboxWait(self.wait.reason, delay, alias: alias)
     try visitor.column("last_failure", &self.lastFailure)
     try visitor.column("failed_at", &self.failedAt)
     try visitor.error("last_error_type", "last_error_text", &self.lastError)

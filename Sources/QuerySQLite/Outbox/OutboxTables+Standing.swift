@@ -28,7 +28,7 @@ extension OutboxTables {
   }
 
   private func isNext(_ row: OutboxRow) throws -> Bool {
-    guard !self.view.isPaused, row.isReady(self.view.now) else { return false }
+    guard self.view.pausedSince == nil, row.isReady(self.view.now) else { return false }
     guard !row.isHead, let lane = row.lane else { return row.isHead }
     return try self.connection.withStatement(Self.before) { before in
       try before.bindAll(row.partition, lane, row.number)

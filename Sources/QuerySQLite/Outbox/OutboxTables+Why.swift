@@ -14,15 +14,10 @@ extension OutboxTables {
       }
       return .ended(outcome)
     }
-    switch row.standing.state {
-    case .leased:
-      let start = try self.connection.first(
-        AttemptRow.readStart, row.id, row.standing.attempts
-      ) { Date(microsecondsSince1970: try $0.integer(at: 0)) }
-      return .leased(by: try self.owner(of: row), since: start)
-    case .dead: return .dead(row.standing.deadReason ?? .rejected, row.standing.lastError)
-    case .pending: return try self.clause(ofPending: row)
-    }
+    return try row.entry(self.view).clause(
+      row.standing, in: self.view, owner: self.owner(of: row),
+      predecessor: self.predecessor(of: row)?.entry(self.view),
+      dependency: self.dependency(of: row)?.entry(self.view))
   }
 
   /// Owner: the number of its process.
@@ -32,27 +27,5 @@ extension OutboxTables {
     guard let owner = row.standing.lease?.owner else { return "a process" }
     let process = try self.connection.first(Self.process, owner) { try $0.integer(at: 0) }
     return process.map { "process \($0), owner \(owner)" } ?? "the process of owner \(owner)"
-  }
-
-  private func clause(ofPending row: OutboxRow) throws -> OutboxClause {
-    let entry = row.entry(self.view)
-    switch entry.waitReason {
-    case nil: return .due
-    case .paused:
-      return .paused(since: Date(microsecondsSince1970: self.partition?.pausedAt ?? 0))
-    case .predecessor:
-      return try self.predecessor(of: row).map { .predecessor($0.entry(self.view)) } ?? .due
-    case .dependency:
-      if let target = try self.dependency(of: row) {
-        return .dependency(target.entry(self.view))
-      }
-      return .alias(row.standing.awaitedAlias ?? "")
-    case .authentication: return .credentials
-    case .handler: return .handler(name: row.name, version: row.version)
-    case .offline, .backoff, .retryAfter:
-      let remaining = row.remaining(self.view.now) ?? 0
-      if remaining == 0 { return .network }
-      return .time(row.standing.waitReason ?? .backoff, remaining: .microseconds(remaining))
-    }
   }
 }

@@ -29,7 +29,8 @@ package struct OutboxTables {
     self.connection = connection
     self.partition = try OutboxPartitionRow.find(name, on: connection)
     self.view = OutboxView(
-      isPaused: self.partition?.pausedAt != nil, handlers: handlers, now: now)
+      pausedSince: self.partition?.pausedAt.map { Date(microsecondsSince1970: $0) },
+      handlers: handlers, now: now)
   }
 
   package func row(_ number: Int64) throws -> OutboxRow? {
@@ -143,7 +144,9 @@ extension OutboxTables {
       Self.numbersOfMutation, partition.id, name, instance
     ) { try $0.integer(at: 0) }
     for number in numbers {
-      if let row = try self.row(number) { records.append(row.record(self.view)) }
+      guard let row = try self.row(number) else { continue }
+      records.append(
+        RecordedMutation(row.entry(self.view), failedAt: row.standing.failedAt))
     }
     return records.sorted { $0.number < $1.number }
   }

@@ -35,7 +35,9 @@ extension OutboxTransaction {
 
   private mutating func claim(_ id: UUID, _ answer: inout ClaimAnswer) throws {
     guard var row = try self.row(id) else { return }
-    if row.isHead, !row.hasDependencies, let remaining = row.remaining(self.now), remaining > 0 {
+    if row.isHead, !row.hasDependencies, let remaining = row.standing.remaining(self.now),
+      remaining > 0
+    {
       answer.nextDue = .microseconds(remaining)
     }
     guard self.mayRun(row) else { return }
@@ -125,7 +127,7 @@ extension OutboxTransaction {
   /// How long until the head of a lane may run, if it waits only for a time.
   private func untilDue(_ row: OutboxRow) -> Duration? {
     guard LaneHeadRow(row, self.now).state == .ready else { return nil }
-    return row.remaining(self.now).map { .microseconds($0) }
+    return row.standing.remaining(self.now).map { .microseconds($0) }
   }
 
   private func firstNumber(inLane lane: String) throws -> Int64? {
@@ -166,25 +168,18 @@ extension OutboxTransaction {
       try self.kill(&row, .expired)
       return nil
     }
-    let leased = self.leased(row.standing, by: owner)
-    try self.update(&row) { $0 = leased }
+    try self.update(&row, to: self.leased(row.standing, by: owner))
     return self.beginAttempt(of: row, isReplay: isReplay)
   }
 
   /// The standing of a row that this process runs.
-  func leased(_ standing: OutboxRow.Standing, by owner: String) -> OutboxRow.Standing {
+  func leased(_ standing: OutboxStanding, by owner: String) -> OutboxStanding {
     var standing = standing
-    standing.state = .leased
-    standing.waitReason = nil
-    standing.wait = nil
-    standing.attempts += 1
-    // Only compared for equality: it may wrap around.
-    standing.token &+= 1
-    standing.credentialsEpoch = self.partition.credentialsEpoch
-    standing.lease = OutboxRow.Lease(
-      owner: owner,
-      endMonotonic: Int64(self.now.monotonic).clampedSum(self.terms.leaseLength.microseconds),
-      bootID: self.now.bootID, startedAt: self.nowAt)
+    let end = Int64(self.now.monotonic).clampedSum(self.terms.leaseLength.microseconds)
+    standing.begin(
+      OutboxStanding.Lease(
+        owner: owner, endMonotonic: end, bootID: self.now.bootID, startedAt: self.nowAt),
+      credentialsEpoch: self.partition.credentialsEpoch)
     return standing
   }
 

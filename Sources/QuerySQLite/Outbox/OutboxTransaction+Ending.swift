@@ -16,7 +16,7 @@ extension OutboxTransaction {
     self.partition.historyBytes += Int64(ended.byteCount)
     if ended.effects != nil { self.outcome.hasEffects = true }
     try self.remove(row)
-    self.tell(ended.event)
+    self.tell(OutboxEvent(ended.outcome, of: ended.id, successor: ended.successor))
     if isNeeded { try self.releaseDependants(of: row.number, from: ended.outcome) }
     try self.pruneHistory(of: ended.entry.name, instance: ended.entry.instance)
   }
@@ -29,30 +29,34 @@ extension OutboxTransaction {
     }
   }
 
+  /// Does with a row what a transition asks for.
+  ///
+  /// - Parameters:
+  ///   - row: The row as it was.
+  ///   - standing: What the transition has made of its standing.
+  ///   - sequel: What it asks for.
+  /// - Throws: `StorageError`.
+  mutating func follow(
+    _ sequel: OutboxStanding.Sequel, _ row: inout OutboxRow, to standing: OutboxStanding
+  ) throws {
+    switch sequel {
+    case .pending:
+      try self.update(&row, to: standing)
+      self.tell(.pending(row.id))
+    case .dead(let reason):
+      try self.update(&row, to: standing)
+      self.tell(.dead(row.id, reason))
+    case .ended(let outcome):
+      row.standing = standing
+      try self.end(row, as: HistoryRow(row, outcome, endedAt: self.nowAt))
+    }
+  }
+
   /// Makes a row dead.
   ///
   /// - Throws: `StorageError`.
   mutating func kill(_ row: inout OutboxRow, _ reason: MutationDeadReason) throws {
-    try self.update(&row) { standing in
-      standing.state = .dead
-      standing.deadReason = reason
-      standing.waitReason = nil
-      standing.awaitedAlias = nil
-      standing.wait = nil
-      standing.lease = nil
-    }
-    self.tell(.dead(row.id, reason))
-  }
-}
-
-extension HistoryRow {
-  /// The event of the end.
-  var event: OutboxEvent {
-    switch self.outcome {
-    case .succeeded: .succeeded(self.id)
-    case .cancelled: .cancelled(self.id)
-    case .superseded: .superseded(self.id, by: self.successor)
-    case .discarded: .discarded(self.id)
-    }
+    var standing = row.standing
+    try self.follow(standing.kill(reason), &row, to: standing)
   }
 }

@@ -16,7 +16,7 @@ extension OutboxTransaction {
         message: "there is a mutation of this identifier already",
         fileName: self.connection.fileName)
     }
-    let targets = try self.targets(of: new.dependencies)
+    let targets = new.dependencies.isEmpty ? [] : try self.openDependencies(of: new)
     let old = try self.replaceable(new, targets)
     var row = OutboxRow(new, partition: self.partition.id, now: self.now)
     // Most rows may run at once, and are never written as pending.
@@ -62,41 +62,6 @@ extension OutboxTransaction {
       && row.isReady(self.now)
   }
 
-  /// The rows that must succeed first.
-  private func targets(of ids: [UUID]) throws -> Set<Int64> {
-    var targets = Set<Int64>()
-    var unknown = [UUID]()
-    var ended: UUID?
-    for id in ids {
-      var next: UUID? = id
-      // A chain of superseded rows ends with a live one, or one that ended otherwise.
-      while let current = next {
-        next = nil
-        if let row = try self.row(current) {
-          targets.insert(row.number)
-          continue
-        }
-        let end = try self.connection.first(
-          HistoryRow.readOutcome, self.partition.id, current
-        ) { row in
-          (try row.text(at: 0), row.isNull(at: 1) ? nil : try row.uuid(at: 1))
-        }
-        switch end.flatMap({ RecordedMutation.Outcome(rawValue: $0.0) }) {
-        case nil: unknown.append(id)
-        case .succeeded: break
-        case .superseded: next = end?.1
-        case .cancelled, .discarded: ended = ended ?? id
-        }
-      }
-    }
-    if !unknown.isEmpty {
-      var seen = Set<UUID>()
-      throw OutboxError.unknownDependencies(unknown.filter { seen.insert($0).inserted })
-    }
-    if let ended { throw OutboxError.ended(ended) }
-    return targets
-  }
-
   private mutating func insertDependency(of dependant: Int64, on target: Int64) throws {
     self.memory.isFreeOfDependencies = false
     try self.connection.execute(DependencyRow.insert, dependant, target)
@@ -112,17 +77,17 @@ extension OutboxTransaction {
 
   /// The row that a new one replaces.
   private mutating func replaceable(
-    _ new: NewMutation, _ targets: Set<Int64>
+    _ new: NewMutation, _ targets: [Int64]
   ) throws -> OutboxRow? {
     guard new.coalesce == .latest, let lane = new.lane else { return nil }
     let number = try self.connection.first(Self.lastOfLane, self.partition.id, lane) {
       try $0.integer(at: 0)
     }
     guard let number, !targets.contains(number), let row = try self.row(number),
-      row.name == new.name, row.instance == new.instance, row.standing.state == .pending,
-      row.standing.attempts == 0
+      new.replaces(name: row.name, instance: row.instance, row.standing),
+      try !self.hasDependants(number)
     else { return nil }
-    return try self.hasDependants(number) ? nil : row
+    return row
   }
 
   private mutating func supersede(_ old: OutboxRow, by new: inout OutboxRow) throws {
@@ -134,5 +99,19 @@ extension OutboxTransaction {
     var ended = HistoryRow(old, .superseded, endedAt: self.nowAt)
     ended.successor = new.id
     try self.end(old, as: ended)
+  }
+}
+
+// MARK: - Looking up
+
+extension OutboxTransaction: OutboxLookup {
+  func row(of id: UUID) throws -> Int64? { try self.row(id)?.number }
+
+  func end(of id: UUID) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    let end = try self.connection.first(HistoryRow.readOutcome, self.partition.id, id) { row in
+      (try row.text(at: 0), row.isNull(at: 1) ? nil : try row.uuid(at: 1))
+    }
+    guard let end, let outcome = RecordedMutation.Outcome(rawValue: end.0) else { return nil }
+    return (outcome, end.1)
   }
 }

@@ -9,7 +9,7 @@ extension OutboxTransaction {
   /// - Throws: `StorageError`.
   mutating func refreshHead(_ row: inout OutboxRow, isNew: Bool = false) throws {
     guard let lane = row.lane else {
-      row.isHead = row.standing.state != .dead
+      row.isHead = row.standing.holdsLane(nil, row.onFailure)
       if row.isHead {
         try self.writeHead(row, isNew: isNew)
       } else {

@@ -13,18 +13,14 @@ extension OutboxTransaction {
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func retry(_ id: UUID, arguments: Data?, newKey: Bool) throws -> Bool {
     var row = try self.requireRow(id)
-    guard row.standing.state != .leased else { throw OutboxError.running(id) }
+    var standing = row.standing
+    let wasDead = try standing.retry(id)
     if arguments != nil || newKey {
       try self.replaceContent(
         of: &row, arguments: arguments ?? row.arguments, key: UUID().uuidString)
     }
-    let wasDead = row.standing.state == .dead
     if wasDead { try row.restartAge(self.now, on: self.connection) }
-    try self.update(&row) { standing in
-      standing.makePending()
-      if wasDead { (standing.failures, standing.crashCount) = (0, 0) }
-    }
-    self.tell(.pending(id))
+    try self.follow(.pending, &row, to: standing)
     return try self.hasRunBehind(row)
   }
 
@@ -46,12 +42,8 @@ extension OutboxTransaction {
   ///
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func discard(_ id: UUID) throws {
-    let row = try self.requireRow(id)
-    switch row.standing.state {
-    case .leased: throw OutboxError.running(id)
-    case .pending: throw OutboxError.notDead(id)
-    case .dead: try self.end(row, as: HistoryRow(row, .discarded, endedAt: self.nowAt))
-    }
+    var row = try self.requireRow(id)
+    try self.follow(try row.standing.discard(id), &row, to: row.standing)
   }
 
   /// Ends a row, or asks the process that runs it to end it.
@@ -60,13 +52,12 @@ extension OutboxTransaction {
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func cancel(_ id: UUID) throws -> Bool {
     var row = try self.requireRow(id)
-    guard row.standing.state == .leased else {
-      try self.cancel(&row)
+    var standing = row.standing
+    if let sequel = standing.cancel() {
+      try self.follow(sequel, &row, to: standing)
       return true
     }
-    if !row.standing.isCancelRequested {
-      try self.update(&row) { $0.isCancelRequested = true }
-    }
+    if !row.standing.isCancelRequested { try self.update(&row, to: standing) }
     if row.standing.lease?.owner == self.terms.owner {
       self.outcome.revocations.append((row.number, .cancelRequested))
     }
@@ -121,17 +112,14 @@ extension OutboxTransaction {
     self.tell(.released)
     for (index, number) in numbers.enumerated() {
       if budget.isSpent(after: index) { return numbers[index - 1] }
-      try self.release(number)
+      try self.release(number, reason)
     }
     return numbers.count < budget.rows ? nil : numbers.last
   }
 
-  private mutating func release(_ number: Int64) throws {
+  private mutating func release(_ number: Int64, _ reason: MutationWaitReason) throws {
     guard var row = try self.row(number) else { return }
-    if row.standing.waitReason == nil && row.standing.wait == nil { return }
-    try self.update(&row) { standing in
-      standing.waitReason = nil
-      standing.wait = nil
-    }
+    var standing = row.standing
+    if standing.release(reason) { try self.update(&row, to: standing) }
   }
 }

@@ -4,9 +4,6 @@ import Query
 // MARK: - Reaping
 
 extension OutboxTransaction {
-  /// After this many crashes of its process a row is not retried.
-  private static let maximumCrashes = 5
-
   /// A lease of the partition.
   private struct Lease {
     let owner: String
@@ -63,15 +60,14 @@ extension OutboxTransaction {
       length: self.terms.leaseLength.microseconds)
   }
 
-  /// Makes a row pending again whose attempt no process runs any more.
+  /// Takes back a row whose attempt no process runs any more.
   private mutating func reap(_ lease: Lease, isCrash: Bool) throws {
     guard var row = try self.row(lease.number), row.standing.state == .leased else { return }
     try self.endAttempt(row, nil)
-    row.standing.maybeApplied = true
-    if isCrash { row.standing.crashCount += 1 }
-    if row.standing.isCancelRequested { return try self.cancel(&row) }
-    if row.standing.crashCount >= Self.maximumCrashes { return try self.kill(&row, .crashLoop) }
-    try self.update(&row) { $0.makePending() }
+    var standing = row.standing
+    let sequel = standing.lose(isCrash: isCrash)
+    guard sequel == .pending else { return try self.follow(sequel, &row, to: standing) }
+    try self.update(&row, to: standing)
     self.tell(.reaped(row.id))
   }
 
@@ -79,13 +75,11 @@ extension OutboxTransaction {
   ///
   /// - Throws: `StorageError`.
   mutating func giveBack(_ number: Int64, token: Int) throws {
-    guard var row = try self.row(number), row.standing.state == .leased,
-      row.standing.token == Int64(token), row.standing.lease?.owner == self.terms.owner
+    guard let owner = self.terms.owner, var row = try self.row(number),
+      row.standing.isLeased(by: owner, token: token)
     else { return }
     try self.endAttempt(row, nil)
-    row.standing.maybeApplied = true
-    if row.standing.isCancelRequested { return try self.cancel(&row) }
-    try self.update(&row) { $0.makePending() }
-    self.tell(.pending(row.id))
+    var standing = row.standing
+    try self.follow(standing.lose(isCrash: false), &row, to: standing)
   }
 }

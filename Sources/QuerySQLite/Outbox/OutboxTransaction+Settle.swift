@@ -16,14 +16,35 @@ extension OutboxTransaction {
   ) throws -> Bool {
     guard lease.epoch == Int(self.partition.epoch), var row = try self.leasedRow(lease)
     else { return false }
+    var standing = row.standing
+    let sequel = standing.settle(
+      outcome, try self.prospect(of: outcome, row.number),
+      credentialsEpoch: self.partition.credentialsEpoch, at: self.now)
     switch outcome {
-    case .succeeded(let success): try self.succeed(row, success, effects)
-    case .cancelled(let maybeApplied):
+    case .succeeded(let success):
+      row.standing = standing
+      try self.succeed(row, success, effects)
+    case .cancelled:
       try self.endAttempt(row, "cancelled")
-      try self.cancel(&row, maybeApplied: maybeApplied)
-    case .failed(let failure): try self.fail(&row, failure)
+      try self.follow(sequel, &row, to: standing)
+    case .failed(let failure):
+      try self.endAttempt(row, failure.outcome, code: failure.code, error: failure.error)
+      if sequel == .pending, case .retry(let arguments, let key, _) = failure.next {
+        try self.replaceContent(of: &row, arguments: arguments, key: key)
+      }
+      try self.follow(sequel, &row, to: standing)
     }
     return true
+  }
+
+  /// Whether a row can get the alias that its attempt asks for.
+  private func prospect(
+    of outcome: AttemptOutcome, _ number: Int64
+  ) throws -> OutboxStanding.AliasProspect {
+    guard case .failed(let failure) = outcome, let alias = failure.next.awaitedAlias,
+      try !self.hasAlias(alias)
+    else { return .published }
+    return try self.hasEarlierLive(than: number) ? .awaited : .vain
   }
 
   /// The row of a lease, if that still holds.
@@ -41,8 +62,8 @@ extension OutboxTransaction {
       row.standing.isCancelRequested = isCancelRequested
       return row
     }
-    guard let row = try self.row(number), row.id == lease.entry.id, row.standing.state == .leased,
-      row.standing.token == Int64(lease.token), row.standing.lease?.owner == owner
+    guard let row = try self.row(number), row.id == lease.entry.id,
+      row.standing.isLeased(by: owner, token: lease.token)
     else { return nil }
     return row
   }
@@ -54,21 +75,12 @@ extension OutboxTransaction {
   ) throws {
     // The history records its attempt.
     var ended = HistoryRow(row, .succeeded, endedAt: self.nowAt)
-    ended.error = success.warning
     ended.result = success.result
     ended.effects = effects
     // Publish before the row is removed: a waiting row must find the alias, or it would wait in
     // vain.
     try self.publish(success.aliases, by: row.id)
     try self.end(row, as: ended)
-  }
-
-  /// Ends a row that a caller has cancelled.
-  ///
-  /// - Throws: `StorageError`.
-  mutating func cancel(_ row: inout OutboxRow, maybeApplied: Bool = false) throws {
-    row.standing.maybeApplied = row.standing.maybeApplied || maybeApplied
-    try self.end(row, as: HistoryRow(row, .cancelled, endedAt: self.nowAt))
   }
 
   /// Records an unsuccessful attempt of a leased row.
@@ -93,44 +105,6 @@ extension OutboxTransaction {
     }
   }
 
-  private mutating func fail(_ row: inout OutboxRow, _ failure: FailedAttempt) throws {
-    try self.endAttempt(row, failure.outcome, code: failure.code, error: failure.error)
-    row.standing.didFail(failure, at: self.nowAt)
-    if row.standing.isCancelRequested { return try self.cancel(&row) }
-    switch failure.next {
-    case .dead(let reason): return try self.kill(&row, reason)
-    case .drop:
-      return try self.end(row, as: HistoryRow(row, .superseded, endedAt: self.nowAt))
-    case .retry(let arguments, let key, _):
-      try self.replaceContent(of: &row, arguments: arguments, key: key)
-    case .waitForAlias(let alias):
-      if try !self.hasAlias(alias), try !self.hasEarlierLive(than: row.number) {
-        return try self.kill(&row, .dependency)
-      }
-    case .now, .wait, .waitForCredentials: break
-    }
-    let isKnown = try failure.next.awaitedAlias.map { try self.hasAlias($0) } ?? true
-    let (now, credentialsEpoch) = (self.now, self.partition.credentialsEpoch)
-    try self.update(&row) { standing in
-      standing.makePending()
-      switch failure.next {
-      case .wait(let reason, let delay):
-        standing.waitReason = reason
-        standing.wait = OutboxWait(delay, from: now)
-      case .waitForCredentials:
-        // If new credentials came while it was refused, it is retried with those.
-        if standing.credentialsEpoch == credentialsEpoch { standing.waitReason = .authentication }
-      case .waitForAlias(let alias): standing.awaitedAlias = isKnown ? nil : alias
-      case .retry(_, _, let delay):
-        if delay > .zero {
-          (standing.waitReason, standing.wait) = (.backoff, OutboxWait(delay, from: now))
-        }
-      case .now, .dead, .drop: break
-      }
-    }
-    self.tell(.pending(row.id))
-  }
-
   /// Gives a row other arguments and another key; its last attempt keeps the old ones.
   ///
   /// - Throws: `StorageError`.
@@ -140,34 +114,5 @@ extension OutboxTransaction {
       AttemptRow.replace, row.idempotencyKey, isNew ? row.arguments : nil, row.id,
       row.standing.attempts)
     try row.replaceContent(arguments: arguments, key: key, on: self.connection)
-  }
-}
-
-extension FailedAttempt.Next {
-  fileprivate var awaitedAlias: String? {
-    if case .waitForAlias(let alias) = self { return alias }
-    return nil
-  }
-}
-
-extension OutboxRow.Standing {
-  /// Counts a failure.
-  fileprivate mutating func didFail(_ failure: FailedAttempt, at date: Int64) {
-    if failure.isCharged { self.failures += 1 }
-    self.maybeApplied = self.maybeApplied || failure.maybeApplied
-    self.crashCount = 0
-    self.lastError = failure.error
-    self.lastFailure = failure.outcome
-    self.failedAt = date
-  }
-
-  /// Makes it pending, due at once, and waiting for nothing.
-  mutating func makePending() {
-    self.state = .pending
-    self.waitReason = nil
-    self.deadReason = nil
-    self.awaitedAlias = nil
-    self.wait = nil
-    self.lease = nil
   }
 }

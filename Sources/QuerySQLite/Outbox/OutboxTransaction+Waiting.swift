@@ -26,7 +26,7 @@ extension OutboxTransaction {
   mutating func releaseDependants(
     of target: Int64, from outcome: RecordedMutation.Outcome
   ) throws {
-    let isMissed = outcome == .cancelled || outcome == .discarded
+    let isMissed = outcome.isMissed
     let budget = StepBudget.rows(Self.releasedAtOnce)
     if try self.releaseDependants(of: target, isMissed: isMissed, budget) { return }
     if isMissed { try self.connection.execute(DependencyRow.insert, -target, target) }
@@ -101,7 +101,9 @@ extension OutboxTransaction {
         break
       }
       guard var row = try self.row(number) else { continue }
-      try self.update(&row) { $0.awaitedAlias = nil }
+      var standing = row.standing
+      standing.wait = .nothing
+      try self.update(&row, to: standing)
     }
     if !isDone { self.outcome.aliasesLeft.append(alias) }
   }
@@ -129,7 +131,7 @@ extension OutboxTransaction {
     if isAny == nil { return }
     var (count, last) = (0, Int64.min)
     while let first = try self.firstLive(after: last), var row = try self.row(first),
-      row.standing.state == .pending, let alias = row.standing.awaitedAlias
+      row.standing.state == .pending, let alias = row.standing.wait.alias
     {
       if budget.isSpent(after: count) {
         self.outcome.hasVainWaitsLeft = true

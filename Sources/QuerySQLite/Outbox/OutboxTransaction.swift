@@ -122,7 +122,9 @@ struct OutboxTransaction {
   }
 
   var view: OutboxView {
-    OutboxView(isPaused: self.partition.pausedAt != nil, handlers: self.handlers, now: self.now)
+    OutboxView(
+      pausedSince: self.partition.pausedAt.map { Date(microsecondsSince1970: $0) },
+      handlers: self.handlers, now: self.now)
   }
 
   /// Writes the row of the partition if necessary.
@@ -182,13 +184,9 @@ extension OutboxTransaction {
   /// Changes the standing of a row, and updates its lane.
   ///
   /// - Throws: `StorageError`.
-  mutating func update(
-    _ row: inout OutboxRow,
-    _ change: (inout OutboxRow.Standing) -> Void
-  ) throws {
-    let old = row.standing.state
-    change(&row.standing)
-    let new = row.standing.state
+  mutating func update(_ row: inout OutboxRow, to standing: OutboxStanding) throws {
+    let (old, new) = (row.standing.state, standing.state)
+    row.standing = standing
     if old != new {
       self.count(old, -1)
       self.count(new, 1)
@@ -196,7 +194,7 @@ extension OutboxTransaction {
       if new == .dead { self.outcome.mustCheckAwaiting = true }
     }
     self.memory.leases.remove(row.number)
-    if row.standing.awaitedAlias != nil { self.memory.isFreeOfAwaiting = false }
+    if standing.wait.alias != nil { self.memory.isFreeOfAwaiting = false }
     try row.saveStanding(on: self.connection)
     if new == .leased, row.isHead {
       // It stays the head of its lane.

@@ -194,10 +194,11 @@ extension OutboxWriter {
       guard var row = try connection.first(OutboxRow.read, number, read: OutboxRow.init) else {
         continue
       }
-      row.standing.wait = row.standing.wait?.converted(to: now)
+      let delay = row.standing.wait.delay?.converted(to: now)
+      if let delay { row.standing.wait = OutboxWait(row.standing.wait.reason, delay) }
       try row.saveStanding(on: connection)
       try connection.execute(
-        LaneHeadRow.setDue, row.standing.wait?.dueBoottime(now) ?? 0, number)
+        LaneHeadRow.setDue, delay?.dueBoottime(now) ?? 0, number)
     }
     return numbers.count < budget.rows ? nil : numbers.last
   }

@@ -1,5 +1,6 @@
 import CSQLite
 import Foundation
+import Query
 
 /// How long a connection waits for a lock that another connection holds.
 ///

@@ -14,16 +14,34 @@ import Testing
   func everyOutboxDoesWhatTheReferenceDoes(
     _ kind: StorageUnderTest, _ seed: UInt64
   ) async throws {
-    try await self.walk(kind, seed: seed, steps: 250)
+    _ = try await self.walk(kind, seed: seed, steps: 250)
   }
 
   /// The walk itself, on two of the reference, so that a mistake in it is not taken for one of theirs.
   @Test(arguments: SeededGenerator.seeds(10))
   func theReferenceDoesTheSameTwice(_ seed: UInt64) async throws {
-    try await self.walk(.memory, seed: seed, steps: 300)
+    _ = try await self.walk(.memory, seed: seed, steps: 300)
   }
 
-  private func walk(_ kind: StorageUnderTest, seed: UInt64, steps: Int) async throws {
+  @Test func theWalksMeetEveryStateReasonEndAndRefusal() async throws {
+    var met = OutboxCoverage()
+    for seed in UInt64(1)...8 {
+      met.formUnion(try await self.walk(.memory, seed: seed, steps: 250))
+    }
+    #expect(met.states == Set(OutboxEntry.State.allCases))
+    #expect(met.waitReasons == Set(MutationWaitReason.allCases))
+    #expect(met.deadReasons == Set(MutationDeadReason.allCases))
+    #expect(met.outcomes == Set(RecordedMutation.Outcome.allCases))
+    #expect(
+      met.refusals == [
+        "running", "notDead", "ended", "unknown", "unknownDependencies", "constraint", "tooBig",
+      ])
+  }
+
+  /// - Returns: What the walk has met.
+  private func walk(
+    _ kind: StorageUnderTest, seed: UInt64, steps: Int
+  ) async throws -> OutboxCoverage {
     var generator = SeededGenerator(seed: seed)
     let limits = MutationHistoryLimits(
       perMutation: [0, 3, 50].randomElement(using: &generator) ?? 0,
@@ -46,20 +64,49 @@ import Testing
           answer of the other:     \(answers.other)
           \(snapshots.other.difference(from: snapshots.reference))
           """)
-        return
+        return pair.met
       }
+      pair.met.note(snapshots.reference)
     }
+    return pair.met
+  }
+}
+
+/// What walks have met.
+struct OutboxCoverage {
+  var states = Set<OutboxEntry.State>()
+  var waitReasons = Set<MutationWaitReason>()
+  var deadReasons = Set<MutationDeadReason>()
+  var outcomes = Set<RecordedMutation.Outcome>()
+  /// The names of the errors that were thrown.
+  var refusals = Set<String>()
+
+  mutating func note(_ snapshot: OutboxSnapshot) {
+    for entry in snapshot.entries {
+      self.states.insert(entry.state)
+      if let reason = entry.waitReason { self.waitReasons.insert(reason) }
+      if let reason = entry.deadReason { self.deadReasons.insert(reason) }
+    }
+    self.outcomes.formUnion(snapshot.history.compactMap(\.outcome))
+  }
+
+  mutating func formUnion(_ other: Self) {
+    self.states.formUnion(other.states)
+    self.waitReasons.formUnion(other.waitReasons)
+    self.deadReasons.formUnion(other.deadReasons)
+    self.outcomes.formUnion(other.outcomes)
+    self.refusals.formUnion(other.refusals)
   }
 }
 
 /// What is done to both outboxes in one step.
 enum OutboxOperation: Sendable {
   case enqueue(NewMutation, claiming: Bool)
-  case claim(Set<MutationHandler>, limit: Int, HostSlots)
+  case claim(Set<MutationHandler>, limit: Int, HostSlots, lane: String?)
   case claimOne(UUID)
   /// The place of the lease among all that were ever given, so that old ones come again.
   case settle(Int, AttemptOutcome)
-  case retry(UUID)
+  case retry(UUID, newKey: Bool)
   case retryWithArguments(UUID)
   case cancel(UUID)
   case discard(UUID)

@@ -12,6 +12,8 @@ struct OutboxPair {
   private var keys = Set<String>()
   /// The leases of both, in the order in which they were given.
   private var leases = [(reference: MutationLease, other: MutationLease)]()
+  /// What the walk has met.
+  var met = OutboxCoverage()
 
   static let names = ["a", "b"]
   static let maximumArgumentBytes = 64
@@ -37,10 +39,11 @@ extension OutboxPair {
     case 28..<45: return self.claim(using: &generator)
     case 45..<50: return .claimOne(self.id(using: &generator))
     case 50..<74: return self.settle(using: &generator)
-    case 74..<79: return .retry(self.id(using: &generator))
+    case 74..<79:
+      return .retry(self.id(using: &generator), newKey: Bool.random(using: &generator))
     case 79..<80: return .retryWithArguments(self.id(using: &generator))
     case 80..<84: return .cancel(self.id(using: &generator))
-    case 84..<87: return .discard(self.id(using: &generator))
+    case 84..<87: return .discard(self.deadID(using: &generator))
     case 87: return .pause
     case 88..<90: return .resume
     case 90..<92: return .release(Bool.random(using: &generator) ? .offline : .authentication)
@@ -57,6 +60,13 @@ extension OutboxPair {
     let recent = self.ids.suffix(12)
     if Int.random(in: 0..<20, using: &generator) == 0 { return self.uuid(using: &generator) }
     return recent.randomElement(using: &generator) ?? self.uuid(using: &generator)
+  }
+
+  /// Most often one that is dead.
+  private func deadID(using generator: inout SeededGenerator) -> UUID {
+    let dead = (try? self.reference.outbox.entries(in: .dead)) ?? []
+    if Int.random(in: 0..<4, using: &generator) == 0 { return self.id(using: &generator) }
+    return dead.randomElement(using: &generator)?.id ?? self.id(using: &generator)
   }
 
   private func uuid(using generator: inout SeededGenerator) -> UUID {
@@ -106,7 +116,9 @@ extension OutboxPair {
     let slots = HostSlots(
       ["host 1": Int.random(in: 0...2, using: &generator)],
       others: [1, 2, 10].randomElement(using: &generator) ?? 1)
-    return .claim(handlers, limit: Int.random(in: 1...4, using: &generator), slots)
+    let lane = [nil, nil, nil, "lane 1"].randomElement(using: &generator) ?? nil
+    return .claim(
+      handlers, limit: Int.random(in: 1...4, using: &generator), slots, lane: lane)
   }
 
   private func settle(using generator: inout SeededGenerator) -> OutboxOperation {
@@ -114,13 +126,17 @@ extension OutboxPair {
     let delay = Duration.seconds(Int.random(in: 1...20, using: &generator))
     let alias = Self.aliases.randomElement(using: &generator) ?? "x"
     let isUncertain = Bool.random(using: &generator)
+    let reason =
+      [MutationWaitReason.backoff, .retryAfter, .offline, .handler]
+      .randomElement(using: &generator) ?? .backoff
+    let deadReason = MutationDeadReason.allCases.randomElement(using: &generator) ?? .rejected
     let outcome: AttemptOutcome =
-      switch Int.random(in: 0..<16, using: &generator) {
+      switch Int.random(in: 0..<22, using: &generator) {
       case 0..<4: .success
       case 4: .success(publishing: alias, "value \(place)")
       case 5: .cancelled(maybeApplied: isUncertain)
       case 6: .failure(.now, maybeApplied: isUncertain)
-      case 7, 8: .failure(.wait(.backoff, delay), maybeApplied: isUncertain)
+      case 7, 8: .failure(.wait(reason, delay), maybeApplied: isUncertain)
       case 9: .noConnection(delay)
       case 10: .failure(.wait(.offline, delay), "connectivity", code: nil, isCharged: false)
       case 11: .failure(.waitForCredentials, "authentication", code: 401, isCharged: false)
@@ -130,7 +146,7 @@ extension OutboxPair {
           .retry(arguments: Data("merged".utf8), key: "merged \(place)", after: .zero),
           "conflict")
       case 14: .failure(.drop, "conflict", code: 409)
-      default: .rejection
+      default: .failure(.dead(deadReason), "permanent", code: 400)
       }
     return .settle(place, outcome)
   }
@@ -148,29 +164,38 @@ extension OutboxPair {
       self.keys.insert(mutation.idempotencyKey)
     }
     let pairs = self.leases
+    var refusals = Set<String>()
     var first = [MutationLease]()
     var second = [MutationLease]()
     let answers = (
       reference: await Self.answer(
-        to: operation, of: self.reference, leases: pairs.map(\.reference), new: &first),
+        to: operation, of: self.reference, leases: pairs.map(\.reference), new: &first, &refusals),
       other: await Self.answer(
-        to: operation, of: self.other, leases: pairs.map(\.other), new: &second)
+        to: operation, of: self.other, leases: pairs.map(\.other), new: &second, &refusals)
     )
+    self.met.refusals.formUnion(refusals)
     for (reference, other) in zip(first, second) { self.leases.append((reference, other)) }
     return answers
   }
+
+  /// The codes that a walk may meet.
+  private static let codes = [StorageError.Code.constraint: "constraint", .tooBig: "tooBig"]
 
   private static func answer(
     to operation: OutboxOperation,
     of trial: OutboxTrial,
     leases: [MutationLease],
-    new: inout [MutationLease]
+    new: inout [MutationLease],
+    _ refusals: inout Set<String>
   ) async -> String {
     do {
       return try await Self.answerOrThrow(to: operation, of: trial, leases: leases, new: &new)
     } catch let error as OutboxError {
+      // The name of the case.
+      refusals.formUnion(Mirror(reflecting: error).children.compactMap(\.label))
       return "\(error)"
     } catch let error as StorageError {
+      refusals.insert(Self.codes[error.code] ?? "\(error)")
       return "\(error.code)"
     } catch {
       return "\(type(of: error))"
@@ -189,8 +214,9 @@ extension OutboxPair {
       let enqueued = try await outbox.enqueue(mutation, claiming: claiming)
       new = [enqueued.lease].compactMap(\.self)
       return "\(enqueued.entry) \(enqueued.superseded as Any) \(new.map(\.isReplay))"
-    case .claim(let handlers, let limit, let slots):
-      let request = ClaimRequest(.lowest(handledBy: handlers), limit: limit, hostSlots: slots)
+    case .claim(let handlers, let limit, let slots, let lane):
+      let request = ClaimRequest(
+        .lowest(handledBy: handlers), limit: limit, hostSlots: slots, lane: lane)
       return Self.describe(try await outbox.claim(request), &new)
     case .claimOne(let id):
       var answer = try await outbox.claim(ClaimRequest(.mutation(id)))
@@ -200,7 +226,7 @@ extension OutboxPair {
     case .settle(let place, let outcome):
       guard leases.indices.contains(place) else { return "none" }
       return "\(try await outbox.settle(leases[place], outcome))"
-    case .retry(let id): return "\(try await outbox.retry(id))"
+    case .retry(let id, let newKey): return "\(try await outbox.retry(id, newKey: newKey))"
     case .retryWithArguments(let id):
       return "\(try await outbox.retry(id, withArguments: Data("edited".utf8)))"
     case .cancel(let id): return "\(try await outbox.cancel(id))"
@@ -230,6 +256,8 @@ struct OutboxSnapshot: Equatable {
   var counts: OutboxCounts
   var entries = [OutboxEntry]()
   var areNext = [Bool?]()
+  /// Why each entry does not run, or since when it does: by which process differs.
+  var clauses = [Substring]()
   var history = [RecordedMutation]()
   var attempts = [[OutboxAttempt]]()
   var aliases = [String?]()
@@ -248,6 +276,9 @@ extension OutboxPair {
       entry.idempotencyKey = self.word(for: entry.idempotencyKey)
       snapshot.entries.append(entry)
       snapshot.areNext.append(try trial.isNext(entry.id))
+      let clause = try outbox.why(entry.id)
+      let since = entry.state == .leased ? clause.firstRange(of: " since ") : nil
+      snapshot.clauses.append(since.map { clause[$0.lowerBound...] } ?? clause[...])
     }
     for name in Self.names {
       for var record in try outbox.history(of: name, instance: "instance") {
@@ -273,8 +304,8 @@ extension OutboxSnapshot: CustomStringConvertible {
   /// A line each.
   var description: String {
     var lines = ["\(self.counts)"]
-    for (entry, isNext) in zip(self.entries, self.areNext) {
-      lines.append("\(entry) next \(isNext as Any)")
+    for (entry, (isNext, clause)) in zip(self.entries, zip(self.areNext, self.clauses)) {
+      lines.append("\(entry) next \(isNext as Any) \(clause)")
     }
     for (record, attempts) in zip(self.history, self.attempts) {
       lines.append("\(record) \(attempts)")

@@ -26,7 +26,7 @@ final class OutboxTestClock: Sendable {
 
   /// Moves all clocks forward.
   func advance(by duration: Duration) {
-    let microseconds = duration.clampedMicroseconds
+    let microseconds = Int(duration.microseconds)
     self.time.withLock { time in
       time.wall += Double(microseconds) / 1_000_000
       time.boottime += microseconds

@@ -14,15 +14,15 @@ extension OutboxTable {
     {
       let row = self.rows[index]
       if row.isTooOld(at: time) {
-        self.kill(at: index, .expired)
+        self.kill(at: index, .expired, time)
         answer.expired += 1
       } else {
         slots[row.entry.effectiveHost] -= 1
-        let isReplay = request.target.isLowest || row.entry.attempts > 0
+        let isReplay = request.target.isLowest || row.standing.attempts > 0
         answer.leases.append(self.lease(at: index, isReplay: isReplay, time))
       }
     }
-    if answer.expired > 0 { self.resolveAliasWaits() }
+    if answer.expired > 0 { self.resolveAliasWaits(time) }
     answer.nextDue = self.nextDue(request, at: time)
     return answer
   }
@@ -46,28 +46,30 @@ extension OutboxTable {
     guard self.pausedSince == nil else { return nil }
     let heads = self.heads
     var earliest: Duration?
-    for row in self.rows where row.entry.state == .pending && row.dependencies.isEmpty {
-      guard let remaining = row.wait.remaining(at: time), heads.contains(row.entry.number),
-        request.means(row.entry)
+    for row in self.rows where row.dependencies.isEmpty && request.means(row.entry) {
+      guard let remaining = row.standing.remaining(time), remaining > 0,
+        heads.contains(row.entry.number)
       else { continue }
-      earliest = min(earliest ?? remaining, remaining)
+      earliest = min(earliest ?? .microseconds(remaining), .microseconds(remaining))
     }
     return earliest
   }
 
+  /// The owner of its leases.
+  static let owner = "this process"
+
   /// Begins an attempt.
   mutating func lease(at index: Int, isReplay: Bool, _ time: OutboxTime) -> MutationLease {
-    self.rows[index].entry.attempts += 1
-    self.rows[index].entry.state = .leased
-    self.rows[index].token += 1
-    self.rows[index].credentialsEpoch = self.credentialsEpoch
-    self.rows[index].wait = .nothing
-    self.rows[index].isCancelRequested = false
+    self.rows[index].standing.begin(
+      OutboxStanding.Lease(
+        owner: Self.owner, endMonotonic: .max, bootID: time.bootID,
+        startedAt: time.wall.microsecondsSince1970), credentialsEpoch: self.credentialsEpoch)
     let row = self.rows[index]
-    let attempt = OutboxAttempt(number: row.entry.attempts, startedAt: time.wall)
+    let attempt = OutboxAttempt(number: row.standing.attempts, startedAt: time.wall)
     self.attempts[row.entry.id] = (self.attempts[row.entry.id] ?? []).suffix(19) + [attempt]
     let lease = MutationLease(
-      entry: row.entry, isReplay: isReplay, token: row.token, epoch: self.epoch)
+      entry: self.entry(of: row, isHead: true, at: time), isReplay: isReplay,
+      token: Int(row.standing.token), epoch: self.epoch)
     self.rows[index].lease = lease
     self.effects.events.append(.claimed(row.entry.id))
     return lease
@@ -103,95 +105,52 @@ extension OutboxTable {
   ) -> Bool {
     let id = lease.entry.id
     guard lease.epoch == self.epoch, let index = self.index(of: id),
-      self.rows[index].entry.state == .leased, self.rows[index].token == lease.token
+      self.rows[index].standing.isLeased(by: Self.owner, token: lease.token)
     else { return false }
     self.rows[index].lease = nil
-    self.rows[index].updatedAt = time.wall
+    self.endAttempt(of: id, outcome, time)
+    var prospect = OutboxStanding.AliasProspect.published
+    if case .failed(let failure) = outcome, let alias = failure.next.awaitedAlias {
+      prospect = self.prospect(of: alias, at: index)
+    }
+    let sequel = self.rows[index].standing.settle(
+      outcome, prospect, credentialsEpoch: self.credentialsEpoch, at: time)
     switch outcome {
-    case .succeeded(let success): self.succeed(at: index, success, time)
-    case .failed(let failure): self.fail(at: index, failure, time)
-    case .cancelled(let maybeApplied):
-      self.endAttempt(of: id, "cancelled", time)
-      self.rows[index].entry.maybeApplied = self.rows[index].entry.maybeApplied || maybeApplied
-      self.abandon(at: index, .cancelled, time)
+    case .succeeded(let success):
+      self.publish(success.aliases, time)
+      self.end(at: index, .succeeded, result: success.result, time)
+    case .failed(let failure):
+      if sequel == .pending, case .retry(let arguments, let key, _) = failure.next {
+        self.replaceKey(at: index, by: key, arguments: arguments)
+      }
+      self.follow(sequel, at: index, time)
+    case .cancelled: self.follow(sequel, at: index, time)
     }
     if self.index(of: id) == nil { self.prune(at: time) }
-    self.resolveAliasWaits()
+    self.resolveAliasWaits(time)
     return true
   }
 
-  private mutating func succeed(at index: Int, _ success: SuccessfulAttempt, _ time: OutboxTime) {
-    let id = self.rows[index].entry.id
-    self.endAttempt(of: id, "succeeded", error: success.warning, time)
-    self.rows[index].entry.lastError = success.warning
-    for (alias, value) in success.aliases where self.aliases[alias] == nil {
+  /// Stores what is not published yet.
+  private mutating func publish(_ aliases: [String: String], _ time: OutboxTime) {
+    for (alias, value) in aliases where self.aliases[alias] == nil {
       self.aliases[alias] = OutboxAlias(
         value: value, publishedAt: time.wall, newestNumber: self.lastNumber)
-    }
-    self.end(at: index, .succeeded, result: success.result, time)
-    self.removeEdges(to: id)
-    self.effects.events.append(.succeeded(id))
-  }
-
-  private mutating func fail(at index: Int, _ failure: FailedAttempt, _ time: OutboxTime) {
-    let id = self.rows[index].entry.id
-    self.endAttempt(of: id, failure.outcome, code: failure.code, error: failure.error, time)
-    self.rows[index].entry.failures += failure.isCharged ? 1 : 0
-    self.rows[index].entry.lastError = failure.error
-    self.rows[index].lastFailure = failure.outcome
-    if failure.maybeApplied { self.rows[index].entry.maybeApplied = true }
-    // A requested cancellation takes effect, since the attempt did not succeed.
-    if self.rows[index].isCancelRequested { return self.abandon(at: index, .cancelled, time) }
-    self.goOn(at: index, failure.next, time)
-  }
-
-  /// Moves a row on as its failure says.
-  private mutating func goOn(at index: Int, _ next: FailedAttempt.Next, _ time: OutboxTime) {
-    switch next {
-    case .now: self.makePending(at: index)
-    case .wait(let reason, let delay):
-      self.makePending(at: index, .time(reason, after: delay, from: time))
-    case .waitForCredentials:
-      // If the credentials changed while it was refused, it is tried with the new ones.
-      let isNewest = self.rows[index].credentialsEpoch == self.credentialsEpoch
-      self.makePending(at: index, isNewest ? .credentials : .nothing)
-    case .waitForAlias(let alias): self.await(alias, at: index)
-    case .retry(let arguments, let key, let delay):
-      self.replaceKey(at: index, by: key, arguments: arguments)
-      self.makePending(at: index, .time(.backoff, after: delay, from: time))
-    case .dead(let reason): self.kill(at: index, reason)
-    case .drop:
-      let id = self.rows[index].entry.id
-      self.end(at: index, .superseded, time)
-      self.removeEdges(to: id)
-      self.effects.events.append(.superseded(id, by: nil))
-    }
-  }
-
-  /// Lets a row wait for an alias, if an earlier row can still publish it.
-  private mutating func await(_ alias: String, at index: Int) {
-    if self.aliases[alias] != nil {
-      self.makePending(at: index)
-    } else if self.rows[..<index].contains(where: \.isLive) {
-      self.makePending(at: index, .alias(alias))
-    } else {
-      self.kill(at: index, .dependency)
     }
   }
 
   /// Ends the record of the attempt that runs.
-  private mutating func endAttempt(
-    of id: UUID,
-    _ outcome: String,
-    code: Int? = nil,
-    error: RestoredError? = nil,
-    _ time: OutboxTime
-  ) {
+  private mutating func endAttempt(of id: UUID, _ outcome: AttemptOutcome, _ time: OutboxTime) {
     guard var attempt = self.attempts[id]?.popLast() else { return }
     attempt.endedAt = time.wall
-    attempt.outcome = outcome
-    attempt.code = code
-    attempt.error = error
+    switch outcome {
+    case .succeeded(let success): (attempt.outcome, attempt.error) = ("succeeded", success.warning)
+    case .cancelled: attempt.outcome = "cancelled"
+    case .failed(let failure):
+      (attempt.outcome, attempt.code, attempt.error) = (
+        failure.outcome, failure.code, failure.error
+      )
+    }
     self.attempts[id]?.append(attempt)
   }
 }

@@ -18,15 +18,10 @@ extension OutboxTable {
     at time: OutboxTime
   ) throws(OutboxError) -> Bool {
     let index = try self.requireIndex(of: id)
-    switch self.rows[index].entry.state {
-    case .leased: throw .running(id)
-    case .pending: break
-    case .dead:
-      self.rows[index].entry.failures = 0
-      self.rows[index].ageStart = time.boottime
-    }
+    let wasDead = try self.rows[index].standing.retry(id)
+    if wasDead { self.rows[index].age = OutboxAge(from: time) }
     if let key { self.replaceKey(at: index, by: key, arguments: arguments) }
-    self.makePending(at: index)
+    self.follow(.pending, at: index, time)
     return self.hasBeenOvertaken(self.rows[index])
   }
 
@@ -35,7 +30,7 @@ extension OutboxTable {
     guard let lane = row.entry.lane else { return false }
     let number = row.entry.number
     return self.rows.contains {
-      $0.entry.lane == lane && $0.entry.number > number && $0.entry.attempts > 0
+      $0.entry.lane == lane && $0.entry.number > number && $0.standing.attempts > 0
     }
       || self.history.contains {
         $0.lane == lane && $0.record.number > number && $0.outcome == .succeeded
@@ -47,13 +42,9 @@ extension OutboxTable {
   /// - Throws: ``OutboxError``.
   mutating func discard(_ id: UUID, at time: OutboxTime) throws(OutboxError) {
     let index = try self.requireIndex(of: id)
-    switch self.rows[index].entry.state {
-    case .leased: throw .running(id)
-    case .pending: throw .notDead(id)
-    case .dead: self.abandon(at: index, .discarded, time)
-    }
+    self.follow(try self.rows[index].standing.discard(id), at: index, time)
     self.prune(at: time)
-    self.resolveAliasWaits()
+    self.resolveAliasWaits(time)
   }
 
   /// Ends a row that is pending or dead, or asks the process that runs it to end it.
@@ -62,14 +53,15 @@ extension OutboxTable {
   /// - Throws: ``OutboxError``.
   mutating func cancel(_ id: UUID, at time: OutboxTime) throws(OutboxError) -> Bool {
     let index = try self.requireIndex(of: id)
-    if let lease = self.rows[index].lease {
-      self.rows[index].isCancelRequested = true
-      self.effects.revocations.append((lease, .cancelRequested))
+    guard let sequel = self.rows[index].standing.cancel() else {
+      if let lease = self.rows[index].lease {
+        self.effects.revocations.append((lease, .cancelRequested))
+      }
       return false
     }
-    self.abandon(at: index, .cancelled, time)
+    self.follow(sequel, at: index, time)
     self.prune(at: time)
-    self.resolveAliasWaits()
+    self.resolveAliasWaits(time)
     return true
   }
 }
@@ -98,9 +90,7 @@ extension OutboxTable {
     case .offline: break
     default: return
     }
-    for index in self.rows.indices where self.rows[index].entry.state == .pending {
-      if self.rows[index].isReleased(by: reason) { self.rows[index].wait = .nothing }
-    }
+    for index in self.rows.indices { _ = self.rows[index].standing.release(reason) }
     self.effects.events.append(.released)
   }
 
@@ -121,17 +111,5 @@ extension OutboxTable {
   /// Removes the ended mutations of a name and instance.
   mutating func clearHistory(of name: String, instance: String) {
     self.replaceHistory(by: self.history.filter { !$0.isOf(name, instance) })
-  }
-}
-
-extension OutboxRow {
-  /// Whether a release lets it go on.
-  fileprivate func isReleased(by reason: MutationWaitReason) -> Bool {
-    switch (reason, self.wait) {
-    case (.authentication, .credentials): true
-    case (.offline, .time(.offline, _)): true
-    case (.offline, .time): self.lastFailure == MutationFailure.connectivity.word
-    default: false
-    }
   }
 }

@@ -9,7 +9,7 @@ extension OutboxTable {
   func entries(in state: OutboxEntry.State?, at time: OutboxTime) -> [OutboxEntry] {
     let heads = self.heads
     var entries = [OutboxEntry]()
-    for row in self.rows where state == nil || row.entry.state == state {
+    for row in self.rows where state == nil || row.standing.state == state {
       entries.append(self.entry(of: row, isHead: heads.contains(row.entry.number), at: time))
     }
     return entries
@@ -25,43 +25,20 @@ extension OutboxTable {
   /// A row with what it waits for at this moment.
   func entry(of row: OutboxRow, isHead: Bool, at time: OutboxTime) -> OutboxEntry {
     var entry = row.entry
-    entry.waitReason = self.waitReason(of: row, isHead: isHead, at: time)
-    entry.nextAttemptAt = row.wait.remaining(at: time).map {
-      time.wall.addingTimeInterval(Double($0.clampedMicroseconds) / 1_000_000)
-    }
+    entry.show(
+      row.standing, isHead: isHead, hasDependencies: !row.dependencies.isEmpty, in: self.view(time))
     return entry
   }
 
-  /// What a row waits for: the first of the reasons that hold.
-  private func waitReason(
-    of row: OutboxRow,
-    isHead: Bool,
-    at time: OutboxTime
-  ) -> MutationWaitReason? {
-    guard row.entry.state == .pending else { return nil }
-    if self.pausedSince != nil { return .paused }
-    if !isHead { return .predecessor }
-    if !row.dependencies.isEmpty { return .dependency }
-    switch row.wait {
-    case .alias: return .dependency
-    case .credentials: return .authentication
-    case .time(.offline, _): return .offline
-    case .time(let reason, let due) where due > time.boottime: return reason
-    case .time, .nothing: return self.lacksHandler(row) ? .handler : nil
-    }
-  }
-
-  /// Whether this process runs mutations, but not this one.
-  func lacksHandler(_ row: OutboxRow) -> Bool {
-    guard let handlers = self.handlers else { return false }
-    return !handlers.contains { $0.canRun(row.entry) }
+  private func view(_ time: OutboxTime) -> OutboxView {
+    OutboxView(pausedSince: self.pausedSince, handlers: self.handlers, now: time)
   }
 
   /// How many there are.
   var counts: OutboxCounts {
     var counts = OutboxCounts()
     for row in self.rows {
-      switch row.entry.state {
+      switch row.standing.state {
       case .pending: counts.pending += 1
       case .leased: counts.leased += 1
       case .dead: counts.dead += 1
@@ -81,7 +58,7 @@ extension OutboxTable {
     }
     let row = self.rows[index]
     let entry = self.entry(of: row, isHead: self.isHead(row), at: time)
-    switch row.entry.state {
+    switch row.standing.state {
     case .pending: return .pending(entry, isNext: self.isNext(at: index, time))
     case .leased: return .leased(entry)
     case .dead: return .dead(entry)
@@ -93,7 +70,7 @@ extension OutboxTable {
     let row = self.rows[index]
     let isBehindLeasedOnly = self.rows[..<index].allSatisfy {
       $0.entry.lane == nil || $0.entry.lane != row.entry.lane || !$0.holdsLane
-        || $0.entry.state == .leased
+        || $0.standing.state == .leased
     }
     return self.mayRun(row, isHead: isBehindLeasedOnly, at: time)
   }
@@ -108,7 +85,7 @@ extension OutboxTable {
     let heads = self.heads
     for row in self.rows where row.entry.name == name && row.entry.instance == instance {
       let entry = self.entry(of: row, isHead: heads.contains(row.entry.number), at: time)
-      records.append(RecordedMutation(entry, failedAt: row.updatedAt))
+      records.append(RecordedMutation(entry, failedAt: row.standing.failedAt))
     }
     return records.sorted { $0.number < $1.number }
   }
@@ -126,32 +103,12 @@ extension OutboxTable {
       return .ended(past.outcome)
     }
     let row = self.rows[index]
-    switch row.entry.state {
-    case .pending: return self.clause(ofPending: row, at: time)
-    case .leased: return .leased(by: "this process", since: self.attempts[id]?.last?.startedAt)
-    case .dead: return .dead(row.entry.deadReason ?? .rejected, row.entry.lastError)
-    }
-  }
-
-  private func clause(ofPending row: OutboxRow, at time: OutboxTime) -> OutboxClause {
-    if let date = self.pausedSince { return .paused(since: date) }
-    if let lane = row.entry.lane, let head = self.head(ofLane: lane), !self.isHead(row) {
-      return .predecessor(self.entry(of: head, isHead: true, at: time))
-    }
-    if let id = row.dependencies.first, let target = self.entry(id, at: time) {
-      return .dependency(target)
-    }
-    if case .alias(let alias) = row.wait { return .alias(alias) }
-    if row.wait == .credentials { return .credentials }
-    if case .time(let reason, _) = row.wait {
-      if let remaining = row.wait.remaining(at: time) {
-        return .time(reason, remaining: remaining)
-      }
-      if reason == .offline { return .network }
-    }
-    if self.lacksHandler(row) {
-      return .handler(name: row.entry.name, version: row.entry.version)
-    }
-    return .due
+    let target = self.rows.first { row.dependencies.contains($0.entry.id) }
+    return self.entry(of: row, isHead: self.isHead(row), at: time).clause(
+      row.standing, in: self.view(time), owner: Self.owner,
+      predecessor: row.entry.lane.flatMap { self.head(ofLane: $0) }.map {
+        self.entry(of: $0, isHead: true, at: time)
+      },
+      dependency: target.map { self.entry(of: $0, isHead: self.isHead($0), at: time) })
   }
 }

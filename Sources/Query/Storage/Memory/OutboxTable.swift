@@ -23,7 +23,7 @@ struct OutboxTable: Sendable {
   /// Incremented by each erasure: a lease from before it cannot be settled after it.
   var epoch = 0
   /// Incremented each time that credentials change.
-  var credentialsEpoch = 0
+  var credentialsEpoch: Int64 = 0
   /// The effects of the transitions since they were taken.
   var effects = OutboxEffects()
   /// How much history is kept.
@@ -81,31 +81,30 @@ extension OutboxTable {
 
   /// Whether a row may run now if it is first in its lane.
   func mayRun(_ row: OutboxRow, isHead: Bool, at time: OutboxTime) -> Bool {
-    row.entry.state == .pending && isHead && self.pausedSince == nil
-      && row.dependencies.isEmpty && row.wait.isOver(at: time)
+    isHead && self.pausedSince == nil
+      && row.standing.isReady(hasDependencies: !row.dependencies.isEmpty, at: time)
   }
 }
 
 // MARK: - What transitions are made of
 
 extension OutboxTable {
-  /// Makes a row pending.
-  mutating func makePending(at index: Int, _ wait: OutboxWait = .nothing) {
-    self.rows[index].entry.state = .pending
-    self.rows[index].entry.deadReason = nil
-    self.rows[index].wait = wait
-    self.effects.events.append(.pending(self.rows[index].entry.id))
+  /// Does with a row what a transition asks for.
+  mutating func follow(_ sequel: OutboxStanding.Sequel, at index: Int, _ time: OutboxTime) {
+    let id = self.rows[index].entry.id
+    switch sequel {
+    case .pending: self.effects.events.append(.pending(id))
+    case .dead(let reason): self.effects.events.append(.dead(id, reason))
+    case .ended(let outcome): self.end(at: index, outcome, time)
+    }
   }
 
-  /// Makes a row dead. Those that depend on it go on waiting.
-  mutating func kill(at index: Int, _ reason: MutationDeadReason) {
-    self.rows[index].entry.state = .dead
-    self.rows[index].entry.deadReason = reason
-    self.rows[index].wait = .nothing
-    self.effects.events.append(.dead(self.rows[index].entry.id, reason))
+  /// Makes a row dead.
+  mutating func kill(at index: Int, _ reason: MutationDeadReason, _ time: OutboxTime) {
+    self.follow(self.rows[index].standing.kill(reason), at: index, time)
   }
 
-  /// Moves a row into the history.
+  /// Moves a row into the history, and lets those that depend on it continue, or die.
   mutating func end(
     at index: Int,
     _ outcome: RecordedMutation.Outcome,
@@ -114,26 +113,17 @@ extension OutboxTable {
     _ time: OutboxTime
   ) {
     let row = self.rows.remove(at: index)
+    let id = row.entry.id
     let record = RecordedMutation(
-      row.entry, outcome, result: result, endedAt: time.wall, successor: successor)
+      self.entry(of: row, isHead: true, at: time), outcome, result: result, endedAt: time.wall,
+      successor: successor)
     self.history.append(EndedMutation(record: record, outcome: outcome, endedAt: time.wall))
-  }
-
-  /// Ends a mutation that will not be carried out: those that depend on it are dead.
-  mutating func abandon(at index: Int, _ outcome: RecordedMutation.Outcome, _ time: OutboxTime) {
-    let id = self.rows[index].entry.id
-    self.end(at: index, outcome, time)
-    self.effects.events.append(outcome == .discarded ? .discarded(id) : .cancelled(id))
+    self.effects.events.append(OutboxEvent(outcome, of: id, successor: successor))
     for index in self.rows.indices where self.rows[index].dependencies.contains(id) {
-      if self.rows[index].isLive { self.kill(at: index, .dependency) }
+      // A caller that retries one of them wants it sent without that one.
+      self.rows[index].dependencies.removeAll { $0 == id }
+      if outcome.isMissed, self.rows[index].isLive { self.kill(at: index, .dependency, time) }
     }
-    // A caller that retries one of them wants it sent without that one.
-    self.removeEdges(to: id)
-  }
-
-  /// Removes the dependencies on a mutation.
-  mutating func removeEdges(to id: UUID) {
-    for index in self.rows.indices { self.rows[index].dependencies.removeAll { $0 == id } }
   }
 
   /// Gives a row another key, and perhaps other arguments. The last attempt keeps what it was sent with.
@@ -152,17 +142,20 @@ extension OutboxTable {
 
   /// Releases rows whose alias is published, and declares those dead for which no earlier live row
   /// could publish it. Call it when an alias was published, or a row is no longer live.
-  mutating func resolveAliasWaits() {
-    var isAnyEarlierLive = false
+  mutating func resolveAliasWaits(_ time: OutboxTime) {
     for index in self.rows.indices {
-      if case .alias(let alias) = self.rows[index].wait {
-        if self.aliases[alias] != nil {
-          self.rows[index].wait = .nothing
-        } else if !isAnyEarlierLive {
-          self.kill(at: index, .dependency)
-        }
+      guard let alias = self.rows[index].standing.wait.alias else { continue }
+      switch self.prospect(of: alias, at: index) {
+      case .published: self.rows[index].standing.wait = .nothing
+      case .awaited: break
+      case .vain: self.kill(at: index, .dependency, time)
       }
-      isAnyEarlierLive = isAnyEarlierLive || self.rows[index].isLive
     }
+  }
+
+  /// Whether a row can get an alias.
+  func prospect(of alias: String, at index: Int) -> OutboxStanding.AliasProspect {
+    if self.aliases[alias] != nil { return .published }
+    return self.rows[..<index].contains(where: \.isLive) ? .awaited : .vain
   }
 }

@@ -53,10 +53,10 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
   ///
   /// - Parameters:
   ///   - entry: Its entry.
-  ///   - failedAt: When an attempt failed last; nil: none has.
-  package init(_ entry: OutboxEntry, failedAt: Date?) {
+  ///   - failedAt: When an attempt failed last, microseconds since 1970; nil: none has.
+  package init(_ entry: OutboxEntry, failedAt: Int64?) {
     self.entry = entry
-    self.updatedAt = failedAt
+    self.updatedAt = failedAt.map { Date(microsecondsSince1970: $0) }
   }
 
   /// Creates a record of a mutation that has ended.

@@ -88,6 +88,6 @@ extension Date {
 extension Duration {
   /// Whole seconds, rounded up: never 0 for a time still to come.
   fileprivate var secondWords: String {
-    "\((self.clampedMicroseconds + 999_999) / 1_000_000) s"
+    "\(self.microseconds.clampedSum(999_999) / 1_000_000) s"
   }
 }

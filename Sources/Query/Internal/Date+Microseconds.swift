@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Dates are stored as integer microseconds since 1970.
 extension Date {
@@ -11,7 +11,7 @@ extension Date {
 
   /// The date in microseconds since 1970, rounded so that the date read back is never later than
   /// this one. A date that is too far away, or not a number, is clamped.
-  var microsecondsSince1970: Int64 {
+  package var microsecondsSince1970: Int64 {
     // Not since 1970: adding the distance to a Double would round first.
     let seconds = self.timeIntervalSinceReferenceDate
     guard seconds > -Self.limit / 1e6 else { return Self.referenceDate - Int64(Self.limit) }
@@ -28,7 +28,7 @@ extension Date {
   /// Makes a date of its stored form.
   ///
   /// - Parameter microseconds: Microseconds since 1970, any number.
-  init(microsecondsSince1970 microseconds: Int64) {
+  package init(microsecondsSince1970 microseconds: Int64) {
     let (difference, isTooEarly) = microseconds.subtractingReportingOverflow(Self.referenceDate)
     self.init(
       timeIntervalSinceReferenceDate: Double(isTooEarly ? .min : difference) / 1e6)

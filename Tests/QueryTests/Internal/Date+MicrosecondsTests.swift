@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import QuerySQLite
+@testable import Query
 
 @Suite struct DateMicrosecondsTests {
   @Test(

@@ -1,0 +1,99 @@
+package import Foundation
+
+/// The state outside a row that determines how it is shown.
+package struct OutboxView: Sendable {
+  /// When the outbox was paused; nil: it is not.
+  package var pausedSince: Date?
+  /// The handlers that this process last claimed for; nil if it never has.
+  package var handlers: Set<MutationHandler>?
+  package var now: OutboxTime
+
+  package init(pausedSince: Date?, handlers: Set<MutationHandler>?, now: OutboxTime) {
+    self.pausedSince = pausedSince
+    self.handlers = handlers
+    self.now = now
+  }
+}
+
+extension OutboxEntry {
+  /// Adds what enqueueing did not determine.
+  ///
+  /// - Parameters:
+  ///   - standing: The row's standing.
+  ///   - isHead: Whether it is the head of its lane.
+  ///   - hasDependencies: Whether it depends on a mutation that has not succeeded.
+  ///   - view: The state of the outbox.
+  package mutating func show(
+    _ standing: OutboxStanding, isHead: Bool, hasDependencies: Bool, in view: OutboxView
+  ) {
+    self.state = standing.state
+    self.deadReason = standing.deadReason
+    self.attempts = standing.attempts
+    self.failures = standing.failures
+    self.maybeApplied = standing.maybeApplied
+    self.lastError = standing.lastError
+    guard standing.state == .pending else { return }
+    let remaining = standing.remaining(view.now) ?? 0
+    if remaining > 0 { self.nextAttemptAt = view.now.wall + Double(remaining) / 1e6 }
+    self.waitReason =
+      if view.pausedSince != nil {
+        .paused
+      } else if !isHead {
+        .predecessor
+      } else if hasDependencies {
+        .dependency
+      } else {
+        self.reason(of: standing.wait, isOver: remaining == 0, view.handlers)
+      }
+  }
+
+  private func reason(
+    of wait: OutboxWait, isOver: Bool, _ handlers: Set<MutationHandler>?
+  ) -> MutationWaitReason? {
+    switch wait {
+    case .alias: return .dependency
+    case .credentials: return .authentication
+    case .time(let reason, _) where reason == .offline || !isOver: return reason
+    case .time, .nothing: break
+    }
+    guard let handlers else { return nil }
+    return handlers.contains { $0.canRun(self) } ? nil : .handler
+  }
+
+  /// What keeps it from running: the first of the reasons that decide ``waitReason``.
+  ///
+  /// - Parameters:
+  ///   - standing: The row's standing, which is shown in this entry.
+  ///   - view: The state of the outbox.
+  ///   - owner: Which process runs it.
+  ///   - predecessor: The row that its lane waits for.
+  ///   - dependency: The first row that it depends on.
+  package func clause(
+    _ standing: OutboxStanding, in view: OutboxView, owner: @autoclosure () throws -> String,
+    predecessor: @autoclosure () throws -> OutboxEntry?,
+    dependency: @autoclosure () throws -> OutboxEntry?
+  ) rethrows -> OutboxClause {
+    switch self.state {
+    case .leased:
+      // 0: an earlier release has not stored it.
+      let start = standing.lease?.startedAt ?? 0
+      return .leased(
+        by: try owner(), since: start == 0 ? nil : Date(microsecondsSince1970: start))
+    case .dead: return .dead(self.deadReason ?? .rejected, self.lastError)
+    case .pending: break
+    }
+    switch self.waitReason {
+    case nil: return .due
+    case .paused: return .paused(since: view.pausedSince ?? view.now.wall)
+    case .predecessor: return try predecessor().map { .predecessor($0) } ?? .due
+    case .dependency:
+      return try dependency().map { .dependency($0) } ?? .alias(standing.wait.alias ?? "")
+    case .authentication: return .credentials
+    case .handler: return .handler(name: self.name, version: self.version)
+    case .offline, .backoff, .retryAfter:
+      let remaining = standing.remaining(view.now) ?? 0
+      if remaining == 0 { return .network }
+      return .time(self.waitReason ?? .backoff, remaining: .microseconds(remaining))
+    }
+  }
+}
