@@ -171,3 +171,48 @@ extension OutboxRestoration {
     }
   }
 }
+
+/// The result of a salvage.
+struct SalvageReport {
+  /// How many live and dead mutations were read.
+  var rows = 0
+
+  /// How many ended mutations were read.
+  var ended = 0
+
+  /// What existed and could not be read, each in a few words.
+  var lost = [String]()
+
+  /// The report as a message.
+  var words: String {
+    let kept = "\(self.rows) mutations and \(self.ended) ended ones were salvaged"
+    if self.lost.isEmpty { return "\(kept), and nothing is known to be lost" }
+    let named = self.lost.prefix(50).joined(separator: ", ")
+    let rest = self.lost.count > 50 ? " and \(self.lost.count - 50) more" : ""
+    return "\(kept); not readable: \(named)\(rest)"
+  }
+}
+
+/// Records that the readable rows of a damaged file were salvaged into this one.
+struct SalvageRow: Hashable {
+  /// The name of the file that was set aside.
+  let name: String
+  /// Microseconds since 1970.
+  let salvagedAt: Int64
+  /// Whether none of its rows is missing here: otherwise it is kept for good.
+  let isWhole: Bool
+
+  /// Name, date, whether it is whole.
+  static let insert: SQL = """
+    INSERT INTO salvages (name, salvaged_at, is_whole) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+    """
+
+  /// Name.
+  static let find: SQL = "SELECT 1 FROM salvages WHERE name = ?"
+
+  /// The names of those that were salvaged whole.
+  static let whole: SQL = "SELECT name FROM salvages WHERE is_whole <> 0"
+
+  /// Removes all rows.
+  static let forget: SQL = "DELETE FROM salvages"
+}
