@@ -168,3 +168,90 @@ extension OutboxTables {
     return try self.connection.first(AliasRow.read, partition.id, alias) { try $0.text(at: 0) }
   }
 }
+
+// MARK: - Standing
+
+extension OutboxTables {
+  /// Partition, lane, number: earlier rows that block the lane.
+  private static let before: SQL = """
+    SELECT number, state FROM outbox
+    WHERE partition = ? AND lane = ? AND lane IS NOT NULL
+      AND (state <> 'dead' OR on_failure = 'halt') AND number < ?
+    ORDER BY number
+    """
+
+  /// The state or outcome of a mutation.
+  ///
+  /// - Throws: `StorageError`.
+  func standing(of id: UUID) throws -> MutationStanding {
+    guard let row = try self.row(id) else {
+      return try self.record(id).map { .ended($0) } ?? .unknown
+    }
+    let entry = row.entry(self.view)
+    switch row.standing.state {
+    case .leased: return .leased(entry)
+    case .dead: return .dead(entry)
+    case .pending: return .pending(entry, isNext: try self.isNext(row))
+    }
+  }
+
+  private func isNext(_ row: OutboxRow) throws -> Bool {
+    guard self.view.pausedSince == nil, row.isReady(self.view.now) else { return false }
+    guard !row.isHead, let lane = row.lane else { return row.isHead }
+    return try self.connection.withStatement(Self.before) { before in
+      try before.bindAll(row.partition, lane, row.number)
+      // The first one that is not running decides.
+      while try before.step() {
+        if try before.text(at: 1) != OutboxEntry.State.leased.rawValue { return false }
+      }
+      return true
+    }
+  }
+
+  /// The first row that a row waits for in its lane, or depends on.
+  ///
+  /// - Throws: `StorageError`.
+  func predecessor(of row: OutboxRow) throws -> OutboxRow? {
+    guard let lane = row.lane else { return nil }
+    let number = try self.connection.first(Self.before, row.partition, lane, row.number) {
+      try $0.integer(at: 0)
+    }
+    return try number.flatMap { try self.row($0) }
+  }
+
+  func dependency(of row: OutboxRow) throws -> OutboxRow? {
+    let number = try self.connection.first(DependencyRow.targets, row.number) {
+      try $0.integer(at: 0)
+    }
+    return try number.flatMap { try self.row($0) }
+  }
+}
+
+// MARK: - Reasons
+
+extension OutboxTables {
+  /// What keeps a mutation from running: the first reason, as in `waitReason`.
+  ///
+  /// - Throws: `OutboxError`; `StorageError`.
+  package func clause(of id: UUID) throws -> OutboxClause {
+    guard let row = try self.row(id) else {
+      guard case .ended(let outcome)? = try self.record(id)?.state else {
+        throw OutboxError.unknown(id)
+      }
+      return .ended(outcome)
+    }
+    return try row.entry(self.view).clause(
+      row.standing, in: self.view, owner: self.owner(of: row),
+      predecessor: self.predecessor(of: row)?.entry(self.view),
+      dependency: self.dependency(of: row)?.entry(self.view))
+  }
+
+  /// Owner: the number of its process.
+  private static let process: SQL = "SELECT process FROM owners WHERE owner = ?"
+
+  private func owner(of row: OutboxRow) throws -> String {
+    guard let owner = row.standing.lease?.owner else { return "a process" }
+    let process = try self.connection.first(Self.process, owner) { try $0.integer(at: 0) }
+    return process.map { "process \($0), owner \(owner)" } ?? "the process of owner \(owner)"
+  }
+}

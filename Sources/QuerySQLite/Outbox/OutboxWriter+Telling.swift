@@ -87,3 +87,85 @@ extension OutboxWriter {
     return row.revision &- ownChanges == known.revision ? [] : [.changedByAnotherProcess]
   }
 }
+
+// MARK: - Effects
+
+extension OutboxWriter {
+  /// Invalidates what successes have made stale in the cache. A row's effects are cleared with some
+  /// later commit; if this process dies before, the next one invalidates again.
+  func applyEffects(of partition: OutboxPartition) {
+    guard let connection = self.connection, let hooks = partition.hooks else { return }
+    do {
+      let rows = try connection.read {
+        guard let row = try OutboxPartitionRow.find(partition.name, on: connection) else {
+          return [(sequence: Int64, effects: String)]()
+        }
+        return try connection.rows(HistoryRow.readEffects, row.id) {
+          (sequence: try $0.integer(at: 0), effects: try $0.text(at: 1))
+        }
+      }
+      let known = self.effectsInFlight.union(self.effectsDone)
+      let new = rows.filter { !known.contains($0.sequence) }
+      if new.isEmpty { return }
+      let sequences = new.map(\.sequence)
+      self.effectsInFlight.formUnion(sequences)
+      hooks.invalidate(new.flatMap { OutboxEffects.prefixes(in: $0.effects) }) {
+        [weak database] isWritten in
+        database?.thread.perform { $0.didApply(sequences, isWritten) }
+      }
+    } catch {
+      self.didFail(error)
+    }
+  }
+
+  private func didApply(_ sequences: [Int64], _ isWritten: Bool) {
+    self.effectsInFlight.subtract(sequences)
+    guard isWritten else { return }
+    self.effectsDone += sequences
+    if self.effectsDue == nil { self.effectsDue = .now + .seconds(1) }
+  }
+
+  /// The effects that one transaction clears, since the cache has them.
+  var effectsToClear: ArraySlice<Int64> { self.effectsDone.prefix(200) }
+
+  /// Records that ``effectsToClear`` is written.
+  func didClearEffects() {
+    if self.effectsDone.isEmpty { return }
+    self.effectsDone.removeFirst(self.effectsToClear.count)
+    self.effectsDue = self.effectsDone.isEmpty ? nil : .now + .milliseconds(10)
+  }
+
+  /// Clears effects that the cache has, if no other commit has.
+  func clearEffects() {
+    self.effectsDue = nil
+    guard !self.effectsDone.isEmpty, let connection = self.connection else { return }
+    do {
+      try connection.write {
+        for sequence in self.effectsToClear {
+          try connection.execute(HistoryRow.clearEffects, sequence)
+        }
+      }
+      self.didClearEffects()
+      self.didWrite(connection)
+    } catch {
+      // They are applied again at the next opening.
+      self.didFail(error)
+    }
+  }
+}
+
+/// The effects of a success, as stored with it: a JSON array of the texts of paths.
+enum OutboxEffects {
+  /// The text of paths; nil if no stored entry can be under them.
+  static func text(of paths: [QueryPath]) -> String? {
+    let texts = paths.compactMap { try? QueryIdentity(path: $0).text }
+    if texts.isEmpty { return nil }
+    return (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The prefixes of the identities. Unreadable text has none.
+  static func prefixes(in text: String) -> [IdentityPrefix] {
+    let texts = try? JSONDecoder().decode([String].self, from: Data(text.utf8))
+    return (texts ?? []).map { IdentityPrefix(identity: QueryIdentity(canonicalText: $0)) }
+  }
+}
