@@ -38,7 +38,7 @@ extension OutboxClause: CustomStringConvertible {
       "It depends on \(entry.words), which \(entry.stateWords)."
     case .alias(let alias): "It waits for an earlier mutation that publishes the alias \(alias)."
     case .credentials:
-      "The server refused the credentials: it waits for other ones, or a retry."
+      "The server refused the credentials: it waits for other credentials, or a retry."
     case .network: "It waits for the network."
     case .time(let reason, let remaining):
       "It is tried again in \(remaining.secondWords)\(reason.ofTimeWords)."
