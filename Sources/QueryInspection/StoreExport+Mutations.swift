@@ -7,23 +7,30 @@ import QuerySQLite
 extension StoreExport {
   /// Writes the ended mutations, in the order of ending, each with its attempts.
   func putHistory(of partition: Int64) throws {
-    var next: Int64? = 0
-    while let last = next {
-      let chunk = try self.store.mutationsFile.read { connection in
-        try self.ended(of: partition, after: last, on: connection)
-      }
-      try self.put(chunk)
-      next = chunk.last
-    }
+    try self.putChunks { try self.ended(of: partition, after: $0, on: $1) }
   }
 
   /// The result of one transaction.
   private struct Chunk {
     var lines = [ExportLine]()
     var damaged = [String]()
-    /// The body files of mutations, which follow their lines.
+    /// The number after which the next chunk begins; nil at the end.
     var last: Int64?
     var count = 0
+  }
+
+  /// Writes rows chunk by chunk, each as of one transaction.
+  ///
+  /// - Parameter read: Reads the chunk after a number.
+  private func putChunks(
+    _ read: (_ last: Int64, _ connection: SQLiteConnection) throws -> Chunk
+  ) throws {
+    var next: Int64? = 0
+    while let last = next {
+      let chunk = try self.store.mutationsFile.read { try read(last, $0) }
+      try self.put(chunk)
+      next = chunk.last
+    }
   }
 
   private func put(_ chunk: Chunk) throws {
@@ -87,14 +94,7 @@ extension StoreExport {
   func putOutbox(of partition: Int64) throws {
     let before = try self.standing(of: partition)
     try self.put(before.line)
-    var next: Int64? = 0
-    while let last = next {
-      let chunk = try self.store.mutationsFile.read { connection in
-        try self.mutations(of: partition, after: last, on: connection)
-      }
-      try self.put(chunk)
-      next = chunk.last
-    }
+    try self.putChunks { try self.mutations(of: partition, after: $0, on: $1) }
     for table in [self.schema.dependency, self.schema.alias] {
       let lines = try self.store.mutationsFile.read { connection in
         try connection.rows(table.read, partition) { try table.line($0) }
