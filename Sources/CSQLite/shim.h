@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <sys/timerfd.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
 
@@ -40,6 +41,20 @@ static inline int csqlite_clock_is_synchronised(void) {
   struct timex status = {0};
   int state = adjtimex(&status);
   return state >= 0 && state != TIME_ERROR && (status.status & STA_UNSYNC) == 0;
+}
+
+/// A timer as a descriptor, which is readable once its time has come; or -1. Swift's module of the C
+/// library leaves `timerfd_create` out.
+static inline int csqlite_timer_create(void) {
+  return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+}
+
+/// Sets a timer of `csqlite_timer_create` to come after so many nanoseconds, at least one.
+static inline int csqlite_timer_set(int timer, long long nanoseconds) {
+  struct itimerspec time = {0};
+  time.it_value.tv_sec = nanoseconds / 1000000000;
+  time.it_value.tv_nsec = nanoseconds % 1000000000;
+  return timerfd_settime(timer, 0, &time, 0);
 }
 
 // MARK: The end of the files in a checkpoint

@@ -9,15 +9,18 @@ extension CacheDatabase {
   /// Adds a change. Never waits.
   func write(_ slot: StorageSlot, in partition: CachePartition) {
     partition.forgetPrefetched(slot.identity)
-    let isDue = self.guarded.withLock { database in
+    let (isFirst, isDue) = self.guarded.withLock { database in
       database.queue.append(QueuedSlot(slot: slot, partition: partition))
       if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
-      // The first one sets the time; the thousandth fills a transaction.
-      return database.queue.count == 1 && !self.thread.isSpinning
-        || database.queue.count == CacheWriter.maximumBatch
-        || database.queue.count == database.backlogLimit && self.health.error != nil
+      let count = database.queue.count
+      // The thousandth fills a transaction.
+      let isDue =
+        count == CacheWriter.maximumBatch
+        || count == database.backlogLimit && self.health.error != nil
+      return (count == 1, isDue)
     }
-    if isDue { self.thread.wake() }
+    if isDue { return self.thread.wake() }
+    if isFirst { self.thread.wake(by: .now + self.configuration.countingDelay) }
   }
 
   /// Puts changes that could not be written back, before later ones.
@@ -78,7 +81,7 @@ extension CacheDatabase {
     in partition: CachePartition
   ) async -> StorageReading {
     if partition.isErasing || partition.row == nil {
-      // The writing thread reaches this job after it has erased or opened.
+      // The writing thread reaches this task after it has erased or opened.
       await withCheckedContinuation { continuation in
         if !self.thread.perform({ _ in continuation.resume() }) { continuation.resume() }
       }

@@ -5,7 +5,10 @@ import Query
 
 extension CacheDatabase {
   /// Returns when all earlier changes are committed.
-  func flush() async throws { try await self.perform { try $0.commitAll() } }
+  func flush() async throws {
+    if self.thread.ifIdle({ $0.tryCommit() }) { return }
+    try await self.perform { try $0.commitAll() }
+  }
 
   /// Removes everything of a partition.
   func erase(_ partition: CachePartition) async throws {
@@ -41,14 +44,11 @@ extension CacheDatabase {
     }
   }
 
-  /// How long a caller waits for its job without suspending: most commits take less.
-  private static let patience = Duration.microseconds(60)
-
   private func perform(_ body: @escaping @Sendable (CacheWriter) throws -> Void) async throws {
     let outcome = JobOutcome<Void>()
     let isTaken = self.thread.perform { writer in outcome.set(Result { try body(writer) }) }
     guard isTaken else { throw Self.closed }
-    try await outcome.value(patience: Self.patience)
+    try await outcome.value()
   }
 
   /// Reads, waiting as long as other connections may keep the file locked. A connection is opened

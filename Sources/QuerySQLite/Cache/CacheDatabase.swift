@@ -5,8 +5,9 @@ import Query
 /// and the pending changes.
 ///
 /// Threads: stores read through ``readers`` on whatever thread they are created, and submit changes
-/// without ever waiting. One thread of this object's own does all the rest, with a ``CacheWriter``
-/// that no other thread touches.
+/// without ever waiting. A caller of ``flush()`` commits them, if nothing else is under way; all the
+/// rest is done by one thread of this object's own, with a ``CacheWriter`` that one thread at a time
+/// uses.
 ///
 /// Locking: `guarded` has its own lock, under which nothing is called.
 final class CacheDatabase: Sendable {

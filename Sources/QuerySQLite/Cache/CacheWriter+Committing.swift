@@ -17,6 +17,34 @@ extension CacheWriter {
     }
   }
 
+  /// The maximum number of changes that a caller commits on its own thread.
+  private static let callerBatch = 100
+
+  /// Commits everything that waits on the thread of a caller, if that takes no longer than a short
+  /// transaction.
+  ///
+  /// - Returns: Whether it is committed; if not, it still waits.
+  func tryCommit() -> Bool {
+    guard let connection = self.connection, !self.database.health.isRetryPending,
+      self.database.queuedCount <= Self.callerBatch, self.database.firstInvalidation == nil
+    else { return false }
+    let patience = connection.busyHandler.patience
+    connection.busyHandler.patience = .limited(.milliseconds(1))
+    self.log.leavesCheckpoints = true
+    defer {
+      connection.busyHandler.patience = patience
+      self.log.leavesCheckpoints = false
+    }
+    do {
+      try self.commitQueued()
+    } catch {
+      // The writing thread has more patience, and mends what is wrong.
+      return false
+    }
+    self.neighbours.notify()
+    return true
+  }
+
   /// Writes everything that waits.
   ///
   /// - Throws: `StorageError` if it cannot be written now; then it waits again.

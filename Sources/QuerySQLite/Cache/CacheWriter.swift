@@ -4,7 +4,7 @@ import Query
 /// The work of a ``CacheDatabase``'s writing thread: it opens, writes, evicts, checkpoints, watches
 /// other processes, and repairs.
 ///
-/// Not `Sendable`, and not locked: one thread at a time uses it.
+/// Not `Sendable`, and not locked: one thread at a time uses it, see ``WritingThread/ifIdle(_:)``.
 final class CacheWriter: DatabaseWriter {
   /// The maximum number of changes in one transaction.
   static let maximumBatch = 1_000
@@ -80,7 +80,7 @@ extension CacheWriter {
   /// Changes wait in the queue of the database, not as jobs.
   func run(_ jobs: [Never]) {}
 
-  func work() -> SuspendingClock.Instant? {
+  func work() {
     let now = SuspendingClock.now
     let queuedSince = self.database.queuedSince
     if let due = self.database.health.due {
@@ -95,7 +95,6 @@ extension CacheWriter {
     }
     self.neighbours.notify()
     self.lookForOthers(now)
-    return self.nextDue(queuedSince)
   }
 
   private func isDue(_ queuedSince: SuspendingClock.Instant, _ now: SuspendingClock.Instant) -> Bool
@@ -105,15 +104,13 @@ extension CacheWriter {
       || self.database.queuedBytes >= Self.maximumBatchBytes
   }
 
-  private func nextDue(_ queuedSince: SuspendingClock.Instant?) -> SuspendingClock.Instant? {
+  var nextDue: SuspendingClock.Instant? {
     var times = [self.usesDue, self.log.due]
     if let due = self.database.health.due {
       times = [due]
     } else if self.database.queuedCount > 0 {
-      let due = (queuedSince ?? .now) + self.configuration.writeDelay
-      // Meanwhile the bytes of changes are counted; only this thread encodes them.
-      let step = min(max(self.configuration.writeDelay / 4, .milliseconds(10)), .seconds(1))
-      times.append(min(due, .now + step))
+      let due = (self.database.queuedSince ?? .now) + self.configuration.writeDelay
+      times.append(min(due, .now + self.configuration.countingDelay))
     }
     times.append(self.neighbours.due)
     return times.compactMap { $0 }.min()

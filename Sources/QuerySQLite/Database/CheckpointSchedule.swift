@@ -61,6 +61,9 @@ struct CheckpointSchedule {
     return !self.isPaused(now)
   }
 
+  /// Makes a checkpoint due now.
+  mutating func checkpointSoon(_ now: SuspendingClock.Instant = .now) { self.due = now }
+
   /// Records a checkpoint.
   ///
   /// - Parameter held: How long it kept writers out.

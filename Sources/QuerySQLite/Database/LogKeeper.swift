@@ -9,6 +9,9 @@ struct LogKeeper {
   private let kind: DatabaseKind
   private(set) var schedule: CheckpointSchedule
 
+  /// Whether a checkpoint is left to the writing thread, since a caller commits on its own.
+  var leavesCheckpoints = false
+
   init(kind: DatabaseKind, folder: String, frameLimit: Int) {
     self.kind = kind
     self.schedule = CheckpointSchedule(
@@ -54,10 +57,11 @@ struct LogKeeper {
     try self.checkpoint(connection)
   }
 
-  /// Checkpoints now.
+  /// Checkpoints now, or has the writing thread do so.
   ///
   /// - Throws: `StorageError` if the file is damaged.
   mutating func checkpoint(_ connection: SQLiteConnection) throws(StorageError) {
+    if self.leavesCheckpoints { return self.schedule.checkpointSoon() }
     do {
       let (outcome, held) = try connection.checkpointGivingWay(self.mode)
       self.schedule.didCheckpoint(outcome, held: held)

@@ -3,7 +3,7 @@ import Query
 /// The other processes that have a database open: it notifies them of commits, and learns of
 /// theirs.
 ///
-/// Used by the writing thread alone.
+/// Used by who holds the writer alone.
 final class Neighbours {
   private let kind: DatabaseKind
   private let folder: String
@@ -46,11 +46,15 @@ final class Neighbours {
     self.kick.letGo()
   }
 
-  /// Notifies them of commits, if there were any.
+  /// Notifies them of commits, if there were any. If no other process follows, nobody is notified,
+  /// this one included.
   func notify() {
-    if self.hasCommitted { self.kick.kick() }
+    if self.hasCommitted, self.watch?.hasOthers ?? true { self.kick.kick() }
     self.hasCommitted = false
   }
+
+  /// The descriptor of the watch; nil: there is none.
+  var watchDescriptor: Int32? { self.watch?.descriptor }
 
   /// A descriptor that is readable when they may have done something; nil if it is too early to
   /// look, or there is no watch.

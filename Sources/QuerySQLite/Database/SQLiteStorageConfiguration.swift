@@ -70,6 +70,11 @@ public struct SQLiteStorageConfiguration: Sendable {
   /// The type of a path's file system, as `statfs` reports it; nil: ask the system.
   package var fileSystemType: (@Sendable (_ path: String) -> Int?)?
 
+  /// How long changes may wait before their bytes are counted.
+  var countingDelay: Duration {
+    min(self.writeDelay, max(self.writeDelay / 4, .milliseconds(10)), .seconds(1))
+  }
+
   /// How long `erase()` waits for connections that read an older state of the file.
   package var erasePatience = Duration.seconds(30)
 

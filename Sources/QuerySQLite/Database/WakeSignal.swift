@@ -1,31 +1,37 @@
+import CSQLite
 import Foundation
 import Glibc
 import Query
 
-/// Wakes one thread that waits, possibly for another descriptor too.
+/// Wakes one thread that waits, at once or at a time, possibly for another descriptor too.
 // @unchecked: descriptors are numbers, and the system guards the files behind them.
 final class WakeSignal: @unchecked Sendable {
   private let reading: Int32
   private let writing: Int32
+  private let timer: Int32
 
   /// - Throws: `StorageError` if the process has no descriptor left.
   init() throws(StorageError) {
     var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else {
-      let message = String(cString: strerror(errno))
-      throw StorageError(operation: "open", code: .cannotOpen, message: message)
+    guard pipe(&ends) == 0 else { throw Self.failure(errno) }
+    let timer = csqlite_timer_create()
+    if timer < 0 {
+      let number = errno
+      for end in ends { close(end) }
+      throw Self.failure(number)
     }
     for end in ends {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
     }
-    (self.reading, self.writing) = (ends[0], ends[1])
+    (self.reading, self.writing, self.timer) = (ends[0], ends[1], timer)
   }
 
-  deinit {
-    close(self.reading)
-    close(self.writing)
+  private static func failure(_ number: Int32) -> StorageError {
+    StorageError(operation: "open", code: .cannotOpen, message: String(cString: strerror(number)))
   }
+
+  deinit { for descriptor in [self.reading, self.writing, self.timer] { close(descriptor) } }
 
   /// Ends the wait of the thread, or the next one.
   func wake() {
@@ -34,22 +40,26 @@ final class WakeSignal: @unchecked Sendable {
     _ = Glibc.write(self.writing, &byte, 1)
   }
 
-  /// Waits for ``wake()``, a time, or a readable descriptor. May return early.
+  /// Ends the wait of the thread at a time, instead of at the one that was set before. It costs a
+  /// caller less than to wake the thread, which would then set the time itself.
+  func wake(at time: SuspendingClock.Instant) {
+    let wait = min(SuspendingClock.now.duration(to: time), .seconds(3_600))
+    // Zero would stop the timer.
+    _ = csqlite_timer_set(self.timer, max(Int64(wait / .nanoseconds(1)), 1))
+  }
+
+  /// Waits for ``wake()``, for the time of ``wake(at:)``, or for a readable descriptor. May return
+  /// early.
   ///
-  /// - Parameters:
-  ///   - end: The latest time to return; nil: no limit.
-  ///   - other: Another descriptor to wait for.
-  func wait(until end: SuspendingClock.Instant?, or other: Int32? = nil) {
-    var descriptors = [pollfd(fd: self.reading, events: Int16(POLLIN), revents: 0)]
-    if let other { descriptors.append(pollfd(fd: other, events: Int16(POLLIN), revents: 0)) }
-    var timeout: Int32 = -1
-    if let end {
-      let milliseconds = (SuspendingClock.now.duration(to: end) / .milliseconds(1)).rounded(.up)
-      timeout = Int32(min(max(milliseconds, 0), 3_600_000))
+  /// - Parameter other: Another descriptor to wait for.
+  func wait(or other: Int32? = nil) {
+    var descriptors = [self.reading, self.timer, other].compactMap { descriptor in
+      descriptor.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     }
-    poll(&descriptors, nfds_t(descriptors.count), timeout)
-    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+    poll(&descriptors, nfds_t(descriptors.count), -1)
+    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
       while Glibc.read(self.reading, buffer.baseAddress, buffer.count) == buffer.count {}
+      _ = Glibc.read(self.timer, buffer.baseAddress, 8)
     }
   }
 }

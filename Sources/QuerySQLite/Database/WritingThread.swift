@@ -12,8 +12,11 @@ protocol ThreadedWriter: AnyObject, SendableMetatype {
   /// Commits jobs, and calls their completions.
   func run(_ jobs: [Job])
 
-  /// Does what is due, and returns when the next is due; nil: not before something happens.
-  func work() -> SuspendingClock.Instant?
+  /// Does what is due.
+  func work()
+
+  /// When ``work()`` has something to do next; nil: not before something happens.
+  var nextDue: SuspendingClock.Instant? { get }
 
   /// Writes what remains, when no more will come.
   ///
@@ -24,12 +27,13 @@ protocol ThreadedWriter: AnyObject, SendableMetatype {
   func stop()
 }
 
-/// The thread that alone uses the writer of a database. It does tasks and jobs in the order in which
-/// they came, and what is due in between.
+/// The thread of a database's writer. It does tasks and jobs in the order in which they came, and
+/// what is due in between. While it sleeps, a caller may use the writer on its own thread, by
+/// ``ifIdle(_:)``: waking another thread, and being woken by it, takes as long as a commit.
 ///
 /// Locking: `queue` has its own lock, under which nothing is called.
-// @unchecked: the writer is used by the thread that starts this one, before it does so, and by this
-// thread from then on.
+// @unchecked: whoever holds the writer uses it: the thread that starts this one, until it does so;
+// then this thread, or a caller while `Queue.holder` says so.
 final class WritingThread<Writer: ThreadedWriter>: @unchecked Sendable {
   /// Something to do on the thread. It handles its own failures.
   typealias Task = @Sendable (Writer) -> Void
@@ -43,6 +47,19 @@ final class WritingThread<Writer: ThreadedWriter>: @unchecked Sendable {
     var work = [Work]()
     var isStarted = false
     var isStopping = false
+    /// The thread that uses the writer; nil: none does, or this one has not begun.
+    var holder: pthread_t?
+    var hasBegun = false
+    /// Whether this thread waits for a caller that uses the writer.
+    var isWanted = false
+    /// Whether this thread was woken since it fell asleep.
+    var isWoken = false
+    /// When this thread wakes by itself; nil: it does not.
+    var wakesAt: SuspendingClock.Instant?
+    /// The watch whose descriptor this thread waits for.
+    var watched: Int32?
+    /// Until when jobs are likely to come side by side: then this thread commits them together.
+    var gathersUntil = SuspendingClock.now
   }
 
   let writer: Writer
@@ -52,7 +69,6 @@ final class WritingThread<Writer: ThreadedWriter>: @unchecked Sendable {
   /// How many tasks and jobs wait. Changed under the lock of the queue; a thread that polls reads this
   /// instead, so as not to block the callers.
   private let waiting = Atomic(0)
-  private let spinning = Atomic(false)
   private let begun = DispatchGroup()
   private let end = DispatchGroup()
 
@@ -87,6 +103,7 @@ extension WritingThread {
     guard isFirst else { return }
     let exitToken = ExitFlush.register { self.stopAtExit() }
     let thread = Thread { [self] in
+      self.queue.withLock { $0.holder = pthread_self() }
       begin(self.writer)
       self.begun.leave()
       self.loop()
@@ -139,7 +156,7 @@ extension WritingThread {
 
   /// Writes what remains when the program exits, on whichever thread that happens.
   private func stopAtExit() {
-    if Thread.current.name == self.name {
+    if self.queue.withLock({ $0.holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }) {
       try? self.writer.finish()
       return
     }
@@ -167,7 +184,7 @@ extension WritingThread {
       if queue.isStopping { return (false, false) }
       queue.work.append(work)
       self.waiting.store(queue.work.count, ordering: .relaxed)
-      return (true, !self.isSpinning)
+      return (true, Self.mustWake(&queue))
     }
     if mustWake { self.signal.wake() }
     return isTaken
@@ -176,29 +193,75 @@ extension WritingThread {
   /// How many tasks and jobs wait.
   var count: Int { self.waiting.load(ordering: .relaxed) }
 
-  /// Whether the thread looks at what it has to do before it sleeps, so that it need not be woken. For
-  /// work of the writer that is not in this queue: read it under the lock under which the work was
-  /// added, and the writer finds it.
-  var isSpinning: Bool { self.spinning.load(ordering: .relaxed) }
-
   /// Has the thread look at what it has to do.
-  func wake() { self.signal.wake() }
+  func wake() {
+    if self.queue.withLock({ Self.mustWake(&$0) }) { self.signal.wake() }
+  }
+
+  /// Has the thread look at what it has to do at a time, or before.
+  func wake(by time: SuspendingClock.Instant) { self.queue.withLock { self.setTimer(&$0, time) } }
+
+  /// Whoever holds the writer looks at the queue before it lets go of it.
+  private static func mustWake(_ queue: inout Queue) -> Bool {
+    if queue.holder != nil || queue.isWoken { return false }
+    queue.isWoken = true
+    return true
+  }
+
+  /// Under the lock, so that a later time does not replace an earlier one.
+  private func setTimer(_ queue: inout Queue, _ time: SuspendingClock.Instant) {
+    if let wakesAt = queue.wakesAt, wakesAt <= time { return }
+    queue.wakesAt = time
+    self.signal.wake(at: time)
+  }
+
+  /// Uses the writer on the calling thread, if nothing else is under way.
+  ///
+  /// - Parameter body: Uses the writer, for no longer than a commit takes. Returns whether it has done
+  ///   what it was to do.
+  /// - Returns: What the closure returned; false if it was not called. Then the thread is to do it.
+  func ifIdle(_ body: (Writer) -> Bool) -> Bool {
+    let isHeld = self.queue.withLock { queue in
+      guard queue.hasBegun, !queue.isStopping, queue.holder == nil, queue.work.isEmpty,
+        .now >= queue.gathersUntil
+      else { return false }
+      queue.holder = pthread_self()
+      return true
+    }
+    guard isHeld else { return false }
+    let isDone = body(self.writer)
+    let (due, watch) = (self.writer.nextDue, self.writer.neighbours.watchDescriptor)
+    let mustWake = self.queue.withLock { queue in
+      queue.holder = nil
+      if let due { self.setTimer(&queue, due) }
+      let isNeeded =
+        queue.isWanted || !queue.work.isEmpty || queue.isStopping || queue.watched != watch
+      return isNeeded && Self.mustWake(&queue)
+    }
+    if mustWake { self.signal.wake() }
+    return isDone
+  }
 }
 
 // MARK: - The thread
 
 extension WritingThread {
+  /// How long this thread waits for the next job without sleeping.
+  private static var patience: Duration { .microseconds(20) }
+
   private func loop() {
     var workDue = SuspendingClock.now
-    var gathering = Gathering()
     while true {
-      if .now < gathering.end { self.gather() }
+      let gathersUntil = self.queue.withLock(\.gathersUntil)
+      if .now < gathersUntil { self.gather() }
       let (work, isStopping) = self.queue.withLock { queue in
         defer { queue.work = [] }
         self.waiting.store(0, ordering: .relaxed)
         return (queue.work, queue.isStopping)
       }
-      gathering.didCommit(self.run(work))
+      if self.run(work) > 1 {
+        self.queue.withLock { $0.gathersUntil = .now + .milliseconds(20) }
+      }
       if isStopping {
         if work.isEmpty { break }
         // The files are closed by now, and stay closed.
@@ -206,13 +269,46 @@ extension WritingThread {
       }
       // A caller that has added something often adds more at once, and waking this thread takes longer
       // than doing it. Work that no caller waits for comes after that, but not too late.
-      if !work.isEmpty, .now < workDue, self.hasMore(within: .microseconds(50)) { continue }
+      if !work.isEmpty, .now < workDue, BusyWait.wait(for: Self.patience, until: { self.count > 0 }) {
+        continue
+      }
       workDue = .now + .milliseconds(10)
-      let due = self.writer.work()
-      if self.mustGoOn { continue }
-      self.signal.wait(until: due, or: self.writer.neighbours.descriptor)
+      // What was to be done by then is done now.
+      self.queue.withLock { $0.wakesAt = nil }
+      self.writer.work()
+      self.sleep()
     }
     self.writer.stop()
+  }
+
+  /// Lets callers use the writer until there is something to do here.
+  private func sleep() {
+    let (due, watch) = (self.writer.nextDue, self.writer.neighbours.watchDescriptor)
+    let looksAtWatch = self.writer.neighbours.descriptor != nil
+    let isIdle = self.queue.withLock { queue in
+      if !queue.work.isEmpty || queue.isStopping { return false }
+      if let due { self.setTimer(&queue, due) }
+      (queue.holder, queue.hasBegun, queue.isWoken, queue.watched) = (nil, true, false, watch)
+      return true
+    }
+    if !isIdle { return }
+    repeat {
+      self.signal.wait(or: looksAtWatch ? watch : nil)
+    } while !self.hold()
+  }
+
+  /// - Returns: Whether this thread holds the writer now; if not, it is woken when a caller lets go of
+  ///   it.
+  private func hold() -> Bool {
+    self.queue.withLock { queue in
+      queue.isWanted = queue.holder != nil
+      if queue.isWanted {
+        queue.isWoken = false
+        return false
+      }
+      queue.holder = pthread_self()
+      return true
+    }
   }
 
   /// Does tasks and jobs in their order, jobs that follow one another together.
@@ -234,43 +330,18 @@ extension WritingThread {
     return max(most, jobs.count)
   }
 
-  /// Under the lock: what is added after this wakes the thread.
-  private var mustGoOn: Bool { self.queue.withLock { !$0.work.isEmpty || $0.isStopping } }
-
-  /// Whether more jobs are likely to come a moment after the first.
-  private struct Gathering {
-    var end = SuspendingClock.now
-
-    mutating func didCommit(_ count: Int) {
-      if count > 1 { self.end = .now + .milliseconds(20) }
-    }
-  }
-
   /// Waits for more jobs, as long as they come: a commit to a disk takes longer than that.
   private func gather() {
     var count = self.count
     if count == 0 { return }
     let end = SuspendingClock.now + .milliseconds(1)
     while .now < end,
-      self.spin(
+      BusyWait.wait(
         for: min(.microseconds(60), SuspendingClock.now.duration(to: end)),
         until: { self.count > count })
     {
       count = self.count
     }
-  }
-
-  /// Waits a moment for a task or a job, without sleeping.
-  private func hasMore(within duration: Duration) -> Bool {
-    self.spin(for: duration) { self.count > 0 }
-    return self.mustGoOn
-  }
-
-  @discardableResult
-  private func spin(for duration: Duration, until isDone: () -> Bool) -> Bool {
-    self.spinning.store(true, ordering: .relaxed)
-    defer { self.spinning.store(false, ordering: .relaxed) }
-    return BusyWait.wait(for: duration, until: isDone)
   }
 }
 
@@ -284,10 +355,6 @@ final class JobOutcome<Value: Sendable>: Sendable {
 
   private let state = Locked(State.running)
 
-  /// Whether the state is ``State/ended(_:)``. A caller that waits without sleeping reads this: by
-  /// taking the lock it would block the thread that ends the job.
-  private let hasEnded = Atomic(false)
-
   /// Ends the job. Called once.
   func set(_ result: Result<Value, any Error>) {
     let waiter = self.state.withLock { state -> CheckedContinuation<Value, any Error>? in
@@ -295,17 +362,13 @@ final class JobOutcome<Value: Sendable>: Sendable {
       if case .awaited(let waiter) = state { return waiter }
       return nil
     }
-    self.hasEnded.store(true, ordering: .releasing)
     waiter?.resume(with: result)
   }
 
   /// Returns when the job has ended. Called once.
   ///
-  /// - patience: How long to wait without suspending the task: suspending and waking it takes
-  ///   longer than a commit to a disk in memory. Zero if other tasks need the thread.
   /// - Throws: The error of the job.
-  func value(patience: Duration) async throws -> Value {
-    BusyWait.wait(for: patience) { self.hasEnded.load(ordering: .acquiring) }
+  func value() async throws -> Value {
     if let result = self.result { return try result.get() }
     return try await withCheckedThrowingContinuation { waiter in
       let result = self.state.withLock { state -> Result<Value, any Error>? in

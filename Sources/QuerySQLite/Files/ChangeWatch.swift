@@ -11,6 +11,9 @@ import Foundation
 /// that are made, removed or renamed in it. The folder alone would do, but would report each write
 /// to the WAL, and so wake the owner several times per commit.
 ///
+/// As long as it watches, it holds a shared lock on `cache.kick`, by which other processes see that a
+/// kick has a reader: see ``hasOthers``.
+///
 /// Used by the thread that waits for it, and by no other.
 package final class ChangeWatch {
   /// What has happened.
@@ -35,6 +38,9 @@ package final class ChangeWatch {
   private let folderWatch: Int32
   private var kickWatch: Int32 = -1
 
+  /// `cache.kick`, on which the lock is.
+  private var kick: Int32 = -1
+
   /// Starts to watch.
   ///
   /// - Parameters:
@@ -47,29 +53,33 @@ package final class ChangeWatch {
     self.databaseName = kind.fileName
     // The watch needs a file. If it cannot be made, the folder's watch tells when another process
     // makes it.
-    // Bytes: the kick file, which is made and not written.
-    let kick = try? RegularFile.open(self.kickPath, O_WRONLY | O_CREAT, operation: "watch")
-    if let kick { close(kick) }
-    if kick == nil, RegularFile.fault(at: self.kickPath, isWritten: true) != nil { return nil }
+    self.kick = Self.lockKick(self.kickPath)
+    if self.kick < 0, RegularFile.fault(at: self.kickPath, isWritten: true) != nil { return nil }
     self.descriptor = inotify_init1(Self.inNonblock | Self.inCloexec)
-    guard self.descriptor >= 0 else { return nil }
+    guard self.descriptor >= 0 else {
+      if self.kick >= 0 { close(self.kick) }
+      return nil
+    }
     let mask =
       Self.inCreate | Self.inDelete | Self.inMovedFrom | Self.inMovedTo | Self.inDeleteSelf
       | Self.inMoveSelf | Self.inOnlyDirectory
     self.folderWatch = inotify_add_watch(self.descriptor, folder, mask)
-    guard self.folderWatch >= 0 else {
-      close(self.descriptor)
-      return nil
-    }
+    // From here on `deinit` closes what is open, of an initialisation that fails, too.
+    guard self.folderWatch >= 0 else { return nil }
     self.watchKick()
     // No watch may be left, since each user has a limited number: the folder's alone is not enough.
-    if self.kickWatch < 0 && errno == ENOSPC {
-      close(self.descriptor)
-      return nil
-    }
+    if self.kickWatch < 0 && errno == ENOSPC { return nil }
   }
 
-  deinit { if self.folderWatch >= 0 { close(self.descriptor) } }
+  deinit { for descriptor in [self.descriptor, self.kick] where descriptor >= 0 { close(descriptor) } }
+
+  /// Goes on with the file that is at the path now.
+  private func followKick() {
+    let old = self.kick
+    self.kick = Self.lockKick(self.kickPath)
+    if old >= 0 { close(old) }
+    self.watchKick()
+  }
 
   /// Watches the file that is at the path now.
   private func watchKick() {
@@ -80,6 +90,50 @@ package final class ChangeWatch {
     if old >= 0 && old != self.kickWatch { _ = inotify_rm_watch(self.descriptor, old) }
     errno = number
   }
+}
+
+// MARK: - Who watches
+
+extension ChangeWatch {
+  /// Whether another process, or another watch of this one, watches too. If not, a kick would only
+  /// wake its own sender.
+  package var hasOthers: Bool {
+    var status = stat()
+    var lock = Self.lock(F_WRLCK)
+    // If the file was removed, others may lock another one by now. An open file does not see its own
+    // lock.
+    guard self.kick >= 0, fstat(self.kick, &status) == 0, status.st_nlink > 0,
+      fcntl(self.kick, Self.ofdGetLock, &lock) == 0
+    else { return true }
+    return lock.l_type != Int16(F_UNLCK)
+  }
+
+  /// Opens the kick file, made if it is missing, and holds the lock that ``hasOthers`` of other
+  /// watches sees. The system releases it when the descriptor is closed.
+  ///
+  /// - Returns: The descriptor, or -1.
+  private static func lockKick(_ path: String) -> Int32 {
+    // Bytes: the kick file, which is made and not written.
+    let file =
+      (try? RegularFile.open(path, O_RDWR | O_CREAT, operation: "watch"))
+      ?? (try? RegularFile.open(path, O_RDONLY, operation: "watch"))
+    guard let file else { return -1 }
+    var lock = Self.lock(F_RDLCK)
+    if fcntl(file, Self.ofdSetLock, &lock) == 0 { return file }
+    close(file)
+    return -1
+  }
+
+  private static func lock(_ type: Int32) -> flock {
+    var lock = flock()
+    (lock.l_type, lock.l_whence, lock.l_len) = (Int16(type), Int16(SEEK_SET), 1)
+    return lock
+  }
+
+  // F_OFD_GETLK and F_OFD_SETLK of <fcntl.h>: of an open file, so that two watches of one process see
+  // each other.
+  private static let ofdGetLock: Int32 = 36
+  private static let ofdSetLock: Int32 = 37
 }
 
 // MARK: - Reading
@@ -105,7 +159,7 @@ extension ChangeWatch {
   func changes(of event: Event) -> Changes {
     // Events were dropped: any may be among them.
     if event.mask & Self.inOverflow != 0 {
-      self.watchKick()
+      self.followKick()
       return [.kicked, .databaseMoved]
     }
     if event.watch == self.kickWatch {
@@ -119,7 +173,7 @@ extension ChangeWatch {
     guard event.mask & (Self.inCreate | Self.inMovedTo) != 0 else { return [] }
     guard event.name == (self.kickPath as NSString).lastPathComponent else { return [] }
     // It may have been written to before the watch was added.
-    self.watchKick()
+    self.followKick()
     return .kicked
   }
 }

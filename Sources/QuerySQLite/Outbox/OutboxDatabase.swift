@@ -3,9 +3,10 @@ import Query
 
 /// `mutations.sqlite` of one folder, as all storages of this process share it.
 ///
-/// Threads: reads go through ``readers`` on the calling thread. One thread of this object's own
-/// does all the rest, with an ``OutboxWriter`` that no other thread touches. The first caller that
-/// needs it starts it, so that a program without mutations pays for none of this.
+/// Threads: reads go through ``readers`` on the calling thread. A commit is made by the caller that
+/// needs it, if nothing else is under way; all the rest is done by one thread of this object's own,
+/// with an ``OutboxWriter`` that one thread at a time uses. The first caller that needs the thread
+/// starts it, so that a program without mutations pays for none of this.
 ///
 /// Locking: `guarded` has its own lock, under which nothing is called.
 final class OutboxDatabase: Sendable {
@@ -29,8 +30,6 @@ final class OutboxDatabase: Sendable {
 
   struct Guarded {
     var partitions = [String: OutboxPartition]()
-    /// How many callers wait for a job.
-    var waiting = 0
     /// A moving average of commit times.
     var commitTime = Duration.zero
     var commits = 0
@@ -104,24 +103,13 @@ extension OutboxDatabase {
       if let value = result.withLock({ $0 }) { outcome.set(.success(value)) }
     }
     self.start()
-    let patience = self.beginWaiting()
-    defer { self.guarded.withLock { $0.waiting -= 1 } }
-    guard self.thread.commit(job) else { throw Self.closed }
-    return try await outcome.value(patience: patience)
+    if !self.thread.ifIdle({ $0.tryRun(job) }), !self.thread.commit(job) { throw Self.closed }
+    return try await outcome.value()
   }
 
-  /// Counts a caller that waits for a job.
-  ///
-  /// - Returns: How long it does so without suspending its task: as long as recent commits took, unless
-  ///   that is much longer than waking it. Not at all if other callers wait, too: they need the thread,
-  ///   so that their jobs get into the same commit.
-  private func beginWaiting() -> Duration {
-    self.guarded.withLock { database in
-      database.waiting += 1
-      if database.waiting > 1 || database.commitTime > .microseconds(400) { return .zero }
-      return max(database.commitTime * 2, .microseconds(60))
-    }
-  }
+  /// Whether a commit usually takes so little time that its caller may do it: it blocks a thread that
+  /// other tasks need, too.
+  var commitsFast: Bool { self.guarded.withLock { $0.commitTime < .milliseconds(2) } }
 
   /// Records how long a commit took.
   func didCommit(in time: Duration) {
@@ -143,7 +131,7 @@ extension OutboxDatabase {
       outcome.set(Result { try writer.erase(partition) })
     }
     guard isTaken else { throw Self.closed }
-    try await outcome.value(patience: .zero)
+    try await outcome.value()
   }
 }
 

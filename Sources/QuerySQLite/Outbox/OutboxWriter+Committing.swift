@@ -22,6 +22,27 @@ extension OutboxWriter {
     }
   }
 
+  /// Commits a job on the thread of its caller, and calls its completion, if that takes no longer than
+  /// a commit usually takes.
+  ///
+  /// - Returns: Whether it was committed, or refused because of its content. If not, it is as if it had
+  ///   never run: the writing thread has more patience, and mends what is wrong.
+  func tryRun(_ job: OutboxJob) -> Bool {
+    guard let connection = self.connection, !self.database.health.isRetryPending,
+      self.database.commitsFast
+    else { return false }
+    self.log.leavesCheckpoints = true
+    defer { self.log.leavesCheckpoints = false }
+    do {
+      _ = try self.commitOnce([job], patience: .limited(.milliseconds(1)))
+    } catch {
+      guard Self.isRefusal(error), self.connection === connection else { return false }
+      job.completion(Self.refusal(error))
+    }
+    self.neighbours.notify()
+    return true
+  }
+
   /// Commits jobs together.
   ///
   /// - Returns: How many of them were done, or refused.
@@ -48,7 +69,7 @@ extension OutboxWriter {
   /// - Returns: How many.
   private func commit(_ jobs: [OutboxJob]) throws -> Int {
     do {
-      return try self.commitOnce(jobs)
+      return try self.commitOnce(jobs, patience: self.patience(of: jobs))
     } catch {
       if error is Undone || Self.isRefusal(error) { throw error }
       let failure = Self.storageError(error)
@@ -57,7 +78,7 @@ extension OutboxWriter {
         throw error
       }
       do {
-        return try self.commitOnce(jobs)
+        return try self.commitOnce(jobs, patience: self.patience(of: jobs))
       } catch {
         if !(error is Undone), !Self.isRefusal(error) { self.didFail(error) }
         throw error
@@ -90,19 +111,19 @@ extension OutboxWriter {
 
   /// How long jobs wait for a lock: long enough that the longest-waiting one uses its timeout once.
   /// A moment is left in any case, since other connections commit too.
-  private func end(of jobs: [OutboxJob]) -> SuspendingClock.Instant {
+  private func patience(of jobs: [OutboxJob]) -> BusyHandler.Patience {
     let timeout = self.configuration.busyTimeout
     let first = jobs.map(\.since).min() ?? .now
-    return max(first + timeout, .now + timeout / 10)
+    return .until(max(first + timeout, .now + timeout / 10))
   }
 
   /// - Returns: How many of the jobs were done, at least one.
-  private func commitOnce(_ jobs: [OutboxJob]) throws -> Int {
+  private func commitOnce(_ jobs: [OutboxJob], patience wait: BusyHandler.Patience) throws -> Int {
     let start = SuspendingClock.now
     let connection = try self.usableConnection()
     if jobs.contains(where: \.needsOwner) { try self.ensureOwner() }
     let patience = connection.busyHandler.patience
-    connection.busyHandler.patience = .until(self.end(of: jobs))
+    connection.busyHandler.patience = wait
     defer { connection.busyHandler.patience = patience }
     let now = self.now
     var attempted = [Attempted]()

@@ -4,7 +4,7 @@ import Query
 /// The work of an ``OutboxDatabase``'s writing thread: it opens, commits jobs, keeps leases alive,
 /// checkpoints, watches other processes, and repairs.
 ///
-/// Not `Sendable`, and not locked: one thread at a time uses it.
+/// Not `Sendable`, and not locked: one thread at a time uses it, see ``WritingThread/ifIdle(_:)``.
 final class OutboxWriter: DatabaseWriter {
   let configuration: SQLiteStorageConfiguration
   let file: FileKeeper
@@ -119,7 +119,7 @@ extension OutboxWriter {
     }
   }
 
-  func work() -> SuspendingClock.Instant? {
+  func work() {
     let now = SuspendingClock.now
     if let due = self.database.health.due, now >= due { self.recover() }
     if let due = self.heartbeatDue, now >= due { self.beat() }
@@ -128,6 +128,9 @@ extension OutboxWriter {
     if self.chores.isDue(now) { self.doChore() }
     self.neighbours.notify()
     self.lookForOthers(now)
+  }
+
+  var nextDue: SuspendingClock.Instant? {
     let times = [
       self.database.health.due, self.chores.due, self.heartbeatDue, self.effectsDue, self.log.due,
       self.neighbours.due,

@@ -52,6 +52,37 @@ import Testing
     #expect(self.look(.now + .seconds(1)) == (false, []))
   }
 
+  @Test func aLoneProcessNotifiesNobodyAndItselfNeither() async throws {
+    try await self.follow()
+    self.neighbours.hasCommitted = true
+    self.neighbours.notify()
+    #expect(!self.neighbours.hasCommitted)
+    #expect(self.look() == (false, []))
+    // From the moment at which another one follows, it is notified.
+    let watch = try #require(ChangeWatch(kind: .cache, folder: self.folder.path))
+    self.neighbours.hasCommitted = true
+    self.neighbours.notify()
+    #expect(watch.drain() == .kicked)
+    #expect(self.look() == (true, []))
+  }
+
+  @Test func aKickFileThatIsRemovedIsMadeAgainForTheOthers() async throws {
+    try await self.follow()
+    let watch = try #require(ChangeWatch(kind: .cache, folder: self.folder.path))
+    try FileManager.default.removeItem(
+      atPath: ChangeKick.path(kind: .cache, folder: self.folder.path))
+    for _ in 0..<2 {
+      // The second time the other one has not yet seen that there is a new file.
+      self.neighbours.hasCommitted = true
+      self.neighbours.notify()
+    }
+    #expect(watch.drain().contains(.kicked))
+    #expect(self.look() == (true, []))
+    self.neighbours.hasCommitted = true
+    self.neighbours.notify()
+    #expect(watch.drain() == .kicked)
+  }
+
   @Test func kicksAreNotAnsweredOneByOne() async throws {
     try await self.follow()
     let kick = ChangeKick(kind: .cache, folder: self.folder.path)

@@ -13,16 +13,25 @@ import Testing
     let neighbours = Neighbours(kind: .cache, folder: "/nowhere")
     let log: Locked<[String]>
     let failsToFinish: Bool
+    /// Only who holds the writer changes these.
+    var uses = 0
+    var nextDue: SuspendingClock.Instant?
 
     init(_ log: Locked<[String]>, failsToFinish: Bool = false) {
       (self.log, self.failsToFinish) = (log, failsToFinish)
     }
 
-    func run(_ jobs: [Int]) { self.log.withLock { $0.append("jobs \(jobs)") } }
+    func run(_ jobs: [Int]) {
+      self.uses += jobs.count
+      self.log.withLock { $0.append("jobs \(jobs)") }
+    }
 
-    func work() -> SuspendingClock.Instant? {
+    func work() {
+      if let due = self.nextDue, due <= .now {
+        self.nextDue = nil
+        self.log.withLock { $0.append("due") }
+      }
       self.log.withLock { $0.append("work") }
-      return nil
     }
 
     func finish() throws {
@@ -46,7 +55,7 @@ import Testing
   private func stop(_ thread: WritingThread<Writer>) async throws {
     let outcome = JobOutcome<Void>()
     #expect(thread.stop { outcome.set($0) })
-    try await outcome.value(patience: .zero)
+    try await outcome.value()
   }
 
   @Test func tasksAndJobsAreDoneInTheirOrderAndJobsSideBySideTogether() async throws {
@@ -89,7 +98,7 @@ import Testing
     let thread = try self.makeThread()
     let outcome = JobOutcome<Void>()
     #expect(!thread.stop { outcome.set($0) })
-    try await outcome.value(patience: .zero)
+    try await outcome.value()
     thread.start { Issue.record("it was started after its stop") }
     #expect(!thread.isStarted && self.entries.isEmpty)
   }
@@ -110,18 +119,125 @@ import Testing
     #expect(ends.withLock { $0 } == 1)
   }
 
+  /// Uses the writer on this thread as soon as the writing thread sleeps.
+  private func useWhenIdle(
+    _ thread: WritingThread<Writer>, _ body: (Writer) -> Bool
+  ) async throws -> Bool {
+    while true {
+      var isCalled = false
+      let isDone = thread.ifIdle {
+        isCalled = true
+        return body($0)
+      }
+      if isCalled { return isDone }
+      await Task.yield()
+    }
+  }
+
+  @Test func aCallerUsesTheWriterOnItsOwnThreadWhileNothingElseIsUnderWay() async throws {
+    let thread = try self.makeThread()
+    #expect(!thread.ifIdle { _ in true }, "it was not started")
+    thread.start {}
+    for answer in [true, false] {
+      let isDone = try await self.useWhenIdle(thread) { writer in
+        // It is not for two.
+        #expect(!thread.ifIdle { _ in true })
+        writer.uses += 1
+        return answer
+      }
+      #expect(isDone == answer)
+    }
+    #expect(self.entries.isEmpty && thread.writer.uses == 2)
+    try await self.stop(thread)
+    #expect(!thread.ifIdle { _ in true }, "it has stopped")
+  }
+
+  @Test func whatIsAddedWhileACallerUsesTheWriterIsDoneAfterwards() async throws {
+    let thread = try self.makeThread()
+    thread.start {}
+    let outcome = JobOutcome<Void>()
+    let isDone = try await self.useWhenIdle(thread) { writer in
+      #expect(thread.commit(1))
+      #expect(thread.perform { _ in outcome.set(.success(())) })
+      writer.log.withLock { $0.append("caller") }
+      return true
+    }
+    #expect(isDone)
+    try await outcome.value()
+    #expect(self.entries == ["caller", "jobs [1]"])
+    try await self.stop(thread)
+  }
+
+  @Test func whatACallerMakesDueIsDoneByTheThread() async throws {
+    let thread = try self.makeThread()
+    thread.start {}
+    for delay in [Duration.zero, .milliseconds(20)] {
+      let isDone = try await self.useWhenIdle(thread) { writer in
+        writer.nextDue = .now + delay
+        return true
+      }
+      #expect(isDone)
+      while !self.entries.contains("due") { await Task.yield() }
+      self.log.withLock { $0 = [] }
+    }
+    try await self.stop(thread)
+  }
+
+  @Test func aTimeThatIsSetFromOutsideWakesTheThreadOnce() async throws {
+    let thread = try self.makeThread()
+    thread.start {}
+    #expect(try await self.useWhenIdle(thread) { _ in true })
+    self.log.withLock { $0 = [] }
+    thread.wake(by: .now + .milliseconds(5))
+    // An earlier one stays.
+    thread.wake(by: .now + .seconds(3_600))
+    while !self.log.withLock({ $0.contains("work") }) { await Task.yield() }
+    try await self.stop(thread)
+  }
+
+  @Test func callersAndTheThreadNeverUseTheWriterAtTheSameTime() async throws {
+    let thread = try self.makeThread()
+    thread.start {}
+    let (callers, rounds) = (4, 500)
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<callers {
+        group.addTask {
+          for round in 0..<rounds {
+            let isDone = thread.ifIdle {
+              $0.uses += 1
+              return true
+            }
+            if isDone { continue }
+            if round.isMultiple(of: 3) {
+              #expect(thread.commit(round))
+            } else {
+              let outcome = JobOutcome<Void>()
+              #expect(
+                thread.perform {
+                  $0.uses += 1
+                  outcome.set(.success(()))
+                })
+              try? await outcome.value()
+            }
+          }
+        }
+      }
+    }
+    try await self.stop(thread)
+    #expect(thread.writer.uses == callers * rounds)
+  }
+
   @Test func noneOfTheJobsOfManyThreadsIsLostWhileTheThreadFallsAsleep() async throws {
     let thread = try self.makeThread()
     thread.start {}
     await withTaskGroup(of: Void.self) { group in
-      for caller in 0..<4 {
+      for _ in 0..<4 {
         group.addTask {
-          for round in 0..<200 {
+          for _ in 0..<200 {
             let outcome = JobOutcome<Void>()
             #expect(thread.perform { _ in outcome.set(.success(())) })
             // Until the thread has done it, so that it is about to sleep in each round.
-            try? await outcome.value(
-              patience: (round + caller).isMultiple(of: 2) ? .zero : .milliseconds(1))
+            try? await outcome.value()
           }
         }
       }
