@@ -33,7 +33,11 @@ CREATE TABLE partitions (
   leased_count INTEGER NOT NULL DEFAULT 0,
   dead_count INTEGER NOT NULL DEFAULT 0,
   history_count INTEGER NOT NULL DEFAULT 0,
-  history_bytes INTEGER NOT NULL DEFAULT 0
+  history_bytes INTEGER NOT NULL DEFAULT 0,
+  -- The newest number and sequence that a row of the account was given: none comes back when its row is
+  -- removed. Here and not by AUTOINCREMENT, whose counters are a page more in each commit.
+  last_number INTEGER NOT NULL DEFAULT 0,
+  last_sequence INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The boot that `lane_heads.due_boottime` is of, and the latest wall time that was known to be
@@ -47,11 +51,11 @@ CREATE TABLE clock (
 
 INSERT INTO clock (id) VALUES (1);
 
--- A mutation that is live or dead (2). AUTOINCREMENT: the number orders (3), and one of a removed
--- row must never come back. The row alone tells all that sending it needs, so that one that can be
+-- A mutation that is live or dead (2). The number orders (3), and one of a removed row never comes
+-- back: see `partitions.last_number`. The row alone tells all that sending it needs, so that one that can be
 -- read is one that can be salvaged (persistence 8).
 CREATE TABLE outbox (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  number INTEGER PRIMARY KEY,
   partition INTEGER NOT NULL REFERENCES partitions (id),
   id BLOB NOT NULL,
   -- Fixed when it was enqueued (0); key and arguments change with a conflict's retry (5) alone.
@@ -103,16 +107,20 @@ CREATE TABLE outbox (
   arguments BLOB NOT NULL
 ) STRICT;
 
+-- Most mutations run at once, and never wait: while one runs, `outbox_leased` is its only index. Each
+-- index is a frame more in the commit that adds a row to it, and one more in that which removes it.
+
 -- A ticket is made from the identifier alone (1).
-CREATE UNIQUE INDEX outbox_by_id ON outbox (id);
+CREATE UNIQUE INDEX outbox_by_id ON outbox (id) WHERE state <> 'leased';
 -- History of one mutation, and optimistic overlays (7, 9).
-CREATE INDEX outbox_by_name ON outbox (partition, name, instance, number);
+CREATE INDEX outbox_by_name ON outbox (partition, name, instance, number) WHERE state <> 'leased';
 -- The head of a lane, and what is behind it (3).
 CREATE INDEX outbox_by_lane ON outbox (partition, lane, number)
   WHERE lane IS NOT NULL AND (state <> 'dead' OR on_failure = 'halt');
--- Rows to reap (4).
-CREATE INDEX outbox_leased
-  ON outbox (partition, lease_owner, lease_boot_id, lease_end_monotonic, number)
+-- Those that run, by identifier; and all of them, since they are few: rows to reap (4), of one mutation
+-- (7, 9).
+CREATE UNIQUE INDEX outbox_leased
+  ON outbox (id, partition, lease_owner, lease_boot_id, lease_end_monotonic)
   WHERE state = 'leased';
 -- Dead letters (2).
 CREATE INDEX outbox_dead ON outbox (partition, number) WHERE state = 'dead';
@@ -128,7 +136,7 @@ CREATE INDEX outbox_refused ON outbox (partition, number)
 -- Rows with a body file, for the sweep of `bodies/` (8).
 CREATE INDEX outbox_by_body ON outbox (body_file) WHERE body_file IS NOT NULL;
 
--- The first row of each lane that is live, or dead and halts it, and each live row without a lane
+-- The first row of each lane that is live, or dead and halts it, and each pending row without a lane
 -- (4): what a claim looks at instead of the outbox. Kept by the transactions that change the outbox;
 -- can be made anew from it.
 CREATE TABLE lane_heads (
@@ -212,7 +220,7 @@ CREATE TABLE owners (
 
 -- A mutation that ended (2, 9). The result is what a store comes back with (persistence 6).
 CREATE TABLE history (
-  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  sequence INTEGER PRIMARY KEY,         -- see `partitions.last_sequence`
   partition INTEGER NOT NULL REFERENCES partitions (id),
   id BLOB NOT NULL,
   number INTEGER NOT NULL,              -- as it was in the outbox
@@ -241,8 +249,6 @@ CREATE TABLE history (
 CREATE UNIQUE INDEX history_by_id ON history (id);
 -- 50 for each mutation, and what a store comes back with.
 CREATE INDEX history_by_name ON history (partition, name, instance, sequence);
--- 30 days.
-CREATE INDEX history_by_date ON history (partition, ended_at);
 -- Effects that a crash left undone.
 CREATE INDEX history_effects ON history (partition, sequence) WHERE effects IS NOT NULL;
 

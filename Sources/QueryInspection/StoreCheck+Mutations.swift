@@ -146,7 +146,7 @@ extension StoreCheck {
     GROUP BY lane
     UNION ALL
     SELECT number FROM outbox NOT INDEXED
-    WHERE partition = ?1 AND lane IS NULL AND state <> 'dead'
+    WHERE partition = ?1 AND lane IS NULL AND state = 'pending'
     ORDER BY 1
     """
 

@@ -82,7 +82,7 @@ extension StoreExport {
 extension StoreExport {
   private static let standing: SQL = """
     SELECT paused_at, credentials_epoch, revision,
-      (SELECT seq FROM sqlite_sequence WHERE name = 'outbox'),
+      (SELECT max(last_number) FROM partitions),
       (SELECT synchronised_at FROM clock WHERE id = 1)
     FROM partitions WHERE id = ?
     """

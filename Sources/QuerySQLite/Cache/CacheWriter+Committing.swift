@@ -25,7 +25,7 @@ extension CacheWriter {
   ///
   /// - Returns: Whether it is committed; if not, it still waits.
   func tryCommit() -> Bool {
-    guard let connection = self.connection, !self.database.health.isRetryPending,
+    guard let connection = self.connection, !self.database.health.isRetryPending, !self.log.isLeft,
       self.database.queuedCount <= Self.callerBatch, self.database.firstInvalidation == nil
     else { return false }
     let patience = connection.busyHandler.patience

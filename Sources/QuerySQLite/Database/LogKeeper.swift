@@ -12,6 +12,9 @@ struct LogKeeper {
   /// Whether a checkpoint is left to the writing thread, since a caller commits on its own.
   var leavesCheckpoints = false
 
+  /// Whether one has been left to it.
+  private(set) var isLeft = false
+
   init(kind: DatabaseKind, folder: String, frameLimit: Int) {
     self.kind = kind
     self.schedule = CheckpointSchedule(
@@ -61,7 +64,11 @@ struct LogKeeper {
   ///
   /// - Throws: `StorageError` if the file is damaged.
   mutating func checkpoint(_ connection: SQLiteConnection) throws(StorageError) {
-    if self.leavesCheckpoints { return self.schedule.checkpointSoon() }
+    if self.leavesCheckpoints {
+      self.isLeft = true
+      return self.schedule.checkpointSoon()
+    }
+    self.isLeft = false
     do {
       let (outcome, held) = try connection.checkpointGivingWay(self.mode)
       self.schedule.didCheckpoint(outcome, held: held)

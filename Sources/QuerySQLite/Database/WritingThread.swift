@@ -222,8 +222,8 @@ extension WritingThread {
   /// - Returns: What the closure returned; false if it was not called. Then the thread is to do it.
   func ifIdle(_ body: (Writer) -> Bool) -> Bool {
     let isHeld = self.queue.withLock { queue in
-      guard queue.hasBegun, !queue.isStopping, queue.holder == nil, queue.work.isEmpty,
-        .now >= queue.gathersUntil
+      guard queue.hasBegun, !queue.isStopping, queue.holder == nil, !queue.isWanted,
+        queue.work.isEmpty, .now >= queue.gathersUntil
       else { return false }
       queue.holder = pthread_self()
       return true
@@ -269,7 +269,8 @@ extension WritingThread {
       }
       // A caller that has added something often adds more at once, and waking this thread takes longer
       // than doing it. Work that no caller waits for comes after that, but not too late.
-      if !work.isEmpty, .now < workDue, BusyWait.wait(for: Self.patience, until: { self.count > 0 }) {
+      if !work.isEmpty, .now < workDue, BusyWait.wait(for: Self.patience, until: { self.count > 0 })
+      {
         continue
       }
       workDue = .now + .milliseconds(10)

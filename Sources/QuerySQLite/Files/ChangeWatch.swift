@@ -71,14 +71,20 @@ package final class ChangeWatch {
     if self.kickWatch < 0 && errno == ENOSPC { return nil }
   }
 
-  deinit { for descriptor in [self.descriptor, self.kick] where descriptor >= 0 { close(descriptor) } }
+  deinit {
+    for descriptor in [self.descriptor, self.kick] where descriptor >= 0 { close(descriptor) }
+  }
 
   /// Goes on with the file that is at the path now.
   private func followKick() {
-    let old = self.kick
+    self.closeKick()
     self.kick = Self.lockKick(self.kickPath)
-    if old >= 0 { close(old) }
     self.watchKick()
+  }
+
+  private func closeKick() {
+    if self.kick >= 0 { close(self.kick) }
+    self.kick = -1
   }
 
   /// Watches the file that is at the path now.
@@ -170,8 +176,12 @@ extension ChangeWatch {
     if event.name == self.databaseName || event.name == self.databaseName + "-wal" {
       return .databaseMoved
     }
-    guard event.mask & (Self.inCreate | Self.inMovedTo) != 0 else { return [] }
     guard event.name == (self.kickPath as NSString).lastPathComponent else { return [] }
+    guard event.mask & (Self.inCreate | Self.inMovedTo) != 0 else {
+      // An open file would keep a folder that was removed.
+      self.closeKick()
+      return []
+    }
     // It may have been written to before the watch was added.
     self.followKick()
     return .kicked

@@ -27,9 +27,6 @@ enum AliasRow {
     SELECT 1 FROM outbox WHERE partition = ? AND number < ? AND state <> 'dead' LIMIT 1
     """
 
-  /// The newest number that any row ever had.
-  static let newestNumber: SQL = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
-
   /// Partition.
   static let any: SQL = "SELECT 1 FROM aliases WHERE partition = ? LIMIT 1"
 

@@ -19,7 +19,7 @@ package struct DerivedRows {
     var lanes = Set<String>()
     for number in numbers {
       guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
-        row.standing.holdsLane(row.lane, row.onFailure)
+        row.wantsHead
       else { continue }
       // Numbers ascend: the first row of a lane is its head.
       if let lane = row.lane, !lanes.insert("\(row.partition) \(lane)").inserted { continue }
@@ -40,6 +40,7 @@ package struct DerivedRows {
       history_count = (SELECT count(*) FROM history AS h WHERE h.partition = partitions.id),
       history_bytes = (SELECT coalesce(sum(min(max(byte_count, 0), 1099511627776)), 0)
         FROM history AS h WHERE h.partition = partitions.id),
+      last_sequence = max(last_sequence, coalesce((SELECT max(sequence) FROM history), 0)),
       revision = CASE WHEN revision < 9223372036854775807 THEN revision + 1 ELSE 0 END
     WHERE ?1 IS NULL OR id = ?1
     """
@@ -51,19 +52,12 @@ package struct DerivedRows {
     try self.connection.execute(Self.count, partition)
   }
 
-  private static let raise: SQL = """
-    UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'outbox'
-    """
-  private static let begin: SQL = """
-    INSERT INTO sqlite_sequence (name, seq) SELECT 'outbox', ?
-    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox')
-    """
+  private static let raise: SQL = "UPDATE partitions SET last_number = max(last_number, ?)"
 
   /// Makes sure that no number up to a given one is assigned again.
   ///
   /// - Throws: `StorageError`.
   package func keepNumbersRising(above newest: Int64) throws {
-    try self.connection.execute(Self.begin, newest)
     try self.connection.execute(Self.raise, newest)
   }
 }

@@ -135,7 +135,8 @@ extension HistoryRow {
 
 extension HistoryRow {
   private static let insert = SQL(
-    assembling: "INSERT INTO history \((allColumns + ["partition", "byte_count"]).values)")
+    assembling:
+      "INSERT INTO history \((allColumns + ["partition", "byte_count", "sequence"]).values)")
 
   /// Partition, id.
   static let readByID = SQL(
@@ -170,8 +171,11 @@ extension HistoryRow {
 
   /// Inserts the row.
   ///
+  /// - Parameter sequence: Its place in the order of ends; nil: the last.
   /// - Throws: `StorageError`.
-  func insert(partition: Int64, on connection: SQLiteConnection) throws {
+  func insert(
+    partition: Int64, sequence: Int64? = nil, on connection: SQLiteConnection
+  ) throws {
     var row = self
     row.keptChecksum = row.keptChecksum ?? row.ownChecksum
     try connection.withStatement(Self.insert) { statement in
@@ -179,6 +183,7 @@ extension HistoryRow {
       try row.columns(&binder)
       try binder.bind(partition)
       try binder.bind(row.byteCount)
+      try binder.bind(sequence)
       try statement.run()
     }
   }

@@ -137,10 +137,10 @@ extension OutboxTransaction {
   /// - Throws: `StorageError`.
   mutating func refreshHead(_ row: inout OutboxRow, isNew: Bool = false) throws {
     guard let lane = row.lane else {
-      row.isHead = row.standing.holdsLane(nil, row.onFailure)
+      row.isHead = row.wantsHead
       if row.isHead {
         try self.writeHead(row, isNew: isNew)
-      } else {
+      } else if !isNew {
         try self.connection.execute(LaneHeadRow.delete, row.number)
       }
       return

@@ -14,6 +14,9 @@ package struct OutboxPartitionRow: Equatable {
   package var counts: OutboxCounts
   package var historyCount: Int64
   package var historyBytes: Int64
+  /// The newest number and sequence that a row of the account was given.
+  var lastNumber: Int64
+  var lastSequence: Int64
   /// Whether the row has the account's name. `erase()` takes it away until something is written
   /// again: see ``ErasedName``.
   package var isNamed = true
@@ -80,7 +83,7 @@ extension OutboxPartitionRow {
   /// Name.
   package static let read: SQL = """
     SELECT id, epoch, is_erasing, revision, credentials_epoch, paused_at, pending_count,
-      leased_count, dead_count, history_count, history_bytes
+      leased_count, dead_count, history_count, history_bytes, last_number, last_sequence
     FROM partitions WHERE name = ?
     """
 
@@ -88,12 +91,17 @@ extension OutboxPartitionRow {
   static let update: SQL = """
     UPDATE partitions SET epoch = ?, is_erasing = ?, revision = ?, credentials_epoch = ?,
       paused_at = ?, pending_count = ?, leased_count = ?, dead_count = ?, history_count = ?,
-      history_bytes = ?
+      history_bytes = ?, last_number = ?, last_sequence = ?
     WHERE id = ?
     """
 
   /// Name, id.
   private static let rename: SQL = "UPDATE partitions SET name = ? WHERE id = ?"
+
+  /// Name, id: the newest number and sequence of another row that was erased under the name.
+  private static let numbersOfOther: SQL = """
+    SELECT last_number, last_sequence FROM partitions WHERE name = ? AND id <> ?
+    """
 
   /// Name, id: another row that was erased under the name.
   private static let deleteOther: SQL = "DELETE FROM partitions WHERE name = ? AND id <> ?"
@@ -110,13 +118,22 @@ extension OutboxPartitionRow {
       dead: Int(try row.integer(at: 8)))
     self.historyCount = try row.integer(at: 9)
     self.historyBytes = try row.integer(at: 10)
+    self.lastNumber = try row.integer(at: 11)
+    self.lastSequence = try row.integer(at: 12)
   }
 
   /// Writes the name of its account, or the hash that stands for it.
   ///
   /// - Throws: `StorageError`.
-  package func saveName(_ name: String, on connection: SQLiteConnection) throws {
+  package mutating func saveName(_ name: String, on connection: SQLiteConnection) throws {
     let text = self.isNamed ? name : ErasedName(of: name).text
+    let other = try connection.first(Self.numbersOfOther, text, self.id) {
+      (number: try $0.integer(at: 0), sequence: try $0.integer(at: 1))
+    }
+    if let other {
+      self.lastNumber = max(self.lastNumber, other.number)
+      self.lastSequence = max(self.lastSequence, other.sequence)
+    }
     try connection.execute(Self.deleteOther, text, self.id)
     try connection.execute(Self.rename, text, self.id)
   }
@@ -128,7 +145,50 @@ extension OutboxPartitionRow {
     try connection.execute(
       Self.update, self.epoch, self.isErasing, self.revision, self.credentialsEpoch,
       self.pausedAt, self.counts.pending, self.counts.leased, self.counts.dead,
-      self.historyCount, self.historyBytes, self.id)
+      self.historyCount, self.historyBytes, self.lastNumber, self.lastSequence, self.id)
+  }
+}
+
+// MARK: - Numbers
+
+extension OutboxPartitionRow {
+  /// The newest number that any row was given: accounts share one sequence of them.
+  private static let newestNumber: SQL = """
+    SELECT max(coalesce((SELECT max(last_number) FROM partitions), 0),
+      coalesce((SELECT max(number) FROM outbox), 0))
+    """
+
+  private static let newestSequence: SQL = """
+    SELECT max(coalesce((SELECT max(last_sequence) FROM partitions), 0),
+      coalesce((SELECT max(sequence) FROM history), 0))
+    """
+
+  /// The newest number that any row was given.
+  ///
+  /// - Throws: `StorageError`.
+  package static func newestNumber(on connection: SQLiteConnection) throws -> Int64 {
+    max(try connection.first(Self.newestNumber) { try $0.integer(at: 0) } ?? 0, 0)
+  }
+
+  /// Takes the next number for a row of the outbox; 0 if none is left.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func takeNumber(on connection: SQLiteConnection) throws -> Int64 {
+    let newest = max(try Self.newestNumber(on: connection), self.lastNumber)
+    if newest == .max { return 0 }
+    self.lastNumber = newest + 1
+    return newest + 1
+  }
+
+  /// Takes the next sequence for a row of the history; nil if none is left.
+  ///
+  /// - Throws: `StorageError`.
+  mutating func takeSequence(on connection: SQLiteConnection) throws -> Int64? {
+    let found = try connection.first(Self.newestSequence) { try $0.integer(at: 0) } ?? 0
+    let newest = max(found, self.lastSequence, 0)
+    if newest == .max { return nil }
+    self.lastSequence = newest + 1
+    return newest + 1
   }
 }
 
@@ -156,11 +216,11 @@ enum OwnerRow {
   /// Owner.
   static let delete: SQL = "DELETE FROM owners WHERE owner = ?"
 
-  /// Partition: its leases, by owner. Owner, boot, end, number.
+  /// Partition: its leases. Owner, boot, end, number.
   static let leases: SQL = """
-    SELECT lease_owner, lease_boot_id, lease_end_monotonic, number FROM outbox
-    WHERE state = 'leased' AND partition = ?
-    ORDER BY lease_owner, lease_boot_id, lease_end_monotonic, number
+    SELECT lease_owner, lease_boot_id, lease_end_monotonic, number
+    FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND partition = ? ORDER BY number
     """
 
   /// Number, owner, token: whether the lease is still that one, and not erased. Cancel requested.

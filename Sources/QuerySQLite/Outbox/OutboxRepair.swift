@@ -53,14 +53,15 @@ extension OutboxRepair {
       OR EXISTS (SELECT 1 FROM outbox WHERE number < 1)
       OR EXISTS (SELECT 1 FROM history WHERE sequence > ?1)
       OR EXISTS (SELECT 1 FROM history WHERE sequence < 1)
-      OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE seq NOT BETWEEN 0 AND ?1)
+      OR EXISTS (SELECT 1 FROM partitions
+        WHERE last_number NOT BETWEEN 0 AND ?1 OR last_sequence NOT BETWEEN 0 AND ?1)
       OR EXISTS (SELECT 1 FROM outbox WHERE partition NOT IN (SELECT id FROM partitions))
     """
 
   /// Whether a head differs from its row.
   private static let hasWrongHead: SQL = """
     SELECT EXISTS (SELECT 1 FROM lane_heads AS h LEFT JOIN outbox AS o ON o.number = h.number
-      WHERE o.number IS NULL OR h.partition <> o.partition OR h.lane IS NOT o.lane
+      WHERE o.number IS NULL OR (o.lane IS NULL AND o.state <> 'pending') OR h.partition <> o.partition OR h.lane IS NOT o.lane
         OR h.name <> o.name OR h.instance <> o.instance OR h.version <> o.version
         OR h.host <> coalesce(o.host, 'name:' || o.name)
         OR h.state NOT IN ('ready', 'leased', 'dependency', 'authentication', 'halted')
@@ -74,7 +75,7 @@ extension OutboxRepair {
   /// Whether a lane, or a row without one, has no head. Erased rows need none.
   private static let hasNoHead: SQL = """
     SELECT EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
-      WHERE o.lane IS NULL AND o.state <> 'dead'
+      WHERE o.lane IS NULL AND o.state = 'pending'
         AND o.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
         AND NOT EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = o.number))
     OR EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
@@ -112,11 +113,11 @@ extension OutboxRepair {
       coalesce((SELECT max(number) FROM outbox WHERE number <= ?1), 0),
       coalesce((SELECT max(number) FROM history WHERE number <= ?1), 0),
       coalesce((SELECT max(newest_number) FROM aliases WHERE newest_number <= ?1), 0),
-      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox' AND seq <= ?1), 0))
+      coalesce((SELECT max(last_number) FROM partitions WHERE last_number <= ?1), 0))
     """
   private static let newestSequence: SQL = """
     SELECT max(coalesce((SELECT max(sequence) FROM history WHERE sequence <= ?1), 0),
-      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'history' AND seq <= ?1), 0))
+      coalesce((SELECT max(last_sequence) FROM partitions WHERE last_sequence <= ?1), 0))
     """
   private static let checksum: SQL = "SELECT checksum FROM outbox WHERE number = ?"
   private static let renumber: SQL = """
@@ -129,7 +130,7 @@ extension OutboxRepair {
     UPDATE OR IGNORE dependencies SET target = ? WHERE target = ?
     """
   private static let renumberSequence: SQL = "UPDATE history SET sequence = ? WHERE sequence = ?"
-  private static let setSequence: SQL = "UPDATE sqlite_sequence SET seq = ? WHERE name = ?"
+  private static let setNewest: SQL = "UPDATE partitions SET last_number = ?, last_sequence = ?"
 
   /// Gives rows with impossible numbers the next ones: their place in the order is unknown. A row
   /// that was enqueued under its number is as sound as it was; the others are dead once they are
@@ -147,13 +148,12 @@ extension OutboxRepair {
         try self.connection.execute(sql, newest, number)
       }
     }
-    try self.connection.execute(Self.setSequence, newest, "outbox")
     var sequence = try self.numbers(Self.newestSequence, Self.highest).first ?? 0
     for number in try self.numbers(Self.impossibleSequences, Self.highest) {
       sequence += 1
       try self.connection.execute(Self.renumberSequence, sequence, number)
     }
-    try self.connection.execute(Self.setSequence, sequence, "history")
+    try self.connection.execute(Self.setNewest, newest, sequence)
   }
 }
 

@@ -84,16 +84,20 @@ struct OutboxRestoration {
 
 extension OutboxRestoration {
   private static let hasEnded: SQL = "SELECT 1 FROM history WHERE id = ?"
-  private static let hasID: SQL = "SELECT 1 FROM outbox WHERE id = ?"
   private static let hasNumber: SQL = "SELECT 1 FROM outbox WHERE number = ?"
 
   /// - Returns: The row's new number; nil if the outbox has the mutation already.
   private func restore(_ old: OutboxRow, partition: Int64) throws -> Int64? {
-    if try self.isThere(Self.hasEnded, old.id) || self.isThere(Self.hasID, old.id) { return nil }
+    if try self.isThere(Self.hasEnded, old.id) { return nil }
+    if try self.connection.first(OutboxRow.hasID, old.id, read: { try $0.bool(at: 0) }) == true {
+      return nil
+    }
     var row = old
     row.move(to: partition)
     // A process has enqueued others before this: they keep their numbers.
-    if try self.isThere(Self.hasNumber, row.number) { row.renumber(0) }
+    if try row.number == 0 || self.isThere(Self.hasNumber, row.number) {
+      row.renumber(try OutboxPartitionRow.newestNumber(on: self.connection) + 1)
+    }
     try row.insert(on: self.connection)
     if !row.isSound {
       row.standing.kill(.undecodable)

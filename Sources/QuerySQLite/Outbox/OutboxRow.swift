@@ -154,7 +154,16 @@ extension OutboxRow {
       """)
 
   /// Partition, id.
-  static let findByID: SQL = "SELECT number FROM outbox WHERE partition = ? AND id = ?"
+  static let findByID: SQL = """
+    SELECT number FROM outbox WHERE state <> 'leased' AND id = ?2 AND partition = ?1
+    UNION ALL SELECT number FROM outbox WHERE state = 'leased' AND id = ?2 AND partition = ?1
+    """
+
+  /// Id: whether any account has a row of it.
+  package static let hasID: SQL = """
+    SELECT EXISTS (SELECT 1 FROM outbox WHERE state <> 'leased' AND id = ?1)
+      OR EXISTS (SELECT 1 FROM outbox WHERE state = 'leased' AND id = ?1)
+    """
 
   package init(_ row: SQLiteStatement) throws {
     self.init()
@@ -316,6 +325,13 @@ extension OutboxRow {
     return entry
   }
 
+  /// Whether it is to have a head, if it is the first of its lane: one without a lane is found by its
+  /// head alone while it is pending.
+  package var wantsHead: Bool {
+    self.lane == nil
+      ? self.standing.state == .pending : self.standing.holdsLane(self.lane, self.onFailure)
+  }
+
   /// Whether only other rows keep it from running.
   func isReady(_ now: OutboxTime) -> Bool {
     self.standing.isReady(hasDependencies: self.hasDependencies, at: now)
@@ -325,12 +341,6 @@ extension OutboxRow {
 // MARK: - Writing
 
 extension OutboxRow {
-  /// The highest number ever assigned, as AUTOINCREMENT finds it.
-  private static let newest: SQL = """
-    SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0),
-      coalesce((SELECT max(number) FROM outbox), 0))
-    """
-
   /// The columns that a new row may have values of.
   private static let insert: SQL = {
     let columns = ColumnNames.of { (names) throws(StorageError) in
@@ -365,24 +375,16 @@ extension OutboxRow {
   /// Number.
   static let delete: SQL = "DELETE FROM outbox WHERE number = ?"
 
-  /// Inserts the row under the next number, which it adopts; or under its own, if that is not 0.
+  /// Inserts the row. The checksum covers its number, so that SQLite does not assign it.
   ///
   /// - Throws: `StorageError`.
   mutating func insert(on connection: SQLiteConnection) throws {
-    // Not the one that SQLite would assign: the checksum covers the number, too.
-    if self.number == 0 { self.renumber(try Self.nextNumber(on: connection)) }
     try connection.withStatement(Self.insert) { statement in
       var binder = ColumnBinder(statement)
       try self.columns(&binder)
       try self.standing.columnsOfLease(&binder)
       try statement.run()
     }
-  }
-
-  /// The number of the next row; 0 if none is left.
-  private static func nextNumber(on connection: SQLiteConnection) throws -> Int64 {
-    let newest = try connection.first(Self.newest) { try $0.integer(at: 0) } ?? 0
-    return newest == .max ? 0 : max(newest, 0) + 1
   }
 
   /// Writes its standing.

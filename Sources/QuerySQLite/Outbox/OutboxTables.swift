@@ -77,13 +77,17 @@ extension OutboxTables {
 
   /// Partition, number.
   private static let leasedNumbers: SQL = """
-    SELECT number FROM outbox WHERE state = 'leased' AND partition = ? AND number > ?
-    ORDER BY number LIMIT ?
+    SELECT number FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND partition = ? AND number > ? ORDER BY number LIMIT ?
     """
 
   /// Partition, name, instance.
-  private static let numbersOfMutation: SQL = """
-    SELECT number FROM outbox WHERE partition = ? AND name = ? AND instance = ? ORDER BY number
+  static let numbersOfMutation: SQL = """
+    SELECT number FROM outbox
+    WHERE state <> 'leased' AND partition = ?1 AND name = ?2 AND instance = ?3
+    UNION ALL SELECT number FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND partition = ?1 AND name = ?2 AND instance = ?3
+    ORDER BY number
     """
 
   /// Reads live and dead mutations after a number, some at a time: a read must not last long.

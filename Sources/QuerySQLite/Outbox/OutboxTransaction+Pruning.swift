@@ -70,10 +70,13 @@ extension OutboxTransaction {
     ORDER BY sequence LIMIT ?
     """
 
-  /// Partition, date, limit.
+  /// Partition, sequence, date, limit: those of the first ones after it that ended before the date. The
+  /// order of ends is that of dates, but for a clock that was wrong: some rows too new are passed.
   static let before: SQL = """
-    SELECT sequence, byte_count FROM history INDEXED BY history_by_date
-    WHERE partition = ? AND ended_at < ? ORDER BY ended_at LIMIT ?
+    SELECT sequence, byte_count FROM (
+      SELECT sequence, byte_count, ended_at FROM history NOT INDEXED
+      WHERE partition = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?4)
+    WHERE ended_at < ?3
     """
 
   /// Partition, name, instance, limit.
@@ -222,7 +225,8 @@ extension OutboxTransaction {
     if days <= 0 || self.partition.historyCount == 0 || !self.now.isSynchronised { return }
     let first = self.nowAt.clampedDifference(Int64(days) * 86_400_000_000)
     let rows = try self.connection.rows(
-      Self.before, self.partition.id, first, budget.rows, read: Doomed.init)
+      Self.before, self.partition.id, self.memory.lastPruned, first, budget.rows,
+      read: Doomed.init)
     self.outcome.mustPruneByAge = try !self.delete(rows, budget) || rows.count == budget.rows
     if self.outcome.mustPruneByAge { return }
     self.outcome.mustPruneByAge = try !self.pruneAliases(before: first, atMost: budget.rows)

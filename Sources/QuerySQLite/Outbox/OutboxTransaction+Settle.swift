@@ -127,7 +127,9 @@ extension OutboxTransaction {
     var ended = ended
     ended.startedAt = try self.startOfLastAttempt(of: row)
     let isNeeded = try self.hasDependants(row.number)
-    try ended.insert(partition: self.partition.id, on: self.connection)
+    try ended.insert(
+      partition: self.partition.id, sequence: try self.partition.takeSequence(on: self.connection),
+      on: self.connection)
     self.partition.historyCount += 1
     self.partition.historyBytes += Int64(ended.byteCount)
     if ended.effects != nil { self.outcome.hasEffects = true }

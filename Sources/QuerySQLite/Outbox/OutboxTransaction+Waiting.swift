@@ -78,8 +78,8 @@ extension OutboxTransaction {
   mutating func publish(_ aliases: [String: String], by id: UUID) throws {
     if aliases.isEmpty { return }
     self.memory.isFreeOfAliases = false
-    let newest =
-      try self.connection.first(AliasRow.newestNumber) { try $0.integer(at: 0) } ?? 0
+    let newest = max(
+      try OutboxPartitionRow.newestNumber(on: self.connection), self.partition.lastNumber)
     for (alias, value) in aliases.sorted(by: { $0.key < $1.key }) {
       try self.connection.execute(
         AliasRow.insert, self.partition.id, alias, value, id, self.nowAt, newest)

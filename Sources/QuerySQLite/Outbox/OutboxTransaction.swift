@@ -196,7 +196,7 @@ extension OutboxTransaction {
     self.memory.leases.remove(row.number)
     if standing.wait.alias != nil { self.memory.isFreeOfAwaiting = false }
     try row.saveStanding(on: self.connection)
-    if new == .leased, row.isHead {
+    if new == .leased, row.isHead, row.lane != nil {
       // It stays the head of its lane.
       try self.connection.execute(LaneHeadRow.setLeased, row.number)
     } else {
@@ -256,6 +256,7 @@ extension OutboxTransaction {
     if let owner, old == nil, targets.isEmpty, try self.mayRunAtOnce(new) {
       row.standing = self.leased(row.standing, by: owner)
     }
+    row.renumber(try self.partition.takeNumber(on: self.connection))
     try row.insert(on: self.connection)
     self.count(row.standing.state, 1)
     for target in targets { try self.insertDependency(of: row.number, on: target) }
@@ -274,7 +275,8 @@ extension OutboxTransaction {
 
   /// ID: whether there is, or was, a mutation with it.
   private static let isKnown: SQL = """
-    SELECT EXISTS (SELECT 1 FROM outbox WHERE id = ?1)
+    SELECT EXISTS (SELECT 1 FROM outbox WHERE state <> 'leased' AND id = ?1)
+      OR EXISTS (SELECT 1 FROM outbox WHERE state = 'leased' AND id = ?1)
       OR EXISTS (SELECT 1 FROM history WHERE id = ?1)
     """
 
@@ -352,7 +354,7 @@ extension OutboxTransaction: OutboxLookup {
 
 extension OutboxTransaction {
   private static let leased: SQL = """
-    SELECT number FROM outbox WHERE state = 'leased' AND partition = ?
+    SELECT number FROM outbox INDEXED BY outbox_leased WHERE state = 'leased' AND partition = ?
     """
 
   /// Id: no total counts its rows any more.

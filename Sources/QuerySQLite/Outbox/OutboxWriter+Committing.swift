@@ -28,7 +28,7 @@ extension OutboxWriter {
   /// - Returns: Whether it was committed, or refused because of its content. If not, it is as if it had
   ///   never run: the writing thread has more patience, and mends what is wrong.
   func tryRun(_ job: OutboxJob) -> Bool {
-    guard let connection = self.connection, !self.database.health.isRetryPending,
+    guard let connection = self.connection, !self.database.health.isRetryPending, !self.log.isLeft,
       self.database.commitsFast
     else { return false }
     self.log.leavesCheckpoints = true

@@ -85,7 +85,8 @@ extension OutboxWriter {
 
   /// Owner: a row that an exited owner still holds.
   private static let leaseOfOwner: SQL = """
-    SELECT 1 FROM outbox WHERE state = 'leased' AND lease_owner = ? LIMIT 1
+    SELECT 1 FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND lease_owner = ? LIMIT 1
     """
 
   /// Removes the files of owners that have exited and left no row to take back.

@@ -66,7 +66,6 @@ final class SalvageScratch {
   // MARK: - The outbox
 
   private static let hasEnded: SQL = "SELECT 1 FROM history WHERE id = ?"
-  private static let isThere: SQL = "SELECT 1 FROM outbox WHERE id = ?"
   private static let removed: SQL = "DELETE FROM outbox WHERE number = ?"
   private static let applied: SQL = "UPDATE outbox SET maybe_applied = 1 WHERE number = ?"
 
@@ -98,17 +97,19 @@ final class SalvageScratch {
     if !row.isCertain, let listed = self.listed, listed[id] == nil { return false }
     let data = Data(id)
     if try self.connection.first(Self.hasEnded, data, read: { _ in true }) == true { return false }
-    return try self.connection.first(Self.isThere, data, read: { _ in true }) == nil
+    return try self.connection.first(OutboxRow.hasID, data) { try $0.bool(at: 0) } != true
   }
 
-  /// The number of each row by its ID, from the index; nil if the index is not complete.
+  /// The indexes that have each row's ID in one of them.
+  private static let indexesByID = ["outbox_by_id", "outbox_leased"]
+
+  /// The number of each row by its ID, from the indexes; nil if they are not complete.
   private lazy var listed: [[UInt8]: Int64]? = {
-    guard self.scan.wholeTrees.contains("outbox_by_id"), self.scan.image.broken.isEmpty else {
-      return nil
-    }
+    guard self.scan.wholeTrees.isSuperset(of: Self.indexesByID), self.scan.image.broken.isEmpty
+    else { return nil }
     var numbers = [[UInt8]: Int64]()
-    for record in self.scan.records["outbox_by_id"] ?? [] {
-      if case .blob(let id) = record[0], case .integer(let number) = record[1] {
+    for record in Self.indexesByID.flatMap({ self.scan.records[$0] ?? [] }) {
+      if case .blob(let id) = record[0], case .integer(let number)? = record.last {
         numbers[id] = number
       }
     }
@@ -247,11 +248,15 @@ extension SalvageScratch {
     return count == 0 ? [] : ["\(count) ended mutations"]
   }
 
-  /// The highest number that was assigned, from the table that counts them. One far beyond those in
+  /// The place of `last_number` among the columns of `partitions`.
+  private static let lastNumber = 12
+
+  /// The highest number that was assigned, from the rows of accounts. One far beyond those in
   /// use is a flipped bit.
   var newestNumber: Int64 {
-    let numbers = (self.scan.rows["sqlite_sequence"] ?? []).compactMap { row -> Int64? in
-      guard row.values[0] == .text(Array("outbox".utf8)), case .integer(let number) = row.values[1]
+    let numbers = (self.scan.rows["partitions"] ?? []).compactMap { row -> Int64? in
+      guard row.values.count > Self.lastNumber,
+        case .integer(let number) = row.values[Self.lastNumber]
       else { return nil }
       return (0..<1 << 40).contains(number) ? number : nil
     }

@@ -107,14 +107,13 @@ struct SalvageLayout {
     }
     var columns = [String: [Column]]()
     for (table, column) in rows { columns[table, default: []].append(column) }
-    // The two columns that have no type.
-    let text = Column(name: "name", type: "TEXT", isNullable: true, isRowID: false)
-    let integer = Column(name: "seq", type: "INTEGER", isNullable: true, isRowID: false)
+    let text = Column(name: "text", type: "TEXT", isNullable: true, isRowID: false)
+    let integer = Column(name: "integer", type: "INTEGER", isNullable: true, isRowID: false)
     let blob = Column(name: "id", type: "BLOB", isNullable: false, isRowID: false)
-    columns["sqlite_sequence"] = [text, integer]
     columns["sqlite_schema"] = [text, text, text, integer, text]
     // The columns that the salvage reads from indexes.
     columns["outbox_by_id"] = [blob, integer]
+    columns["outbox_leased"] = [blob, integer, text, text, integer, integer]
     columns["history_by_id"] = [blob, integer]
     columns["sqlite_autoindex_partitions_1"] = [text, integer]
     columns["dependencies_by_target"] = [integer, integer]

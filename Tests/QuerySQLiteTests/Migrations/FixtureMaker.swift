@@ -64,6 +64,7 @@ struct FixtureMaker {
         try connection.execute(insert, id, number, state, XXH128(hashing: arguments), arguments)
       }
       try connection.execute("DELETE FROM outbox WHERE number = 2")
+      try connection.execute("UPDATE partitions SET last_number = 4")
       try connection.execute(
         """
         INSERT INTO lane_heads (number, partition, lane, name, instance, version, host, state)

@@ -55,6 +55,6 @@ import Testing
       try connection.pragma(
         "SELECT group_concat(number || state) FROM (SELECT * FROM outbox ORDER BY number)")
         == "1pending,3leased,4dead")
-    #expect(try connection.pragma("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'") == "4")
+    #expect(try connection.pragma("SELECT last_number FROM partitions") == "4")
   }
 }

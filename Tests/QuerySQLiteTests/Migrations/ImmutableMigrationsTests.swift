@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox 29e115bcee313e0e2d5d6bd68b82c5dd"]
+      ["mutations-0001-outbox c9fb06e470dfee4ed26759f5f21d35e0"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -50,10 +50,8 @@ import Testing
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'migrations'")
     for table in tables {
       let names = try connection.rowsOfText(
-        "SELECT name FROM pragma_table_info('\(table)') WHERE type IN ('INTEGER', '')")
-      for name in names where !(table == "sqlite_sequence" && name == "name") {
-        columns.append((table, name))
-      }
+        "SELECT name FROM pragma_table_info('\(table)') WHERE type = 'INTEGER'")
+      columns += names.map { (table, $0) }
     }
     return columns
   }

@@ -19,12 +19,11 @@ import Testing
     (LaneHeadRow.nextGroup, "lane_heads_ready"), (LaneHeadRow.nextDue, "lane_heads_ready"),
     (LaneHeadRow.firstWaiting, "lane_heads_waiting"), (LaneHeadRow.findDue, "lane_heads_due"),
     (LaneHeadRow.find, "outbox_by_lane"), (LaneHeadRow.deleteOfLane, "lane_heads_by_lane"),
-    (OwnerRow.leases, "outbox_leased"), (OutboxRow.findByID, "outbox_by_id"),
+    (OutboxRow.findByID, "outbox_by_id"), (OutboxRow.findByID, "outbox_leased"),
     (AliasRow.awaiting, "outbox_awaiting"), (AliasRow.anyAwaiting, "outbox_awaiting"),
     (DependencyRow.dependants, "dependencies_by_target"),
     (HistoryRow.readByName, "history_by_name"), (HistoryRow.readByID, "history_by_id"),
     (HistoryRow.readEffects, "history_effects"),
-    (OutboxTransaction.before, "history_by_date"),
     (OutboxTransaction.ofMutation, "history_by_name"),
     (OutboxTransaction.beyondCount, "history_by_name"),
     (OutboxTransaction.nextOfMutation, "history_by_name"),
@@ -50,6 +49,25 @@ import Testing
     let plan = try self.plan(sql)
     #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
     #expect(!plan.contains("SCAN"), "\(plan)")
+    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+  }
+
+  /// Those that run are few.
+  @Test func leasesAreFoundAmongThoseThatRun() throws {
+    let plan = try self.plan(OwnerRow.leases)
+    #expect(plan.contains("SCAN outbox USING INDEX outbox_leased"), "\(plan)")
+  }
+
+  @Test func theRowsOfAMutationAreFoundByNameAndAmongThoseThatRun() throws {
+    let plan = try self.plan(OutboxTables.numbersOfMutation)
+    #expect(plan.contains("SEARCH outbox USING INDEX outbox_by_name"), "\(plan)")
+    #expect(plan.contains("SCAN outbox USING INDEX outbox_leased"), "\(plan)")
+  }
+
+  /// The first rows in the order of ends are examined, as many as the limit.
+  @Test func oldHistoryIsReadInTheOrderOfEnds() throws {
+    let plan = try self.plan(OutboxTransaction.before)
+    #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
     #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
   }
 

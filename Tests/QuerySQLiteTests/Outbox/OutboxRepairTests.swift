@@ -152,16 +152,13 @@ import Testing
     try await next.storage.close()
   }
 
-  @Test(arguments: ["outbox", "history"])
-  func afterTheLastNumberThereAreOthers(_ table: String) async throws {
+  @Test(arguments: ["last_number", "last_sequence"])
+  func afterTheLastNumberThereAreOthers(_ column: String) async throws {
     let scratch = try OutboxScratch()
     let first = try await scratch.add()
     try await scratch.storage.close()
     let connection = try SQLiteConnection(path: scratch.path)
-    _ = try connection.rowsOfText(
-      "INSERT OR IGNORE INTO sqlite_sequence (name, seq) VALUES ('history', 0)")
-    _ = try connection.rowsOfText(
-      "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = '\(table)'")
+    _ = try connection.rowsOfText("UPDATE partitions SET \(column) = 9223372036854775807")
     try connection.close()
     let next = try OutboxScratch(in: scratch.folder)
     let second = try await next.add()

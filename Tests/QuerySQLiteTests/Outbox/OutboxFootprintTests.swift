@@ -1,0 +1,84 @@
+import Foundation
+import Query
+import StorageTestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// What a mutation that runs at once leaves behind, and what it does not touch.
+@Suite struct OutboxFootprintTests {
+  private func frames(
+    of scratch: OutboxScratch, _ body: () async throws -> Void
+  ) async throws -> Int {
+    let database = scratch.storage.mutations.database
+    let before = database.bytesWritten
+    try await body()
+    return (database.bytesWritten - before) / SQLiteConnection.frameBytes
+  }
+
+  @Test func aMutationThatNeverWaitsHasOneIndexAndNoHead() async throws {
+    let scratch = try OutboxScratch()
+    // The first one makes the rows of the account and of this process.
+    for text in ["first", "second"] {
+      let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(text), claiming: true)
+      let lease = try #require(enqueued.lease)
+      #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    }
+    var lease: MutationLease?
+    // Its row and its index, and the totals.
+    let enqueueing = try await self.frames(of: scratch) {
+      lease =
+        try await scratch.outbox.enqueue(OutboxScratch.mutation("third"), claiming: true).lease
+    }
+    #expect(enqueueing == 3)
+    #expect(try scratch.rows("SELECT count(*) FROM lane_heads") == ["0"])
+    let held = try #require(lease)
+    // The row of the history and its two indexes besides.
+    let settling = try await self.frames(of: scratch) {
+      let isHeld = try await scratch.outbox.settle(held, OutboxScratch.success)
+      #expect(isHeld)
+    }
+    #expect(settling == 6)
+    try await scratch.storage.close()
+  }
+
+  @Test func oneThatFailsWaitsWithAHeadAndIsFoundAsBefore() async throws {
+    let scratch = try OutboxScratch()
+    let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation("text"), claiming: true)
+    let lease = try #require(enqueued.lease)
+    let id = enqueued.entry.id
+    #expect(try scratch.outbox.history(of: "note", instance: "[]").map(\.id) == [id])
+    #expect(try scratch.outbox.entries().map(\.state) == [.leased])
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.failure(.now)))
+    #expect(try scratch.rows("SELECT state FROM lane_heads") == ["ready"])
+    #expect(try scratch.outbox.history(of: "note", instance: "[]").map(\.id) == [id])
+    let claimed = try await scratch.claim()
+    let again = try #require(claimed.first)
+    #expect(again.entry.id == id)
+    #expect(try scratch.rows("SELECT count(*) FROM lane_heads") == ["0"])
+    #expect(try await scratch.outbox.settle(again, OutboxScratch.success))
+    try await scratch.storage.close()
+  }
+
+  @Test func aNumberIsNeverGivenTwice() async throws {
+    let scratch = try OutboxScratch()
+    var numbers = [Int]()
+    for _ in 0..<3 {
+      let enqueued = try await scratch.outbox.enqueue(
+        OutboxScratch.mutation("text"), claiming: true)
+      numbers.append(enqueued.entry.number)
+      let lease = try #require(enqueued.lease)
+      #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+      // Nothing is left that has the number, in either table.
+      try await scratch.outbox.clearHistory(of: "note", instance: "[]")
+      #expect(try scratch.rows("SELECT count(*) FROM history") == ["0"])
+    }
+    try await scratch.storage.close()
+    let next = try OutboxScratch(in: scratch.folder)
+    numbers.append(
+      try await next.outbox.enqueue(OutboxScratch.mutation("text"), claiming: false).entry.number)
+    #expect(numbers == [1, 2, 3, 4])
+    #expect(try next.rows("SELECT last_sequence FROM partitions") == ["3"])
+    try await next.storage.close()
+  }
+}
