@@ -3,7 +3,7 @@ import Query
 /// The other processes that have a database open: it notifies them of commits, and learns of
 /// theirs.
 ///
-/// Used by who holds the writer alone.
+/// Used by the holder of the writer alone.
 final class Neighbours {
   private let kind: DatabaseKind
   private let folder: String

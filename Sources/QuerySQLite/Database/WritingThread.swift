@@ -32,8 +32,8 @@ protocol ThreadedWriter: AnyObject, SendableMetatype {
 /// ``ifIdle(_:)``: waking another thread, and being woken by it, takes as long as a commit.
 ///
 /// Locking: `queue` has its own lock, under which nothing is called.
-// @unchecked: whoever holds the writer uses it: the thread that starts this one, until it does so;
-// then this thread, or a caller while `Queue.holder` says so.
+// @unchecked: the writer is used by its holder alone: the thread that starts this one, until it does so;
+// then this thread, or the caller that `Queue.holder` names.
 final class WritingThread<Writer: ThreadedWriter>: @unchecked Sendable {
   /// Something to do on the thread. It handles its own failures.
   typealias Task = @Sendable (Writer) -> Void
@@ -52,6 +52,8 @@ final class WritingThread<Writer: ThreadedWriter>: @unchecked Sendable {
     var hasBegun = false
     /// Whether this thread waits for a caller that uses the writer.
     var isWanted = false
+    /// Whether this thread must look at what it has to do before it sleeps.
+    var mustLook = false
     /// Whether this thread was woken since it fell asleep.
     var isWoken = false
     /// When this thread wakes by itself; nil: it does not.
@@ -201,11 +203,16 @@ extension WritingThread {
   /// Has the thread look at what it has to do at a time, or before.
   func wake(by time: SuspendingClock.Instant) { self.queue.withLock { self.setTimer(&$0, time) } }
 
-  /// Whoever holds the writer looks at the queue before it lets go of it.
+  /// The holder of the writer looks at the queue before it lets go of it.
   private static func mustWake(_ queue: inout Queue) -> Bool {
+    queue.mustLook = true
     if queue.holder != nil || queue.isWoken { return false }
     queue.isWoken = true
     return true
+  }
+
+  private static func hasMore(_ queue: Queue) -> Bool {
+    !queue.work.isEmpty || queue.mustLook || queue.isStopping
   }
 
   /// Under the lock, so that a later time does not replace an earlier one.
@@ -235,7 +242,7 @@ extension WritingThread {
       queue.holder = nil
       if let due { self.setTimer(&queue, due) }
       let isNeeded =
-        queue.isWanted || !queue.work.isEmpty || queue.isStopping || queue.watched != watch
+        queue.isWanted || Self.hasMore(queue) || queue.watched != watch
       return isNeeded && Self.mustWake(&queue)
     }
     if mustWake { self.signal.wake() }
@@ -275,7 +282,7 @@ extension WritingThread {
       }
       workDue = .now + .milliseconds(10)
       // What was to be done by then is done now.
-      self.queue.withLock { $0.wakesAt = nil }
+      self.queue.withLock { ($0.wakesAt, $0.mustLook) = (nil, false) }
       self.writer.work()
       self.sleep()
     }
@@ -287,7 +294,7 @@ extension WritingThread {
     let (due, watch) = (self.writer.nextDue, self.writer.neighbours.watchDescriptor)
     let looksAtWatch = self.writer.neighbours.descriptor != nil
     let isIdle = self.queue.withLock { queue in
-      if !queue.work.isEmpty || queue.isStopping { return false }
+      if Self.hasMore(queue) { return false }
       if let due { self.setTimer(&queue, due) }
       (queue.holder, queue.hasBegun, queue.isWoken, queue.watched) = (nil, true, false, watch)
       return true

@@ -183,6 +183,19 @@ import Testing
     try await self.stop(thread)
   }
 
+  @Test func aThreadThatIsToLookDoesSoEvenIfACallerUsesTheWriterThen() async throws {
+    let thread = try self.makeThread()
+    thread.start {}
+    let isDone = try await self.useWhenIdle(thread) { writer in
+      writer.log.withLock { $0 = [] }
+      thread.wake()
+      return true
+    }
+    #expect(isDone)
+    while !self.log.withLock({ $0.contains("work") }) { await Task.yield() }
+    try await self.stop(thread)
+  }
+
   @Test func aTimeThatIsSetFromOutsideWakesTheThreadOnce() async throws {
     let thread = try self.makeThread()
     thread.start {}

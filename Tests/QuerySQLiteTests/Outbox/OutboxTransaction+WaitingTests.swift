@@ -6,7 +6,7 @@ import Testing
 @testable import QuerySQLite
 
 /// Replay §3: rows that wait for others go on, or die, a little in each transaction, and what a crash has
-/// left is done by whoever opens the file next.
+/// left is done by the process that opens the file next.
 @Suite struct OutboxTransactionWaitingTests {
   private let folder: TemporaryFolder
   private let connection: SQLiteConnection
