@@ -16,9 +16,13 @@ let libraries: [Target] = [
   .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
   .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
   .target(name: "QueryReplay", dependencies: ["Query"]),
+  // Apart from the replayer, since it loads FoundationNetworking and with that libcurl.
+  .target(name: "QueryHTTP", dependencies: ["Query"]),
   .target(
     name: "QueryReplayCommand",
-    dependencies: ["Query", "QueryReplay", "QuerySQLite", "SystemNetwork", "ToolSupport"]
+    dependencies: [
+      "Query", "QueryHTTP", "QueryReplay", "QuerySQLite", "SystemNetwork", "ToolSupport",
+    ]
   ),
 ]
 
@@ -64,7 +68,7 @@ let tools: [Target] = [
   ),
   .executableTarget(
     name: "cache-bench",
-    dependencies: ["Query", "QuerySQLite", "CSQLite", "cache-inspect"],
+    dependencies: ["Query", "QueryReplay", "QuerySQLite", "CSQLite", "cache-inspect"],
     path: "Tools/cache-bench"
   ),
 ]
@@ -132,6 +136,10 @@ let tests: [Target] = [
       "QueryReplay", "Query", "QuerySQLite", "TestSupport", "replay-worker", "offline-notes",
     ]
   ),
+  .testTarget(
+    name: "QueryHTTPTests",
+    dependencies: ["QueryHTTP", "QueryReplay", "Query", "TestSupport"]
+  ),
   .executableTarget(
     name: "torture",
     dependencies: [
@@ -153,8 +161,8 @@ let tests: [Target] = [
   .testTarget(
     name: "QueryReplayCommandTests",
     dependencies: [
-      "QueryReplayCommand", "mutation-replay", "cache-inspect", "Query", "QueryReplay",
-      "QuerySQLite", "ToolSupport", "TestSupport",
+      "QueryReplayCommand", "mutation-replay", "cache-inspect", "Query", "QueryHTTP",
+      "QueryReplay", "QuerySQLite", "ToolSupport", "TestSupport",
     ]
   ),
   .testTarget(

@@ -26,7 +26,7 @@ import Testing
 
   @Test func anAttemptThatEndsWhileTheOutboxIsAskedDoesNotEndTheReplay() async throws {
     let (claims, attempts) = (Gate(), Gate())
-    let scratch = ReplayScratch(.connected) { FaultyOutbox($0, gate: claims) }
+    let scratch = ReplayScratch(.connected) { ScriptedOutbox($0, gate: claims) }
     _ = try scratch.runner { _ in
       try await attempts.pass()
       return .success

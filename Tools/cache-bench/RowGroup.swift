@@ -22,6 +22,7 @@ struct RowGroup: Sendable {
       rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ToolRows.all(corpus)
         + ChangeRows.all(corpus)
         + LogRows.all(corpus) + DurableRows.all(pending: entries)
+        + QueueRows.all(pending: entries)
         + LockRows.all(corpus, live: entries / 10)
     )
   }

@@ -89,7 +89,10 @@ extension QueryClient {
       stores.update(opaque)
       return opaque
     }
-    if winner === opaque { return created }
+    if winner === opaque {
+      self.defaultCache?.didAdd()
+      return created
+    }
     // A task of its own may keep the loser; a user's creator may return one store twice.
     if winner.erased !== created { created.endControllers() }
     return self.typed(winner, for: query) ?? self.uncached(winner, query, initialState())

@@ -134,6 +134,7 @@ extension QueryClient {
       for store in added where stores[store.path] == nil { stores.update(store) }
       return released
     }
+    if !added.isEmpty { self.defaultCache?.didAdd() }
     withExtendedLifetime(released) {}
   }
 }

@@ -63,11 +63,14 @@ extension SharedFetch {
       self.yield(result, in: context)
     }
     // Under the name of the first caller's task, and on its preferred executor.
-    let task = TypedTaskRun<Void>.task(in: self.context) {
+    let task = TypedTaskRun<Void>.task(in: self.context, on: isolation) {
+      // Named, so that the task has its isolation.
+      _ = isolation
       await self.perform(query, isolation: isolation, continuation, onEnd)
     }
     let isAbandoned = self.state.withLock { state in
-      state.task = task
+      // On an actor it may have ended by now.
+      if state.result == nil { state.task = task }
       return state.isAbandoned
     }
     if isAbandoned { task.cancel() }

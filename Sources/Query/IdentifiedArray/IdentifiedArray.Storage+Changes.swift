@@ -110,6 +110,15 @@ extension IdentifiedArray.Storage {
     }
   }
 
+  /// Puts an element in the place of another one, with its own id.
+  @inlinable
+  func replace(_ position: Int, id: ID, with element: Element) {
+    slot(position).pointee = element
+    guard fields.pointee.index != nil else { return }
+    fields.pointee.index![id] = nil
+    fields.pointee.index![element.id] = position
+  }
+
   @inlinable
   func swap(_ first: Int, _ second: Int) {
     let element = slot(first).pointee.take()

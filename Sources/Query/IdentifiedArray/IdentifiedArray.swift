@@ -137,6 +137,24 @@ extension IdentifiedArray {
   }
 }
 
+extension IdentifiedArray {
+  /// Puts an element in the place of the one with an id.
+  ///
+  /// - Parameters:
+  ///   - id: An element's id.
+  ///   - element: The new element. Its id must be the old one, or one that is not there.
+  /// - Returns: Whether there was an element with the id; if not, nothing has changed.
+  /// - Complexity: O(1) if the storage is not shared.
+  @inlinable
+  @discardableResult
+  package mutating func replace(id: ID, with element: Element) -> Bool {
+    guard let position = storage?.position(of: id) else { return false }
+    precondition(element.id == id || !contains(id: element.id), Self.equalIDsMessage(element.id))
+    ownStorage().replace(position, id: id, with: element)
+    return true
+  }
+}
+
 // MARK: - Messages
 
 extension IdentifiedArray {

@@ -3,28 +3,25 @@ import Foundation
 /// The kernel's pressure-stall information for memory, as a source of memory pressure.
 ///
 /// Some program waiting for memory for 30 % of two seconds is a warning; all programs waiting at
-/// once for a tenth of it is critical. One thread waits for the kernel while there are subscribers.
-/// The interface is the kernel's `Documentation/accounting/psi.rst`.
+/// once for a tenth of the time that follows is critical. One thread waits for the kernel while there
+/// are subscribers. The interface is the kernel's `Documentation/accounting/psi.rst`.
 public final class PressureStallSource: MemoryPressureSource, Sendable {
   private let path: String
   private let observers = ObserverList(MemoryPressure.normal)
-  private let watching: Locked<Watching>
+  private let watching = Locked(Watching())
 
   private struct Watching {
     var watch: PressureWatch?
-    var isRunning = false
     var subscriberCount = 0
   }
 
-  /// Creates a source.
+  /// Creates a source. It asks the kernel for nothing before somebody subscribes.
   ///
   /// - Parameter path: The kernel's file.
   /// - Returns: `nil` if the kernel does not offer it, or not to this process.
   public init?(path: String = "/proc/pressure/memory") {
+    guard PressureWatch.isOffered(at: path) else { return nil }
     self.path = path
-    // Kept for the first subscriber: the kernel takes milliseconds to take a trigger back.
-    guard let watch = PressureWatch(path: path) else { return nil }
-    self.watching = Locked(Watching(watch: watch))
   }
 
   public func subscribe(
@@ -33,10 +30,8 @@ public final class PressureStallSource: MemoryPressureSource, Sendable {
     let subscription = self.observers.subscribe(emittingFirst: false, handler)
     self.watching.withLock { watching in
       watching.subscriberCount += 1
-      guard !watching.isRunning, let watch = watching.watch ?? PressureWatch(path: self.path)
-      else { return }
+      guard watching.watch == nil, let watch = PressureWatch(path: self.path) else { return }
       watching.watch = watch
-      watching.isRunning = true
       let observers = self.observers
       watch.start { observers.send($0) }
     }
@@ -47,7 +42,6 @@ public final class PressureStallSource: MemoryPressureSource, Sendable {
         guard watching.subscriberCount == 0 else { return }
         watching.watch?.stop()
         watching.watch = nil
-        watching.isRunning = false
       }
     }
   }
@@ -62,47 +56,94 @@ extension PressureStallSource {
   fileprivate static let shared = PressureStallSource()
 }
 
+/// How critical pressure is told from what the kernel counts, once its trigger has fired.
+///
+/// A second trigger would tell it too, and cost the program another 16 ms at its end.
+struct StallGauge {
+  /// For how long all programs have waited, in microseconds, and when that was read.
+  struct Reading: Equatable {
+    var stalled: Int64
+    var time: Duration
+
+    init(stalled: Int64, time: Duration) {
+      self.stalled = stalled
+      self.time = time
+    }
+
+    /// - Parameters:
+    ///   - text: The kernel's file: `full avg10=0.00 avg60=0.00 avg300=0.00 total=0` is one line.
+    ///   - time: The time.
+    init?(_ text: String, at time: Duration) {
+      let full = text.split(separator: "\n").first { $0.hasPrefix("full ") }
+      guard let total = full?.split(separator: "total=").last, let stalled = Int64(total) else {
+        return nil
+      }
+      self.init(stalled: stalled, time: time)
+    }
+  }
+
+  /// The length of the trigger's window, after which it may fire again.
+  static let window = Duration.seconds(2)
+
+  private var last: Reading?
+
+  /// Takes a reading, when the trigger has fired or the time to measure is over.
+  ///
+  /// - Returns: What is felt.
+  mutating func take(_ reading: Reading?, hasFired: Bool) -> [MemoryPressure] {
+    var felt = hasFired ? [MemoryPressure.warning] : []
+    if let last, let reading {
+      let stalled = Duration.microseconds(reading.stalled - last.stalled)
+      if stalled > .zero, stalled * 10 >= reading.time - last.time { felt.append(.critical) }
+    }
+    self.last = hasFired ? reading : nil
+    return felt
+  }
+
+  /// When to read next, whether the trigger fires or not; nil: not before it does.
+  var deadline: Duration? { self.last.map { $0.time + Self.window } }
+}
+
 /// The descriptors of one watch, and the thread that waits for them.
 private final class PressureWatch: Sendable {
   // A program without privileges may ask for windows of whole two seconds only.
-  private static let triggers: [(trigger: String, pressure: MemoryPressure)] = [
-    ("some 600000 2000000", .warning),
-    ("full 200000 2000000", .critical),
-  ]
+  private static let trigger = "some 600000 2000000"
 
-  private let descriptors: [Int32]
+  private let descriptor: Int32
   private let stopPipe: [Int32]
 
   init?(path: String) {
-    let opened = Self.triggers.map { Self.open(path, trigger: $0.trigger) }
+    let descriptor = Self.open(path)
     var stop: [Int32] = [-1, -1]
-    guard opened.allSatisfy({ $0 >= 0 }), pipe(&stop) == 0 else {
-      for descriptor in opened where descriptor >= 0 { close(descriptor) }
+    guard descriptor >= 0 else { return nil }
+    // The kernel wants the terminating zero, too.
+    let bytes = Array(Self.trigger.utf8) + [0]
+    guard write(descriptor, bytes, bytes.count) == bytes.count, pipe(&stop) == 0 else {
+      close(descriptor)
       return nil
     }
     for descriptor in stop { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-    self.descriptors = opened
+    self.descriptor = descriptor
     self.stopPipe = stop
   }
 
   deinit {
-    for descriptor in self.descriptors + self.stopPipe { close(descriptor) }
+    for descriptor in [self.descriptor] + self.stopPipe { close(descriptor) }
   }
 
-  /// - Returns: A descriptor that becomes urgent when the trigger fires; -1 on failure.
-  private static func open(_ path: String, trigger: String) -> Int32 {
+  /// Whether the kernel has the file, and lets this process write it.
+  static func isOffered(at path: String) -> Bool {
+    let descriptor = Self.open(path)
+    if descriptor >= 0 { close(descriptor) }
+    return descriptor >= 0
+  }
+
+  /// - Returns: A descriptor of the kernel's file; -1 on failure.
+  private static func open(_ path: String) -> Int32 {
     let descriptor = Foundation.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { return -1 }
-    // The kernel wants the terminating zero, too.
-    let bytes = Array(trigger.utf8) + [0]
-    guard
-      Self.isOfKernel(descriptor),
-      write(descriptor, bytes, bytes.count) == bytes.count
-    else {
-      close(descriptor)
-      return -1
-    }
-    return descriptor
+    guard descriptor >= 0, !Self.isOfKernel(descriptor) else { return descriptor }
+    close(descriptor)
+    return -1
   }
 
   /// Whether a file is the kernel's: such a file shows the averages, and has no size. Writing a
@@ -110,16 +151,18 @@ private final class PressureWatch: Sendable {
   private static func isOfKernel(_ descriptor: Int32) -> Bool {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_size == 0 else { return false }
-    var bytes = Array("some avg10=".utf8)
-    let expected = bytes
-    return read(descriptor, &bytes, bytes.count) == expected.count && bytes == expected
+    return Self.text(of: descriptor, length: 11) == "some avg10="
+  }
+
+  private static func text(of descriptor: Int32, length: Int) -> String {
+    var bytes = [UInt8](repeating: 0, count: length)
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
   }
 
   /// Waits on a thread of its own, which keeps this object until it is stopped.
   func start(_ onPressure: @escaping @Sendable (MemoryPressure) -> Void) {
-    let thread = Thread { self.wait(onPressure) }
-    thread.name = "memory pressure"
-    thread.start()
+    startThread("memory pressure") { self.wait(onPressure) }
   }
 
   func stop() {
@@ -128,15 +171,26 @@ private final class PressureWatch: Sendable {
   }
 
   private func wait(_ onPressure: (MemoryPressure) -> Void) {
-    var polled = self.descriptors.map { pollfd(fd: $0, events: Int16(POLLPRI), revents: 0) }
-    polled.append(pollfd(fd: self.stopPipe[0], events: Int16(POLLIN), revents: 0))
+    var polled = [
+      pollfd(fd: self.descriptor, events: Int16(POLLPRI), revents: 0),
+      pollfd(fd: self.stopPipe[0], events: Int16(POLLIN), revents: 0),
+    ]
+    let start = ContinuousClock.now
+    var gauge = StallGauge()
     while true {
-      guard poll(&polled, nfds_t(polled.count), -1) >= 0 || errno == EINTR else { return }
-      if polled[polled.count - 1].revents != 0 { return }
-      for (index, trigger) in Self.triggers.enumerated() {
-        if polled[index].revents & Int16(POLLERR) != 0 { return }
-        if polled[index].revents & Int16(POLLPRI) != 0 { onPressure(trigger.pressure) }
+      let rest = gauge.deadline.map { max($0 - (ContinuousClock.now - start), .zero) }
+      let timeout = rest.map { Int32(($0 / .milliseconds(1)).rounded(.up)) } ?? -1
+      let count = poll(&polled, nfds_t(polled.count), timeout)
+      if count < 0 {
+        if errno == EINTR { continue }
+        return
       }
+      if polled[1].revents != 0 || polled[0].revents & Int16(POLLERR) != 0 { return }
+      let text = Self.text(of: self.descriptor, length: 256)
+      let felt = gauge.take(
+        StallGauge.Reading(text, at: ContinuousClock.now - start),
+        hasFired: polled[0].revents & Int16(POLLPRI) != 0)
+      for pressure in felt { onPressure(pressure) }
     }
   }
 }

@@ -4,26 +4,42 @@ import Foundation
 // there, however many attempts it takes.
 
 extension MutationState {
-  /// Adds an entry for a committed mutation, or a new attempt to its existing entry.
+  /// Adds an entry for a committed mutation, or a new attempt in the place of its existing entry.
   @usableFromInline
-  mutating func show(_ entry: HistoryEntry, of admitted: any AdmittedAttempt) {
+  mutating func show(
+    _ entry: HistoryEntry,
+    of admitted: any AdmittedAttempt,
+    in context: QueryContext
+  ) {
     var entry = entry
-    entry.durable = DurableMark(
-      id: admitted.id, idempotencyKey: admitted.idempotencyKey, isLive: true)
-    guard admitted.isOld, let index = self.index(of: admitted.id) else {
+    entry.durable = DurableMark(admitted)
+    if admitted.isOld {
+      if let task = self.durableTasks[admitted.id] {
+        self._history.replace(id: task, with: entry)
+      } else {
+        // The history has forgotten it, or another process has enqueued it. A replayer takes the
+        // oldest first, so the search is short.
+        let next = self._history.firstIndex { ($0.durable?.number ?? .max) > admitted.number }
+        self._history.insert(entry, at: next ?? self._history.endIndex)
+      }
+    } else {
       self._history.append(entry)
-      return
     }
-    self._history.remove(at: index)
-    self._history.insert(entry, at: index)
+    self.durableTasks[admitted.id] = entry.id
+    self.forgetOldest(in: context)
   }
 
   /// Notes which mutation the entry of a task is about.
-  mutating func note(_ admitted: any AdmittedAttempt, at task: QueryTaskIdentifier) {
-    self._history.modify(id: task) { entry in
-      entry.durable = DurableMark(
-        id: admitted.id, idempotencyKey: admitted.idempotencyKey, isLive: true)
+  mutating func note(
+    _ admitted: any AdmittedAttempt,
+    at task: QueryTaskIdentifier,
+    in context: QueryContext
+  ) {
+    guard self._history.modify(id: task, { $0.durable = DurableMark(admitted) }) != nil else {
+      return
     }
+    self.durableTasks[admitted.id] = task
+    self.forgetOldest(in: context)
   }
 
   /// Adds an entry for a committed mutation that another process or a replayer sends.
@@ -40,31 +56,66 @@ extension MutationState {
     entry._currentResult = .failure(error)
     entry._lastUpdatedAt = entry.startDate
     entry.durable = DurableMark(
-      id: queued.id, idempotencyKey: queued.idempotencyKey, isLive: true)
+      id: queued.id, idempotencyKey: queued.idempotencyKey, number: queued.number)
     self._history.append(entry)
-    if self._history.count > context.maxMutationHistoryLength { self._history.removeFirst() }
+    self.durableTasks[queued.id] = entry.id
+    if self._history.count > context.maxMutationHistoryLength { self.forget(at: 0) }
+    self.forgetOldest(in: context)
   }
 
   /// Removes a task that was dropped before it ran. A saved mutation stays, and is queued.
   @usableFromInline
-  mutating func dropUnrun(_ task: QueryTaskIdentifier) {
-    guard let entry = self._history[id: task], let mark = entry.durable, mark.isLive else {
-      self._history.remove(id: task)
+  mutating func dropUnrun(_ task: QueryTask<QueryValue>) {
+    guard let entry = self._history[id: task.id], let mark = entry.durable, mark.isLive else {
+      if let mark = self._history.remove(id: task.id)?.durable { self.durableTasks[mark.id] = nil }
       return
     }
-    self._history.modify(id: task) { entry in
+    self._history.modify(id: task.id) { entry in
       entry.isLoading = false
       entry._currentResult = .failure(
         MutationQueuedError(
           id: mark.id, idempotencyKey: mark.idempotencyKey, waitReason: nil))
     }
+    self.forgetIfOld(task.id, in: task.context)
   }
 
-  /// Says whether a mutation is live.
-  mutating func setLive(_ isLive: Bool, _ id: UUID) {
-    guard let index = self.index(of: id) else { return }
-    let task = self._history[index].id
-    self._history.modify(id: task) { $0.durable?.isLive = isLive }
+  /// Takes the history of earlier launches.
+  mutating func restore(_ entries: [HistoryEntry]) {
+    for entry in entries {
+      self._history.append(entry)
+      if let mark = entry.durable { self.durableTasks[mark.id] = entry.id }
+      guard let result = entry.currentResult, let date = entry.lastUpdatedAt else { continue }
+      self.record(result, at: date)
+    }
+  }
+}
+
+// MARK: - What becomes of them
+
+extension MutationState {
+  /// Records that a mutation is no longer live.
+  ///
+  /// - Parameters:
+  ///   - id: The mutation.
+  ///   - isOver: Whether it has ended for good.
+  mutating func close(_ id: UUID, isOver: Bool) {
+    guard let task = self.durableTasks[id] else { return }
+    self._history.modify(id: task) { entry in
+      entry.durable?.isLive = false
+      entry.durable?.isOver = isOver
+    }
+  }
+
+  /// Whether the history shows a mutation that has not ended and does not run here: another store
+  /// or process decides what becomes of it.
+  func isDecidedElsewhere(_ id: UUID) -> Bool {
+    let entry = self.durableTasks[id].flatMap { self._history[id: $0] }
+    return entry?.isDecidedElsewhere ?? false
+  }
+
+  /// The mutations for which ``isDecidedElsewhere(_:)`` holds.
+  var decidedElsewhere: [UUID] {
+    self._history.compactMap { $0.isDecidedElsewhere ? $0.durable?.id : nil }
   }
 
   /// Shows what became of a mutation that does not run here.
@@ -74,27 +125,19 @@ extension MutationState {
     _ id: UUID,
     _ result: Result<Value, any Error>,
     isLive: Bool,
+    isOver: Bool,
     in context: QueryContext
   ) -> Bool {
-    guard let index = self.index(of: id), !self._history[index].isLoading else { return false }
+    guard self.isDecidedElsewhere(id), let task = self.durableTasks[id] else { return false }
     let date = context.queryClock.now()
-    let task = self._history[index].id
     self._history.modify(id: task) { entry in
       entry._currentResult = result
       entry._lastUpdatedAt = date
       entry.durable?.isLive = isLive
+      entry.durable?.isOver = isOver
     }
     if task == self._history.last?.id, !isLive { self.record(result, at: date) }
     return true
-  }
-
-  /// Takes the history of earlier launches.
-  mutating func restore(_ entries: [HistoryEntry]) {
-    for entry in entries {
-      self._history.append(entry)
-      guard let result = entry.currentResult, let date = entry.lastUpdatedAt else { continue }
-      self.record(result, at: date)
-    }
   }
 
   private mutating func record(_ result: Result<Value, any Error>, at date: Date) {
@@ -107,9 +150,49 @@ extension MutationState {
       self.updates.recordError(error, at: date)
     }
   }
+}
 
-  /// The index of a mutation, searched from the newest.
-  private func index(of id: UUID) -> Int? {
-    self._history.lastIndex { $0.durable?.id == id }
+extension MutationState.HistoryEntry {
+  fileprivate var isDecidedElsewhere: Bool {
+    !self.isLoading && self.durable?.isOver == false
+  }
+}
+
+// MARK: - Forgetting
+
+extension QueryContext {
+  /// How many durable mutations a history shows: as many as the outbox keeps ended ones by default,
+  /// or as `maxHistory(length:)` says. Any number may wait in the outbox.
+  var durableHistoryLength: Int {
+    self.hasMaxMutationHistoryLength
+      ? self.maxMutationHistoryLength : MutationHistoryLimits.default.perMutation
+  }
+
+  fileprivate var hasMaxMutationHistoryLength: Bool { self.maxMutationHistoryLength != .max }
+}
+
+extension MutationState {
+  /// Removes an entry.
+  @usableFromInline
+  mutating func forget(at index: Int) {
+    if let mark = self._history.remove(at: index).durable { self.durableTasks[mark.id] = nil }
+  }
+
+  /// Removes the entry that a new one has pushed out of the newest; one that runs goes when it has
+  /// ended. So those before the newest all run, and one look is enough.
+  private mutating func forgetOldest(in context: QueryContext) {
+    if context.hasMaxMutationHistoryLength { return }
+    let index = self._history.count - context.durableHistoryLength - 1
+    if index >= 0, !self._history[index].isLoading { self.forget(at: index) }
+  }
+
+  /// Removes the entry of a task that has ended if it is not among the newest.
+  @usableFromInline
+  mutating func forgetIfOld(_ task: QueryTaskIdentifier, in context: QueryContext) {
+    if context.hasMaxMutationHistoryLength { return }
+    let surplus = self._history.count - context.durableHistoryLength
+    if surplus > 0, let index = self._history.index(id: task), index < surplus {
+      self.forget(at: index)
+    }
   }
 }

@@ -61,5 +61,17 @@ extension MutationState {
 struct DurableMark: Sendable {
   let id: UUID
   let idempotencyKey: String
-  var isLive: Bool
+  /// Its place in the order of enqueueing.
+  let number: Int
+  /// Whether it runs, or waits to be sent.
+  var isLive = true
+  /// Whether it has ended for good. A dead one may come back.
+  var isOver = false
+}
+
+extension DurableMark {
+  init(_ admitted: any AdmittedAttempt) {
+    self.init(
+      id: admitted.id, idempotencyKey: admitted.idempotencyKey, number: admitted.number)
+  }
 }

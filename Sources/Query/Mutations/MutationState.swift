@@ -10,6 +10,9 @@ public struct MutationState<Arguments: Sendable, Value: Sendable>: Sendable {
   public typealias StatusValue = Value
 
   /// The attempts, the oldest first.
+  ///
+  /// Of durable mutations, the newest 50 and those that run, unless `maxHistory(length:)` sets another
+  /// number; `storage.outbox` has and counts all that wait.
   public var history: IdentifiedArrayOf<HistoryEntry> { self._history }
 
   public let initialValue: StateValue
@@ -18,6 +21,8 @@ public struct MutationState<Arguments: Sendable, Value: Sendable>: Sendable {
   @usableFromInline var updates = UpdateRecord()
   @usableFromInline var manualValue: StateValue
   @usableFromInline var manualError: (any Error)?
+  /// The tasks of the durable mutations in the history.
+  @usableFromInline var durableTasks = [UUID: QueryTaskIdentifier]()
   // The order of the last update of each kind, and not its date: a clock may stand still.
   @usableFromInline var order = UpdateOrder()
 
@@ -95,21 +100,25 @@ extension MutationState: QueryStateProtocol {
       fetch: task
     )
     if let admitted = task.context.admittedAttempt {
-      self.show(entry, of: admitted)
+      self.show(entry, of: admitted, in: task.context)
     } else {
       self._history.append(entry)
     }
-    if self._history.count > task.context.maxMutationHistoryLength { self._history.removeFirst() }
+    if self._history.count > task.context.maxMutationHistoryLength { self.forget(at: 0) }
   }
 
   @inlinable
   public mutating func finishFetchTask(_ task: QueryTask<QueryValue>) {
     guard self._history[id: task.id]?.currentResult != nil else {
       // It was dropped before it ran.
-      self.dropUnrun(task.id)
+      self.dropUnrun(task)
       return
     }
-    self._history.modify(id: task.id) { $0.isLoading = false }
+    let isDurable = self._history.modify(id: task.id) { entry in
+      entry.isLoading = false
+      return entry.durable != nil
+    }
+    if isDurable == true { self.forgetIfOld(task.id, in: task.context) }
   }
 
   public mutating func reset(using context: QueryContext) {

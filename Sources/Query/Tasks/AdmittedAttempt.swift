@@ -5,6 +5,8 @@ public import Foundation
 protocol AdmittedAttempt: AnyObject, Sendable {
   /// The mutation's identifier.
   var id: UUID { get }
+  /// Its number in the order of enqueueing.
+  var number: Int { get }
   /// What the server tells two sendings of the mutation by.
   var idempotencyKey: String { get }
   /// Whether the history may have an entry for the mutation.

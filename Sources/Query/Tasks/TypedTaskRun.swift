@@ -93,6 +93,9 @@ extension TypedTaskRun {
   }
 
   /// Starts the run, or waits for it, or returns its result.
+  ///
+  /// A run that is started begins on the caller's actor, and stays there as far as the work does: a
+  /// user interface fetches from the main actor, to which another thread takes long to come back.
   @inlinable
   func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
     switch self.enter() {
@@ -138,11 +141,13 @@ extension TypedTaskRun {
   func launch(
     in context: QueryContext,
     isCancelled: Bool,
-    isolation: (any Actor)?
+    isolation: isolated (any Actor)?
   ) -> Task<Value, any Error> {
     // A task cannot be made cancelled, so it cancels itself before it does anything.
-    let handle = Self.task(in: context) {
-      try await self.execute(in: context, isCancelled: isCancelled, isolation: isolation)
+    let handle = Self.task(in: context, on: isolation) {
+      // Named, so that the task has its isolation.
+      _ = isolation
+      return try await self.execute(in: context, isCancelled: isCancelled, isolation: isolation)
     }
     // Not made under the lock: a preferred executor is the user's code.
     let isAlreadyCancelled = self.state.withLock { state in
@@ -157,7 +162,8 @@ extension TypedTaskRun {
   @inlinable
   static func task(
     in context: QueryContext,
-    operation: sending @escaping @isolated(any) () async throws -> Value
+    on isolation: isolated (any Actor)?,
+    @_inheritActorContext operation: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error> {
     let name = context[QueryContext.TaskNameKey.self]
     let priority = context[QueryContext.TaskPriorityKey.self]
@@ -169,9 +175,9 @@ extension TypedTaskRun {
         operation: operation
       )
     }
-    // The call of a durable mutation has committed it, and waits: its attempt begins on this thread.
-    // Another one would have to be woken, and take time from the one that commits.
-    if context.admittedAttempt != nil {
+    // On an actor the caller waits there. The call of a durable mutation has committed it, and waits:
+    // another thread would have to be woken, and take time from the one that commits.
+    if isolation != nil || context.admittedAttempt != nil {
       return Task.immediate(name: name, priority: priority, operation: operation)
     }
     return Task(name: name, priority: priority, operation: operation)

@@ -1,5 +1,5 @@
 import Foundation
-import QueryReplay
+import QueryHTTP
 import ToolSupport
 
 /// The file that the stock tool takes credentials from: a JSON object of names, as requests refer

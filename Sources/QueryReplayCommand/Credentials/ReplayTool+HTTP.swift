@@ -1,3 +1,4 @@
+import QueryHTTP
 import QueryReplay
 import ToolSupport
 

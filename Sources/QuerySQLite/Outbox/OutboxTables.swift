@@ -81,13 +81,13 @@ extension OutboxTables {
     WHERE state = 'leased' AND partition = ? AND number > ? ORDER BY number LIMIT ?
     """
 
-  /// Partition, name, instance.
+  /// Partition, name, instance, how many (-1: all): the newest first.
   static let numbersOfMutation: SQL = """
     SELECT number FROM outbox
     WHERE state <> 'leased' AND partition = ?1 AND name = ?2 AND instance = ?3
     UNION ALL SELECT number FROM outbox INDEXED BY outbox_leased
     WHERE state = 'leased' AND partition = ?1 AND name = ?2 AND instance = ?3
-    ORDER BY number
+    ORDER BY number DESC LIMIT ?4
     """
 
   /// Reads live and dead mutations after a number, some at a time: a read must not last long.
@@ -134,10 +134,14 @@ extension OutboxTables {
 
   /// The mutations of a name and instance, in the order of enqueueing.
   ///
-  /// - Parameter limit: How many of the ended ones, the last; 0: all.
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - instance: The instance.
+  ///   - limit: How many of the ended ones, the last; 0: all.
+  ///   - newest: How many in all, the newest; nil: all.
   /// - Throws: `StorageError`.
   func history(
-    of name: String, instance: String, limit: Int
+    of name: String, instance: String, limit: Int, newest: Int? = nil
   ) throws -> [RecordedMutation] {
     guard let partition else { return [] }
     let ended = try self.connection.rows(
@@ -145,14 +149,15 @@ extension OutboxTables {
     ) { try HistoryRow.record($0) }
     var records = ended.suffix(limit > 0 ? limit : ended.count).compactMap { $0 }
     let numbers = try self.connection.rows(
-      Self.numbersOfMutation, partition.id, name, instance
+      Self.numbersOfMutation, partition.id, name, instance, newest ?? -1
     ) { try $0.integer(at: 0) }
     for number in numbers {
       guard let row = try self.row(number) else { continue }
       records.append(
         RecordedMutation(row.entry(self.view), failedAt: row.standing.failedAt))
     }
-    return records.sorted { $0.number < $1.number }
+    records.sort { $0.number < $1.number }
+    return newest.map { records.suffix($0) } ?? records
   }
 
   /// The last attempts of a mutation, the oldest first.

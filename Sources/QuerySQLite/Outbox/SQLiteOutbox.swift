@@ -118,6 +118,20 @@ extension SQLiteOutbox {
     return try self.read { try $0.history(of: name, instance: instance, limit: limit) } ?? []
   }
 
+  func history(
+    of name: String, instance: String, newest limit: Int
+  ) throws -> [RecordedMutation] {
+    let kept = self.database.configuration.mutationHistory.perMutation
+    return try self.read {
+      try $0.history(of: name, instance: instance, limit: kept, newest: limit)
+    } ?? []
+  }
+
+  func standings(of ids: [UUID]) throws -> [MutationStanding] {
+    try self.read { tables in try ids.map { try tables.standing(of: $0) } }
+      ?? ids.map { _ in .unknown }
+  }
+
   func value(ofAlias alias: String) throws -> String? {
     let value = try self.read { try $0.value(ofAlias: alias) }
     return value ?? nil

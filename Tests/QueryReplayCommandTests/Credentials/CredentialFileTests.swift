@@ -1,6 +1,6 @@
 import Foundation
 import Query
-import QueryReplay
+import QueryHTTP
 import TestSupport
 import Testing
 import ToolSupport

@@ -1,6 +1,6 @@
 import Foundation
 import Query
-import QueryReplay
+import QueryHTTP
 import QuerySQLite
 import TestSupport
 import Testing

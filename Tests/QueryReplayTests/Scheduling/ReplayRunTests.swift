@@ -176,7 +176,7 @@ import Testing
   @Test func failingStorageIsAskedAgain() async throws {
     let fault = Locked<StorageError?>(
       StorageError(operation: "claim", code: .inputOutput, message: "scripted"))
-    let scratch = ReplayScratch(outbox: { FaultyOutbox($0, fault: fault) })
+    let scratch = ReplayScratch(outbox: { ScriptedOutbox($0, fault: fault) })
     let runner = try scratch.runner()
     let events = scratch.replayer.events
     try await scratch.enqueue()
@@ -199,7 +199,7 @@ import Testing
   @Test func replayOnceTellsOfAFailingStorage() async throws {
     let error = StorageError(operation: "claim", code: .inputOutput, message: "scripted")
     let fault = Locked<StorageError?>(error)
-    let scratch = ReplayScratch(outbox: { FaultyOutbox($0, fault: fault) })
+    let scratch = ReplayScratch(outbox: { ScriptedOutbox($0, fault: fault) })
     _ = try scratch.runner()
     try await scratch.enqueue()
     await #expect(throws: error) { try await scratch.replayer.replayOnce() }
@@ -208,7 +208,7 @@ import Testing
 
   @Test func cancelledDuringAClaimGivesBackWhatItGot() async throws {
     let gate = Gate()
-    let scratch = ReplayScratch(outbox: { FaultyOutbox($0, gate: gate) })
+    let scratch = ReplayScratch(outbox: { ScriptedOutbox($0, gate: gate) })
     let runner = try scratch.runner()
     try await scratch.enqueue(2)
     try await scratch.whileRunning {

@@ -175,4 +175,26 @@ struct IdentifiedArrayTests {
     copy.swapAt(3, 3)
     #expect(copy.storage === original.storage)
   }
+
+  // MARK: - Replacing
+
+  @Test(arguments: [1, 2, 8, 9, 40])
+  func replacesInPlace(count: Int) {
+    for position in 0..<count {
+      var array = items(0..<count)
+      if count > 20, position != 5 { array.remove(at: 5) }
+      let ids = array.ids
+      let old = array
+      guard let index = array.index(id: position) else { continue }
+      #expect(array.replace(id: position, with: Item(id: -1)) == true)
+      #expect(array.ids == ids.map { $0 == position ? -1 : $0 })
+      #expect(array.index(id: -1) == index)
+      #expect(array.index(id: position) == nil)
+      #expect(array.replace(id: position, with: Item(id: -2)) == false)
+      #expect(array.replace(id: -1, with: Item(id: -1)) == true)
+      #expect(old.ids == ids)
+      #expect(array.remove(id: -1) == Item(id: -1))
+      #expect(array.ids == ids.filter { $0 != position })
+    }
+  }
 }

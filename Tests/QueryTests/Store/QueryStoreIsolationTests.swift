@@ -37,6 +37,26 @@ import Testing
     #expect(try await store.fetchTask().map { $0 }.runIfNeeded() == 1)
   }
 
+  @Test @MainActor func aFetchOnTheMainActorComesToItsRequestWithoutLeaving() async throws {
+    let order = Recorder<String>()
+    let query = ScriptedQuery { _, _ in
+      order.append("request")
+      return 1
+    }
+    let client = QueryClient()
+    let others = [
+      client.store(for: query.deduplicated()),
+      QueryStore.detached(query: query, initialValue: nil),
+    ]
+    for store in others {
+      let other = Task { @MainActor in order.append("other") }
+      #expect(try await store.fetch() == 1)
+      order.append("value")
+      await other.value
+      #expect(order.removeAll() == ["request", "value", "other"])
+    }
+  }
+
   @Test func aRequestRunsOnTheActorOfItsCaller() async throws {
     let caller = Caller()
     let store = Self.store(on: caller)

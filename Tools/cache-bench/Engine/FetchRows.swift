@@ -2,7 +2,7 @@ import Query
 
 /// Fetches one after another from a store without subscribers.
 enum FetchRows {
-  static let all = [Self.detached, Self.client]
+  static let all = [Self.detached, Self.client, Self.main]
 
   private static let detached = Row(
     name: "fetch-detached",
@@ -29,6 +29,23 @@ enum FetchRows {
     }
   }
 
+  private static let main = Row(
+    name: "fetch-main",
+    title: "fetch on the main actor, default client",
+    goal: .timesFloor(1.3),
+    floor: "a hop from the main actor and back",
+    unit: .nanoseconds
+  ) {
+    let client = QueryClient.withoutObservers()
+    return Trial(
+      figure: {
+        client.clearStores()
+        return try await Self.fetchesOnMain(50, from: client.store(for: NumberQuery(number: 7)))
+      },
+      floor: { try await Self.hops(50) }
+    )
+  }
+
   private static func trial(
     _ store: @escaping @Sendable (NumberQuery) -> QueryStore<NumberQuery.State>
   ) -> Trial {
@@ -52,4 +69,31 @@ enum FetchRows {
     try expect(store.valueUpdateCount, count, "the updates of the store")
     return time
   }
+
+  @MainActor
+  private static func fetchesOnMain(
+    _ count: Int,
+    from store: QueryStore<NumberQuery.State>
+  ) async throws -> Double {
+    var sum = 0
+    let watch = Stopwatch()
+    for _ in 0..<count { sum &+= try await store.fetch() }
+    let time = watch.nanoseconds(per: count)
+    try expect(sum, count * 7, "the sum of the values")
+    try expect(store.valueUpdateCount, count, "the updates of the store")
+    return time
+  }
+
+  @MainActor
+  private static func hops(_ count: Int) async throws -> Double {
+    var sum = 0
+    let watch = Stopwatch()
+    for number in 0..<count { sum &+= await Self.elsewhere(number) }
+    let time = watch.nanoseconds(per: count)
+    try expect(sum, count * (count - 1) / 2, "the sum of the numbers")
+    return time
+  }
+
+  @concurrent
+  private static func elsewhere(_ number: Int) async -> Int { number }
 }

@@ -22,6 +22,10 @@ final class BareOutbox: @unchecked Sendable {
       VALUES (1, ?1, ?2, 'save-note', '["save-note"]', 1, 'continue', 'none', ?3, ?3, ?3, ?2, 1,
         'leased', 1, ?2, 1, ?3, ?2, 'json', ?1, ?4)
       """
+    case newest = """
+      SELECT arguments FROM outbox WHERE partition = 1 AND name = 'save-note'
+        AND instance = '["save-note"]' ORDER BY number DESC LIMIT ?1
+      """
     case head = """
       INSERT INTO lane_heads (number, partition, name, instance, version, host, state)
       VALUES (?1, 1, 'save-note', '["save-note"]', 1, 'name:save-note', 'leased')
@@ -105,6 +109,57 @@ final class BareOutbox: @unchecked Sendable {
     try self.run(.attempt, id)
     try self.run(.countEnqueued)
     try self.run(.commit)
+    try self.settle(id, number, note, arguments, coder)
+  }
+
+  /// Lets so many mutations wait, as the library does before they are replayed.
+  ///
+  /// - Returns: Them, for ``leaseAndSettle(_:_:)``.
+  func queue(_ notes: [Note], _ coder: JSONQueryCoder) throws -> [Queued] {
+    var queued = [Queued]()
+    try self.run(.begin)
+    for note in notes {
+      let arguments = try coder.encode(note)
+      let (id, number) = try self.enqueue(arguments)
+      try self.run(.giveBack, number: number)
+      try self.run(.giveHeadBack, number: number)
+      queued.append((id, number, arguments))
+    }
+    try self.run(.commit)
+    return queued
+  }
+
+  /// A mutation that waits.
+  typealias Queued = (id: [UInt8], number: Int64, arguments: Data)
+
+  /// The least that a replayed mutation costs: a commit of its owner, the arguments decoded, and a
+  /// commit that has moved it to the history.
+  func leaseAndSettle(_ queued: Queued, _ coder: JSONQueryCoder) throws {
+    let (id, number, arguments) = queued
+    try self.run(.begin)
+    try self.run(.lease, id, number: number, arguments: Data([0]))
+    try self.run(.leaseHead, number: number)
+    try self.run(.countEnqueued)
+    try self.run(.commit)
+    try self.settle(id, number, try coder.decode(Note.self, from: arguments), arguments, coder)
+  }
+
+  /// The arguments of the newest mutations that wait.
+  func newest(_ count: Int) throws -> [Data] {
+    guard let statement = self.statements[.newest] else { return [] }
+    defer { sqlite3_reset(statement) }
+    sqlite3_bind_int64(statement, 1, Int64(count))
+    var all = [Data]()
+    while sqlite3_step(statement) == SQLITE_ROW {
+      let bytes = sqlite3_column_blob(statement, 0)
+      all.append(Data(bytes: bytes!, count: Int(sqlite3_column_bytes(statement, 0))))
+    }
+    return all
+  }
+
+  private func settle(
+    _ id: [UInt8], _ number: Int64, _ note: Note, _ arguments: Data, _ coder: JSONQueryCoder
+  ) throws {
     try self.run(.begin)
     let result = try coder.encode(note.number)
     try self.run(.history, id, number: number, arguments: arguments, result: result)
@@ -123,7 +178,7 @@ final class BareOutbox: @unchecked Sendable {
   ///
   /// - Returns: The nanoseconds of that commit.
   func lease() throws -> Double {
-    let row = try self.row ?? self.enqueue()
+    let row = try self.row ?? self.enqueue(Data([0]))
     self.row = row
     let watch = Stopwatch()
     try self.run(.begin)
@@ -140,9 +195,9 @@ final class BareOutbox: @unchecked Sendable {
     return time
   }
 
-  private func enqueue() throws -> (id: [UInt8], number: Int64) {
+  private func enqueue(_ arguments: Data) throws -> (id: [UInt8], number: Int64) {
     let id = (0..<16).map { _ in UInt8.random(in: 0...255) }
-    try self.run(.enqueue, id, arguments: Data([0]))
+    try self.run(.enqueue, id, arguments: arguments)
     let number = sqlite3_last_insert_rowid(self.handle)
     try self.run(.head, number: number)
     try self.run(.attempt, id)

@@ -65,6 +65,8 @@ extension Child {
   struct Run {
     /// The nanoseconds from its start to its first line.
     let time: Double
+    /// The nanoseconds from its start to its end.
+    let wholeTime: Double
     let residentBytes: Int
   }
 
@@ -84,6 +86,7 @@ extension Child {
     let time = watch.nanoseconds()
     text += output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
+    let wholeTime = watch.nanoseconds()
     let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
     let first = self.work.map { Note.offset + $0.numbers[0] } ?? 0
     try expect(process.terminationStatus, 0, "the status of the child")
@@ -91,6 +94,6 @@ extension Child {
     guard let bytes = lines.last.flatMap({ Int($0) }) else {
       throw CheckFailure(description: "the child has lost a note")
     }
-    return Run(time: time, residentBytes: bytes)
+    return Run(time: time, wholeTime: wholeTime, residentBytes: bytes)
   }
 }

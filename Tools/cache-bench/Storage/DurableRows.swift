@@ -145,7 +145,7 @@ extension AttemptOutcome {
 
 /// The outbox of one row, and one for C beside it.
 // @unchecked: the rounds of a row run one after another.
-private final class Desk: @unchecked Sendable {
+final class Desk: @unchecked Sendable {
   let storage: SQLiteQueryStorage
   let bare: BareOutbox
   let request: ClaimRequest
@@ -199,7 +199,7 @@ private final class Desk: @unchecked Sendable {
 }
 
 /// A durable mutation that returns at once.
-private struct SaveNote: MutationRequest, Hashable {
+struct SaveNote: MutationRequest, Hashable {
   var path: QueryPath { ["save-note"] }
 
   static var durable: ModifiedQuery<SaveNote, _PersistedMutationModifier<SaveNote>> {

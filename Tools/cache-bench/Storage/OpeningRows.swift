@@ -5,7 +5,7 @@ import QuerySQLite
 /// What comes before the first value, and what all takes in memory.
 enum OpeningRows {
   static func all(_ corpus: Corpus) -> [Row] {
-    [Self.opening(corpus), Self.process(corpus), Self.memory(corpus)]
+    [Self.opening(corpus), Self.process(corpus), Self.wholeProcess(corpus), Self.memory(corpus)]
   }
 
   private static func opening(_ corpus: Corpus) -> Row {
@@ -42,6 +42,23 @@ enum OpeningRows {
       return Trial(
         figure: { try Child(folder: folder, numbers: [corpus.nextNumber()]).start().time },
         floor: { try Child.empty.start().time },
+        mostRounds: 51
+      )
+    }
+  }
+
+  private static func wholeProcess(_ corpus: Corpus) -> Row {
+    Row(
+      name: "process-end",
+      title: "process start to its end, one value hydrated",
+      goal: .above(6_000_000),
+      floor: "the same program, which says at once that it is there",
+      unit: .nanoseconds
+    ) {
+      let folder = try await corpus.files().folder
+      return Trial(
+        figure: { try Child(folder: folder, numbers: [corpus.nextNumber()]).start().wholeTime },
+        floor: { try Child.empty.start().wholeTime },
         mostRounds: 51
       )
     }

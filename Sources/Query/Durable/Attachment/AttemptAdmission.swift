@@ -11,6 +11,7 @@ final class AttemptAdmission: AdmittedAttempt {
   }
 
   let id: UUID
+  let number: Int
   let idempotencyKey: String
   /// The lane; nil: one of its own.
   let lane: String?
@@ -29,6 +30,7 @@ final class AttemptAdmission: AdmittedAttempt {
     isOld: Bool = true
   ) {
     self.id = entry.id
+    self.number = entry.number
     self.idempotencyKey = entry.idempotencyKey
     self.lane = entry.lane
     self.isReplayers = isReplayers

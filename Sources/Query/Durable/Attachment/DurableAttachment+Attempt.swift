@@ -15,8 +15,6 @@ extension DurableAttachment {
     with continuation: Continuation,
     _ ground: Ground
   ) async -> Attempt {
-    // This attempt decides what becomes of it meanwhile.
-    self.untrack(lease.entry.id)
     let aliases = AttemptAliases(ground.outbox)
     var context = context
     context.admittedAttempt = nil
@@ -29,7 +27,6 @@ extension DurableAttachment {
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
     let result = await self.run(lease, in: context, with: continuation)
     if lease.revocation == .lost {
-      self.track(lease.entry.id)
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
@@ -112,11 +109,10 @@ extension DurableAttachment {
     _ ground: Ground
   ) async -> Attempt {
     guard await self.write(.succeeded(success), of: lease, ground.outbox) else {
-      self.track(lease.entry.id)
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
-    self.close(lease.entry.id)
+    self.close(lease.entry.id, isOver: true)
     // The storage has marked its entries; living stores are the client's.
     if let client = context.queryClient {
       for path in success.invalidates {
@@ -138,7 +134,6 @@ extension DurableAttachment {
     var ruling = await self.ruling(on: error, lease, arguments, in: context)
     let isSettled = await self.write(ruling.outcome, of: lease, ground.outbox)
     guard isSettled else {
-      self.track(lease.entry.id)
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
@@ -150,10 +145,10 @@ extension DurableAttachment {
       ruling.error = error
     }
     switch ruling.report {
-    case .pending, .dead: self.track(lease.entry.id)
-    case .succeeded, .superseded, .cancelled, .leaseLost: break
+    case .pending: break
+    case .dead, .leaseLost: self.close(lease.entry.id, isOver: false)
+    case .succeeded, .superseded, .cancelled: self.close(lease.entry.id, isOver: true)
     }
-    if case .pending = ruling.report {} else { self.close(lease.entry.id) }
     admission.report(ruling.report)
     return Attempt(
       result: ruling.isTriedAgain && !admission.isReplayers ? nil : .failure(ruling.error))
@@ -177,17 +172,17 @@ extension DurableAttachment {
       error: reason, outcome: "undecodable", isCharged: false, maybeApplied: false,
       next: .dead(.undecodable))
     let isSettled = await self.write(.failed(failed), of: lease, outbox)
-    self.track(entry.id)
-    if isSettled { self.close(entry.id) }
+    if isSettled { self.close(entry.id, isOver: false) }
     let report: AttemptReport = isSettled ? .dead(.undecodable) : .leaseLost
     admission.report(report)
     return report
   }
 
-  /// Records in the history that a mutation is no longer live. A dead one may come back.
-  private func close(_ id: UUID) {
+  /// Records in the history that a mutation is no longer live, and whether it has ended for good: a
+  /// dead one may come back.
+  private func close(_ id: UUID, isOver: Bool) {
     guard let store = self.store else { return }
-    store.withLock { store._state.setLive(false, id) }
+    store.withLock { store._state.close(id, isOver: isOver) }
   }
 
   /// Writes how an attempt ended, and repeats that until it succeeds, since the mutation must not

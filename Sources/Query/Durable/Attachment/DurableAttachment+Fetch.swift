@@ -26,7 +26,7 @@ extension DurableAttachment {
   /// Records in the history which mutation an entry is about.
   private func show(_ admission: AttemptAdmission, in context: QueryContext) {
     guard let task = context.queryRunningTaskIdentifier, let store = self.store else { return }
-    store.withLock { store._state.note(admission, at: task) }
+    store.withLock { store._state.note(admission, at: task, in: context) }
   }
 
   /// Waits for the outcome, whichever process sends the mutation, as long as only running ones are

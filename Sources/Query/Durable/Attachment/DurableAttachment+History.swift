@@ -5,17 +5,18 @@ extension DurableAttachment {
   /// store.
   func hydrate(_ store: Store, from ground: Ground) {
     let (name, instance) = (self.plan.name, ground.instance)
+    let limit = store.context.durableHistoryLength
     // The store works without its history; the storage reports why it cannot be read.
-    guard let records = try? ground.outbox.history(of: name, instance: instance) else { return }
-    let newest = records.suffix(store.context.maxMutationHistoryLength)
+    guard
+      let records = try? ground.outbox.history(of: name, instance: instance, newest: limit)
+    else { return }
     var entries = [MutationState<Arguments, Value>.HistoryEntry]()
-    for record in newest {
+    for record in records {
       // Entries that another release has written, and that this one cannot read, are left out.
       guard
         let arguments = try? self.arguments(
           record.arguments, version: record.version, coder: record.coder)
       else { continue }
-      if case .outbox = record.state { self.track(record.id) }
       entries.append(self.entry(of: record, arguments))
     }
     guard let newestDate = entries.last?.lastUpdatedAt ?? entries.last?.startDate else { return }
@@ -38,7 +39,8 @@ extension DurableAttachment {
     entry._currentResult = result
     entry._lastUpdatedAt = record.updatedAt
     entry.durable = DurableMark(
-      id: record.id, idempotencyKey: record.idempotencyKey, isLive: record.isLive)
+      id: record.id, idempotencyKey: record.idempotencyKey, number: record.number,
+      isLive: record.isLive, isOver: record.isOver)
     return entry
   }
 
@@ -80,6 +82,14 @@ extension RecordedMutation {
     switch state {
     case .outbox(let state, _, _): state != .dead
     case .ended: false
+    }
+  }
+
+  /// Whether it has ended for good.
+  fileprivate var isOver: Bool {
+    switch state {
+    case .outbox: false
+    case .ended: true
     }
   }
 }

@@ -24,9 +24,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   /// The request of the mutation's store.
   let chain: Request
   private(set) weak var store: Store?
-  /// The mutations of the history that have not ended and do not run here: another store or process
-  /// decides what becomes of them.
-  private let tracked = Locked(Set<UUID>())
+  private let rereads: Rereads
   private var subscription = QuerySubscription.empty
 
   /// Wraps the request of a new store, and hydrates its history.
@@ -48,6 +46,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     self.plan = plan
     self.ground = Self.ground(plan, store)
     self.chain = store.request
+    self.rereads = Rereads(store.context.outboxRereadPause)
     self.store = store
   }
 
@@ -154,9 +153,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
       bodyFile: bodyFile, waitReason: self.isHeldBack(context) ? .offline : nil)
     mutation.hasFreshID = true
-    let enqueued = try await ground.outbox.enqueue(mutation, claiming: claiming)
-    if enqueued.lease == nil { self.track(enqueued.entry.id) }
-    return enqueued
+    return try await ground.outbox.enqueue(mutation, claiming: claiming)
   }
 
   // MARK: - Coding
@@ -191,35 +188,43 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   // MARK: - What happens to its mutations elsewhere
 
-  func track(_ id: UUID) { _ = self.tracked.withLock { $0.insert(id) } }
-
-  func untrack(_ id: UUID) { _ = self.tracked.withLock { $0.remove(id) } }
-
   private func didChange(_ event: OutboxEvent) {
-    let ids = self.tracked.withLock { $0 }
-    guard !ids.isEmpty, let store = self.store, case .success(let ground) = self.ground else {
-      return
-    }
     switch event {
-    case .changedByAnotherProcess: for id in ids { self.refresh(id, in: store, ground) }
+    case .changedByAnotherProcess:
+      self.rereads.request { [weak self] in self?.refreshAll() }
     case .succeeded(let id), .dead(let id, _), .cancelled(let id), .superseded(let id, _),
       .discarded(let id), .pending(let id):
-      if ids.contains(id) { self.refresh(id, in: store, ground) }
-    case .erased:
-      self.tracked.withLock { $0 = [] }
-      store.reset()
+      self.refresh(id)
+    case .erased: self.store?.reset()
     case .enqueued, .claimed, .reaped, .released: break
     }
   }
 
-  private func refresh(_ id: UUID, in store: Store, _ ground: Ground) {
-    // A standing that cannot be read now is read at the next change.
-    guard let standing = try? ground.outbox.standing(of: id) else { return }
-    let (result, isLive, isOver) = self.entryValues(of: standing, id)
-    if isOver { self.untrack(id) }
-    store.withLock {
-      let isChanged = store._state.refresh(id, result, isLive: isLive, in: store._context)
-      if isChanged { store.emit(.stateChanged, in: store._context) }
+  private func refresh(_ id: UUID) {
+    guard let store = self.store, case .success(let ground) = self.ground,
+      store.withLock({ store._state.isDecidedElsewhere(id) }),
+      // A standing that cannot be read now is read at the next change.
+      let standing = try? ground.outbox.standing(of: id)
+    else { return }
+    self.show([(id, standing)], in: store)
+  }
+
+  /// Reads in one go what became of the mutations that the history shows.
+  private func refreshAll() {
+    guard let store = self.store, case .success(let ground) = self.ground else { return }
+    let ids = store.withLock { store._state.decidedElsewhere }
+    guard !ids.isEmpty, let standings = try? ground.outbox.standings(of: ids) else { return }
+    self.show(Array(zip(ids, standings)), in: store)
+  }
+
+  private func show(_ changes: [(id: UUID, standing: MutationStanding)], in store: Store) {
+    for (id, standing) in changes {
+      let (result, isLive, isOver) = self.entryValues(of: standing, id)
+      store.withLock {
+        let isChanged = store._state.refresh(
+          id, result, isLive: isLive, isOver: isOver, in: store._context)
+        if isChanged { store.emit(.stateChanged, in: store._context) }
+      }
     }
   }
 

@@ -97,6 +97,10 @@ extension MemoryMutationOutbox {
     }
   }
 
+  func standings(of ids: [UUID]) throws -> [MutationStanding] {
+    try self.read("standings") { table, time in ids.map { table.standing(of: $0, at: time) } }
+  }
+
   func value(ofAlias alias: String) throws -> String? {
     try self.read("alias") { table, _ in table.aliases[alias]?.value }
   }

@@ -9,6 +9,8 @@ public struct MutationHistoryLimits: Hashable, Sendable {
   /// How many bytes of arguments, results and errors. 8 MiB by default.
   public var bytes: Int
 
+  static let `default` = Self()
+
   /// Creates limits. See the properties for what each is.
   public init(
     perMutation: Int = 50,

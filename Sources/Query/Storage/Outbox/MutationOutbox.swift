@@ -100,6 +100,19 @@ public protocol MutationOutbox: Sendable {
   /// are live or dead, in the order of enqueueing.
   func history(of name: String, instance: String) throws -> [RecordedMutation]
 
+  /// The newest of ``history(of:instance:)``, in the same order.
+  ///
+  /// - Parameters:
+  ///   - name: The name that the mutations were persisted as.
+  ///   - instance: The instance of their request.
+  ///   - limit: How many, at most. No more rows of the live and dead ones are read.
+  func history(
+    of name: String, instance: String, newest limit: Int
+  ) throws -> [RecordedMutation]
+
+  /// What became of several mutations, in their order, read in one go.
+  func standings(of ids: [UUID]) throws -> [MutationStanding]
+
   /// Removes the ended mutations of a name and instance from the history.
   func clearHistory(of name: String, instance: String) async throws
 
@@ -127,6 +140,18 @@ extension MutationOutbox {
   /// - Throws: ``OutboxError``; ``StorageError``.
   @discardableResult
   public func retry(_ id: UUID) async throws -> Bool { try await self.retry(id, newKey: false) }
+
+  /// The end of ``history(of:instance:)``.
+  public func history(
+    of name: String, instance: String, newest limit: Int
+  ) throws -> [RecordedMutation] {
+    try self.history(of: name, instance: instance).suffix(limit)
+  }
+
+  /// Reads each by itself.
+  public func standings(of ids: [UUID]) throws -> [MutationStanding] {
+    try ids.map { try self.standing(of: $0) }
+  }
 
   /// No folder.
   public var bodiesFolder: URL? { nil }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import QueryReplay
+@testable import QueryHTTP
 
 @Suite struct FNV1aTests {
   @Test(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import QueryReplay
+@testable import QueryHTTP
 
 @Suite struct HTTPRequestDescriptionTests {
   private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

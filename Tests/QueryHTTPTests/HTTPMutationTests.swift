@@ -4,7 +4,7 @@ import Query
 import TestSupport
 import Testing
 
-@testable import QueryReplay
+@testable import QueryHTTP
 
 /// What one attempt sends, and makes of the answer.
 @Suite(.serialized) struct HTTPMutationTests {

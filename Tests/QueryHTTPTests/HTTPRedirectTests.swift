@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import QueryReplay
+@testable import QueryHTTP
 
 @Suite struct HTTPRedirectTests {
   private func redirect(

@@ -1,9 +1,10 @@
 import Foundation
 import Query
+import QueryReplay
 import TestSupport
 import Testing
 
-@testable import QueryReplay
+@testable import QueryHTTP
 
 /// Durable requests, from the outbox to a server and back.
 @Suite(.warningsAreIssues) struct HTTPReplayTests {
@@ -131,7 +132,8 @@ import Testing
     let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
     let file = try source.file("photo", Data("before".utf8))
     let server = try LoopbackServer { _, _ in .status(200) }
-    let client = QueryClient(storage: FolderStorage(bodies.url))
+    let client = QueryClient(
+      storage: ScriptedStorage(outbox: { ScriptedOutbox($0, bodiesFolder: bodies.url) }))
     let replayer = MutationReplayer(client: client)
     let http = HTTPMutation().durable()
     try replayer.register(http)
@@ -146,7 +148,7 @@ import Testing
   @Test func damagedFileIsNotSent() async throws {
     let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
     let server = try LoopbackServer { _, _ in .status(200) }
-    let storage = FolderStorage(bodies.url)
+    let storage = ScriptedStorage(outbox: { ScriptedOutbox($0, bodiesFolder: bodies.url) })
     let client = QueryClient(storage: storage)
     let replayer = MutationReplayer(client: client)
     let http = HTTPMutation().durable()

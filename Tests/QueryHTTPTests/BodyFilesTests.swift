@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@testable import QueryReplay
+@testable import QueryHTTP
 
 @Suite struct BodyFilesTests {
   private let folder: ScratchFolder

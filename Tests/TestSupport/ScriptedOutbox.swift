@@ -1,0 +1,136 @@
+public import Foundation
+public import Query
+
+/// An outbox that passes everything on to another one, counts what is read, and does what a test
+/// says: its claims fail, or wait at a gate after they are committed, and it has a folder for files.
+public struct ScriptedOutbox: MutationOutbox {
+  /// The number of mutations that each read returned.
+  public let reads = Recorder<Int>()
+  public let bodiesFolder: URL?
+
+  private let base: any MutationOutbox
+  private let fault: Locked<StorageError?>
+  private let gate: Gate?
+  private let handlers = Recorder<@Sendable (OutboxEvent) -> Void>()
+
+  /// - Parameters:
+  ///   - base: The outbox that does the work.
+  ///   - fault: What claims throw.
+  ///   - gate: Where claims wait.
+  ///   - bodiesFolder: Its folder for files.
+  package init(
+    _ base: any MutationOutbox,
+    fault: Locked<StorageError?> = Locked(nil),
+    gate: Gate? = nil,
+    bodiesFolder: URL? = nil
+  ) {
+    self.base = base
+    self.fault = fault
+    self.gate = gate
+    self.bodiesFolder = bodiesFolder
+  }
+
+  /// Tells the subscribers that another process has changed something.
+  public func tellOfAnotherProcess() {
+    for handler in self.handlers.elements { handler(.changedByAnotherProcess) }
+  }
+
+  public func claim(_ request: ClaimRequest) async throws -> ClaimAnswer {
+    if let error = self.fault.withLock({ $0 }) { throw error }
+    let answer = try await self.base.claim(request)
+    await self.gate?.passIgnoringCancellation()
+    return answer
+  }
+
+  public func subscribe(
+    _ handler: @escaping @Sendable (OutboxEvent) -> Void
+  ) -> QuerySubscription {
+    self.handlers.append(handler)
+    return self.base.subscribe(handler)
+  }
+}
+
+// MARK: - Counted
+
+extension ScriptedOutbox {
+  private func counted<Element>(_ elements: [Element]) -> [Element] {
+    self.reads.append(elements.count)
+    return elements
+  }
+
+  public func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry] {
+    self.counted(try self.base.entries(in: state))
+  }
+
+  public func entry(_ id: UUID) throws -> OutboxEntry? {
+    self.reads.append(1)
+    return try self.base.entry(id)
+  }
+
+  public func standing(of id: UUID) throws -> MutationStanding {
+    self.reads.append(1)
+    return try self.base.standing(of: id)
+  }
+
+  public func standings(of ids: [UUID]) throws -> [MutationStanding] {
+    self.counted(try self.base.standings(of: ids))
+  }
+
+  public func history(of name: String, instance: String) throws -> [RecordedMutation] {
+    self.counted(try self.base.history(of: name, instance: instance))
+  }
+
+  public func history(
+    of name: String, instance: String, newest limit: Int
+  ) throws -> [RecordedMutation] {
+    self.counted(try self.base.history(of: name, instance: instance, newest: limit))
+  }
+}
+
+// MARK: - Passed on
+
+extension ScriptedOutbox {
+  public func attempts(of id: UUID) throws -> [OutboxAttempt] { try self.base.attempts(of: id) }
+
+  public func why(_ id: UUID) throws -> String { try self.base.why(id) }
+
+  public func retry(_ id: UUID, newKey: Bool) async throws -> Bool {
+    try await self.base.retry(id, newKey: newKey)
+  }
+
+  public func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
+    try await self.base.retry(id, withArguments: arguments)
+  }
+
+  public func discard(_ id: UUID) async throws { try await self.base.discard(id) }
+
+  public func cancel(_ id: UUID) async throws -> Bool { try await self.base.cancel(id) }
+
+  public func pause() async throws { try await self.base.pause() }
+
+  public func resume() async throws { try await self.base.resume() }
+
+  public var counts: OutboxCounts { get throws { try self.base.counts } }
+
+  public func enqueue(
+    _ mutation: NewMutation, claiming: Bool
+  ) async throws -> EnqueuedMutation {
+    try await self.base.enqueue(mutation, claiming: claiming)
+  }
+
+  public func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool {
+    try await self.base.settle(lease, outcome)
+  }
+
+  public func clearHistory(of name: String, instance: String) async throws {
+    try await self.base.clearHistory(of: name, instance: instance)
+  }
+
+  public func value(ofAlias alias: String) throws -> String? {
+    try self.base.value(ofAlias: alias)
+  }
+
+  public func release(_ reason: MutationWaitReason) async throws {
+    try await self.base.release(reason)
+  }
+}
