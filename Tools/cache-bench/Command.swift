@@ -20,7 +20,9 @@ enum Command {
     Measures the rows of the performance table, each beside its floor: the same work done with the
     bare primitive in this process. Figures are medians of rounds that take turns with rounds of
     the floor, after a warm-up. Ends with 1 where a goal is missed. What is measured on disk is made
-    in $TMPDIR, or /tmp: 400 MB, which are removed at the end.
+    in $TMPDIR, or /tmp: 400 MB, which are removed at the end. `cpu` is the processor time of all threads
+    for one operation, and `written` the bytes that it hands to the system; the JSON has both of the
+    floor, too. Tools/bench-compare says what has changed between two files.
 
       --quick          a fifth of the rounds, and a tenth of the entries on disk
       --filter NAME    only the rows whose name contains NAME

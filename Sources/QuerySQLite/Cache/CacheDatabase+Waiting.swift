@@ -6,8 +6,9 @@ import Query
 extension CacheDatabase {
   /// Returns when all earlier changes are committed.
   func flush() async throws {
-    if self.thread.ifIdle({ $0.tryCommit() }) { return }
-    try await self.perform { try $0.commitAll() }
+    var failure: StorageError?
+    if self.thread.ifIdle({ $0.tryCommit(&failure) }) { return }
+    try await self.perform { [failure] in try $0.commitAll(after: failure) }
   }
 
   /// Removes everything of a partition.

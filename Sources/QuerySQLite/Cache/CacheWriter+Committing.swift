@@ -23,8 +23,9 @@ extension CacheWriter {
   /// Commits everything that waits on the thread of a caller, if that takes no longer than a short
   /// transaction.
   ///
+  /// - Parameter failure: Set to the error if it cannot be committed, for ``commitAll(after:)``.
   /// - Returns: Whether it is committed; if not, it still waits.
-  func tryCommit() -> Bool {
+  func tryCommit(_ failure: inout StorageError?) -> Bool {
     guard let connection = self.connection, !self.database.health.isRetryPending, !self.log.isLeft,
       self.database.queuedCount <= Self.callerBatch, self.database.firstInvalidation == nil
     else { return false }
@@ -38,7 +39,9 @@ extension CacheWriter {
     do {
       try self.commitQueued()
     } catch {
-      // The writing thread has more patience, and mends what is wrong.
+      // The writing thread has more patience.
+      let error = StorageError(any: error, operation: "write")
+      if error.code != .busy { failure = error }
       return false
     }
     self.neighbours.notify()
@@ -47,10 +50,12 @@ extension CacheWriter {
 
   /// Writes everything that waits.
   ///
+  /// - Parameter failure: The error of an attempt that was just made, which is then not repeated.
   /// - Throws: `StorageError` if it cannot be written now; then it waits again.
-  func commitAll() throws {
+  func commitAll(after failure: StorageError? = nil) throws {
     let wasDegraded = self.database.health.isRetryPending
     do {
+      if let failure { throw self.noteFailure(failure) }
       try self.commitOnce()
     } catch {
       let failure = StorageError(any: error, operation: "write")
@@ -77,10 +82,14 @@ extension CacheWriter {
     do {
       try self.commitQueued()
     } catch {
-      self.didFail(error)
-      self.trimBacklog()
-      throw StorageError(any: error, operation: "write")
+      throw self.noteFailure(error)
     }
+  }
+
+  private func noteFailure(_ error: any Error) -> StorageError {
+    self.didFail(error)
+    self.trimBacklog()
+    return StorageError(any: error, operation: "write")
   }
 
   private func commitQueued() throws {

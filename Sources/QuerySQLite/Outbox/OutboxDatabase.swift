@@ -95,7 +95,7 @@ extension OutboxDatabase {
   ) async throws -> Value {
     let outcome = JobOutcome<Value>()
     let result = Locked<Value?>(nil)
-    let job = OutboxJob(partition: partition, needsOwner: needsOwner) { changes in
+    var job = OutboxJob(partition: partition, needsOwner: needsOwner) { changes in
       let value = try body(&changes)
       result.withLock { $0 = value }
     } completion: { error in
@@ -103,7 +103,7 @@ extension OutboxDatabase {
       if let value = result.withLock({ $0 }) { outcome.set(.success(value)) }
     }
     self.start()
-    if !self.thread.ifIdle({ $0.tryRun(job) }), !self.thread.commit(job) { throw Self.closed }
+    if !self.thread.ifIdle({ $0.tryRun(&job) }), !self.thread.commit(job) { throw Self.closed }
     return try await outcome.value()
   }
 
@@ -148,6 +148,9 @@ struct OutboxJob: Sendable {
   /// Since when its caller has waited: waiting for a lock counts from here, whatever this thread
   /// waited for before.
   let since = SuspendingClock.now
+
+  /// The error of an attempt that its caller has just made.
+  var failure: (any Error)?
 
   /// Called when it is committed, or has failed.
   let completion: @Sendable ((any Error)?) -> Void

@@ -25,9 +25,9 @@ extension OutboxWriter {
   /// Commits a job on the thread of its caller, and calls its completion, if that takes no longer than
   /// a commit usually takes.
   ///
-  /// - Returns: Whether it was committed, or refused because of its content. If not, it is as if it had
-  ///   never run: the writing thread has more patience, and mends what is wrong.
-  func tryRun(_ job: OutboxJob) -> Bool {
+  /// - Returns: Whether it was committed, or refused because of its content. If not, nothing was written:
+  ///   the writing thread has more patience, and mends what is wrong.
+  func tryRun(_ job: inout OutboxJob) -> Bool {
     guard let connection = self.connection, !self.database.health.isRetryPending, !self.log.isLeft,
       self.database.commitsFast
     else { return false }
@@ -36,7 +36,10 @@ extension OutboxWriter {
     do {
       _ = try self.commitOnce([job], patience: .limited(.milliseconds(1)))
     } catch {
-      guard Self.isRefusal(error), self.connection === connection else { return false }
+      guard Self.isRefusal(error), self.connection === connection else {
+        if Self.storageError(error).code != .busy { job.failure = error }
+        return false
+      }
       job.completion(Self.refusal(error))
     }
     self.neighbours.notify()
@@ -69,6 +72,7 @@ extension OutboxWriter {
   /// - Returns: How many.
   private func commit(_ jobs: [OutboxJob]) throws -> Int {
     do {
+      if jobs.count == 1, let failure = jobs[0].failure { throw failure }
       return try self.commitOnce(jobs, patience: self.patience(of: jobs))
     } catch {
       if error is Undone || Self.isRefusal(error) { throw error }

@@ -18,27 +18,29 @@ import Testing
 
   @Test func aMutationThatNeverWaitsHasOneIndexAndNoHead() async throws {
     let scratch = try OutboxScratch()
-    // The first one makes the rows of the account and of this process.
-    for text in ["first", "second"] {
-      let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(text), claiming: true)
-      let lease = try #require(enqueued.lease)
-      #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    var (enqueueing, settling) = ([Int](), [Int]())
+    // The first one makes the rows of the account and of this process; the first commit of a WAL, which a
+    // checkpoint may begin at any time, says which one it is.
+    for round in 0..<6 {
+      var lease: MutationLease?
+      enqueueing.append(
+        try await self.frames(of: scratch) {
+          lease =
+            try await scratch.outbox.enqueue(OutboxScratch.mutation("\(round)"), claiming: true)
+            .lease
+        })
+      #expect(try scratch.rows("SELECT count(*) FROM lane_heads") == ["0"])
+      let held = try #require(lease)
+      settling.append(
+        try await self.frames(of: scratch) {
+          let isHeld = try await scratch.outbox.settle(held, OutboxScratch.success)
+          #expect(isHeld)
+        })
     }
-    var lease: MutationLease?
-    // Its row and its index, and the totals.
-    let enqueueing = try await self.frames(of: scratch) {
-      lease =
-        try await scratch.outbox.enqueue(OutboxScratch.mutation("third"), claiming: true).lease
-    }
-    #expect(enqueueing == 3)
-    #expect(try scratch.rows("SELECT count(*) FROM lane_heads") == ["0"])
-    let held = try #require(lease)
+    // Its row, its index, and the totals.
+    #expect(enqueueing.min() == 3)
     // The row of the history and its two indexes besides.
-    let settling = try await self.frames(of: scratch) {
-      let isHeld = try await scratch.outbox.settle(held, OutboxScratch.success)
-      #expect(isHeld)
-    }
-    #expect(settling == 6)
+    #expect(settling.min() == 6)
     try await scratch.storage.close()
   }
 

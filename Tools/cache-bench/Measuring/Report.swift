@@ -58,6 +58,7 @@ private struct RowContent: Encodable {
 
   private enum Key: String, CodingKey {
     case name, title, goal, unit, floorTitle, isMet, failure, figure, floor, ratio, figures, floors
+    case processorTime, floorProcessorTime, bytesWritten, floorBytesWritten
   }
 
   // By hand, so that every key is there: a row that failed has nulls for its figures.
@@ -75,6 +76,12 @@ private struct RowContent: Encodable {
     try container.encode(isMeasured ? self.outcome.figure : nil, forKey: .figure)
     try container.encode(isMeasured ? self.outcome.floor : nil, forKey: .floor)
     try container.encode(isMeasured ? self.outcome.ratio : nil, forKey: .ratio)
+    try container.encode(isMeasured ? self.outcome.processorTime : nil, forKey: .processorTime)
+    try container.encode(
+      isMeasured ? self.outcome.floorProcessorTime : nil, forKey: .floorProcessorTime)
+    try container.encode(isMeasured ? self.outcome.bytesWritten : nil, forKey: .bytesWritten)
+    try container.encode(
+      isMeasured ? self.outcome.floorBytesWritten : nil, forKey: .floorBytesWritten)
     try container.encode(self.outcome.figures, forKey: .figures)
     try container.encode(self.outcome.floors, forKey: .floors)
   }

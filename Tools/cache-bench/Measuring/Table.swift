@@ -9,14 +9,14 @@ struct Table {
   }
 
   var header: String {
-    self.line("row", "goal", "figure", "floor", "ratio", " ", "floor is")
+    self.line("row", "goal", "figure", "floor", "ratio", "cpu", "written", " ", "floor is")
   }
 
   func line(for outcome: Outcome) -> String {
     let row = outcome.row
     let goal = Self.text(row.goal, row.unit)
     if let failure = outcome.failure {
-      return self.line(row.title, goal, "-", "-", "-", "✗", failure)
+      return self.line(row.title, goal, "-", "-", "-", "-", "-", "✗", failure)
     }
     return self.line(
       row.title,
@@ -24,6 +24,8 @@ struct Table {
       Self.text(outcome.figure, row.unit),
       Self.text(outcome.floor, row.unit),
       String(format: "%.2f", outcome.ratio),
+      outcome.processorTime.map { Self.text($0, .nanoseconds) } ?? "",
+      outcome.bytesWritten.map { $0 < 1 ? "" : Self.text($0, .bytes) } ?? "",
       outcome.isMet ? "✓" : "✗",
       row.floor
     )
@@ -35,10 +37,14 @@ struct Table {
     _ figure: String,
     _ floor: String,
     _ ratio: String,
+    _ processorTime: String,
+    _ bytesWritten: String,
     _ mark: String,
     _ note: String
   ) -> String {
-    let numbers = [goal, figure, floor, ratio].map { Self.right($0, width: 12) }
+    let numbers = [goal, figure, floor, ratio, processorTime, bytesWritten].map {
+      Self.right($0, width: 12)
+    }
     return "\(Self.left(title, width: self.titleWidth))\(numbers.joined())  \(mark)  \(note)"
   }
 
