@@ -130,10 +130,16 @@ let tests: [Target] = [
     dependencies: ["Query", "QuerySQLite", "QueryReplay", "SystemNetwork"],
     path: "Tests/OfflineNotes"
   ),
+  .executableTarget(
+    name: "library-lister",
+    dependencies: ["Query", "QueryReplay"],
+    path: "Tests/LibraryLister"
+  ),
   .testTarget(
     name: "QueryReplayTests",
     dependencies: [
       "QueryReplay", "Query", "QuerySQLite", "TestSupport", "replay-worker", "offline-notes",
+      "library-lister",
     ]
   ),
   .testTarget(

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// What a client knows of the durable mutations that wait: which queries they will change, and whether
 /// anybody is sending them.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Keeps values as binary property lists.
 ///

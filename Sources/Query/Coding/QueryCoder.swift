@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// How a value is turned into the bytes that a storage keeps, and back.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The library's source of time: every date of a state, and every age, comes from one.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// Starts the controllers of new stores, or puts that off while a client's lock is held.
 enum ControllerStart {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// One attempt of a durable mutation, which reads it from ``QueryContext/mutationAttempt``.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// What an error of an attempt means if the mutation does not say so itself.
 struct FailureVerdict: Hashable, Sendable {
@@ -43,15 +43,18 @@ extension FailureVerdict {
 
   /// The code of an error of URL loading, as in `URLError.Code`; nil for any other.
   private static func urlErrorCode(of error: any Error) -> Int? {
-    let error = error as NSError
-    return error.domain == NSURLErrorDomain ? error.code : nil
+    error._domain == "NSURLErrorDomain" ? error._code : nil
   }
+
+  // As in `URLError.Code`, which is Foundation's, and comes with ICU.
+  private static let urlErrorCancelled = -999
+  private static let urlErrorBadURL = -1_000
 
   /// - Parameter code: As in `URLError.Code`.
   private init(ofURLError code: Int) {
     switch code {
-    case NSURLErrorCancelled: self.init(failure: .cancelled, maybeApplied: true)
-    case NSURLErrorBadURL:
+    case Self.urlErrorCancelled: self.init(failure: .cancelled, maybeApplied: true)
+    case Self.urlErrorBadURL:
       self.init(failure: .permanent(reason: "the URL is not valid"), maybeApplied: false)
     default:
       self.init(failure: .connectivity, maybeApplied: !Self.isFromBeforeSending(code))

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The error of a request for an HTTP status that it does not accept.
 public struct HTTPStatusError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -41,23 +41,19 @@ extension HTTPStatusError {
   ///   - now: The time relative to which a date counts.
   /// - Returns: At most 24 hours: a server's mistake must not park a write for a year.
   public static func retryAfter(header: String, now: Date) -> Duration? {
-    let text = header.trimmingCharacters(in: .whitespaces)
+    let end = header.lastIndex { !Self.isSpace($0) }.map { header.index(after: $0) }
+    let text = header[..<(end ?? header.startIndex)].drop(while: Self.isSpace)
     let limit = Duration.seconds(24 * 3_600)
     if !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
       // A number with too many digits is more than a day.
       return Int(text).map { min(.seconds(min($0, 86_400)), limit) } ?? limit
     }
-    guard let date = Self.date(text) else { return nil }
+    guard let date = HTTPDate.parse(String(text)) else { return nil }
     let seconds = date.timeIntervalSince(now)
     return seconds > 0 ? min(.seconds(seconds), limit) : nil
   }
 
-  /// A date in the preferred form of HTTP, `Sun, 06 Nov 1994 08:49:37 GMT`.
-  private static func date(_ text: String) -> Date? {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-    return formatter.date(from: text)
+  private static func isSpace(_ character: Character) -> Bool {
+    character == " " || character == "\t"
   }
 }

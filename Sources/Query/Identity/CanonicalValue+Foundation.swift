@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension Date: CanonicalValue {
   func writeCanonically(to writer: CanonicalWriter) {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The state of an infinite query: its pages, and the pages that come before and after them.
 public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {

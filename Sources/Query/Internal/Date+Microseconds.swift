@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// Dates are stored as integer microseconds since 1970.
 extension Date {

@@ -1,4 +1,4 @@
-public import Foundation
+public import Glibc
 
 /// A value behind a lock of its own.
 ///

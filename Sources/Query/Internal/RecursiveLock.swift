@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A lock that its holder may take again.
 ///

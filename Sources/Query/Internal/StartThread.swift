@@ -1,12 +1,39 @@
-import Foundation
+import Glibc
 
 /// Runs a closure on a thread of its own.
 ///
 /// - Parameters:
-///   - name: The thread's name, for a debugger.
+///   - name: The thread's name, for a debugger: at most 15 bytes.
 ///   - body: The closure.
 func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
-  let thread = Thread(block: body)
-  thread.name = name
-  thread.start()
+  let start = Unmanaged.passRetained(ThreadStart(name, body))
+  var thread = pthread_t()
+  let status = pthread_create(
+    &thread, nil,
+    { argument in
+      let start = Unmanaged<ThreadStart>.fromOpaque(argument!).takeRetainedValue()
+      start.nameThread()
+      start.body()
+      return nil
+    }, start.toOpaque())
+  if status == 0 { pthread_detach(thread) } else { start.release() }
+}
+
+private final class ThreadStart: Sendable {
+  let name: String
+  let body: @Sendable () -> Void
+
+  init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    self.name = name
+    self.body = body
+  }
+
+  /// Names the current thread. `pthread_setname_np` is not in Swift's module of the C library.
+  func nameThread() {
+    let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    let bytes = Array(self.name.utf8.prefix(15))
+    _ = write(file, bytes, bytes.count)
+    close(file)
+  }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// Tells whether this process runs tests.
 enum TestDetection {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The receiver of the library's log messages.
 ///
@@ -34,9 +34,7 @@ public enum QueryLogLevel: String, Hashable, Sendable, CaseIterable {
 struct StandardErrorLogger: QueryLogger {
   func log(level: QueryLogLevel, message: @autoclosure () -> String) {
     // A program may have closed it, and must survive a message all the same.
-    try? FileHandle.standardError.write(
-      contentsOf: Data("[\(level.rawValue)] \(message())\n".utf8)
-    )
+    StandardError.write("[\(level.rawValue)] \(message())\n")
   }
 }
 

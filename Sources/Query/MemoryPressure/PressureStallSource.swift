@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// The kernel's pressure-stall information for memory, as a source of memory pressure.
 ///
@@ -140,7 +140,7 @@ private final class PressureWatch: Sendable {
 
   /// - Returns: A descriptor of the kernel's file; -1 on failure.
   private static func open(_ path: String) -> Int32 {
-    let descriptor = Foundation.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0, !Self.isOfKernel(descriptor) else { return descriptor }
     close(descriptor)
     return -1

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A mutation is saved and will be sent: do not save it again.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension MutationState {
   /// One attempt of a mutation.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The state of a mutation: the history of its attempts, and the outcome of the latest one.
 ///

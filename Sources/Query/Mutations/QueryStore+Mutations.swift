@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension QueryStore where State: _MutationStateProtocol {
   /// Makes an attempt.

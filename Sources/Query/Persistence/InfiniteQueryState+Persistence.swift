@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The stored form of an infinite query: its pages, and the ids of those that come next.
 public struct PersistedPages<PageID: Hashable & Codable & Sendable, PageValue: Codable & Sendable>:

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A state that can be written to a storage and restored from it.
 ///

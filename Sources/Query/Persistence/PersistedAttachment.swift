@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Connects a store to the slot of its query in a storage.
 final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<State>,

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// How a query is kept on disk; see ``QueryRequest/persisted(_:)``.
 public struct PersistenceOptions: Sendable {

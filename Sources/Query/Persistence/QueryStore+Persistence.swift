@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension QueryStore {
   /// The source of the value. Observation tracks it.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Delays a query before it is retried.
 public protocol QueryDelayer: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension QueryRequest {
   /// Retries this query when it fails, with the waits of the context's backoff function between.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// When the value of a query is stale, so that an automatic fetch is due.
 ///

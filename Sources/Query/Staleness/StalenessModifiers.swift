@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension QueryRequest {
   /// Makes the value stale if a predicate says so.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The state of an ordinary query.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The state that a store keeps for a request: its value, its error, and its running tasks.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What a state remembers of its updates besides the value: counts, dates, the last error, and whether
 /// the value was invalidated.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The place of one query in a storage: its identity, the stores that live at it, and the change that
 /// waits to be written.

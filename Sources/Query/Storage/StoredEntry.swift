@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The stored form of one query: the coded value, and what the state knows beside it.
 public struct StoredEntry: Hashable, Sendable {

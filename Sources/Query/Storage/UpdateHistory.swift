@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The stored part of a state beside its value: how often and when it was updated, and its error.
 public struct UpdateHistory: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The source of a store's value.
 public enum ValueOrigin: Hashable, Sendable {

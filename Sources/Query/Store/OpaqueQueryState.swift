@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A state without its type.
 public struct OpaqueQueryState: QueryStateProtocol {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A durable mutation that is committed, as the task and the history of its attempt know it.
 @usableFromInline

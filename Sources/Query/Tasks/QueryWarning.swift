@@ -1,5 +1,3 @@
-import Foundation
-
 /// A mistake in the use of the library that is reported and survived.
 ///
 /// Warnings go to ``reporter``, which writes them to standard error. A test target sets one that
@@ -41,7 +39,7 @@ public struct QueryWarning: Sendable, Hashable, ExpressibleByStringInterpolation
   private static let currentReporter = Locked<Reporter> { warning, fileID, _, line, _ in
     let text = "Query warning at \(fileID):\(line): \(warning.message)\n"
     // The program may have closed it; a warning must not end the program.
-    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    StandardError.write(text)
   }
 
   /// Hands the warning to ``reporter``.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import Query
 
 /// What a ``MutationReplayer`` does, and what it sees in its outbox.

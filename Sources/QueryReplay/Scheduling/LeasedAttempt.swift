@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// One attempt of a run, from the lease until its end is committed.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// The state that all runs of one replayer share: its slots, and the waits to release.

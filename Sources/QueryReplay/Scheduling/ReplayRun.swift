@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// One run of a replayer: it leases what is due, starts it, and waits for more.

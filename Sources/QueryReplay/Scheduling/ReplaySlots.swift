@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// How many mutations may be leased now, and for which hosts.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A committed mutation, on its way to the attempt that was created for it.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// What to do about a failed attempt.
 struct AttemptRuling: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension DurableAttachment {
   /// What came of an attempt.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension DurableAttachment {
   typealias Continuation = QueryContinuation<MutationValue<Value>>

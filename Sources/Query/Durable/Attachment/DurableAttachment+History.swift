@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension DurableAttachment {
   /// Shows what the storage knows of a store's mutations, before any other thread has seen the

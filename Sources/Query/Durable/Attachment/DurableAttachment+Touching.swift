@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension DurableAttachment: TouchingStore {
   func touching(_ path: QueryPath) -> TouchingMutations? {

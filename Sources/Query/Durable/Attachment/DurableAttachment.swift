@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Connects the store of a durable mutation to the outbox of its storage.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// How a mutation is stored: carried in the context from the modifier to the store.
 // @unchecked: it has one constant, which is Sendable, and its subclass has only such.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension QueryStore where State: _MutationStateProtocol {
   /// Commits a durable mutation without sending it: a replayer of this or another process sends it.

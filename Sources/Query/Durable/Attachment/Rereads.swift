@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Reads again what another process has changed: at once, and then, if it goes on changing things,
 /// after a pause for all that came meanwhile.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// How a durable mutation is stored and sent.
 ///

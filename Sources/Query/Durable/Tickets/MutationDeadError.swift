@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A mutation is dead: it is kept, and not sent, until a caller retries or discards it.
 public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConvertible {

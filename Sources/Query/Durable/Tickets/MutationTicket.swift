@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A caller's handle on a mutation that was committed to the outbox.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A mutation that ended, as an ``OutboxTable`` keeps it in its history.
 struct EndedMutation: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The outbox of a ``MemoryQueryStorage``: an ``OutboxTable`` behind a lock.
 ///

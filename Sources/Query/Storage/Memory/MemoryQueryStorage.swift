@@ -1,4 +1,5 @@
-import Foundation
+import Dispatch
+import FoundationEssentials
 
 /// A storage that lasts as long as the process: the reference for other storages, and for tests.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A mutation that is live or dead, as an ``OutboxTable`` keeps it.
 struct OutboxRow: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The behaviour of an outbox, as transitions of a value: the reference for outboxes on disk.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// How an attempt ended, as it is recorded.
 public enum AttemptOutcome: Sendable {

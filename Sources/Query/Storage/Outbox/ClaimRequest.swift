@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Which mutations a process wants to run.
 public struct ClaimRequest: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The mutations of a storage that no server has acknowledged yet, and the history of those that
 /// ended: `storage.outbox`.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What became of a mutation.
 public enum MutationStanding: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A mutation on its way into the outbox.
 public struct NewMutation: Sendable {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// The clause that keeps a mutation from running: `MutationOutbox.why(_:)` puts it into words.
 package enum OutboxClause: Sendable {

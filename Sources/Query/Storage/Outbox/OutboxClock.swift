@@ -1,4 +1,5 @@
-package import Foundation
+package import FoundationEssentials
+import Glibc
 
 /// The times that an outbox uses, read at one moment. All but the wall clock are of one boot.
 package struct OutboxTime: Sendable {
@@ -51,6 +52,6 @@ package struct OutboxClock: Sendable {
   // It is the same in all PID namespaces.
   private static let bootID: String = {
     let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-    return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown"
+    return text.map { String($0.prefix { !$0.isWhitespace }) } ?? "unknown"
   }()
 }

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A mutation that is live or dead: a row of the outbox.
 public struct OutboxEntry: Hashable, Sendable, Identifiable {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// How an outbox finds the mutations that a new one names, and the rules of enqueueing that need it.
 package protocol OutboxLookup {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// The part of a mutation's row that its life changes, and the rules by which it does.
 ///

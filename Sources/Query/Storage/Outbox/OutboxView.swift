@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// The state outside a row that determines how it is shown.
 package struct OutboxView: Sendable {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 extension StorageError {
   /// Refuses arguments that have more bytes than a storage takes: one rule for all outboxes.
