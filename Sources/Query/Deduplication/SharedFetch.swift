@@ -74,6 +74,8 @@ extension SharedFetch {
       return state.isAbandoned
     }
     if isAbandoned { task.cancel() }
+    // On an actor it may have ended by now, and there is nothing to wait for.
+    if let result = self.state.withLock({ $0.result }) { return try result.get() }
     return try await self.value(for: Self.firstMember, onLeave: onEnd)
   }
 

@@ -64,7 +64,7 @@ enum QueueRows {
     Row(
       name: "mutation-store-memory",
       title: "memory of the store of a mutation, \(pending) queued",
-      goal: .atMost(2 << 20),
+      goal: .atMost(2_097_152),
       floor: "the arguments of the newest 50",
       unit: .bytes
     ) {
