@@ -207,8 +207,6 @@ enum CacheReading: Equatable {
   case entry(StoredEntry)
   /// No entry.
   case absent
-  /// Another identity with the same hash.
-  case collision
   /// An entry whose bytes are not those that were written: ``CacheChanges/quarantine(_:revision:_:now:)``.
   case wrongChecksum(revision: Int64)
   /// An entry with more bytes than the limit; its value was not read.

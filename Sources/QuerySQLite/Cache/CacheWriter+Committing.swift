@@ -153,7 +153,6 @@ extension CacheWriter {
   ) throws -> Int? {
     let connection = try self.usableConnection()
     let known = try self.row(of: partition, connection)
-    var collisions = [QueryIdentity]()
     var count = 0
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
@@ -164,9 +163,7 @@ extension CacheWriter {
         count += 1
         let identity = change.queued.slot.identity
         if let entry = change.entry {
-          if try tables.write(entry, identity: identity) == .collision {
-            collisions.append(identity)
-          }
+          _ = try tables.write(entry, identity: identity)
         } else {
           _ = try tables.remove(identity)
         }
@@ -179,9 +176,8 @@ extension CacheWriter {
       return nil
     }
     for change in changes.prefix(count) { change.queued.slot.didWrite() }
-    partition.count { $0.writes += count - collisions.count }
-    partition.hub.send(.committed(entries: count - collisions.count))
-    for identity in collisions { partition.hub.send(.missed(identity, .collision)) }
+    partition.count { $0.writes += count }
+    partition.hub.send(.committed(entries: count))
     return count
   }
 
@@ -284,11 +280,11 @@ extension CacheWriter {
   private func writeInvalidations() throws {
     while let invalidation = self.database.firstInvalidation {
       let connection = try self.usableConnection()
-      var next: Int64? = 0
+      var next = IdentityCursor?.some(IdentityCursor(invalidation.prefix))
       while let cursor = next {
         try self.write(in: invalidation.partition, connection) { changes in
           let step = try changes.invalidate(
-            invalidation.prefix, after: cursor, StepBudget(rows: self.configuration.stepRows))
+            from: cursor, StepBudget(rows: self.configuration.stepRows))
           next = step.next
           return step.marked > 0
         }

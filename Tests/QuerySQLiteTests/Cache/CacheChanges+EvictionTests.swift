@@ -23,7 +23,7 @@ import Testing
   }
 
   private func use(_ numbers: Int...) throws {
-    try self.cache.change { try $0.recordUses(numbers.map { Self.hash($0) }, .rows(.max)) }
+    try self.cache.change { try $0.recordUses(numbers.map { .sample($0) }, .rows(.max)) }
   }
 
   /// Evicts by transactions until there is nothing more to do.

@@ -58,7 +58,7 @@ import Testing
     #expect(storage.statistics.bytes <= limit)
     #expect(storage.statistics.bytes > limit * 8 / 10)
     #expect(
-      try scratch.rows("SELECT byte_count FROM partitions") == ["\(storage.statistics.bytes)"])
+      try scratch.rows("SELECT sum(byte_count) FROM entries") == ["\(storage.statistics.bytes)"])
     #expect(try scratch.rows("PRAGMA freelist_count") == ["0"])
     try await storage.close()
     // Values of 10 KB fill two thirds of their pages at the least.

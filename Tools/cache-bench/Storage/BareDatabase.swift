@@ -72,10 +72,10 @@ extension BareDatabase {
     SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id, value
-    FROM entries WHERE partition = 1 AND hash = ?
+    FROM entries WHERE partition = 1 AND identity = ?
     """
 
-  /// The hashes of the notes, by number.
+  /// The hashes of the notes' identities, by number.
   func hashes() throws -> [Int: [UInt8]] {
     let sql = "SELECT identity, hash FROM entries WHERE kind = 'query'"
     let statement = try Self.prepare(sql, self.handle)
@@ -91,10 +91,10 @@ extension BareDatabase {
   }
 
   /// The value of an entry, in a transaction of its own unless there is one.
-  func value(at hash: [UInt8]) throws -> Data {
+  func value(at identity: String) throws -> Data {
     let statement = self.reading
     defer { sqlite3_reset(statement) }
-    Self.bind(hash, 1, statement)
+    csqlite_bind_text(statement, 1, identity, UInt64(identity.utf8.count))
     guard sqlite3_step(statement) == SQLITE_ROW, let bytes = sqlite3_column_blob(statement, 19)
     else { throw CheckFailure(description: "an entry is missing") }
     return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, 19)))
@@ -108,7 +108,7 @@ extension BareDatabase {
     INSERT INTO entries (partition, hash, revision, kind, coder, value_version, value_updated_at,
       value_update_count, last_use, byte_count, checksum, identity, value)
     VALUES (1, ?, ?, 'query', 'json', 1, ?, 2, ?, ?, ?, ?, ?)
-    ON CONFLICT (partition, hash) DO UPDATE SET revision = excluded.revision,
+    ON CONFLICT (partition, identity) DO UPDATE SET revision = excluded.revision,
       value_updated_at = excluded.value_updated_at,
       value_update_count = excluded.value_update_count, byte_count = excluded.byte_count,
       checksum = excluded.checksum, value = excluded.value
