@@ -140,9 +140,9 @@ extension CacheWriter {
     while !rest.isEmpty {
       guard let count = try self.commitStep(rest, in: partition) else { return }
       rest = rest.dropFirst(count)
+      self.didWrite(count, in: partition)
       if !rest.isEmpty { StepBudget.letOthersWrite() }
     }
-    if !changes.isEmpty { self.evict(from: partition) }
   }
 
   /// Writes the first changes in one transaction.

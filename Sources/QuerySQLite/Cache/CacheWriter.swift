@@ -37,6 +37,12 @@ final class CacheWriter: DatabaseWriter {
   /// When the uses of entries are recorded, if there are any.
   var usesDue: SuspendingClock.Instant?
 
+  /// The evictions that are not at their end, in the order of their next turns.
+  var evictions = [PendingEviction]()
+
+  /// The partition whose eviction has left free pages, if there are any.
+  var shrinking: CachePartition?
+
   /// Checkpoints the WAL.
   var log: LogKeeper
 
@@ -91,6 +97,7 @@ extension CacheWriter {
       }
     } else {
       if let queuedSince, self.isDue(queuedSince, now) { try? self.commitAll() }
+      self.doChores()
       self.maintain(now)
     }
     self.neighbours.notify()
@@ -115,6 +122,10 @@ extension CacheWriter {
       let step = min(max(self.configuration.writeDelay / 4, .milliseconds(10)), .seconds(1))
       times.append(min(due, .now + step))
     }
+    // Other connections try the lock every few milliseconds.
+    if self.hasChores, self.database.health.due == nil {
+      times.append(.now + LockWait.longestSleep)
+    }
     times.append(self.neighbours.due)
     return times.compactMap { $0 }.min()
   }
@@ -123,6 +134,7 @@ extension CacheWriter {
     defer { self.neighbours.notify() }
     try self.commitAll()
     self.writeUses()
+    self.finishChores()
   }
 
   /// The last connection of all processes checkpoints the WAL.

@@ -113,7 +113,7 @@ extension EntryRow {
   /// Partition, now, expiry and id of the row before, limit: expired entries, the oldest first. An
   /// ``EvictionCandidate``.
   static let readExpired: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
     FROM entries INDEXED BY entries_by_expiry
     WHERE partition = ? AND expires_at < ? AND (expires_at, id) > (?, ?)
     ORDER BY expires_at, id LIMIT ?
@@ -122,14 +122,14 @@ extension EntryRow {
   /// Partition, revision of the row before, limit: in the order of writing. An
   /// ``EvictionCandidate``.
   static let readWritten: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
     FROM entries INDEXED BY entries_by_revision
     WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
     """
 
   /// Partition, last use of the row before, limit: in the order of use. An ``EvictionCandidate``.
   static let readUsed: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
     FROM entries INDEXED BY entries_by_use
     WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
     """
