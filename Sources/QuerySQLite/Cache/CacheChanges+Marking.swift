@@ -4,8 +4,9 @@ import Query
 // MARK: - Uses
 
 extension CacheChanges {
-  /// Records that entries were used, as many as fit into a transaction. Entries that are not stored
-  /// are skipped.
+  /// Records that entries were used, as many as fit into a transaction. Skipped are entries that are
+  /// not stored, and those whose last use or writing is not behind by a tenth of what the partition
+  /// has: such a use would hardly change the order of eviction, and costs two frames.
   ///
   /// - Parameter identities: Their identities, the latest use last.
   /// - Returns: How many were recorded or skipped, counted from the first.
@@ -18,8 +19,10 @@ extension CacheChanges {
     for identity in identities {
       if budget.isSpent(after: count) { break }
       count += 1
-      let number = self.totals.revision + 1
-      try self.connection.execute(EntryRow.updateUse, number, self.partition, identity.text)
+      let number = self.totals.revision
+      try self.connection.execute(
+        EntryRow.updateUse, number + 1, self.partition, identity.text,
+        number - Int64(self.totals.entries / 10))
       if try self.connection.changes > 0 { _ = self.nextHiddenNumber() }
     }
     return count

@@ -155,6 +155,11 @@ extension CachePartition {
     return Array(uses.reversed().filter { seen.insert($0).inserted }.reversed())
   }
 
+  /// Keeps uses that were taken for a later call.
+  func putBack(uses: some Sequence<QueryIdentity>) {
+    self.guarded.withLock { $0.uses.insert(contentsOf: Array(uses), at: 0) }
+  }
+
   var hasUses: Bool { self.guarded.withLock { !$0.uses.isEmpty } }
 }
 

@@ -211,6 +211,7 @@ extension CacheWriter {
       $0.commits += 1
       $0.bytesWritten += written * SQLiteConnection.frameBytes
     }
+    self.hasWritten = true
     // Other processes are told after the callers that wait here.
     self.neighbours.hasCommitted = true
     self.didCommit(connection)

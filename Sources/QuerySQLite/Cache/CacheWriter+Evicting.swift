@@ -23,8 +23,8 @@ struct PendingEviction {
 // MARK: - Limits
 
 extension CacheWriter {
-  /// Notes that entries were written: where a partition has more than it may, the least recently used
-  /// ones are removed, until it has a tenth less than that.
+  /// Notes that entries were written. If a partition exceeds its limits, the least recently used
+  /// entries are removed, until it has a tenth less than that.
   func didWrite(_ count: Int, in partition: CachePartition) {
     if let index = self.evictions.firstIndex(where: { $0.partition === partition }) {
       self.evictions[index].written += count
@@ -48,10 +48,11 @@ extension CacheWriter {
     }
   }
 
-  /// Does what is left of the chores when the file is closed, as far as it takes a moment. What remains
-  /// is done by the next launch that writes.
+  /// Writes the uses, and does what is left of the chores when the file is closed, as far as it takes a
+  /// moment. What remains is done by the next launch that writes.
   func finishChores() {
     let end = SuspendingClock.now + .milliseconds(100)
+    repeat { self.writeUses() } while self.usesDue != nil && .now < end
     while self.hasChores, self.database.health.due == nil, .now < end { self.doChores() }
   }
 

@@ -4,29 +4,33 @@ import Query
 // MARK: - Uses
 
 extension CacheWriter {
-  /// Writes down which entries were used, for the order of eviction.
+  /// Writes down which entries were used, for the order of eviction, in one transaction for each
+  /// partition. What remains is due soon. Uses alone are no reason to write: a launch that only reads
+  /// leaves the file as it was, and evicts nothing.
   func writeUses() {
     self.usesDue = nil
+    guard self.hasWritten else { return }
+    self.hasWritten = false
     for partition in self.database.partitions {
       let uses = partition.takeUses()
       if uses.isEmpty { continue }
       do {
         let connection = try self.usableConnection()
-        var rest = uses[...]
-        while !rest.isEmpty {
-          var count = 0
-          try self.write(in: partition, connection) { changes in
-            count = try changes.recordUses(rest, StepBudget(rows: self.configuration.stepRows))
-            return true
-          }
-          rest = rest.dropFirst(count)
-          if !rest.isEmpty { StepBudget.letOthersWrite() }
+        var count = 0
+        try self.write(in: partition, connection) { changes in
+          let newest = changes.totals
+          count = try changes.recordUses(uses, StepBudget(rows: self.configuration.stepRows))
+          return changes.totals != newest
         }
+        partition.putBack(uses: uses.dropFirst(count))
       } catch {
         // Only an eviction needs them.
         self.didFail(error)
       }
     }
+    let hasMore = self.database.partitions.contains(where: \.hasUses)
+    self.hasWritten = hasMore
+    if hasMore { self.usesDue = .now + LockWait.longestSleep }
   }
 }
 
@@ -38,7 +42,7 @@ extension CacheWriter {
 
   /// Does the periodic work.
   func maintain(_ now: SuspendingClock.Instant) {
-    if self.usesDue == nil, self.database.partitions.contains(where: \.hasUses) {
+    if self.usesDue == nil, self.hasWritten, self.database.partitions.contains(where: \.hasUses) {
       self.usesDue = now + .seconds(60)
     }
     if let due = self.usesDue, now >= due { self.writeUses() }

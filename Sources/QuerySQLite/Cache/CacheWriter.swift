@@ -34,6 +34,9 @@ final class CacheWriter: DatabaseWriter {
   /// The file that was open last.
   var lastFile: FileNumber?
 
+  /// Whether anything was committed since uses were last recorded.
+  var hasWritten = false
+
   /// When the uses of entries are recorded, if there are any.
   var usesDue: SuspendingClock.Instant?
 
@@ -133,7 +136,6 @@ extension CacheWriter {
   func finish() throws {
     defer { self.neighbours.notify() }
     try self.commitAll()
-    self.writeUses()
     self.finishChores()
   }
 

@@ -80,9 +80,10 @@ extension EntryRow {
       previous_page_id = ? WHERE id = ?
     """
 
-  /// Number, partition, identity.
+  /// Number, partition, identity, the oldest number that is recent enough.
   static let updateUse: SQL = """
-    UPDATE entries SET last_use = ? WHERE partition = ? AND identity = ?
+    UPDATE entries SET last_use = ?
+    WHERE partition = ? AND identity = ? AND max(revision, coalesce(last_use, 0)) < ?
     """
 
   /// Revision, total entries and bytes, id.

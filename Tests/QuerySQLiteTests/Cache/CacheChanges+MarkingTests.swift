@@ -32,6 +32,17 @@ import Testing
     #expect(try self.uses() == ["7", "NULL", "NULL", "8", "NULL"])
   }
 
+  @Test func aUseThatHardlyChangesTheOrderIsNoChange() throws {
+    for number in 5..<40 { try self.cache.write(.sample(number), .sample(number)) }
+    let frames = try self.cache.frames {
+      try self.cache.change { _ = try $0.recordUses([.sample(35), .sample(39)], .rows(.max)) }
+    }
+    #expect(frames == 0)
+    try self.cache.change { _ = try $0.recordUses([.sample(34), .sample(34)], .rows(.max)) }
+    #expect(try self.uses()[34] == "41")
+    #expect(try self.cache.tables.readPartition().revision == 41)
+  }
+
   @Test func aUseOfNothingIsNoChange() throws {
     let frames = try self.cache.frames {
       try self.cache.change { _ = try $0.recordUses([.sample(77)], .rows(.max)) }

@@ -56,5 +56,8 @@ import Testing
     #expect(partition.hasUses)
     #expect(partition.takeUses() == [used[1], used[0]])
     #expect(!partition.hasUses)
+    partition.countHit(used[1])
+    partition.putBack(uses: used)
+    #expect(partition.takeUses() == used)
   }
 }

@@ -156,7 +156,8 @@ import Testing
   @Test func hydratingWritesNothingForAMinute() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage()
-    try await storage.set(["a": "stored", "b": "stored"])
+    try await storage.set(["a": "stored"])
+    try await storage.set(["b": "stored"])
     let (before, log) = (storage.statistics, scratch.size(of: "cache.sqlite-wal"))
     for _ in 0..<100 { #expect(await storage.text("a") == "stored") }
     try await storage.flush()
@@ -166,6 +167,35 @@ import Testing
     #expect(scratch.size(of: "cache.sqlite-wal") == log)
     try await storage.close()
     #expect(try scratch.rows("SELECT identity FROM entries WHERE last_use > 0").count == 1)
+  }
+
+  /// Not its uses either, however long ago the last ones were.
+  @Test func aLaunchThatOnlyReadsLeavesTheFilesAsTheyWere() async throws {
+    let scratch = try StorageScratch()
+    var storage = try scratch.storage()
+    try await Self.write((0..<30).map { "\($0)" }, to: storage)
+    try await storage.close()
+    let before = try Self.files(of: scratch)
+    storage = try scratch.storage { $0.maximumEntries = 20 }
+    for number in 0..<30 { #expect(await storage.text("\(number)") != nil) }
+    try await storage.flush()
+    // SQLite makes an empty one for each connection that reads.
+    #expect(scratch.size(of: "cache.sqlite-wal") == 0)
+    #expect(storage.statistics.bytesWritten == 0)
+    #expect(storage.statistics.commits == 0)
+    try await storage.close()
+    #expect(try Self.files(of: scratch) == before)
+  }
+
+  /// The names of the files, with the bytes and the times at which they were changed.
+  private static func files(of scratch: StorageScratch) throws -> [String] {
+    let manager = FileManager.default
+    return try manager.contentsOfDirectory(atPath: scratch.path).sorted().map { name in
+      let path = "\(scratch.path)/\(name)"
+      let date = try manager.attributesOfItem(atPath: path)[.modificationDate] as? Date
+      let hash = XXH128(hashing: try Data(contentsOf: URL(filePath: path)))
+      return "\(name) \(hash) \(date?.timeIntervalSince1970 ?? 0)"
+    }
   }
 
   @Test func aValueAboveTheLimitIsNotStoredAndWarnedOf() async throws {
