@@ -17,9 +17,10 @@ CREATE TABLE migrations (
   applied_at INTEGER NOT NULL
 ) STRICT;
 
--- An account (10), its change counter (4, 9) and its totals (7). Its row is written where the totals
--- change, or the counter without a row of entries that shows it: an update of the same size does not
--- touch it. The newest number is the greater one of revision and the greatest revision of its entries.
+-- An account (10), its change counter (4, 9) and its totals (7). Its row is written where the counter
+-- changes without a row of entries that shows it: where an entry is removed or used. The newest number
+-- is the greater one of revision and the greatest revision of its entries, and the totals are those of
+-- the row that shows it: a written entry has them itself, so that it costs no frame of this table.
 CREATE TABLE partitions (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -38,6 +39,8 @@ CREATE TABLE entries (
   partition INTEGER NOT NULL REFERENCES partitions (id),
   hash BLOB NOT NULL,                   -- of the identity's text (3)
   revision INTEGER NOT NULL,            -- of the partition, when this row was last written (4, 9)
+  total_entries INTEGER NOT NULL DEFAULT 0, -- entries and bytes of the partition after that (7)
+  total_bytes INTEGER NOT NULL DEFAULT 0,
   kind TEXT NOT NULL,                   -- 'query', 'infinite', or one of an own paradigm
   coder TEXT NOT NULL,
   value_version INTEGER NOT NULL,
@@ -60,13 +63,17 @@ CREATE TABLE entries (
   value BLOB                            -- NULL: there is none, or it is in the pages
 ) STRICT;
 
--- The one read of hydration (6).
-CREATE UNIQUE INDEX entries_by_hash ON entries (partition, hash);
--- What changed since a revision (9).
+-- The one read of hydration (6), the stamp that a write compares with, and all entries under a path,
+-- whose texts are two ranges (prefetch, invalidation). By the text and not by its hash, so that
+-- neighbours share a leaf: a new entry costs a frame if it is alone in its commit, and a seventieth
+-- of one among its neighbours; by its hash, each touches another leaf. A change costs nothing.
+CREATE UNIQUE INDEX entries_by_identity ON entries (partition, identity);
+-- What changed since a revision (9), the newest number of a partition, and what to evict (7). A new
+-- entry costs one frame, a change two: where it was and where it is.
 CREATE INDEX entries_by_revision ON entries (partition, revision);
 -- What to evict (7): expired ones first, then those that were written or used longest ago, by the
--- greater one of revision and last_use. The first costs nothing without a maxAge, the second nothing
--- for what was never used.
+-- greater one of revision and last_use. The first costs nothing without a maxAge; the second nothing
+-- for what was never used, and two frames for a use that is recorded.
 CREATE INDEX entries_by_expiry ON entries (partition, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX entries_by_use ON entries (partition, last_use) WHERE last_use IS NOT NULL;
 
@@ -83,6 +90,7 @@ CREATE TABLE pages (
   value BLOB NOT NULL
 ) STRICT;
 
+-- The pages of an entry, in their order. A new page costs a frame, a changed one nothing.
 CREATE UNIQUE INDEX pages_by_position ON pages (entry, position);
 
 -- What could not be read, kept for a person to look at (6): at most 100 rows, 16 MiB, 30 days.

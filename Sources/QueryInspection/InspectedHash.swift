@@ -42,4 +42,20 @@ package struct InspectedHash: Hashable, Sendable, CustomStringConvertible {
     }
     return (bytes(filling: 0), bytes(filling: 15))
   }
+
+  /// The hashes that begin with some digits: see ``range(ofPrefix:)``.
+  static func hashes(ofPrefix digits: String) -> ClosedRange<InspectedHash>? {
+    guard let (lowest, highest) = self.range(ofPrefix: digits) else { return nil }
+    func hash(_ bytes: Data) -> InspectedHash {
+      let halves = [bytes.prefix(8), bytes.suffix(8)].map { $0.reduce(0) { $0 << 8 | UInt64($1) } }
+      return InspectedHash(XXH128(high: halves[0], low: halves[1]))
+    }
+    return hash(lowest)...hash(highest)
+  }
+}
+
+extension InspectedHash: Comparable {
+  package static func < (first: Self, second: Self) -> Bool {
+    (first.bytes.high, first.bytes.low) < (second.bytes.high, second.bytes.low)
+  }
 }

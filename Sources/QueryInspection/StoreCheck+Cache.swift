@@ -92,13 +92,14 @@ extension StoreCheck {
     """
 
   /// Partition. The totals of its rows, and the stored ones.
-  private static let totals: SQL = """
-    SELECT (SELECT count(*) FROM entries AS e NOT INDEXED WHERE e.partition = partitions.id),
-      (SELECT coalesce(sum(byte_count), 0) FROM entries AS e NOT INDEXED
-        WHERE e.partition = partitions.id),
-      entry_count, byte_count
-    FROM partitions WHERE id = ? AND is_erasing <> 2
-    """
+  private static let totals = SQL(
+    assembling: """
+      SELECT (SELECT count(*) FROM entries AS e NOT INDEXED WHERE e.partition = p.id),
+        (SELECT coalesce(sum(e.byte_count), 0) FROM entries AS e NOT INDEXED
+          WHERE e.partition = p.id),
+        \(PartitionRow.totals)
+      FROM \(PartitionRow.withNewest) WHERE p.id = ? AND p.is_erasing <> 2
+      """)
 
   /// Looks for pages without an entry. They belong to no account.
   private func checkOrphans() throws {

@@ -142,12 +142,13 @@ extension CacheChanges {
   /// Writes an entry, and replaces the one with its identity.
   fileprivate mutating func write(imported entry: ImportedEntry) throws {
     let place = try self.connection.first(
-      EntryRow.readPlace, self.partition, entry.row.hash
+      EntryRow.readPlace, self.partition, entry.row.identity
     ) { (id: try $0.integer(at: 0), bytes: Int(try $0.amount(at: 1))) }
     if let place { try self.removeRow(place.id, bytes: place.bytes) }
     var row = entry.row
     row.partition = self.partition
-    row.revision = self.nextRevision()
+    self.count(entries: 1, bytes: Int(row.byteCount))
+    self.stamp(&row)
     try row.insert(into: self.connection)
     let id = try self.connection.lastInsertedID
     for page in entry.pages {
@@ -155,7 +156,6 @@ extension CacheChanges {
       page.entry = id
       try page.write(to: self.connection)
     }
-    self.count(entries: 1, bytes: Int(row.byteCount))
   }
 }
 

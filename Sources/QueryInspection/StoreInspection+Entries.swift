@@ -76,12 +76,20 @@ extension StoreInspection {
 // MARK: - One of them
 
 extension StoreInspection {
-  /// Lowest and highest hash, partition or NULL, limit: the entries with a hash between them.
-  private static let byHash: SQL = """
-    SELECT id FROM entries WHERE hash BETWEEN ?1 AND ?2 AND (?3 IS NULL OR partition = ?3)
-      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
-    ORDER BY hash, id LIMIT ?4
+  /// Partition or NULL: the identities of the entries. Id, identity.
+  private static let identities: SQL = """
+    SELECT id, identity FROM entries INDEXED BY entries_by_identity
+    WHERE partition IN (SELECT id FROM partitions WHERE is_erasing <> 2 AND (?1 IS NULL OR id = ?1))
     """
+
+  /// Partition or NULL, identity, limit: the entries with this identity.
+  private static let byIdentity: SQL = """
+    SELECT id FROM entries INDEXED BY entries_by_identity
+    WHERE partition IN (SELECT id FROM partitions WHERE is_erasing <> 2 AND (?1 IS NULL OR id = ?1))
+      AND identity = ?2 ORDER BY id LIMIT ?3
+    """
+
+  private static let mostFound = 20
 
   /// Finds the entry that a person names.
   ///
@@ -114,14 +122,27 @@ extension StoreInspection {
     let partitions = try self.partitions(partition, on: connection)
     if partitions.isEmpty { return [] }
     let id = partition == nil ? nil : partitions.first?.id
-    func find(_ lowest: Data, _ highest: Data) throws -> [Int64] {
-      try connection.rows(Self.byHash, lowest, highest, id, 20) { try $0.integer(at: 0) }
-    }
-    if let range = InspectedHash.range(ofPrefix: name) {
-      let found = try find(range.lowest, range.highest)
+    if let range = InspectedHash.hashes(ofPrefix: name) {
+      let found = try self.ids(in: range, id, on: connection)
       if !found.isEmpty { return found }
     }
-    let hash = XXH128(hashing: name).withBytes { Data($0) }
-    return try find(hash, hash).filter { try Self.entry($0, on: connection)?.identity == name }
+    return try connection.rows(Self.byIdentity, id, name, Self.mostFound) { try $0.integer(at: 0) }
+  }
+
+  /// The numbers of the rows whose identity has a hash in a range, in the order of the hashes.
+  ///
+  /// - Complexity: O(*n*) in the number of entries in the file, of which no value is read.
+  private static func ids(
+    in range: ClosedRange<InspectedHash>, _ partition: Int64?, on connection: SQLiteConnection
+  ) throws -> [Int64] {
+    try connection.withStatement(Self.identities) { row in
+      try row.bindAll(partition)
+      var found = [(hash: InspectedHash, id: Int64)]()
+      while try row.step() {
+        let hash = InspectedHash(try row.withText(at: 1) { XXH128(hashing: $0) })
+        if range.contains(hash) { found.append((hash, try row.integer(at: 0))) }
+      }
+      return found.sorted { ($0.hash, $0.id) < ($1.hash, $1.id) }.prefix(Self.mostFound).map(\.id)
+    }
   }
 }

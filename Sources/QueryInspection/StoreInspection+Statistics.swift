@@ -5,13 +5,14 @@ import QuerySQLite
 // MARK: - Statistics
 
 extension StoreInspection {
-  private static let cachePartitions: SQL = """
-    SELECT name, entry_count, byte_count,
-      (SELECT count(*) FROM quarantine AS q WHERE q.partition = partitions.id),
-      (SELECT coalesce(sum(byte_count), 0) FROM quarantine AS q WHERE q.partition = partitions.id),
-      id
-    FROM partitions WHERE substr(name, 1, 7) <> 'erased:' ORDER BY name
-    """
+  private static let cachePartitions = SQL(
+    assembling: """
+      SELECT p.name, \(PartitionRow.totals),
+        (SELECT count(*) FROM quarantine AS q WHERE q.partition = p.id),
+        (SELECT coalesce(sum(q.byte_count), 0) FROM quarantine AS q WHERE q.partition = p.id),
+        p.id
+      FROM \(PartitionRow.withNewest) WHERE substr(p.name, 1, 7) <> 'erased:' ORDER BY p.name
+      """)
 
   /// Partition.
   private static let countPages: SQL = """

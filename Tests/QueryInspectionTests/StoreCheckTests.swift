@@ -48,13 +48,14 @@ import Testing
       sql: ["UPDATE pages SET position = -position WHERE position > 0"], found: [.wrongPages]),
     Damage(
       testDescription: "pages without their entry",
-      sql: ["DELETE FROM entries WHERE kind = 'infinite'"], found: [.orphanPages, .wrongTotals]),
+      sql: ["DELETE FROM entries WHERE kind = 'infinite'"], found: [.orphanPages]),
     Damage(
       testDescription: "an entry of no account",
       sql: ["UPDATE entries SET partition = 77 WHERE id = 1"],
       found: [.missingReference, .wrongTotals]),
     Damage(
-      testDescription: "wrong totals", sql: ["UPDATE partitions SET entry_count = 99"],
+      testDescription: "wrong totals",
+      sql: ["UPDATE partitions SET entry_count = 99", "UPDATE entries SET total_entries = 99"],
       found: [.wrongTotals]),
     Damage(
       testDescription: "a newer file",

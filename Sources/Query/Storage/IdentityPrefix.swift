@@ -4,7 +4,7 @@
 /// `["players"]`: it begins with the same text up to the bracket that closes, and goes on with a comma.
 package struct IdentityPrefix: Sendable {
   /// The text of the path without the bracket at its end.
-  private let beginning: [UInt8]
+  private let beginning: String
 
   /// Makes the prefix of a path.
   ///
@@ -17,7 +17,9 @@ package struct IdentityPrefix: Sendable {
   /// Makes the prefix of a path whose text is already known.
   ///
   /// - Parameter identity: The text of the path.
-  package init(identity: QueryIdentity) { self.beginning = Array(identity.text.utf8.dropLast()) }
+  package init(identity: QueryIdentity) {
+    self.beginning = String(identity.text.unicodeScalars.dropLast())
+  }
 
   /// Whether an identity is that of such a path. An identity given by hand matches, too, if its
   /// text looks like one.
@@ -28,9 +30,19 @@ package struct IdentityPrefix: Sendable {
 
   /// Whether a text, UTF-8, is the identity of such a path.
   package func matches(_ text: UnsafeRawBufferPointer) -> Bool {
-    guard text.count > self.beginning.count, text.starts(with: self.beginning) else { return false }
-    if self.beginning.count == 1 { return true }
-    let next = text[self.beginning.count]
+    let beginning = self.beginning.utf8
+    guard text.count > beginning.count, text.starts(with: beginning) else { return false }
+    if beginning.count == 1 { return true }
+    let next = text[beginning.count]
     return next == UInt8(ascii: ",") || next == UInt8(ascii: "]")
+  }
+
+  /// The texts that match, as ranges of their bytes in ascending order: what an index is asked for.
+  package var ranges: [(lower: String, upper: String)] {
+    // '\\' follows '[', '-' follows ',' and '^' follows ']'.
+    if self.beginning == "[" { return [(lower: "[\0", upper: "\\")] }
+    return [(",", "-"), ("]", "^")].map { lower, upper in
+      (lower: self.beginning + lower, upper: self.beginning + upper)
+    }
   }
 }

@@ -1,27 +1,27 @@
 package import Foundation
-import Query
+package import Query
 
 extension CacheChanges {
   /// Removes entries until both limits hold, as many as fit into a small transaction: expired ones
   /// first, then the least recently written or used. Pinned entries stay.
   ///
   /// - Parameters:
-  ///   - budget: How many are removed at most; four times as many are examined.
+  ///   - budget: How many are removed at most; twice as many are examined.
   ///   - limits: The limits to reach.
   ///   - now: The time.
   ///   - cursor: Where the previous transaction ended; a new one for the first.
-  ///   - isKept: Whether the entry with this hash of its identity stays, since its store is alive.
-  ///     Called inside the transaction.
+  ///   - isKept: Whether the entry with this identity stays, since its store is alive. Called inside
+  ///     the transaction.
   /// - Throws: `StorageError`.
   package mutating func evict(
     _ budget: StepBudget,
     limits: CacheLimits,
     now: Date,
     from cursor: inout EvictionCursor,
-    keeping isKept: (XXH128) -> Bool
+    keeping isKept: (QueryIdentity) -> Bool
   ) throws -> Eviction {
     var eviction = Eviction()
-    let looks = max(budget.rows, 16) * 4
+    let looks = max(budget.rows, 16) * 2
     var expired = try ExpiredFirst(self.tables, now: now, cursor, looks: looks)
     var next = EvictionCandidate.Next.unknown
     while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
@@ -44,10 +44,10 @@ extension CacheChanges {
   private mutating func evict(
     _ candidate: EvictionCandidate,
     _ eviction: inout Eviction,
-    _ isKept: (XXH128) -> Bool
+    _ isKept: (QueryIdentity) -> Bool
   ) throws {
-    if candidate.isPinned || isKept(candidate.hash) { return }
+    if candidate.isPinned || isKept(candidate.identity) { return }
     try self.removeRow(candidate.id, bytes: candidate.bytes)
-    eviction.removed.append(candidate.hash)
+    eviction.removed.append(candidate.identity)
   }
 }

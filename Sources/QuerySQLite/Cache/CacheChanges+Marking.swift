@@ -4,22 +4,25 @@ import Query
 // MARK: - Uses
 
 extension CacheChanges {
-  /// Records that entries were used, as many as fit into a transaction. Entries that are not stored
-  /// are skipped.
+  /// Records that entries were used, as many as fit into a transaction. Skipped are entries that are
+  /// not stored, and those whose last use or writing is not behind by a tenth of what the partition
+  /// has: such a use would hardly change the order of eviction, and costs two frames.
   ///
-  /// - Parameter hashes: The hashes of their identities, the latest use last.
+  /// - Parameter identities: Their identities, the latest use last.
   /// - Returns: How many were recorded or skipped, counted from the first.
   /// - Throws: `StorageError`.
   @discardableResult
   mutating func recordUses(
-    _ hashes: some Collection<XXH128>, _ budget: StepBudget
+    _ identities: some Collection<QueryIdentity>, _ budget: StepBudget
   ) throws -> Int {
     var count = 0
-    for hash in hashes {
+    for identity in identities {
       if budget.isSpent(after: count) { break }
       count += 1
-      let number = self.totals.revision + 1
-      try self.connection.execute(EntryRow.updateUse, number, self.partition, hash)
+      let number = self.totals.revision
+      try self.connection.execute(
+        EntryRow.updateUse, number + 1, self.partition, identity.text,
+        number - Int64(self.totals.entries / 10))
       if try self.connection.changes > 0 { _ = self.nextHiddenNumber() }
     }
     return count
@@ -33,44 +36,44 @@ extension CacheChanges {
   /// that are already invalidated are not written again.
   ///
   /// - Parameters:
-  ///   - prefix: The prefix of the paths.
-  ///   - cursor: Where the previous call ended.
+  ///   - cursor: The prefix of the paths, or where the previous call ended.
   ///   - budget: How many are marked at most, and how long that may take, including the search.
   /// - Returns: How many were marked, and where the next call continues; nil if there are no more.
   /// - Throws: `StorageError`.
-  /// - Complexity: O(*n*) in the number of entries of the file.
+  /// - Complexity: O(*m* log *n*) in the number of entries under the prefix and in the file.
   mutating func invalidate(
-    _ prefix: IdentityPrefix,
-    after cursor: Int64 = 0,
-    _ budget: StepBudget
-  ) throws -> (marked: Int, next: Int64?) {
-    let found = try self.findValid(prefix, after: cursor, budget)
-    var marked = 0
-    for id in found.ids {
-      if budget.isSpent(after: marked) { return (marked, found.ids[marked - 1]) }
-      try self.connection.execute(EntryRow.invalidate, self.nextRevision(), id)
-      marked += 1
+    from cursor: IdentityCursor, _ budget: StepBudget
+  ) throws -> (marked: Int, next: IdentityCursor?) {
+    let found = try self.findValid(from: cursor, budget)
+    for (index, place) in found.places.enumerated() {
+      if budget.isSpent(after: index) { return (index, found.places[index - 1].next) }
+      try self.connection.execute(
+        EntryRow.invalidate, self.nextRevision(), self.totals.entries, self.totals.bytes, place.id)
     }
-    return (marked, found.next)
+    return (found.places.count, found.next)
   }
 
-  /// The entries to invalidate, as many as are found in half of the time.
+  /// The entries to invalidate, as many as are found in half of the time, each with the place after
+  /// it.
   private func findValid(
-    _ prefix: IdentityPrefix, after cursor: Int64, _ budget: StepBudget
-  ) throws -> (ids: [Int64], next: Int64?) {
-    let partition = self.partition
-    return try self.connection.withStatement(EntryRow.readValid) { row in
-      try row.bindAll(cursor, partition)
-      var ids = [Int64]()
-      var count = 0
-      while try row.step() {
-        count += 1
-        if try row.withText(at: 1, { prefix.matches($0) }) { ids.append(try row.integer(at: 0)) }
-        // The clock is read only now and then.
-        let isLate = count.isMultiple(of: 64) && budget.isHalfSpent
-        if ids.count >= budget.rows || isLate { return (ids, try row.integer(at: 0)) }
+    from cursor: IdentityCursor, _ budget: StepBudget
+  ) throws -> (places: [(id: Int64, next: IdentityCursor)], next: IdentityCursor?) {
+    var (cursor, places, count) = (cursor, [(id: Int64, next: IdentityCursor)](), 0)
+    repeat {
+      let isWhole = try self.connection.withStatement(EntryRow.readValidity) { row in
+        try row.bindAll(self.partition, cursor.lower, cursor.upper)
+        while try row.step() {
+          count += 1
+          cursor.pass(try row.text(at: 1))
+          if try row.bool(at: 2) { places.append((try row.integer(at: 0), cursor)) }
+          // The clock is read only now and then.
+          let isLate = count.isMultiple(of: 64) && budget.isHalfSpent
+          if places.count >= budget.rows || isLate { return false }
+        }
+        return true
       }
-      return (ids, nil)
-    }
+      if !isWhole { return (places, cursor) }
+    } while cursor.passRange()
+    return (places, nil)
   }
 }

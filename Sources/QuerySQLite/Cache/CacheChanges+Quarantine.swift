@@ -20,7 +20,7 @@ extension CacheChanges {
   ) throws -> Bool {
     guard let (reason, message) = QuarantineRow.reason(of: miss) else { return false }
     let found = try self.connection.first(
-      EntryRow.readSame, self.partition, XXH128(hashing: identity.text), revision
+      EntryRow.readSame, self.partition, identity.text, revision
     ) { (id: try $0.integer(at: 0), bytes: Int(try $0.integer(at: 1))) }
     guard let (id, bytes) = found else { return false }
     let date = now.microsecondsSince1970

@@ -5,7 +5,7 @@ import Query
 ///
 /// Each entry that is written, removed or used is given the next number of the partition's counter.
 /// The partition's row, which holds the counter and the totals, is read once and written at most
-/// once: not at all if the totals are unchanged and an entry's row shows the newest number.
+/// once: not at all if an entry's row shows the newest number, and with it the totals.
 package struct CacheChanges {
   let tables: CacheTables
 
@@ -17,8 +17,6 @@ package struct CacheChanges {
   /// The partition's current totals.
   package private(set) var totals: Totals
 
-  /// The totals in its row.
-  private var written: Totals
   private var hasHiddenNumber = false
 
   /// The totals of a partition.
@@ -36,7 +34,6 @@ package struct CacheChanges {
     self.epoch = row.epoch
     self.isNamed = row.isNamed
     self.totals = row.totals
-    self.written = row.totals
   }
 
   package var connection: SQLiteConnection { self.tables.connection }
@@ -46,7 +43,7 @@ package struct CacheChanges {
 // MARK: - Counting
 
 extension CacheChanges {
-  /// The next number of the counter, for the revision of an entry.
+  /// The next number of the counter, for the revision of an entry whose row shows the totals, too.
   package mutating func nextRevision() -> Int64 {
     self.totals.revision += 1
     return self.totals.revision
@@ -73,13 +70,10 @@ extension CacheChanges {
       try self.connection.execute(PartitionRow.rename, name, self.partition)
       self.isNamed = true
     }
-    let isChanged =
-      self.totals.entries != self.written.entries || self.totals.bytes != self.written.bytes
-    if isChanged || self.hasHiddenNumber {
+    if self.hasHiddenNumber {
       try self.connection.execute(
         PartitionRow.updateTotals, self.totals.revision, self.totals.entries, self.totals.bytes,
         self.partition)
-      self.written = self.totals
       self.hasHiddenNumber = false
     }
     return self.totals
@@ -95,12 +89,10 @@ extension CacheChanges {
   /// - Returns: Whether it existed.
   /// - Throws: `StorageError`.
   mutating func remove(_ identity: QueryIdentity) throws -> Bool {
-    let hash = XXH128(hashing: identity.text)
-    let place = try self.connection.first(EntryRow.readPlace, self.partition, hash) { row in
-      try row.hasText(identity.text, at: 2)
-        ? (id: row.integer(at: 0), bytes: Int(row.amount(at: 1))) : nil
+    let place = try self.connection.first(EntryRow.readPlace, self.partition, identity.text) {
+      (id: try $0.integer(at: 0), bytes: Int(try $0.amount(at: 1)))
     }
-    guard let (id, bytes) = place ?? nil else { return false }
+    guard let (id, bytes) = place else { return false }
     try self.removeRow(id, bytes: bytes)
     return true
   }
@@ -121,6 +113,4 @@ enum CacheWriteOutcome: Equatable {
   case updated(revision: Int64, bytes: Int)
   /// Everything was equal; nothing was written.
   case unchanged
-  /// Another identity has the hash; nothing was written.
-  case collision
 }

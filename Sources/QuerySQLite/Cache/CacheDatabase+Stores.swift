@@ -118,7 +118,6 @@ extension CacheDatabase {
       if self.isInvalidated(identity, in: partition) { entry.history.isInvalidated = true }
       return .entry(entry)
     case .absent: return .miss(.absent)
-    case .collision: return .miss(.collision)
     case .large: return nil
     case .wrongChecksum(let revision):
       self.quarantine(identity, in: partition, file, revision: revision, .wrongChecksum)
@@ -152,7 +151,7 @@ extension CacheDatabase {
     _ miss: StorageMiss?
   ) {
     guard let miss else {
-      partition.countHit(XXH128(hashing: identity.text))
+      partition.countHit(identity)
       return
     }
     partition.count { $0.misses += 1 }

@@ -26,7 +26,7 @@ final class CachePartition: Sendable {
     var row: PartitionRow?
     var statistics = StorageStatistics()
     /// The uses since they were last recorded, in order.
-    var uses = [XXH128]()
+    var uses = [QueryIdentity]()
     var prefetched = [QueryIdentity: StoredEntry]()
     var prefetchedBytes = 0
     /// How many scans are running, and what has changed since the first of them began: their
@@ -137,22 +137,27 @@ extension CachePartition {
   }
 
   /// Counts a hydrated store, and records the use.
-  func countHit(_ hash: XXH128) {
+  func countHit(_ identity: QueryIdentity) {
     self.guarded.withLock { partition in
       partition.statistics.hits += 1
       // The next write could not tell more of them apart anyway.
-      if partition.uses.count < 200_000 { partition.uses.append(hash) }
+      if partition.uses.count < 200_000 { partition.uses.append(identity) }
     }
   }
 
   /// The uses since the last call, each entry once, the latest use last.
-  func takeUses() -> [XXH128] {
+  func takeUses() -> [QueryIdentity] {
     let uses = self.guarded.withLock { partition in
       defer { partition.uses = [] }
       return partition.uses
     }
-    var seen = Set<XXH128>()
+    var seen = Set<QueryIdentity>()
     return Array(uses.reversed().filter { seen.insert($0).inserted }.reversed())
+  }
+
+  /// Keeps uses that were taken for a later call.
+  func putBack(uses: some Sequence<QueryIdentity>) {
+    self.guarded.withLock { $0.uses.insert(contentsOf: Array(uses), at: 0) }
   }
 
   var hasUses: Bool { self.guarded.withLock { !$0.uses.isEmpty } }

@@ -16,61 +16,55 @@ extension CacheTables {
   ///   - body: Called with each entry, in no particular order.
   /// - Returns: Whether those were all; false if one more would have exceeded the limit.
   /// - Throws: `StorageError`, and what the closure throws.
-  /// - Complexity: O(*n*) in the number of entries of the file.
+  /// - Complexity: O(*m* log *n*) in the number of entries under the prefix and in the file.
   func scan(
     _ prefix: IdentityPrefix,
     upToBytes limit: Int,
     _ body: (QueryIdentity, StoredEntry) throws -> Void
   ) throws -> Bool {
-    var cursor: Int64 = 0
-    var left = limit
-    while true {
-      let chunk = try self.connection.read {
-        try self.scanChunk(prefix, after: cursor, upToBytes: left, body)
-      }
-      if chunk.isOverLimit { return false }
-      guard let next = chunk.next else { return true }
-      cursor = next
-      left -= chunk.bytes
-    }
+    var (cursor, left) = (IdentityCursor(prefix), limit)
+    repeat {
+      var chunk = Chunk()
+      repeat {
+        chunk = try self.connection.read { try self.scanChunk(&cursor, upToBytes: left, body) }
+        if chunk.isOverLimit { return false }
+        left -= chunk.bytes
+      } while !chunk.isLast
+    } while cursor.passRange()
+    return true
   }
 
   /// The result of one read transaction of a scan.
   private struct Chunk {
-    /// Where the next one continues; nil at the end.
-    var next: Int64?
     var bytes = 0
+    var isLast = true
     var isOverLimit = false
   }
 
   private func scanChunk(
-    _ prefix: IdentityPrefix,
-    after cursor: Int64,
+    _ cursor: inout IdentityCursor,
     upToBytes limit: Int,
     _ body: (QueryIdentity, StoredEntry) throws -> Void
   ) throws -> Chunk {
-    try self.connection.withStatement(EntryRow.readIdentities) { row in
-      try row.bindAll(cursor, self.partition)
-      var chunk = Chunk()
-      var rows = 0
+    try self.connection.withStatement(EntryRow.readRange) { row in
+      try row.bindAll(Int.max, self.partition, cursor.lower, cursor.upper)
+      var (chunk, rows) = (Chunk(), 0)
       while try row.step() {
         rows += 1
-        if try row.withText(at: 2, { prefix.matches($0) }) {
-          let bytes = Int(try row.amount(at: 1))
-          chunk.isOverLimit = chunk.bytes + bytes > limit
-          if chunk.isOverLimit { return chunk }
-          let identity = QueryIdentity(canonicalText: try row.text(at: 2))
-          // A damaged entry is found, and moved to the quarantine, when its store is created.
-          if case .entry(let entry) = try self.read(identity) {
-            try body(identity, entry)
-            chunk.bytes += bytes
-          }
+        let identity = QueryIdentity(canonicalText: try row.text(at: 2))
+        cursor.pass(identity.text)
+        let bytes = Int(clamping: row.rawInteger(at: 3))
+        chunk.isOverLimit = bytes > limit - chunk.bytes
+        if chunk.isOverLimit { return chunk }
+        // A damaged entry is found, and moved to the quarantine, when its store is created.
+        if case .entry(let entry) = try self.read(row) {
+          try body(identity, entry)
+          chunk.bytes += bytes
         }
-        if rows >= Self.rowsPerRead || chunk.bytes >= Self.bytesPerRead {
-          chunk.next = try row.integer(at: 0)
-          return chunk
-        }
+        chunk.isLast = rows < Self.rowsPerRead && chunk.bytes < Self.bytesPerRead
+        if !chunk.isLast { return chunk }
       }
+      chunk.isLast = true
       return chunk
     }
   }

@@ -167,16 +167,25 @@ extension CacheTables {
   package func vacuumInSteps(didCommit: () throws -> Void = {}) throws -> Int {
     var freed = 0
     while true {
-      let step = try self.connection.write {
-        let step = try self.vacuum(StepBudget(rows: Self.vacuumedPages))
-        // SQLite counts it as no change.
-        if step.freed > 0 { try self.connection.linkLog() }
-        return step
-      }
+      let step = try self.vacuumStep(pages: Self.vacuumedPages)
       freed += step.freed
       try didCommit()
       if step.isDone { return freed }
       StepBudget.letOthersWrite()
+    }
+  }
+
+  /// Gives free pages back to the file system in one transaction, if it has the time.
+  ///
+  /// - Parameter pages: How many at most.
+  /// - Returns: How many pages it has freed, and whether no more are free.
+  /// - Throws: `StorageError`.
+  func vacuumStep(pages: Int) throws -> (freed: Int, isDone: Bool) {
+    try self.connection.write {
+      let step = try self.vacuum(StepBudget(rows: pages))
+      // SQLite counts it as no change.
+      if step.freed > 0 { try self.connection.linkLog() }
+      return step
     }
   }
 
@@ -207,8 +216,6 @@ enum CacheReading: Equatable {
   case entry(StoredEntry)
   /// No entry.
   case absent
-  /// Another identity with the same hash.
-  case collision
   /// An entry whose bytes are not those that were written: ``CacheChanges/quarantine(_:revision:_:now:)``.
   case wrongChecksum(revision: Int64)
   /// An entry with more bytes than the limit; its value was not read.

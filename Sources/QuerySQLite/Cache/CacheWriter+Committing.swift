@@ -177,9 +177,9 @@ extension CacheWriter {
     while !rest.isEmpty {
       guard let count = try self.commitStep(rest, in: partition) else { return }
       rest = rest.dropFirst(count)
+      self.didWrite(count, in: partition)
       if !rest.isEmpty { StepBudget.letOthersWrite() }
     }
-    if !changes.isEmpty { self.evict(from: partition) }
   }
 
   /// Writes the first changes in one transaction.
@@ -190,7 +190,6 @@ extension CacheWriter {
   ) throws -> Int? {
     let connection = try self.usableConnection()
     let known = try self.row(of: partition, connection)
-    var collisions = [QueryIdentity]()
     var count = 0
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
@@ -201,9 +200,7 @@ extension CacheWriter {
         count += 1
         let identity = change.queued.slot.identity
         if let entry = change.entry {
-          if try tables.write(entry, identity: identity) == .collision {
-            collisions.append(identity)
-          }
+          _ = try tables.write(entry, identity: identity)
         } else {
           _ = try tables.remove(identity)
         }
@@ -216,9 +213,8 @@ extension CacheWriter {
       return nil
     }
     for change in changes.prefix(count) { change.queued.slot.didWrite() }
-    partition.count { $0.writes += count - collisions.count }
-    partition.hub.send(.committed(entries: count - collisions.count))
-    for identity in collisions { partition.hub.send(.missed(identity, .collision)) }
+    partition.count { $0.writes += count }
+    partition.hub.send(.committed(entries: count))
     return count
   }
 
@@ -252,6 +248,7 @@ extension CacheWriter {
       $0.commits += 1
       $0.bytesWritten += written * SQLiteConnection.frameBytes
     }
+    self.hasWritten = true
     // Other processes are told after the callers that wait here.
     self.neighbours.hasCommitted = true
     self.didCommit(connection)
@@ -321,11 +318,11 @@ extension CacheWriter {
   private func writeInvalidations() throws {
     while let invalidation = self.database.firstInvalidation {
       let connection = try self.usableConnection()
-      var next: Int64? = 0
+      var next = IdentityCursor?.some(IdentityCursor(invalidation.prefix))
       while let cursor = next {
         try self.write(in: invalidation.partition, connection) { changes in
           let step = try changes.invalidate(
-            invalidation.prefix, after: cursor, StepBudget(rows: self.configuration.stepRows))
+            from: cursor, StepBudget(rows: self.configuration.stepRows))
           next = step.next
           return step.marked > 0
         }

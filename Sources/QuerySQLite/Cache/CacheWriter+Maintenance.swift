@@ -1,78 +1,36 @@
 import Foundation
 import Query
 
-// MARK: - Limits
+// MARK: - Uses
 
 extension CacheWriter {
-  /// How many entries one transaction evicts, if it has the time.
-  private static let evictionBatch = 200
-
-  /// Removes the least recently used entries if a partition has more than it may, until it has a
-  /// tenth less than that.
-  func evict(from partition: CachePartition) {
-    guard let row = partition.row, partition.limits.areExceeded(by: row.totals) else { return }
-    let living = Set(partition.slots.all.map { XXH128(hashing: $0.identity.text) })
-    var cursor = EvictionCursor()
-    do {
-      let connection = try self.usableConnection()
-      var eviction = Eviction()
-      repeat {
-        try self.write(in: partition, connection) { changes in
-          eviction = try changes.evict(
-            StepBudget(rows: Self.evictionBatch), limits: partition.limits.withRoom, now: Date(),
-            from: &cursor, keeping: { living.contains($0) })
-          return !eviction.removed.isEmpty
-        }
-        let count = eviction.removed.count
-        if count > 0 {
-          partition.count { $0.evictions += count }
-          partition.hub.send(.evicted(entries: count))
-        }
-        if eviction.hasMore { StepBudget.letOthersWrite() }
-      } while eviction.hasMore
-      let pages = try connection.writtenPages
-      try CacheTables(partition: row.id, on: connection).vacuumInSteps {
-        self.didCommit(connection)
-      }
-      let written = try connection.writtenPages - pages
-      partition.count { $0.bytesWritten += written * SQLiteConnection.frameBytes }
-    } catch {
-      self.didFail(error)
-    }
-  }
-
-  /// Writes down which entries were used, for the order of eviction.
+  /// Writes down which entries were used, for the order of eviction, in one transaction for each
+  /// partition. What remains is due soon. Uses alone are no reason to write: a launch that only reads
+  /// leaves the file as it was, and evicts nothing.
   func writeUses() {
     self.usesDue = nil
+    guard self.hasWritten else { return }
+    self.hasWritten = false
     for partition in self.database.partitions {
       let uses = partition.takeUses()
       if uses.isEmpty { continue }
       do {
         let connection = try self.usableConnection()
-        var rest = uses[...]
-        while !rest.isEmpty {
-          var count = 0
-          try self.write(in: partition, connection) { changes in
-            count = try changes.recordUses(rest, StepBudget(rows: self.configuration.stepRows))
-            return true
-          }
-          rest = rest.dropFirst(count)
-          if !rest.isEmpty { StepBudget.letOthersWrite() }
+        var count = 0
+        try self.write(in: partition, connection) { changes in
+          let newest = changes.totals
+          count = try changes.recordUses(uses, StepBudget(rows: self.configuration.stepRows))
+          return changes.totals != newest
         }
+        partition.putBack(uses: uses.dropFirst(count))
       } catch {
         // Only an eviction needs them.
         self.didFail(error)
       }
     }
-  }
-}
-
-extension CacheLimits {
-  /// The limits that an eviction brings a partition down to, so that not every change evicts
-  /// another.
-  fileprivate var withRoom: CacheLimits {
-    CacheLimits(
-      entries: self.entries - self.entries / 10, bytes: self.bytes - self.bytes / 10)
+    let hasMore = self.database.partitions.contains(where: \.hasUses)
+    self.hasWritten = hasMore
+    if hasMore { self.usesDue = .now + LockWait.longestSleep }
   }
 }
 
@@ -84,7 +42,7 @@ extension CacheWriter {
 
   /// Does the periodic work.
   func maintain(_ now: SuspendingClock.Instant) {
-    if self.usesDue == nil, self.database.partitions.contains(where: \.hasUses) {
+    if self.usesDue == nil, self.hasWritten, self.database.partitions.contains(where: \.hasUses) {
       self.usesDue = now + .seconds(60)
     }
     if let due = self.usesDue, now >= due { self.writeUses() }

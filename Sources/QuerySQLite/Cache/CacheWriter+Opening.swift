@@ -114,6 +114,7 @@ extension CacheWriter {
     }
     self.seenRevisions = [:]
     self.ownRevisions = [:]
+    (self.evictions, self.shrinking) = ([], nil)
   }
 }
 

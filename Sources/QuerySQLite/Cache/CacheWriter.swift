@@ -34,8 +34,17 @@ final class CacheWriter: DatabaseWriter {
   /// The file that was open last.
   var lastFile: FileNumber?
 
+  /// Whether anything was committed since uses were last recorded.
+  var hasWritten = false
+
   /// When the uses of entries are recorded, if there are any.
   var usesDue: SuspendingClock.Instant?
+
+  /// The evictions that are not at their end, in the order of their next turns.
+  var evictions = [PendingEviction]()
+
+  /// The partition whose eviction has left free pages, if there are any.
+  var shrinking: CachePartition?
 
   /// Checkpoints the WAL.
   var log: LogKeeper
@@ -91,6 +100,7 @@ extension CacheWriter {
       }
     } else {
       if let queuedSince, self.isDue(queuedSince, now) { try? self.commitAll() }
+      self.doChores()
       self.maintain(now)
     }
     self.neighbours.notify()
@@ -112,6 +122,10 @@ extension CacheWriter {
       let due = (self.database.queuedSince ?? .now) + self.configuration.writeDelay
       times.append(min(due, .now + self.configuration.countingDelay))
     }
+    // Other connections try the lock every few milliseconds.
+    if self.hasChores, self.database.health.due == nil {
+      times.append(.now + LockWait.longestSleep)
+    }
     times.append(self.neighbours.due)
     return times.compactMap { $0 }.min()
   }
@@ -119,7 +133,7 @@ extension CacheWriter {
   func finish() throws {
     defer { self.neighbours.notify() }
     try self.commitAll()
-    self.writeUses()
+    self.finishChores()
   }
 
   /// The last connection of all processes checkpoints the WAL.

@@ -4,71 +4,93 @@
 // MARK: - One entry
 
 extension EntryRow {
-  /// Limit, partition, hash: the one read of hydration. The value of a row above the limit is not
-  /// touched. A process that still has the number of an account which another process has erased
-  /// finds nothing.
-  static let read: SQL = """
+  /// The columns that an entry is made of, and its value unless the row is above a limit: then the
+  /// value is not touched.
+  private static let content: SQL.Words = """
     SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
       CASE WHEN byte_count <= ? THEN value END
     FROM entries
-    WHERE partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2) AND hash = ?
     """
 
-  /// Partition, hash: what a write compares with, and whether the value is in this row. It names
+  /// Limit, partition, identity: the one read of hydration. A process that still has the number of an
+  /// account which another process has erased finds nothing.
+  static let read = SQL(
+    assembling: """
+      \(content)
+      WHERE partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2) AND identity = ?
+      """)
+
+  /// Limit, partition, lowest identity, end: the entries under a path, as ``read``, in the order of
+  /// their identities.
+  static let readRange = SQL(
+    assembling: """
+      \(content)
+      WHERE partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2)
+        AND identity >= ? AND identity < ? ORDER BY identity
+      """)
+
+  /// Partition, identity: what a write compares with, and whether the value is in this row. It names
   /// the index, so that a file that has lost the index is recognised as damaged.
   static let readStamp: SQL = """
-    SELECT id, byte_count, identity, value IS NOT NULL, checksum, kind, coder, value_version,
+    SELECT id, byte_count, value IS NOT NULL, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id
-    FROM entries INDEXED BY entries_by_hash WHERE partition = ? AND hash = ?
+    FROM entries INDEXED BY entries_by_identity WHERE partition = ? AND identity = ?
     """
 
-  /// Partition, hash: the columns that a removal needs. Id, byte_count, identity.
+  /// Partition, identity: the columns that a removal needs. Id, byte_count.
   package static let readPlace: SQL = """
-    SELECT id, byte_count, identity FROM entries WHERE partition = ? AND hash = ?
+    SELECT id, byte_count FROM entries WHERE partition = ? AND identity = ?
     """
 
-  /// Partition, hash, revision: whether the row is still the one that could not be read. Id,
+  /// Partition, identity, revision: whether the row is still the one that could not be read. Id,
   /// byte_count, 0 for an impossible one.
   static let readSame: SQL = """
     SELECT id, CASE WHEN byte_count BETWEEN 0 AND 1152921504606846976 THEN byte_count ELSE 0 END
     FROM entries
-    WHERE partition = ? AND hash = ? AND coalesce(revision, 0) = ?
+    WHERE partition = ? AND identity = ? AND coalesce(revision, 0) = ?
     """
 
   /// All columns.
   static let insert: SQL = """
-    INSERT INTO entries (partition, hash, revision, kind, coder, value_version, value_updated_at,
-      value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
+    INSERT INTO entries (partition, hash, revision, total_entries, total_bytes, kind, coder,
+      value_version, value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
       expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
       previous_page_id, value)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// All but the identity, then id. `last_use` stays, so that a changed value costs no frame of its
   /// index.
   static let update: SQL = """
-    UPDATE entries SET revision = ?, kind = ?, coder = ?, value_version = ?, value_updated_at = ?,
-      value_update_count = ?, error_updated_at = ?, error_update_count = ?, is_invalidated = ?,
+    UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, kind = ?, coder = ?,
+      value_version = ?, value_updated_at = ?, value_update_count = ?, error_updated_at = ?, error_update_count = ?, is_invalidated = ?,
       is_pinned = ?, expires_at = ?, byte_count = ?, checksum = ?, error_type = ?, error_text = ?,
       next_page_id = ?, previous_page_id = ?, value = ? WHERE id = ?
     """
 
   /// All but the value, then id: if the value's bytes are those in the file.
   static let updateState: SQL = """
-    UPDATE entries SET revision = ?, value_updated_at = ?, value_update_count = ?,
+    UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, value_updated_at = ?,
+      value_update_count = ?,
       error_updated_at = ?, error_update_count = ?, is_invalidated = ?, is_pinned = ?,
       expires_at = ?, byte_count = ?, error_type = ?, error_text = ?, next_page_id = ?,
       previous_page_id = ? WHERE id = ?
     """
 
-  /// Number, partition, hash.
-  static let updateUse: SQL = "UPDATE entries SET last_use = ? WHERE partition = ? AND hash = ?"
+  /// Number, partition, identity, the oldest number that is recent enough.
+  static let updateUse: SQL = """
+    UPDATE entries SET last_use = ?
+    WHERE partition = ? AND identity = ? AND max(revision, coalesce(last_use, 0)) < ?
+    """
 
-  /// Revision, id.
-  static let invalidate: SQL = "UPDATE entries SET is_invalidated = 1, revision = ? WHERE id = ?"
+  /// Revision, total entries and bytes, id.
+  static let invalidate: SQL = """
+    UPDATE entries SET is_invalidated = 1, revision = ?, total_entries = ?, total_bytes = ?
+    WHERE id = ?
+    """
 
   /// Id. Its pages go with it.
   static let delete: SQL = "DELETE FROM entries WHERE id = ?"
@@ -82,22 +104,17 @@ extension EntryRow {
     SELECT identity, revision FROM entries WHERE partition = ? AND revision > ? ORDER BY revision
     """
 
-  /// Id, partition: the entries after that row. Id, byte_count, identity.
-  static let readIdentities: SQL = """
-    SELECT id, byte_count, identity FROM entries NOT INDEXED
-    WHERE id > ? AND partition = ? ORDER BY id
-    """
-
-  /// Id, partition: the entries after that row which are not invalidated yet. Id, identity.
-  static let readValid: SQL = """
-    SELECT id, identity FROM entries NOT INDEXED
-    WHERE id > ? AND partition = ? AND is_invalidated = 0 ORDER BY id
+  /// Partition, lowest identity, end: the entries under a path, in the order of their identities. Id,
+  /// identity, whether it must be invalidated.
+  static let readValidity: SQL = """
+    SELECT id, identity, coalesce(is_invalidated = 0, 0) FROM entries INDEXED BY entries_by_identity
+    WHERE partition = ? AND identity >= ? AND identity < ? ORDER BY identity
     """
 
   /// Partition, now, expiry and id of the row before, limit: expired entries, the oldest first. An
   /// ``EvictionCandidate``.
   static let readExpired: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
     FROM entries INDEXED BY entries_by_expiry
     WHERE partition = ? AND expires_at < ? AND (expires_at, id) > (?, ?)
     ORDER BY expires_at, id LIMIT ?
@@ -106,14 +123,14 @@ extension EntryRow {
   /// Partition, revision of the row before, limit: in the order of writing. An
   /// ``EvictionCandidate``.
   static let readWritten: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
     FROM entries INDEXED BY entries_by_revision
     WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
     """
 
   /// Partition, last use of the row before, limit: in the order of use. An ``EvictionCandidate``.
   static let readUsed: SQL = """
-    SELECT id, hash, byte_count, is_pinned, revision, last_use, expires_at
+    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
     FROM entries INDEXED BY entries_by_use
     WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
     """

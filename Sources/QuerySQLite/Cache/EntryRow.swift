@@ -11,6 +11,9 @@ package struct EntryRow: Equatable {
   package var identity: String
   /// The number that the partition's counter gave to the last write of this row.
   package var revision: Int64
+  /// Entries and bytes of the partition after that write.
+  var totalEntries: Int64 = 0
+  var totalBytes: Int64 = 0
   package var kind: String
   package var coder: String
   package var valueVersion: Int64
@@ -117,33 +120,38 @@ extension CacheChanges {
     var row = EntryRow(
       entry, identity: identity, hash: XXH128(hashing: identity.text), partition: self.partition,
       pages: pages.map(\.checksum))
-    let stamp = try self.connection.first(EntryRow.readStamp, self.partition, row.hash) {
+    let stamp = try self.connection.first(EntryRow.readStamp, self.partition, identity.text) {
       try EntryStamp($0, wanted: row)
     }
     guard let stamp else {
-      row.revision = self.nextRevision()
+      self.count(entries: 1, bytes: Int(row.byteCount))
+      self.stamp(&row)
       try row.insert(into: self.connection)
       let id = try self.connection.lastInsertedID
       try self.writePages(of: entry, wanted: pages, id: id, hadPages: false)
-      self.count(entries: 1, bytes: Int(row.byteCount))
       return .inserted(revision: row.revision, bytes: Int(row.byteCount))
     }
-    switch stamp.difference {
-    case .identity: return .collision
-    case .none: return .unchanged
-    case .state:
-      row.id = stamp.id
-      row.revision = self.nextRevision()
+    if stamp.difference == .none { return .unchanged }
+    let difference = Int(row.byteCount - stamp.byteCount)
+    self.count(entries: 0, bytes: difference)
+    self.stamp(&row)
+    row.id = stamp.id
+    if stamp.difference == .state {
       try row.updateState(in: self.connection)
-    case .value:
-      row.id = stamp.id
-      row.revision = self.nextRevision()
+    } else {
       try row.update(in: self.connection)
       try self.writePages(of: entry, wanted: pages, id: stamp.id, hadPages: stamp.hasPages)
     }
-    let difference = Int(row.byteCount - stamp.byteCount)
-    self.count(entries: 0, bytes: difference)
     return .updated(revision: row.revision, bytes: difference)
+  }
+}
+
+extension CacheChanges {
+  /// Gives a row that is about to be written the next number, and the totals after it.
+  package mutating func stamp(_ row: inout EntryRow) {
+    row.revision = self.nextRevision()
+    row.totalEntries = Int64(self.totals.entries)
+    row.totalBytes = Int64(self.totals.bytes)
   }
 }
 
@@ -153,7 +161,8 @@ extension EntryRow {
   /// - Throws: `StorageError`.
   package func insert(into connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
-      Self.insert, self.partition, self.hash, self.revision, self.kind, self.coder,
+      Self.insert, self.partition, self.hash, self.revision, self.totalEntries, self.totalBytes,
+      self.kind, self.coder,
       self.valueVersion, self.valueUpdatedAt, self.valueUpdateCount, self.errorUpdatedAt,
       self.errorUpdateCount, self.isInvalidated, self.isPinned, self.expiresAt, self.lastUse,
       self.byteCount, self.checksum, self.identity, self.errorType, self.errorText,
@@ -165,7 +174,8 @@ extension EntryRow {
   /// - Throws: `StorageError`.
   func update(in connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
-      Self.update, self.revision, self.kind, self.coder, self.valueVersion, self.valueUpdatedAt,
+      Self.update, self.revision, self.totalEntries, self.totalBytes, self.kind, self.coder,
+      self.valueVersion, self.valueUpdatedAt,
       self.valueUpdateCount, self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated,
       self.isPinned, self.expiresAt, self.byteCount, self.checksum, self.errorType,
       self.errorText, self.nextPageID, self.previousPageID, self.value, self.id)
@@ -176,7 +186,8 @@ extension EntryRow {
   /// - Throws: `StorageError`.
   func updateState(in connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
-      Self.updateState, self.revision, self.valueUpdatedAt, self.valueUpdateCount,
+      Self.updateState, self.revision, self.totalEntries, self.totalBytes, self.valueUpdatedAt,
+      self.valueUpdateCount,
       self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated, self.isPinned,
       self.expiresAt, self.byteCount, self.errorType, self.errorText, self.nextPageID,
       self.previousPageID, self.id)
@@ -202,14 +213,8 @@ extension CacheTables {
   /// - Throws: `StorageError`.
   /// - Complexity: O(*n*) in the bytes of the value.
   func read(_ identity: QueryIdentity, limit: Int = .max) throws -> CacheReading {
-    let hash = XXH128(hashing: identity.text)
-    let found = try self.connection.first(EntryRow.read, limit, self.partition, hash) { row in
-      do {
-        return try Self.found(row, identity, limit)
-      } catch let error as StorageError where error.code == .mismatch {
-        // No release has written this row. The others may be intact.
-        return .reading(.wrongChecksum(revision: row.rawInteger(at: 1)))
-      }
+    let found = try self.connection.first(EntryRow.read, limit, self.partition, identity.text) {
+      try Self.found($0, limit)
     }
     switch found {
     case nil: return .absent
@@ -223,12 +228,24 @@ extension CacheTables {
     }
   }
 
-  private static func found(
-    _ row: SQLiteStatement,
-    _ identity: QueryIdentity,
-    _ limit: Int
-  ) throws -> Found {
-    guard try row.hasText(identity.text, at: 2) else { return .reading(.collision) }
+  /// Reads the entry of a row of ``EntryRow/readRange``, in a transaction.
+  func read(_ row: SQLiteStatement) throws -> CacheReading {
+    switch try Self.found(row, .max) {
+    case .reading(let reading): reading
+    case .pages(let entry, let header): try self.readPages(of: entry, header)
+    }
+  }
+
+  private static func found(_ row: SQLiteStatement, _ limit: Int) throws -> Found {
+    do {
+      return try self.soundlyFound(row, limit)
+    } catch let error as StorageError where error.code == .mismatch {
+      // No release has written this row. The others may be intact.
+      return .reading(.wrongChecksum(revision: row.rawInteger(at: 1)))
+    }
+  }
+
+  private static func soundlyFound(_ row: SQLiteStatement, _ limit: Int) throws -> Found {
     let byteCount = Int(try row.amount(at: 3))
     if byteCount > limit { return .reading(.large(byteCount: byteCount)) }
     let revision = try row.amount(at: 1)

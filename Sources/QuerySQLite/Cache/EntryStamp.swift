@@ -12,8 +12,6 @@ struct EntryStamp {
     case state
     /// In the value or its encoding.
     case value
-    /// It belongs to another identity with the same hash.
-    case identity
   }
 
   /// The row's number.
@@ -32,12 +30,10 @@ struct EntryStamp {
   init(_ row: SQLiteStatement, wanted: EntryRow) throws {
     self.id = try row.integer(at: 0)
     self.byteCount = try row.amount(at: 1)
-    let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
-    self.hasPages = try checksum != nil && !row.bool(at: 3)
+    let checksum = row.isNull(at: 3) ? nil : try row.hash(at: 3)
+    self.hasPages = try checksum != nil && !row.bool(at: 2)
     self.difference =
-      if try !row.hasText(wanted.identity, at: 2) {
-        .identity
-      } else if try checksum != wanted.checksum || !Self.hasSameCoding(row, wanted) {
+      if try checksum != wanted.checksum || !Self.hasSameCoding(row, wanted) {
         .value
       } else if try self.byteCount != wanted.byteCount || !Self.hasSameState(row, wanted) {
         .state
@@ -47,20 +43,20 @@ struct EntryStamp {
   }
 
   private static func hasSameCoding(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
-    try row.hasText(wanted.kind, at: 5) && row.hasText(wanted.coder, at: 6)
-      && row.integer(at: 7) == wanted.valueVersion
+    try row.hasText(wanted.kind, at: 4) && row.hasText(wanted.coder, at: 5)
+      && row.integer(at: 6) == wanted.valueVersion
   }
 
   private static func hasSameState(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
-    try row.optionalInteger(at: 8) == wanted.valueUpdatedAt
-      && row.amount(at: 9) == wanted.valueUpdateCount
-      && row.optionalInteger(at: 10) == wanted.errorUpdatedAt
-      && row.amount(at: 11) == wanted.errorUpdateCount
-      && row.bool(at: 12) == wanted.isInvalidated && row.bool(at: 13) == wanted.isPinned
-      && row.optionalInteger(at: 14) == wanted.expiresAt
-      && row.optionalText(at: 15) == wanted.errorType
-      && row.optionalText(at: 16) == wanted.errorText
-      && row.optionalData(at: 17) == wanted.nextPageID
-      && row.optionalData(at: 18) == wanted.previousPageID
+    try row.optionalInteger(at: 7) == wanted.valueUpdatedAt
+      && row.amount(at: 8) == wanted.valueUpdateCount
+      && row.optionalInteger(at: 9) == wanted.errorUpdatedAt
+      && row.amount(at: 10) == wanted.errorUpdateCount
+      && row.bool(at: 11) == wanted.isInvalidated && row.bool(at: 12) == wanted.isPinned
+      && row.optionalInteger(at: 13) == wanted.expiresAt
+      && row.optionalText(at: 14) == wanted.errorType
+      && row.optionalText(at: 15) == wanted.errorText
+      && row.optionalData(at: 16) == wanted.nextPageID
+      && row.optionalData(at: 17) == wanted.previousPageID
   }
 }

@@ -34,8 +34,8 @@ package struct EvictionCursor: Equatable {
 
 /// The result of one transaction of an eviction.
 package struct Eviction: Equatable {
-  /// The hashes of the identities of the entries that were removed.
-  var removed = [XXH128]()
+  /// The identities of the entries that were removed.
+  var removed = [QueryIdentity]()
   /// Whether another transaction, with the same cursor, can do more. If not, the limits hold, or
   /// all remaining entries stay.
   package var hasMore = false
@@ -44,7 +44,7 @@ package struct Eviction: Equatable {
 /// An entry as a candidate for eviction.
 struct EvictionCandidate: Equatable {
   let id: Int64
-  let hash: XXH128
+  let identity: QueryIdentity
   let bytes: Int
   let isPinned: Bool
   let revision: Int64
@@ -55,7 +55,7 @@ struct EvictionCandidate: Equatable {
   /// Reads a row.
   init(_ row: SQLiteStatement) throws {
     self.id = try row.integer(at: 0)
-    self.hash = try row.hash(at: 1)
+    self.identity = QueryIdentity(canonicalText: try row.text(at: 1))
     self.bytes = Int(try row.amount(at: 2))
     self.isPinned = try row.bool(at: 3)
     self.revision = try row.integer(at: 4)

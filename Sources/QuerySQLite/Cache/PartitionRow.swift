@@ -39,13 +39,25 @@ extension PartitionRow {
   /// Name. Id.
   static let readID: SQL = "SELECT id FROM partitions WHERE name = ?"
 
-  /// Id.
-  static let read: SQL = """
-    SELECT id, epoch, is_erasing, max(revision, coalesce(
-      (SELECT max(revision) FROM entries WHERE partition = partitions.id), 0)),
-      entry_count, byte_count, substr(name, 1, 7) <> 'erased:'
-    FROM partitions WHERE id = ?
+  /// The accounts, each with its entry that was written last, `newest`.
+  package static let withNewest: SQL.Words = """
+    partitions AS p LEFT JOIN entries AS newest ON newest.id =
+      (SELECT id FROM entries AS e WHERE e.partition = p.id ORDER BY e.revision DESC LIMIT 1)
     """
+
+  /// The totals of an account of ``withNewest``: entries, bytes.
+  package static let totals: SQL.Words = """
+    CASE WHEN newest.revision > p.revision THEN newest.total_entries ELSE p.entry_count END,
+    CASE WHEN newest.revision > p.revision THEN newest.total_bytes ELSE p.byte_count END
+    """
+
+  /// Id.
+  static let read = SQL(
+    assembling: """
+      SELECT p.id, p.epoch, p.is_erasing, max(p.revision, coalesce(newest.revision, 0)),
+        \(totals), substr(p.name, 1, 7) <> 'erased:'
+      FROM \(withNewest) WHERE p.id = ?
+      """)
 
   /// Id.
   static let readName: SQL = "SELECT name FROM partitions WHERE id = ?"

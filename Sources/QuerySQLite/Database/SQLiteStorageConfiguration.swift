@@ -59,7 +59,7 @@ public struct SQLiteStorageConfiguration: Sendable {
   package var checkpointFrames = 1_000
 
   /// How many rows one transaction of long work changes, if it has the time. 500.
-  package var stepRows = 500
+  package var stepRows = 1_000
 
   /// The delay before a failed write is retried, doubled each time, at most 30 s. 100 ms.
   package var retryDelay = Duration.milliseconds(100)

@@ -8,7 +8,8 @@ package struct XXH128: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
 
-  init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
+  /// A hash of these halves.
+  package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
   /// The hash of bytes.
   ///

@@ -219,6 +219,7 @@ extension DatabaseOpener {
   private func refuseForeignFile(until end: SuspendingClock.Instant) throws {
     guard let size = self.files.size(of: self.path), size > 0 else { return }
     try self.refuseShortFile()
+    if self.isOursAtRest { return }
     var opener = self
     if access(self.path, W_OK) == 0 {
       opener.options.isReadOnly = true
@@ -240,6 +241,24 @@ extension DatabaseOpener {
       default: throw error
       }
     }
+  }
+
+  /// Whether the file is this library's, and no process has it open: then it can be read without the
+  /// WAL and the shm that any other connection makes, and the last one removes. False wherever there
+  /// is a doubt.
+  private var isOursAtRest: Bool {
+    let companions = ["-wal", "-shm", "-journal"]
+    guard companions.allSatisfy({ self.files.size(of: self.path + $0) == nil }) else {
+      return false
+    }
+    var opener = self
+    opener.options.isReadOnly = true
+    opener.options.checkpointsOnClose = false
+    opener.options.parameters = ["immutable": "1"]
+    guard let probe = try? opener.connect(until: .now) else { return false }
+    defer { try? probe.close() }
+    // A process that has opened it since may have changed it meanwhile.
+    return (try? self.isBlank(probe)) == false
   }
 
   /// SQLite takes a file of a few bytes for an empty database and overwrites it.

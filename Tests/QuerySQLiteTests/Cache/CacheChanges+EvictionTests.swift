@@ -23,7 +23,7 @@ import Testing
   }
 
   private func use(_ numbers: Int...) throws {
-    try self.cache.change { try $0.recordUses(numbers.map { Self.hash($0) }, .rows(.max)) }
+    try self.cache.change { try $0.recordUses(numbers.map { .sample($0) }, .rows(.max)) }
   }
 
   /// Evicts by transactions until there is nothing more to do.
@@ -35,8 +35,9 @@ import Testing
     upTo count: Int = 2,
     keeping kept: Set<Int> = []
   ) throws -> [Int] {
-    let numbers = Dictionary(uniqueKeysWithValues: (0..<1_000).map { (Self.hash($0), $0) })
-    let keptHashes = Set(kept.map { Self.hash($0) })
+    let numbers = Dictionary(
+      uniqueKeysWithValues: (0..<1_000).map { (QueryIdentity.sample($0), $0) })
+    let keptIdentities = Set(kept.map { QueryIdentity.sample($0) })
     var cursor = EvictionCursor()
     var removed = [Int]()
     var hasMore = true
@@ -46,7 +47,7 @@ import Testing
         try changes.evict(
           .rows(count), limits: CacheLimits(entries: entries, bytes: bytes), now: self.now,
           from: &cursor
-        ) { keptHashes.contains($0) }
+        ) { keptIdentities.contains($0) }
       }
       #expect(eviction.removed.count <= count)
       #expect(!eviction.hasMore || cursor != before)
@@ -103,9 +104,9 @@ import Testing
       let eviction = try self.cache.change { changes in
         try changes.evict(
           .rows(1), limits: CacheLimits(entries: 0, bytes: 0), now: self.now, from: &cursor
-        ) { hash in
+        ) { identity in
           looks += 1
-          return (0..<150).contains { Self.hash($0) == hash }
+          return (0..<150).contains { QueryIdentity.sample($0) == identity }
         }
       }
       removed += eviction.removed.count

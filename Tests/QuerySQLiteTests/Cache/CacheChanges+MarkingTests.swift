@@ -23,8 +23,8 @@ import Testing
 
   @Test func usesAreNumbersOfTheSameCounter() throws {
     #expect(try self.uses() == ["NULL", "NULL", "NULL", "NULL", "NULL"])
-    let hashes = [3, 77, 0, 3].map { XXH128(hashing: QueryIdentity.sample($0).text) }
-    try self.cache.change { try $0.recordUses(hashes, .rows(.max)) }
+    let used = [3, 77, 0, 3].map { QueryIdentity.sample($0) }
+    try self.cache.change { try $0.recordUses(used, .rows(.max)) }
     #expect(try self.uses() == ["7", "NULL", "NULL", "8", "NULL"])
     #expect(
       try self.cache.write(.sample(9), .sample(1)) == .updated(revision: 9, bytes: 0))
@@ -32,9 +32,20 @@ import Testing
     #expect(try self.uses() == ["7", "NULL", "NULL", "8", "NULL"])
   }
 
+  @Test func aUseThatHardlyChangesTheOrderIsNoChange() throws {
+    for number in 5..<40 { try self.cache.write(.sample(number), .sample(number)) }
+    let frames = try self.cache.frames {
+      try self.cache.change { _ = try $0.recordUses([.sample(35), .sample(39)], .rows(.max)) }
+    }
+    #expect(frames == 0)
+    try self.cache.change { _ = try $0.recordUses([.sample(34), .sample(34)], .rows(.max)) }
+    #expect(try self.uses()[34] == "41")
+    #expect(try self.cache.tables.readPartition().revision == 41)
+  }
+
   @Test func aUseOfNothingIsNoChange() throws {
     let frames = try self.cache.frames {
-      try self.cache.change { _ = try $0.recordUses([XXH128(hashing: "")], .rows(.max)) }
+      try self.cache.change { _ = try $0.recordUses([.sample(77)], .rows(.max)) }
     }
     #expect(frames == 0)
   }
@@ -43,25 +54,25 @@ import Testing
     let other = try QueryIdentity(path: ["samples"])
     try self.cache.write(.sample(1), other)
     let before = try self.cache.tables.readPartition().revision
-    let prefix = try IdentityPrefix(path: ["sample"])
-    let first = try self.cache.change { try $0.invalidate(prefix, .rows(.max)) }
+    let prefix = IdentityCursor(try IdentityPrefix(path: ["sample"]))
+    let first = try self.cache.change { try $0.invalidate(from: prefix, .rows(.max)) }
     #expect(first.marked == 5 && first.next == nil)
     #expect(try self.invalidated() == ["1", "1", "1", "1", "1", "0"])
     #expect(
       try self.cache.tables.changes(after: before).map(\.revision)
         == (1...5).map { before + $0 })
     #expect(try self.cache.entry(.sample(2))?.history.isInvalidated == true)
-    #expect(try self.cache.change { try $0.invalidate(prefix, .rows(.max)) }.marked == 0)
+    #expect(try self.cache.change { try $0.invalidate(from: prefix, .rows(.max)) }.marked == 0)
     #expect(try self.cache.tables.readPartition().revision == before + 5)
   }
 
   @Test func manyAreInvalidatedInSeveralTransactions() throws {
-    let prefix = try IdentityPrefix(path: [])
-    var cursor: Int64? = 0
+    let prefix = IdentityCursor(try IdentityPrefix(path: []))
+    var cursor: IdentityCursor? = prefix
     var marked = [Int]()
     while let after = cursor {
       let result = try self.cache.change {
-        try $0.invalidate(prefix, after: after, .rows(2))
+        try $0.invalidate(from: after, .rows(2))
       }
       marked.append(result.marked)
       cursor = result.next
@@ -71,15 +82,15 @@ import Testing
   }
 
   @Test func aSpentBudgetEndsATransactionAfterOneEntry() throws {
-    let prefix = try IdentityPrefix(path: [])
-    let first = try self.cache.change { try $0.invalidate(prefix, .spent) }
+    let prefix = IdentityCursor(try IdentityPrefix(path: []))
+    let first = try self.cache.change { try $0.invalidate(from: prefix, .spent) }
     #expect(first.marked == 1)
     let rest = try self.cache.change {
-      try $0.invalidate(prefix, after: try #require(first.next), .rows(.max))
+      try $0.invalidate(from: try #require(first.next), .rows(.max))
     }
     #expect(rest.marked == 4 && rest.next == nil)
-    let hashes = (0..<5).map { XXH128(hashing: QueryIdentity.sample($0).text) }
-    let recorded = try self.cache.change { changes in try changes.recordUses(hashes, .spent) }
+    let used = (0..<5).map { QueryIdentity.sample($0) }
+    let recorded = try self.cache.change { changes in try changes.recordUses(used, .spent) }
     #expect(recorded == 1)
   }
 }

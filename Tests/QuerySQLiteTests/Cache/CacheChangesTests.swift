@@ -100,20 +100,21 @@ import Testing
       try self.cache.connection.rowsOfText("SELECT revision, entry_count FROM partitions")
     }
     try self.cache.write(.sample(1), .sample(1))
-    #expect(try row() == ["1 1"])
     try self.cache.write(.sample(2), .sample(1))
-    try self.cache.write(.sample(3), .sample(1))
-    #expect(try row() == ["1 1"])
+    try self.cache.write(.sample(3, count: 100), .sample(2))
+    #expect(try row() == ["0 0"])
     #expect(try self.cache.tables.readPartition().revision == 3)
+    #expect(try self.cache.storedTotals() == (try self.cache.countedTotals()))
     try self.cache.change {
-      try $0.recordUses([XXH128(hashing: QueryIdentity.sample(1).text)], .rows(.max))
+      try $0.recordUses([.sample(1)], .rows(.max))
     }
-    #expect(try row() == ["4 1"])
+    #expect(try row() == ["4 2"])
     let totals = try self.cache.change { changes in
       _ = try changes.remove(.sample(1))
+      _ = try changes.remove(.sample(2))
       return try changes.finish()
     }
-    #expect(totals == CacheChanges.Totals(entries: 0, bytes: 0, revision: 5))
-    #expect(try row() == ["5 0"])
+    #expect(totals == CacheChanges.Totals(entries: 0, bytes: 0, revision: 6))
+    #expect(try row() == ["6 0"])
   }
 }

@@ -51,10 +51,13 @@ import Testing
 
   @Test func ofUsesOfAnEntryTheLastCounts() {
     let partition = Self.partition()
-    let hashes = ["a", "b"].map { XXH128(hashing: $0) }
-    for hash in [hashes[0], hashes[1], hashes[0]] { partition.countHit(hash) }
+    let used = ["a", "b"].map { Self.identity($0) }
+    for identity in [used[0], used[1], used[0]] { partition.countHit(identity) }
     #expect(partition.hasUses)
-    #expect(partition.takeUses() == [hashes[1], hashes[0]])
+    #expect(partition.takeUses() == [used[1], used[0]])
     #expect(!partition.hasUses)
+    partition.countHit(used[1])
+    partition.putBack(uses: used)
+    #expect(partition.takeUses() == used)
   }
 }

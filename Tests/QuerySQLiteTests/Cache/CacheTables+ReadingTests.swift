@@ -37,12 +37,12 @@ import Testing
   }
 
   @Test(arguments: [#"["sample",2]"#, "", #"["sample",1]x"#])
-  func anotherTextWithTheHashIsACollision(_ text: String) throws {
+  func anotherTextWithTheHashIsNotFound(_ text: String) throws {
     try self.cache.write(.sample(1), .sample(1))
     try self.cache.connection.write {
       try self.cache.connection.execute("UPDATE entries SET identity = ?", text)
     }
-    #expect(try self.cache.tables.read(.sample(1)) == .collision)
+    #expect(try self.cache.tables.read(.sample(1)) == .absent)
   }
 
   @Test(

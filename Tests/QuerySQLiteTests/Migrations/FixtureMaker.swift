@@ -24,6 +24,7 @@ struct FixtureMaker {
       try EntryRow.sample(1).insert(into: connection)
       var infinite = EntryRow.sample(2)
       infinite.kind = "infinite"
+      (infinite.totalEntries, infinite.totalBytes) = (2, 2_048)
       infinite.value = nil
       infinite.checksum = nil
       infinite.nextPageID = Data("2".utf8)

@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 6048730b9a279c644733f1065ddb96f6"]
+      ["cache-0001-entries 242783d785d3302ed30236c8c1b1e4ce"]
     ),
     (
       DatabaseKind.mutations,

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("SELECT 1 FROM entries WHERE partition = 1 AND hash = x''", "entries_by_hash"),
+    ("SELECT 1 FROM entries WHERE partition = 1 AND identity = ''", "entries_by_identity"),
     ("SELECT 1 FROM entries WHERE partition = 1 AND revision > 1", "entries_by_revision"),
     ("SELECT 1 FROM pages WHERE entry = 1 ORDER BY position", "pages_by_position"),
     ("SELECT max(revision) FROM entries WHERE partition = 1", "entries_by_revision"),

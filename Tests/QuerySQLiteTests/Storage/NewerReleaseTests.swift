@@ -45,4 +45,33 @@ import Testing
     #expect(reason.code == .schema)
     await trial.close()
   }
+
+  /// The level is the same, and the schema another one, as an unreleased commit may have made it.
+  @Test func theFileOfAnotherSchemaOfThisLevelIsKeptForGood() async throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/cache.sqlite"
+    let first = try StorageTrial(in: folder.path)
+    first.set("a", "earlier")
+    _ = try await first.enqueue("unsent")
+    #expect(await first.close() == nil)
+    let connection = try SQLiteConnection(path: path)
+    try connection.write {
+      _ = try connection.rowsOfText("DROP INDEX entries_by_identity")
+      _ = try connection.rowsOfText(
+        "CREATE UNIQUE INDEX entries_by_hash ON entries (partition, hash)")
+      _ = try connection.rowsOfText("UPDATE migrations SET checksum = zeroblob(16)")
+    }
+    try connection.close()
+    let trial = try StorageTrial(in: folder.path)
+    #expect(!trial.storage.statistics.isDegraded)
+    #expect(await trial.text("a") == nil)
+    #expect(try trial.storage.outbox.counts.pending == 1)
+    trial.set("a", "later")
+    #expect(await trial.close() == nil)
+    #expect(try FolderContents.setAside("corrupt", in: folder.path) == [])
+    let name = try #require(try FolderContents.setAside("level-1", in: folder.path).first)
+    let kept = try SQLiteConnection(path: "\(folder.path)/\(name)")
+    #expect(try kept.pragma("SELECT CAST(value AS TEXT) FROM entries") == "\"earlier\"")
+    try kept.close()
+  }
 }

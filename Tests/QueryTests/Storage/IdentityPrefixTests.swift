@@ -66,4 +66,25 @@ private final class Opaque: Hashable, Sendable {
   static func == (lhs: Opaque, rhs: Opaque) -> Bool { lhs === rhs }
 
   func hash(into hasher: inout Hasher) {}
+
+  /// As an index compares them: by their bytes.
+  @Test func whatMatchesLiesInTheRanges() throws {
+    let texts = [
+      "", "[", "[]", "[1]", "[1,2]", "[10]", "[1.5]", #"["a"]"#, #"["a",1]"#, #"["a","b"]"#,
+      #"["ab"]"#, #"["a"]x"#, #"["a"-"#, #"["a"^"#, "\\", "]", #"[{"Date":1}]"#,
+      #"[{"Date":1},2]"#, #"["é"]"#,
+    ]
+    let date = Date(timeIntervalSince1970: 1)
+    for path in [[], [1], ["a"], ["a", "b"], ["é"], [date]] as [QueryPath] {
+      let prefix = try IdentityPrefix(path: path)
+      for text in texts {
+        let isInside = prefix.ranges.contains { lower, upper in
+          !text.utf8.lexicographicallyPrecedes(lower.utf8)
+            && text.utf8.lexicographicallyPrecedes(upper.utf8)
+        }
+        #expect(
+          isInside == prefix.matches(QueryIdentity(canonicalText: text)), "\(text) under \(path)")
+      }
+    }
+  }
 }

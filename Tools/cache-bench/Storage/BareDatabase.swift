@@ -17,6 +17,7 @@ final class BareDatabase: @unchecked Sendable {
   private let reading: OpaquePointer
   private let writing: OpaquePointer
   private let writingPage: OpaquePointer
+  private let touching: OpaquePointer
   private let begin: OpaquePointer
   private let commit: OpaquePointer
   private var revision: Int64
@@ -37,6 +38,7 @@ final class BareDatabase: @unchecked Sendable {
     self.reading = try Self.prepare(Self.readingSQL, handle)
     self.writing = try Self.prepare(Self.writingSQL, handle)
     self.writingPage = try Self.prepare(Self.writingPageSQL, handle)
+    self.touching = try Self.prepare(Self.touchingSQL, handle)
     self.begin = try Self.prepare("BEGIN IMMEDIATE", handle)
     self.commit = try Self.prepare("COMMIT", handle)
     let newest = try Self.prepare("SELECT max(revision) FROM entries WHERE partition = 1", handle)
@@ -46,7 +48,9 @@ final class BareDatabase: @unchecked Sendable {
   }
 
   deinit {
-    for statement in [self.reading, self.writing, self.writingPage, self.begin, self.commit] {
+    for statement in [
+      self.reading, self.writing, self.writingPage, self.touching, self.begin, self.commit,
+    ] {
       sqlite3_finalize(statement)
     }
     sqlite3_close(self.handle)
@@ -72,10 +76,10 @@ extension BareDatabase {
     SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id, value
-    FROM entries WHERE partition = 1 AND hash = ?
+    FROM entries WHERE partition = 1 AND identity = ?
     """
 
-  /// The hashes of the notes, by number.
+  /// The hashes of the notes' identities, by number.
   func hashes() throws -> [Int: [UInt8]] {
     let sql = "SELECT identity, hash FROM entries WHERE kind = 'query'"
     let statement = try Self.prepare(sql, self.handle)
@@ -91,13 +95,50 @@ extension BareDatabase {
   }
 
   /// The value of an entry, in a transaction of its own unless there is one.
-  func value(at hash: [UInt8]) throws -> Data {
+  func value(at identity: String) throws -> Data {
     let statement = self.reading
     defer { sqlite3_reset(statement) }
-    Self.bind(hash, 1, statement)
+    csqlite_bind_text(statement, 1, identity, UInt64(identity.utf8.count))
     guard sqlite3_step(statement) == SQLITE_ROW, let bytes = sqlite3_column_blob(statement, 19)
     else { throw CheckFailure(description: "an entry is missing") }
     return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, 19)))
+  }
+}
+
+// MARK: - Under a path
+
+extension BareDatabase {
+  /// The values of the identities in a range.
+  func values(from lower: String, to upper: String) throws -> [Data] {
+    let statement = try Self.prepare(
+      "SELECT value FROM entries WHERE partition = 1 AND identity >= ? AND identity < ?",
+      self.handle)
+    defer { sqlite3_finalize(statement) }
+    csqlite_bind_text(statement, 1, lower, UInt64(lower.utf8.count))
+    csqlite_bind_text(statement, 2, upper, UInt64(upper.utf8.count))
+    var values = [Data]()
+    while sqlite3_step(statement) == SQLITE_ROW {
+      guard let bytes = sqlite3_column_blob(statement, 0) else { continue }
+      values.append(Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, 0))))
+    }
+    return values
+  }
+
+  /// Invalidates the identities in a range, in a transaction of its own.
+  ///
+  /// - Returns: How many there were.
+  func invalidate(from lower: String, to upper: String) throws -> Int {
+    let statement = try Self.prepare(
+      """
+      UPDATE entries SET is_invalidated = 1, revision = revision + \(self.revision)
+      WHERE partition = 1 AND identity >= ? AND identity < ?
+      """, self.handle)
+    defer { sqlite3_finalize(statement) }
+    csqlite_bind_text(statement, 1, lower, UInt64(lower.utf8.count))
+    csqlite_bind_text(statement, 2, upper, UInt64(upper.utf8.count))
+    try self.transaction { try self.run(statement) }
+    self.revision *= 2
+    return Int(sqlite3_changes(self.handle))
   }
 }
 
@@ -108,7 +149,7 @@ extension BareDatabase {
     INSERT INTO entries (partition, hash, revision, kind, coder, value_version, value_updated_at,
       value_update_count, last_use, byte_count, checksum, identity, value)
     VALUES (1, ?, ?, 'query', 'json', 1, ?, 2, ?, ?, ?, ?, ?)
-    ON CONFLICT (partition, hash) DO UPDATE SET revision = excluded.revision,
+    ON CONFLICT (partition, identity) DO UPDATE SET revision = excluded.revision,
       value_updated_at = excluded.value_updated_at,
       value_update_count = excluded.value_update_count, byte_count = excluded.byte_count,
       checksum = excluded.checksum, value = excluded.value
@@ -143,10 +184,25 @@ extension BareDatabase {
     try self.run(statement)
   }
 
+  /// The number of the entry that was written last, if it was new.
+  var lastInsertedID: Int64 { sqlite3_last_insert_rowid(self.handle) }
+
+  private static let touchingSQL = "UPDATE entries SET revision = ? WHERE id = ?"
+
+  /// Gives an entry the next revision, as where a page was added.
+  func touch(_ entry: Int64) throws {
+    self.revision += 1
+    sqlite3_bind_int64(self.touching, 1, self.revision)
+    sqlite3_bind_int64(self.touching, 2, entry)
+    try self.run(self.touching)
+  }
+
   /// Writes pages of the new entry that was written last.
-  func write(pages: [BareEntry]) throws {
-    let entry = sqlite3_last_insert_rowid(self.handle)
-    for (index, page) in pages.enumerated() {
+  func write(pages: [BareEntry]) throws { try self.write(pages: pages, of: self.lastInsertedID) }
+
+  /// Writes pages of an entry.
+  func write(pages: [BareEntry], of entry: Int64, from first: Int = 0) throws {
+    for (index, page) in zip(first..., pages) {
       let statement = self.writingPage
       sqlite3_bind_int64(statement, 1, entry)
       sqlite3_bind_int64(statement, 2, Int64(index) << 32)

@@ -5,7 +5,7 @@ import QuerySQLite
 /// Changes of stores that are kept on disk.
 enum ChangeRows {
   static func all(_ corpus: Corpus) -> [Row] {
-    [Self.caller(corpus), Self.flushed(corpus), Self.sustained(corpus)]
+    [Self.caller(corpus), Self.flushed(corpus), Self.sustained(corpus), Self.new(corpus)]
   }
 
   private static func caller(_ corpus: Corpus) -> Row {
@@ -75,6 +75,26 @@ enum ChangeRows {
       )
     }
   }
+
+  private static let newCount = 10_000
+
+  private static func new(_ corpus: Corpus) -> Row {
+    Row(
+      name: "new-sustained",
+      title: "\(Self.newCount) new entries sustained, their stores made and released, each",
+      goal: .atMost(12_000),
+      floor: "C insert in transactions of 1000",
+      unit: .nanoseconds
+    ) {
+      let shelf = try await Shelf(corpus, .writing)
+      return Trial(
+        figure: { try await Self.writeNew(shelf) },
+        floor: { try Self.writeNewBare(shelf) },
+        mostRounds: 7,
+        end: { try await shelf.close() }
+      )
+    }
+  }
 }
 
 // MARK: - Rounds
@@ -121,6 +141,33 @@ extension ChangeRows {
     try expect(shelf.storage.statistics.writes - writes, stores.count, "the entries written")
     try shelf.check(notes.prefix(100))
     return time
+  }
+
+  @concurrent
+  private static func writeNew(_ shelf: Shelf) async throws -> Double {
+    let edition = shelf.corpus.nextEdition()
+    let notes = shelf.corpus.newNumbers(Self.newCount).map { Note($0, edition: edition) }
+    let before = shelf.storage.statistics.entries
+    let watch = Stopwatch()
+    for note in notes { shelf.client.noteStore(note.number).currentValue = note }
+    try await shelf.storage.flush()
+    shelf.client.clearStores()
+    let time = watch.nanoseconds(per: notes.count)
+    try expect(shelf.storage.statistics.entries - before, notes.count, "the new entries")
+    try shelf.check(notes.prefix(100))
+    return time
+  }
+
+  private static func writeNewBare(_ shelf: Shelf) throws -> Double {
+    var time = 0.0
+    for _ in 0..<Self.newCount / 1000 {
+      let entries = try shelf.newFloorEntries(1000)
+      let watch = Stopwatch()
+      try shelf.bare.transaction { for entry in entries { try shelf.bare.write(entry) } }
+      time += watch.nanoseconds()
+      try shelf.check(entries.prefix(1))
+    }
+    return time / Double(Self.newCount)
   }
 
   private static func writeAll(_ shelf: Shelf) throws -> Double {

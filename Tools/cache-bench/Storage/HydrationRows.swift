@@ -112,13 +112,13 @@ extension HydrationRows {
   }
 
   private static func read(_ numbers: [Int], _ shelf: Shelf) throws -> Double {
-    let hashes = shelf.hashes(of: numbers)
+    let identities = try numbers.map(NoteQuery.identity)
     let decoder = JSONDecoder()
     var notes = [Note]()
     notes.reserveCapacity(numbers.count)
     let watch = Stopwatch()
-    for hash in hashes {
-      notes.append(try decoder.decode(Note.self, from: try shelf.bare.value(at: hash)))
+    for identity in identities {
+      notes.append(try decoder.decode(Note.self, from: try shelf.bare.value(at: identity)))
     }
     let time = watch.nanoseconds()
     try expect(notes.map(\.number), numbers, "the notes")

@@ -6,7 +6,7 @@ import QuerySQLite
 /// single new ones, a few of which split pages of an index.
 enum LogRows {
   static func all(_ corpus: Corpus) -> [Row] {
-    [Self.changed(corpus), Self.new(corpus), Self.pages(corpus)]
+    [Self.changed(corpus), Self.new(corpus), Self.pages(corpus), Self.pagesApart(corpus)]
   }
 
   private static let frame = 4096 + 24
@@ -65,6 +65,24 @@ enum LogRows {
       )
     }
   }
+
+  private static func pagesApart(_ corpus: Corpus) -> Row {
+    Row(
+      name: "log-page-apart",
+      title: "bytes appended to the WAL, a page of 1 KB in a commit of its own",
+      goal: .atMost(12_000),
+      floor: "C insert of a page and update of its entry",
+      unit: .bytes
+    ) {
+      let shelf = try await Shelf(corpus, .writing)
+      return Trial(
+        figure: { try await Self.fetchPages(shelf, apart: true) / 100 },
+        floor: { try Self.writePagesApart(shelf) / 100 },
+        mostRounds: 11,
+        end: { try await shelf.close() }
+      )
+    }
+  }
 }
 
 // MARK: - Rounds
@@ -95,11 +113,14 @@ extension LogRows {
   }
 
   @concurrent
-  private static func fetchPages(_ shelf: Shelf) async throws -> Double {
+  private static func fetchPages(_ shelf: Shelf, apart: Bool = false) async throws -> Double {
     let query = NotePages(list: shelf.corpus.nextEdition()).persisted()
     let before = shelf.storage.statistics.bytesWritten
     let store = shelf.client.store(for: query)
-    for _ in 0..<100 { try await store.fetchNextPage() }
+    for _ in 0..<100 {
+      try await store.fetchNextPage()
+      if apart { try await shelf.storage.flush() }
+    }
     try await shelf.storage.flush()
     let after = shelf.storage.statistics.bytesWritten
     let again = QueryClient.withoutObservers(storage: shelf.storage).store(for: query)
@@ -116,6 +137,20 @@ extension LogRows {
     try shelf.bare.transaction {
       try shelf.bare.write(entries[0])
       try shelf.bare.write(pages: entries)
+    }
+    return Double(try shelf.bare.bytesWritten() - before)
+  }
+
+  private static func writePagesApart(_ shelf: Shelf) throws -> Double {
+    let entries = try shelf.newFloorEntries(101)
+    try shelf.bare.transaction { try shelf.bare.write(entries[0]) }
+    let entry = shelf.bare.lastInsertedID
+    let before = try shelf.bare.bytesWritten()
+    for (index, page) in entries.dropFirst().enumerated() {
+      try shelf.bare.transaction {
+        try shelf.bare.write(pages: [page], of: entry, from: index)
+        try shelf.bare.touch(entry)
+      }
     }
     return Double(try shelf.bare.bytesWritten() - before)
   }

@@ -17,14 +17,13 @@ enum OpeningRows {
       unit: .nanoseconds
     ) {
       let files = try await corpus.files()
-      let hashes = try BareDatabase(path: files.cache).hashes()
       return Trial(
         figure: {
           try await Self.open(files.folder, corpus.nextNumber())
         },
         floor: {
           let number = corpus.nextNumber()
-          return try Self.openBare(files.cache, number, hashes[number] ?? [])
+          return try Self.openBare(files.cache, number)
         }
       )
     }
@@ -99,10 +98,11 @@ extension OpeningRows {
     return time
   }
 
-  private static func openBare(_ path: String, _ number: Int, _ hash: [UInt8]) throws -> Double {
+  private static func openBare(_ path: String, _ number: Int) throws -> Double {
+    let identity = try NoteQuery.identity(of: number)
     let watch = Stopwatch()
     let bare = try BareDatabase(path: path)
-    let value = try JSONDecoder().decode(Note.self, from: try bare.value(at: hash))
+    let value = try JSONDecoder().decode(Note.self, from: try bare.value(at: identity))
     let time = watch.nanoseconds()
     try expect(value.number, number, "the number of the note")
     return time

@@ -51,8 +51,7 @@ final class Shelf: @unchecked Sendable {
     return (self.places.floor..<self.places.floor + count).map(self.corpus.number)
   }
 
-  /// The hashes that notes are stored under.
-  func hashes(of numbers: [Int]) -> [[UInt8]] { numbers.compactMap { self.hashes[$0] } }
+  private func hashes(of numbers: [Int]) -> [[UInt8]] { numbers.compactMap { self.hashes[$0] } }
 
   /// A new edition of the next notes, for C to write.
   func nextFloorEntries(_ count: Int) throws -> [BareEntry] {
@@ -87,7 +86,7 @@ final class Shelf: @unchecked Sendable {
   /// Checks that entries are on disk, as C reads them.
   func check(_ entries: some Sequence<BareEntry>) throws {
     for entry in entries {
-      try expect(try self.bare.value(at: entry.hash), entry.value, "the bytes on disk")
+      try expect(try self.bare.value(at: entry.identity), entry.value, "the bytes on disk")
     }
   }
 }

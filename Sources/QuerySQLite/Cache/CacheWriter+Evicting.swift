@@ -1,0 +1,110 @@
+import Foundation
+import Query
+
+/// An eviction that is not at its end. It goes on in turns, between which the thread serves its
+/// callers.
+struct PendingEviction {
+  let partition: CachePartition
+
+  /// Where the last turn ended.
+  var cursor = EvictionCursor()
+
+  /// How many entries were written since the last turn.
+  var written = 0
+
+  /// How many entries a turn removes, if nothing else comes and it has the time.
+  static let rowsPerTurn = 200
+
+  /// How many entries the next turn removes, if it has the time: more than come meanwhile, or the
+  /// limit would not hold.
+  var rows: Int { max(Self.rowsPerTurn, 2 * self.written) }
+}
+
+// MARK: - Limits
+
+extension CacheWriter {
+  /// Notes that entries were written. If a partition exceeds its limits, the least recently used
+  /// entries are removed, until it has a tenth less than that.
+  func didWrite(_ count: Int, in partition: CachePartition) {
+    if let index = self.evictions.firstIndex(where: { $0.partition === partition }) {
+      self.evictions[index].written += count
+    } else if let row = partition.row, partition.limits.areExceeded(by: row.totals) {
+      self.evictions.append(PendingEviction(partition: partition, written: count))
+    }
+    // So many come at a time that nobody would be served between two turns anyway.
+    if let first = self.evictions.first, first.written >= Self.maximumBatch { self.evictInTurn() }
+  }
+
+  /// Whether there is something to evict, or to give back to the file system.
+  var hasChores: Bool { !self.evictions.isEmpty || self.shrinking != nil }
+
+  /// Does a part of what no caller waits for, in one transaction: evicts, and once that is at its end
+  /// gives pages back to the file system.
+  func doChores() {
+    if !self.evictions.isEmpty {
+      self.evictInTurn()
+    } else if let partition = self.shrinking {
+      self.shrinkInTurn(partition)
+    }
+  }
+
+  /// Writes the uses, and does what is left of the chores when the file is closed, as far as it takes a
+  /// moment. What remains is done by the next launch that writes.
+  func finishChores() {
+    let end = SuspendingClock.now + .milliseconds(100)
+    repeat { self.writeUses() } while self.usesDue != nil && .now < end
+    while self.hasChores, self.database.health.due == nil, .now < end { self.doChores() }
+  }
+
+  private func evictInTurn() {
+    var pending = self.evictions.removeFirst()
+    let partition = pending.partition
+    guard partition.row != nil else { return }
+    do {
+      let connection = try self.usableConnection()
+      var eviction = Eviction()
+      try self.write(in: partition, connection) { changes in
+        eviction = try changes.evict(
+          StepBudget(rows: pending.rows), limits: partition.limits.withRoom, now: Date(),
+          from: &pending.cursor, keeping: { partition.slots.existingSlot(for: $0) != nil })
+        return !eviction.removed.isEmpty
+      }
+      let count = eviction.removed.count
+      if count > 0 {
+        partition.count { $0.evictions += count }
+        partition.hub.send(.evicted(entries: count))
+      }
+      pending.written = 0
+      if eviction.hasMore { self.evictions.append(pending) }
+      self.shrinking = partition
+    } catch {
+      // The next entry that is written begins anew.
+      self.didFail(error)
+    }
+  }
+
+  private func shrinkInTurn(_ partition: CachePartition) {
+    self.shrinking = nil
+    guard let row = partition.row else { return }
+    do {
+      let connection = try self.usableConnection()
+      let pages = try connection.writtenPages
+      let step = try CacheTables(partition: row.id, on: connection).vacuumStep(pages: 200)
+      let written = try connection.writtenPages - pages
+      partition.count { $0.bytesWritten += written * SQLiteConnection.frameBytes }
+      self.didCommit(connection)
+      if !step.isDone { self.shrinking = partition }
+    } catch {
+      self.didFail(error)
+    }
+  }
+}
+
+extension CacheLimits {
+  /// The limits that an eviction brings a partition down to, so that not every change evicts
+  /// another.
+  fileprivate var withRoom: CacheLimits {
+    CacheLimits(
+      entries: self.entries - self.entries / 10, bytes: self.bytes - self.bytes / 10)
+  }
+}

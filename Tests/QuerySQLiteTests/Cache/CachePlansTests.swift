@@ -1,0 +1,61 @@
+import Query
+import StorageTestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// Persistence §4: what an entry costs to find does not depend on how many there are. Each statement
+/// of the cache goes by an index or by the number of its row; none sorts.
+@Suite struct CachePlansTests {
+  private let folder: TemporaryFolder
+  private let connection: SQLiteConnection
+
+  init() throws {
+    self.folder = try TemporaryFolder()
+    self.connection = try DatabaseOpener(.cache, in: self.folder).openWriter()
+  }
+
+  @Test(arguments: [
+    (EntryRow.read, "entries_by_identity"), (EntryRow.readRange, "entries_by_identity"),
+    (EntryRow.readStamp, "entries_by_identity"), (EntryRow.readPlace, "entries_by_identity"),
+    (EntryRow.readSame, "entries_by_identity"), (EntryRow.updateUse, "entries_by_identity"),
+    (EntryRow.readValidity, "entries_by_identity"), (EntryRow.readChanged, "entries_by_revision"),
+    (EntryRow.readExpired, "entries_by_expiry"), (EntryRow.readWritten, "entries_by_revision"),
+    (EntryRow.readUsed, "entries_by_use"), (EntryRow.readAny, "entries_by_revision"),
+    (PageRow.readStamps, "pages_by_position"), (PageRow.readContents, "pages_by_position"),
+    (PageRow.readSizes, "pages_by_position"), (PageRow.delete, "pages_by_position"),
+    (PageRow.deleteAll, "pages_by_position"),
+    (QuarantineRow.insertPages, "pages_by_position"), (QuarantineRow.readAny, "quarantine_by_date"),
+    (PartitionRow.readID, "sqlite_autoindex_partitions"),
+    (PartitionRow.read, "entries_by_revision"),
+  ])
+  func aStatementSeeks(_ sql: SQL, _ index: String) throws {
+    let plan = try self.plan(sql)
+    #expect(plan.contains("SEARCH"), "\(plan)")
+    #expect(plan.contains(index), "\(plan)")
+    #expect(!plan.contains("SCAN"), "\(plan)")
+    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+  }
+
+  @Test(arguments: [
+    EntryRow.update, EntryRow.updateState, EntryRow.invalidate, EntryRow.delete, PageRow.deleteRow,
+    QuarantineRow.insertEntry, QuarantineRow.delete, PartitionRow.readName, PartitionRow.rename,
+    PartitionRow.updateTotals,
+  ])
+  func aRowIsFoundByItsNumber(_ sql: SQL) throws {
+    let plan = try self.plan(sql)
+    #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
+    #expect(!plan.contains("SCAN"), "\(plan)")
+    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+  }
+
+  /// A range has two ends, so that what lies outside it is not read.
+  @Test(arguments: [EntryRow.readRange, EntryRow.readValidity])
+  func whatIsUnderAPathIsARange(_ sql: SQL) throws {
+    #expect(try self.plan(sql).contains("(partition=? AND identity>? AND identity<?)"))
+  }
+
+  private func plan(_ sql: SQL) throws -> String {
+    try self.connection.rowsOfText("EXPLAIN QUERY PLAN \(sql.text)").joined(separator: "\n")
+  }
+}

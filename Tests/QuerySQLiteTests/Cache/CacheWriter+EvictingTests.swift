@@ -1,0 +1,89 @@
+import Query
+import StorageTestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// Persistence §7: evicting keeps no caller waiting. The test is the thread: what it does between two
+/// turns is what the thread serves between them.
+@Suite struct CacheWriterEvictingTests {
+  private let folder: TemporaryFolder
+  private let database: CacheDatabase
+  private let partition = CachePartition(
+    name: "", limits: CacheLimits(entries: 1_000, bytes: .max))
+
+  private var writer: CacheWriter { self.database.thread.writer }
+
+  init() throws {
+    self.folder = try TemporaryFolder()
+    self.database = try CacheDatabase(
+      folder: self.folder.path, SQLiteQueryStorage.Configuration())
+    self.database.guarded.withLock { [partition] in $0.partitions[""] = partition }
+    try self.writer.start(for: self.database)
+  }
+
+  private func write(_ numbers: Range<Int>) throws {
+    let connection = try self.writer.usableConnection()
+    try self.writer.write(in: self.partition, connection) { changes in
+      for number in numbers {
+        _ = try changes.write(.sample(number, count: 100), identity: .sample(number))
+      }
+      return true
+    }
+    self.writer.didWrite(1, in: self.partition)
+  }
+
+  private func rows(_ sql: String) throws -> [String] {
+    try self.writer.usableConnection().rowsOfText(sql)
+  }
+
+  @Test func aFlushBetweenTwoTurnsIsServedBetweenThem() throws {
+    defer { self.writer.stop() }
+    try self.write(0..<2_000)
+    #expect(self.partition.statistics.entries == 2_000)
+    var (turns, last) = (0, 2_000)
+    while self.partition.statistics.entries > 900 {
+      #expect(self.writer.hasChores)
+      #expect(self.writer.work() != nil)
+      turns += 1
+      let entries = self.partition.statistics.entries
+      #expect(entries < last && last - entries <= PendingEviction.rowsPerTurn)
+      last = entries
+      // The flush.
+      let number = 2_000 - turns
+      self.database.invalidate(
+        try IdentityPrefix(path: ["sample", number]), in: self.partition)
+      try self.writer.commitAll()
+      #expect(self.database.firstInvalidation == nil)
+      #expect(self.partition.statistics.entries == entries)
+    }
+    #expect(turns >= 6)
+    #expect(
+      try self.rows("SELECT count(*) FROM entries WHERE is_invalidated = 1") == ["\(turns)"])
+    #expect(self.partition.statistics.evictions == 1_100)
+  }
+
+  @Test func theFileShrinksAfterThatInTurns() throws {
+    defer { self.writer.stop() }
+    try self.write(0..<1_200)
+    while self.partition.statistics.entries > 900 { _ = self.writer.work() }
+    #expect(try self.rows("PRAGMA freelist_count") != ["0"])
+    while self.writer.hasChores { _ = self.writer.work() }
+    #expect(try self.rows("PRAGMA freelist_count") == ["0"])
+    #expect(self.partition.statistics.entries == 900)
+  }
+
+  @Test func moreGoThanComeMeanwhile() throws {
+    defer { self.writer.stop() }
+    try self.write(0..<1_001)
+    self.writer.didWrite(300, in: self.partition)
+    #expect(self.writer.evictions.map(\.rows) == [602])
+  }
+
+  @Test func whatWasBegunIsDroppedWithTheFile() throws {
+    defer { self.writer.stop() }
+    try self.write(0..<1_001)
+    self.writer.letGoOfFile()
+    #expect(!self.writer.hasChores)
+  }
+}

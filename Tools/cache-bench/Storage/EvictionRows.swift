@@ -1,0 +1,77 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// What a caller waits for while the storage evicts.
+enum EvictionRows {
+  static func all(_ corpus: Corpus) -> [Row] { [Self.flush(corpus)] }
+
+  private static func flush(_ corpus: Corpus) -> Row {
+    Row(
+      name: "flush-evicting",
+      title: "worst flush() of one change while a tenth of \(corpus.count) is evicted",
+      goal: .atMost(20_000_000),
+      floor: "worst of as many C upserts, each in its own transaction",
+      unit: .nanoseconds
+    ) {
+      let files = try await corpus.files()
+      let folder = try Scratch.makeFolder("evicting")
+      try FileManager.default.copyItem(
+        atPath: files.cache, toPath: folder.appendingPathComponent("cache.sqlite").path)
+      let limit = corpus.count
+      let shelf = try await Shelf(corpus, .writing)
+      let flushes = Locked(100)
+      return Trial(
+        figure: {
+          let (worst, count) = try await Self.worstFlush(folder, limit, corpus)
+          flushes.withLock { $0 = count }
+          return worst
+        },
+        floor: {
+          var worst = 0.0
+          for _ in 0..<flushes.withLock({ $0 }) {
+            let entries = try shelf.nextFloorEntries(1)
+            let watch = Stopwatch()
+            try shelf.bare.transaction { try shelf.bare.write(entries[0]) }
+            worst = max(worst, watch.nanoseconds())
+          }
+          return worst
+        },
+        mostRounds: 3,
+        end: { try await shelf.close() }
+      )
+    }
+  }
+
+  /// Fills the storage to its limit, goes beyond it, and changes one entry again and again until a tenth
+  /// is gone.
+  @concurrent
+  private static func worstFlush(
+    _ folder: URL, _ limit: Int, _ corpus: Corpus
+  ) async throws -> (worst: Double, count: Int) {
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.maximumEntries = limit
+    configuration.maximumBytes = 1 << 40
+    let storage = try SQLiteQueryStorage(directory: folder, configuration: configuration)
+    let client = QueryClient.withoutObservers(storage: storage)
+    let missing = limit - storage.statistics.entries
+    for number in corpus.newNumbers(missing) {
+      client.noteStore(number).currentValue = Note(number, edition: corpus.nextEdition())
+    }
+    try await storage.flush()
+    client.clearStores()
+    try expect(storage.statistics.entries, limit, "the entries on disk")
+    let number = corpus.newNumbers(1)[0]
+    let store = client.noteStore(number)
+    var (worst, count) = (0.0, 0)
+    while count < 10 || storage.statistics.entries > limit - limit / 10 {
+      store.currentValue = Note(number, edition: corpus.nextEdition() % 1_000_000)
+      let watch = Stopwatch()
+      try await storage.flush()
+      worst = max(worst, watch.nanoseconds())
+      count += 1
+    }
+    try await storage.close()
+    return (worst, count)
+  }
+}
