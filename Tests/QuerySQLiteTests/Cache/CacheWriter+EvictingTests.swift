@@ -44,7 +44,8 @@ import Testing
     var (turns, last) = (0, 2_000)
     while self.partition.statistics.entries > 900 {
       #expect(self.writer.hasChores)
-      #expect(self.writer.work() != nil)
+      self.writer.work()
+      #expect(self.writer.nextDue != nil)
       turns += 1
       let entries = self.partition.statistics.entries
       #expect(entries < last && last - entries <= PendingEviction.rowsPerTurn)
@@ -66,9 +67,9 @@ import Testing
   @Test func theFileShrinksAfterThatInTurns() throws {
     defer { self.writer.stop() }
     try self.write(0..<1_200)
-    while self.partition.statistics.entries > 900 { _ = self.writer.work() }
+    while self.partition.statistics.entries > 900 { self.writer.work() }
     #expect(try self.rows("PRAGMA freelist_count") != ["0"])
-    while self.writer.hasChores { _ = self.writer.work() }
+    while self.writer.hasChores { self.writer.work() }
     #expect(try self.rows("PRAGMA freelist_count") == ["0"])
     #expect(self.partition.statistics.entries == 900)
   }

@@ -13,7 +13,7 @@ struct Expense {
 
   static func current() -> Expense {
     var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
+    getrusage(RUSAGE_SELF.rawValue, &usage)
     return Expense(
       processor: self.nanoseconds(usage.ru_utime) + self.nanoseconds(usage.ru_stime),
       written: self.bytesWritten())
