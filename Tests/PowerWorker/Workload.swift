@@ -184,8 +184,10 @@ extension Workload {
     account.storage.invalidate(matching: [])
     try await account.storage.flush()
     try await account.close()
-    // The oldest first.
-    for number in 0..<8 { Account.mark("remove", "main", "main-value\(number)") }
+    // In the order in which they were invalidated, that of their texts.
+    for number in [0, 1, 10, 11, 2, 3, 4, 5] {
+      Account.mark("remove", "main", "main-value\(number)")
+    }
     _ = try StoreMaintenance(directory: URL(filePath: place.store))
       .evict(toBytes: nil, entries: 4, stepRows: 2)
     Account.mark("closed")

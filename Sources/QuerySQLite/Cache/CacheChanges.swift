@@ -89,8 +89,11 @@ extension CacheChanges {
   /// - Returns: Whether it existed.
   /// - Throws: `StorageError`.
   mutating func remove(_ identity: QueryIdentity) throws -> Bool {
+    let hash = XXH128(hashing: identity.text)
     let place = try self.connection.first(EntryRow.readPlace, self.partition, identity.text) {
-      (id: try $0.integer(at: 0), bytes: Int(try $0.amount(at: 1)))
+      row in
+      try row.requireHash(hash, at: 2)
+      return (id: try row.integer(at: 0), bytes: Int(try row.amount(at: 1)))
     }
     guard let (id, bytes) = place else { return false }
     try self.removeRow(id, bytes: bytes)

@@ -51,13 +51,13 @@ extension CacheTables {
       var (chunk, rows) = (Chunk(), 0)
       while try row.step() {
         rows += 1
-        let identity = QueryIdentity(canonicalText: try row.text(at: 2))
+        let identity = QueryIdentity(canonicalText: try row.text(at: 20))
         cursor.pass(identity.text)
         let bytes = Int(clamping: row.rawInteger(at: 3))
         chunk.isOverLimit = bytes > limit - chunk.bytes
         if chunk.isOverLimit { return chunk }
         // A damaged entry is found, and moved to the quarantine, when its store is created.
-        if case .entry(let entry) = try self.read(row) {
+        if case .entry(let entry) = try self.read(row, of: identity) {
           try body(identity, entry)
           chunk.bytes += bytes
         }

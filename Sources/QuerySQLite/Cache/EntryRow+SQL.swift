@@ -5,12 +5,13 @@
 
 extension EntryRow {
   /// The columns that an entry is made of, and its value unless the row is above a limit: then the
-  /// value is not touched.
+  /// value is not touched. SQLite takes the identity from the index; the hash is the row's own, and
+  /// tells whether a damaged index has led to another one's row.
   private static let content: SQL.Words = """
-    SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
+    SELECT id, revision, hash, byte_count, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
-      CASE WHEN byte_count <= ? THEN value END
+      CASE WHEN byte_count <= ? THEN value END, identity
     FROM entries
     """
 
@@ -34,15 +35,15 @@ extension EntryRow {
   /// Partition, identity: what a write compares with, and whether the value is in this row. It names
   /// the index, so that a file that has lost the index is recognised as damaged.
   static let readStamp: SQL = """
-    SELECT id, byte_count, value IS NOT NULL, checksum, kind, coder, value_version,
+    SELECT id, byte_count, hash, value IS NOT NULL, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id
     FROM entries INDEXED BY entries_by_identity WHERE partition = ? AND identity = ?
     """
 
-  /// Partition, identity: the columns that a removal needs. Id, byte_count.
+  /// Partition, identity: the columns that a removal needs. Id, byte_count, hash.
   package static let readPlace: SQL = """
-    SELECT id, byte_count FROM entries WHERE partition = ? AND identity = ?
+    SELECT id, byte_count, hash FROM entries WHERE partition = ? AND identity = ?
     """
 
   /// Partition, identity, revision: whether the row is still the one that could not be read. Id,

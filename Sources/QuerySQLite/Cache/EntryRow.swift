@@ -214,7 +214,7 @@ extension CacheTables {
   /// - Complexity: O(*n*) in the bytes of the value.
   func read(_ identity: QueryIdentity, limit: Int = .max) throws -> CacheReading {
     let found = try self.connection.first(EntryRow.read, limit, self.partition, identity.text) {
-      try Self.found($0, limit)
+      try Self.found($0, identity, limit)
     }
     switch found {
     case nil: return .absent
@@ -229,14 +229,19 @@ extension CacheTables {
   }
 
   /// Reads the entry of a row of ``EntryRow/readRange``, in a transaction.
-  func read(_ row: SQLiteStatement) throws -> CacheReading {
-    switch try Self.found(row, .max) {
+  func read(_ row: SQLiteStatement, of identity: QueryIdentity) throws -> CacheReading {
+    switch try Self.found(row, identity, .max) {
     case .reading(let reading): reading
     case .pages(let entry, let header): try self.readPages(of: entry, header)
     }
   }
 
-  private static func found(_ row: SQLiteStatement, _ limit: Int) throws -> Found {
+  private static func found(
+    _ row: SQLiteStatement, _ identity: QueryIdentity, _ limit: Int
+  ) throws -> Found {
+    guard (try? row.hash(at: 2)) == XXH128(hashing: identity.text) else {
+      return .reading(.wrongChecksum(revision: row.rawInteger(at: 1)))
+    }
     do {
       return try self.soundlyFound(row, limit)
     } catch let error as StorageError where error.code == .mismatch {

@@ -26,12 +26,13 @@ struct EntryStamp {
   /// Compares a row of ``EntryRow/readStamp`` with the wanted one. The value's bytes are not
   /// compared: the checksum stands for them.
   ///
-  /// - Throws: `StorageError` (mismatch) if the file is damaged.
+  /// - Throws: `StorageError` (mismatch, corrupt) if the file is damaged.
   init(_ row: SQLiteStatement, wanted: EntryRow) throws {
     self.id = try row.integer(at: 0)
     self.byteCount = try row.amount(at: 1)
-    let checksum = row.isNull(at: 3) ? nil : try row.hash(at: 3)
-    self.hasPages = try checksum != nil && !row.bool(at: 2)
+    try row.requireHash(wanted.hash, at: 2)
+    let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
+    self.hasPages = try checksum != nil && !row.bool(at: 3)
     self.difference =
       if try checksum != wanted.checksum || !Self.hasSameCoding(row, wanted) {
         .value
@@ -43,20 +44,20 @@ struct EntryStamp {
   }
 
   private static func hasSameCoding(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
-    try row.hasText(wanted.kind, at: 4) && row.hasText(wanted.coder, at: 5)
-      && row.integer(at: 6) == wanted.valueVersion
+    try row.hasText(wanted.kind, at: 5) && row.hasText(wanted.coder, at: 6)
+      && row.integer(at: 7) == wanted.valueVersion
   }
 
   private static func hasSameState(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
-    try row.optionalInteger(at: 7) == wanted.valueUpdatedAt
-      && row.amount(at: 8) == wanted.valueUpdateCount
-      && row.optionalInteger(at: 9) == wanted.errorUpdatedAt
-      && row.amount(at: 10) == wanted.errorUpdateCount
-      && row.bool(at: 11) == wanted.isInvalidated && row.bool(at: 12) == wanted.isPinned
-      && row.optionalInteger(at: 13) == wanted.expiresAt
-      && row.optionalText(at: 14) == wanted.errorType
-      && row.optionalText(at: 15) == wanted.errorText
-      && row.optionalData(at: 16) == wanted.nextPageID
-      && row.optionalData(at: 17) == wanted.previousPageID
+    try row.optionalInteger(at: 8) == wanted.valueUpdatedAt
+      && row.amount(at: 9) == wanted.valueUpdateCount
+      && row.optionalInteger(at: 10) == wanted.errorUpdatedAt
+      && row.amount(at: 11) == wanted.errorUpdateCount
+      && row.bool(at: 12) == wanted.isInvalidated && row.bool(at: 13) == wanted.isPinned
+      && row.optionalInteger(at: 14) == wanted.expiresAt
+      && row.optionalText(at: 15) == wanted.errorType
+      && row.optionalText(at: 16) == wanted.errorText
+      && row.optionalData(at: 17) == wanted.nextPageID
+      && row.optionalData(at: 18) == wanted.previousPageID
   }
 }

@@ -38,4 +38,15 @@ extension SQLiteStatement {
       }
     }
   }
+
+  /// Checks that a row which an index has led to is the one of the identity that was asked for.
+  ///
+  /// - Throws: `StorageError` (corrupt).
+  func requireHash(_ hash: XXH128, at index: Int32) throws {
+    if (try? self.hash(at: index)) == hash { return }
+    throw StorageError(
+      operation: "find an entry", code: .wrongIndex,
+      message: "the index leads to another one's row",
+      sql: self.sql, fileName: DatabaseKind.cache.fileName)
+  }
 }

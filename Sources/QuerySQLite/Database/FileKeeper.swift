@@ -189,7 +189,10 @@ extension FileKeeper {
   /// Whether a file is damaged, confirmed by a second check. If one that was reported proves sound,
   /// the next report is believed.
   private func confirms(_ error: StorageError, in file: FileNumber) throws -> Bool {
-    if !error.code.isOfPages || self.suspected == file { return true }
+    // An index that lacks a row was found in pages that SQLite takes for sound.
+    if !error.code.isOfPages || error.extendedCode == .wrongIndex || self.suspected == file {
+      return true
+    }
     let isDamaged = try self.opener.findsDamage()
     self.suspected = file
     return isDamaged

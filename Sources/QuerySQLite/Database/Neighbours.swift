@@ -20,6 +20,10 @@ final class Neighbours {
 
   /// When to look next: kicks, which include this process's own, are not answered one by one.
   private var lookDue = SuspendingClock.now
+
+  /// Whether the watch has reported that a file was moved or removed, and this was not looked at yet:
+  /// the others of the folder often follow it, and only together they tell what has happened.
+  private var isMoveReported = false
   private var pollDue = SuspendingClock.now
 
   init(kind: DatabaseKind, folder: String) {
@@ -37,6 +41,7 @@ final class Neighbours {
   /// Stops following them, before this process closes the file.
   func unfollow() {
     self.isFollowing = false
+    self.isMoveReported = false
     self.watch = nil
   }
 
@@ -83,10 +88,15 @@ final class Neighbours {
     guard let watch = self.watch else { return self.poll(connection, now, reopen) }
     if now < self.lookDue { return false }
     let changes = watch.drain()
-    if changes.isEmpty { return false }
+    if changes.isEmpty, !self.isMoveReported { return false }
     self.lookDue = now + .milliseconds(20)
     if changes.contains(.ended) { self.watch = nil }
-    if changes.contains(.databaseMoved) { _ = reopen(true) }
+    if self.isMoveReported {
+      self.isMoveReported = false
+      _ = reopen(true)
+    } else {
+      self.isMoveReported = changes.contains(.databaseMoved)
+    }
     return true
   }
 

@@ -59,6 +59,9 @@ extension StorageError.Code {
   /// sound pages.
   var isOfPages: Bool { self == .corrupt || self == .notADatabase }
 
+  /// `SQLITE_CORRUPT_INDEX`: an index and its table disagree.
+  static let wrongIndex = Self(rawValue: 779)
+
   /// `SQLITE_READONLY_DBMOVED`: there is another file at the path.
   static let moved = Self(rawValue: 1_032)
 }

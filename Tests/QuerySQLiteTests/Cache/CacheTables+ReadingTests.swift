@@ -45,6 +45,22 @@ import Testing
     #expect(try self.cache.tables.read(.sample(1)) == .absent)
   }
 
+  /// A damaged index may lead to it.
+  @Test func theRowOfAnotherIdentityIsNeverTakenForItsOwn() throws {
+    try self.cache.write(.sample(1), .sample(1))
+    try self.cache.connection.write {
+      try self.cache.connection.execute("UPDATE entries SET hash = zeroblob(16)")
+    }
+    #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(revision: 1))
+    #expect(throws: StorageError.self) { try self.cache.write(.sample(2), .sample(1)) }
+    #expect(throws: StorageError.self) { try self.cache.change { try $0.remove(.sample(1)) } }
+    let prefix = try IdentityPrefix(path: ["sample"])
+    let isAll = try self.cache.tables.scan(prefix, upToBytes: .max) { identity, _ in
+      Issue.record("\(identity) is read")
+    }
+    #expect(isAll)
+  }
+
   @Test(
     arguments: [
       "UPDATE entries SET value = x'00'", "UPDATE entries SET checksum = NULL",

@@ -98,7 +98,12 @@ import Testing
     try await self.follow()
     let path = "\(self.folder.path)/cache.sqlite"
     try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
-    #expect(self.look() == (true, [true]))
+    // The others of the folder may follow it.
+    let now = SuspendingClock.now
+    #expect(self.look(now) == (true, []))
+    #expect(self.look(now + .milliseconds(19)) == (false, []))
+    #expect(self.look(now + .milliseconds(20)) == (true, [true]))
+    #expect(self.look(now + .milliseconds(40)) == (false, []))
   }
 
   @Test func nothingIsLookedForBeforeItFollowsAndAfter() async throws {

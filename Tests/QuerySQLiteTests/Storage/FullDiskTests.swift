@@ -105,6 +105,7 @@ import Testing
     try folder.fill()
     trial.set("newest", "small")
     #expect(await trial.flush() == nil)
+    await trial.log.wait { if case .evicted = $0 { true } else { false } }
     #expect(trial.storage.statistics.evictions >= 3)
     await trial.close()
     #expect(try await StorageTrial.texts(["newest"], in: folder.path) == ["newest": "small"])
