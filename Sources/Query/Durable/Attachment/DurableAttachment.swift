@@ -145,6 +145,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       (arguments, bodyFile) = (adopted.0, adopted.bodyFile)
     }
     var mutation = NewMutation(
+      id: .inOrder(),
       name: self.plan.name, instance: ground.instance, version: options.version,
       lane: options.scope.lane(of: arguments), host: options.host?(arguments),
       onFailure: options.onFailure, maxAttempts: options.maxAttempts, maxAge: options.maxAge,

@@ -1,0 +1,21 @@
+import Foundation
+import Testing
+
+@testable import Query
+
+/// RFC 9562, 5.7.
+@Suite struct UUIDOrderTests {
+  @Test func theTimeComesFirstAndTheRestIsRandom() {
+    let id = UUID(milliseconds: 0x0123_4567_89AB, random: (.max, .max))
+    #expect(id.uuidString == "01234567-89AB-7FFF-BFFF-FFFFFFFFFFFF")
+    let lowest = UUID(milliseconds: 0x0123_4567_89AB, random: (0, 0))
+    #expect(lowest.uuidString == "01234567-89AB-7000-8000-000000000000")
+  }
+
+  @Test func thoseOfLaterTimesAreGreaterAndNoTwoAreTheSame() {
+    let ids = (0..<1_000).map { _ in UUID.inOrder().uuidString }
+    #expect(Set(ids).count == ids.count)
+    let times = ids.map { String($0.prefix(13)) }
+    #expect(times == times.sorted())
+  }
+}
