@@ -18,6 +18,11 @@ let libraries: [Target] = [
   .target(name: "QueryReplay", dependencies: ["Query"]),
   // Apart from the replayer, since it loads FoundationNetworking and with that libcurl.
   .target(name: "QueryHTTP", dependencies: ["Query"]),
+  // One import for a program that wants it all; without QueryHTTP, for its libcurl.
+  .target(
+    name: "OfflineQuery",
+    dependencies: ["Query", "QueryReplay", "QuerySQLite", "SystemNetwork"]
+  ),
   .target(
     name: "QueryReplayCommand",
     dependencies: [
@@ -81,6 +86,7 @@ let tests: [Target] = [
     dependencies: ["Query", "TestSupport"],
     exclude: ["Identity/vectors.json"]
   ),
+  .testTarget(name: "OfflineQueryTests", dependencies: ["OfflineQuery"]),
   .testTarget(name: "OperationTests", dependencies: ["Operation", "TestSupport"]),
   .testTarget(name: "SeedTests", dependencies: ["Query", "Operation", "TestSupport"]),
   .executableTarget(

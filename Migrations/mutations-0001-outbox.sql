@@ -77,6 +77,8 @@ CREATE TABLE outbox (
   age_is_synchronised INTEGER NOT NULL, -- whether age_at can be relied on
   -- Where it stands (2).
   state TEXT NOT NULL,                  -- 'pending', 'leased' or 'dead'
+  -- 0 or 1: whether it was ever pending or dead. Most mutations run at once, and never are.
+  has_waited INTEGER NOT NULL DEFAULT 1,
   wait_reason TEXT,                     -- of a pending one
   dead_reason TEXT,                     -- of a dead one
   attempts INTEGER NOT NULL DEFAULT 0,  -- raised before the handler runs (4)
@@ -107,13 +109,14 @@ CREATE TABLE outbox (
   arguments BLOB NOT NULL
 ) STRICT;
 
--- Most mutations run at once, and never wait: while one runs, `outbox_leased` is its only index. Each
--- index is a frame more in the commit that adds a row to it, and one more in that which removes it.
+-- Each index is a frame more in the commit that adds a row to it, and one more in that which removes
+-- it: a mutation that never waits is in `outbox_leased` alone, and a claim leaves the first two as they
+-- are.
 
 -- A ticket is made from the identifier alone (1).
-CREATE UNIQUE INDEX outbox_by_id ON outbox (id) WHERE state <> 'leased';
+CREATE UNIQUE INDEX outbox_by_id ON outbox (id) WHERE has_waited <> 0;
 -- History of one mutation, and optimistic overlays (7, 9).
-CREATE INDEX outbox_by_name ON outbox (partition, name, instance, number) WHERE state <> 'leased';
+CREATE INDEX outbox_by_name ON outbox (partition, name, instance, number) WHERE has_waited <> 0;
 -- The head of a lane, and what is behind it (3).
 CREATE INDEX outbox_by_lane ON outbox (partition, lane, number)
   WHERE lane IS NOT NULL AND (state <> 'dead' OR on_failure = 'halt');

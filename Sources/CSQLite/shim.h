@@ -2,10 +2,16 @@
 #define QUERY_CSQLITE_SHIM_H
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
 #include <sqlite3.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 // Swift imports neither variadic functions nor macros that cast to a function, so each one needed
 // has a function here.
@@ -33,6 +39,28 @@ static inline int csqlite_bind_text(
 static inline long long csqlite_file_system_type(const char *path) {
   struct statfs status;
   return statfs(path, &status) == 0 ? (long long)(status.f_type & 0xffffffffL) : -1;
+}
+
+/// The numbers of a file and of its file system, by a name in a folder, with the flags of `fstatat`; with
+/// an empty name those of the open file itself. Returns 0, or -1. It does not ask for the file's times, as
+/// `stat` does: once someone has, Linux 6.13 and later change them at the next write, and the next
+/// `fdatasync` of the file takes a second write to the disk. A system call, since the C library declares
+/// `statx` to GNU sources alone, which the other modules are not.
+static inline int csqlite_file_number(
+    int folder, const char *name, int flags, uint64_t *device, uint64_t *number) {
+  // AT_EMPTY_PATH, which is for GNU sources, too.
+  if (*name == 0) flags |= 0x1000;
+  struct statx status;
+  if (syscall(SYS_statx, folder, name, flags, STATX_TYPE | STATX_INO, &status) == 0) {
+    *device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    *number = status.stx_ino;
+    return 0;
+  }
+  struct stat old;
+  if (errno != ENOSYS || fstatat(folder, name, &old, flags) != 0) return -1;
+  *device = old.st_dev;
+  *number = old.st_ino;
+  return 0;
 }
 
 /// Whether the kernel says that the wall clock is synchronised. Swift's module of the C library leaves

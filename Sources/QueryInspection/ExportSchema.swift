@@ -26,7 +26,10 @@ struct ExportSchema: Sendable {
     let schema = try OutboxSchema()
     let outbox = Part(
       .mutation, schema, "outbox", identifiers: ["id"],
-      except: ["lease_owner", "lease_end_monotonic", "lease_boot_id", "attempt_started_at"])
+      except: [
+        "lease_owner", "lease_end_monotonic", "lease_boot_id", "attempt_started_at",
+        "has_waited",
+      ])
     let pending: [String: SQL.Words] = [
       "state": "CASE state WHEN 'leased' THEN 'pending' ELSE state END",
       "wait_reason": "CASE WHEN state <> 'leased' THEN wait_reason END",

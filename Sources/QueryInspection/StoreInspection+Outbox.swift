@@ -66,9 +66,10 @@ extension StoreInspection {
   /// Lowest and highest identifier, partition or NULL, limit. Number, partition.
   private static let byID: SQL = """
     SELECT number, partition, id FROM (
-      SELECT number, partition, id FROM outbox WHERE state <> 'leased' AND id BETWEEN ?1 AND ?2
+      SELECT number, partition, id FROM outbox WHERE has_waited <> 0 AND id BETWEEN ?1 AND ?2
       UNION ALL
-      SELECT number, partition, id FROM outbox WHERE state = 'leased' AND id BETWEEN ?1 AND ?2)
+      SELECT number, partition, id FROM outbox
+      WHERE state = 'leased' AND has_waited = 0 AND id BETWEEN ?1 AND ?2)
     WHERE (?3 IS NULL OR partition = ?3)
       AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
     ORDER BY id LIMIT ?4

@@ -43,6 +43,39 @@ import Testing
     #expect(store.history.compactMap { try? $0.currentResult?.get() } == [1, 2])
   }
 
+  @Test func mutationOfAClosureIsSentByTheNextLaunch() async throws {
+    // As each launch makes it anew.
+    func append(to sent: Recorder<String>) -> some MutationRequest<String, Int> {
+      BlockMutation(["append"]) { (text: String, context) in
+        sent.append("\(text) \(try #require(context.mutationAttempt).idempotencyKey)")
+        return sent.elements.count
+      }
+      .persisted(as: "append")
+    }
+    let (before, after) = (Recorder<String>(), Recorder<String>())
+    let ticket = try await self.client.store(for: append(to: before)).enqueue(with: "a")
+    let next = QueryClient(storage: self.storage)
+    let replayer = MutationReplayer(client: next)
+    try replayer.register(append(to: after))
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    #expect(before.elements == [])
+    #expect(after.elements == ["a \(ticket.idempotencyKey)"])
+    #expect(try await ticket.outcome() == 1)
+    #expect(next.store(for: append(to: after)).history.map(\.arguments) == ["a"])
+  }
+
+  @Test func mutationOfAClosureUnderAnotherPathDoesNotSendIt() async throws {
+    let first = BlockMutation(["first"]) { (_: Int, _) in 1 }.persisted(as: "block")
+    let second = BlockMutation(["second"]) { (_: Int, _) in 2 }.persisted(as: "block")
+    try await self.client.store(for: first).enqueue(with: 1)
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(second)
+    #expect(try await replayer.replayOnce() == ReplaySummary(waiting: 1))
+    let ping = BlockMutation(["ping"]) { _ in }.persisted(as: "ping")
+    try replayer.register(ping)
+    try await self.client.store(for: ping).mutate()
+  }
+
   @Test func attemptIsToldThatItIsAReplay() async throws {
     let attempts = Recorder<MutationAttempt>()
     let add = Add { number, attempt in

@@ -9,10 +9,12 @@ public import Testing
 ///
 /// - Parameters:
 ///   - count: How many threads.
+///   - stackSize: How many bytes the stack of each has.
 ///   - sourceLocation: The location to record the issue at.
 ///   - body: What each thread runs, with its number from 0 on.
 public func runOnThreads(
   _ count: Int,
+  stackSize: Int = 8 << 20,
   sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable (Int) -> Void
 ) async {
@@ -24,8 +26,8 @@ public func runOnThreads(
         body(index)
         race.threadEnded()
       }
-      // The tests' handlers call one another; a main thread's stack is what users have.
-      thread.stackSize = 8 << 20
+      // The tests' handlers call one another; a main thread's stack, the default, is what users have.
+      thread.stackSize = stackSize
       thread.start()
     }
     DispatchQueue.global().asyncAfter(deadline: .now() + 900) { race.end(isDone: false) }

@@ -21,9 +21,9 @@ struct Notebook {
       self.storage = try SQLiteQueryStorage(applicationID: "org.example.field-notes")
     }
     var context = QueryContext()
-    context.queryStorage = self.storage
     context.notesServer = NotesServer(url: server)
     self.client = QueryClient(
+      storage: self.storage,
       defaultContext: context,
       // Reads are not retried: the user at the terminal does that. Writes are, by the outbox.
       storeCreator: .default(

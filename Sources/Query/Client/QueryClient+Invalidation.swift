@@ -9,3 +9,21 @@ extension QueryClient {
     for store in self.stores(matching: path) { store.invalidate() }
   }
 }
+
+extension QueryClient {
+  /// Cancels the fetches of the queries whose path begins with another one. See
+  /// ``QueryStore/cancelFetches()``.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path means all.
+  public func cancelFetches(matching path: QueryPath = []) {
+    for store in self.stores(matching: path) { store.cancelFetches() }
+  }
+
+  /// Resets the stores whose path begins with another one, those of mutations included. See
+  /// ``QueryStore/reset(using:)``. What is stored of a query without a store stays.
+  ///
+  /// - Parameter path: The beginning of the paths. The empty path means all.
+  public func reset(matching path: QueryPath = []) {
+    for store in self.stores(matching: path) { store.reset() }
+  }
+}

@@ -79,6 +79,7 @@ extension QueryClient {
   ) -> QueryStore<Query.State> {
     let path = query.path
     if let cached = self.withCache({ $0[path] }) {
+      self.defaultCache?.didUse(cached)
       return self.typed(cached, for: query) ?? self.uncached(cached, query, initialState())
     }
     let created = self.create(query, initialState: initialState())
@@ -90,7 +91,7 @@ extension QueryClient {
       return opaque
     }
     if winner === opaque {
-      self.defaultCache?.didAdd()
+      self.defaultCache?.didAdd(CollectionOfOne(opaque))
       return created
     }
     // A task of its own may keep the loser; a user's creator may return one store twice.

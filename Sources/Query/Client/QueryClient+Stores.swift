@@ -36,9 +36,10 @@ extension QueryClient {
     let removed = self.withCache { stores in
       let removed = stores.collection(matching: path)
       stores.removeAll(matching: path)
+      self.defaultCache?.didClear()
       return removed
     }
-    withExtendedLifetime(removed) {}
+    self.defaultCache?.forget(removed.lazy.map(\.erased))
   }
 
   /// Forgets the store with exactly this path.
@@ -47,7 +48,12 @@ extension QueryClient {
   /// - Returns: The store, if there was one.
   @discardableResult
   public func clearStore(with path: QueryPath) -> OpaqueQueryStore? {
-    self.withCache { $0.removeValue(forPath: path) }
+    let removed = self.withCache { stores in
+      self.defaultCache?.didClear()
+      return stores.removeValue(forPath: path)
+    }
+    if let removed { self.defaultCache?.forget(CollectionOfOne(removed.erased)) }
+    return removed
   }
 }
 
@@ -131,10 +137,11 @@ extension QueryClient {
         stores.removeValue(forPath: old.path)
         return true
       }
+      if !removed.isEmpty { self.defaultCache?.didClear() }
       for store in added where stores[store.path] == nil { stores.update(store) }
       return released
     }
-    if !added.isEmpty { self.defaultCache?.didAdd() }
-    withExtendedLifetime(released) {}
+    self.defaultCache?.forget(released.lazy.map(\.erased))
+    self.defaultCache?.didAdd(added)
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 extension QueryClient {
   /// What keeps the stores of a client.
   public protocol StoreCache {
@@ -9,19 +11,41 @@ extension QueryClient {
     ) rethrows -> sending T
   }
 
-  /// Keeps stores until they are cleared, or until memory is short and nobody subscribes to them.
+  /// Keeps stores until they are cleared; those that nobody subscribes to, until memory is short, until
+  /// there are too many of them, or as long as ``QueryRequest/evict(afterUnused:)`` says.
+  ///
+  /// What a store has persisted stays on disk, and is there when its query has a store again.
   public final class DefaultStoreCache: StoreCache, Sendable {
     @usableFromInline let stores = Locked(QueryPathableCollection<OpaqueQueryStore>())
+    let watch = StoreWatch()
+    /// How many stores that are not used are kept; nil: all.
+    let maxUnusedStores: Int?
+    let unused = Locked(UnusedStores())
+    /// Whether a store has been added that its cache evicts when it is not used.
+    let tracksUses = Atomic(false)
     private let subscription = Locked(QuerySubscription.empty)
+    private let clearings = Atomic(0)
     private let listening = Locked(LateListening?.none)
 
     /// Creates a cache.
     ///
-    /// - Parameter memoryPressureSource: Reports that memory is short. The cache then drops stores
-    ///   without subscribers whose ``QueryContext/evictableMemoryPressure`` contains the pressure.
+    /// - Parameters:
+    ///   - maxUnusedStores: How many stores are kept that have no subscriber, and are not loading; nil:
+    ///     any number. Of more, those leave that were used least recently: that were asked for, had a
+    ///     subscriber, or were loading.
+    ///   - memoryPressureSource: Reports that memory is short. The cache then drops stores without
+    ///     subscribers whose ``QueryContext/evictableMemoryPressure`` contains the pressure.
+    /// - Precondition: `maxUnusedStores` is not negative.
     public init(
+      maxUnusedStores: Int? = nil,
       memoryPressureSource: sending (any MemoryPressureSource)? = defaultMemoryPressureSource
     ) {
+      precondition(
+        maxUnusedStores ?? 0 >= 0,
+        "DefaultStoreCache(maxUnusedStores:) takes a number that is not negative; "
+          + "got \(maxUnusedStores ?? 0)."
+      )
+      self.maxUnusedStores = maxUnusedStores
       guard let memoryPressureSource else { return }
       if let source = memoryPressureSource as? PressureStallSource {
         self.listenLate(to: source)
@@ -36,6 +60,7 @@ extension QueryClient {
       lateSource: some MemoryPressureSource & Sendable,
       _ surroundings: LateListening.Surroundings
     ) {
+      self.maxUnusedStores = nil
       self.listenLate(to: lateSource, surroundings)
     }
 
@@ -50,9 +75,11 @@ extension QueryClient {
       self.listening.withLock { $0 = listening }
     }
 
-    /// Records that a store was added.
+    /// Records that stores were added.
     @usableFromInline
-    func didAdd() {
+    func didAdd(_ stores: some Collection<OpaqueQueryStore>) {
+      if stores.isEmpty { return }
+      for store in stores { self.noteUses(of: store) }
       guard let listening = self.listening.withLock({ $0 }), !listening.isListening else { return }
       listening.noteStores(self.stores.withLock { $0.count })
     }
@@ -67,7 +94,12 @@ extension QueryClient {
     public func withStores<T>(
       _ body: (inout sending QueryPathableCollection<OpaqueQueryStore>) throws -> sending T
     ) rethrows -> sending T {
-      try self.stores.withLock(body)
+      defer { self.watch.deliver() }
+      return try self.stores.withLock { stores in
+        let before = self.watch.begin(stores)
+        defer { self.watch.end(before, stores) }
+        return try body(&stores)
+      }
     }
 
     /// Whether there is a store that some pressure would drop.
@@ -83,17 +115,72 @@ extension QueryClient {
         && !store.context.evictableMemoryPressure.isDisjoint(with: pressure)
     }
 
-    private func evict(at pressure: MemoryPressure) {
-      // Evaluated outside the lock, since a store has a lock of its own.
-      let evictable = self.stores.withLock { $0 }.filter { Self.isDroppable($0, at: pressure) }
-      let released = self.stores.withLock { stores in
-        evictable.filter { store in
-          guard stores[store.path] === store else { return false }
+    private func evict(at pressure: MemoryPressure) { self.remove(self.retire(at: pressure)) }
+
+    /// Retires the stores that a pressure drops.
+    func retire(at pressure: MemoryPressure) -> [any ErasedQueryStore] {
+      let clearings = self.clearings.load(ordering: .sequentiallyConsistent)
+      // Outside the lock, since a store has a lock of its own.
+      let droppable = self.stores.withLock { $0 }.filter { Self.isDroppable($0, at: pressure) }
+      return droppable.map(\.erased).filter { $0.retire(self.comeBack($0, clearings)) }
+    }
+
+    /// Removes stores that are here and not used. Waits for no store: one that another thread has locked
+    /// is used, and a caller that asks for a store may hold the lock of another one.
+    func evict(_ candidates: [any ErasedQueryStore]) {
+      if candidates.isEmpty { return }
+      let clearings = self.clearings.load(ordering: .sequentiallyConsistent)
+      let stores = self.stores.withLock { $0 }
+      let here = candidates.filter { stores[$0.path]?.erased === $0 }
+      var (retired, busy) = ([any ErasedQueryStore](), [any ErasedQueryStore]())
+      for store in here {
+        switch store.retireIfUnused(self.comeBack(store, clearings)) {
+        case true?: retired.append(store)
+        case false?: break
+        case nil: busy.append(store)
+        }
+      }
+      self.remove(retired)
+      self.postpone(busy)
+    }
+
+    /// Puts a store back that was given up, if somebody subscribes to it later.
+    ///
+    /// - Parameter clearings: How often stores had been cleared when this store was still here.
+    private func comeBack(
+      _ store: any ErasedQueryStore, _ clearings: Int
+    ) -> @Sendable () -> Void {
+      { [weak self, weak store] in
+        guard let self, let store else { return }
+        self.takeBack(store, ifClearingsAre: clearings)
+      }
+    }
+
+    /// Removes retired stores, unless somebody has subscribed to them meanwhile.
+    func remove(_ retired: [any ErasedQueryStore]) {
+      let released = self.withStores { stores in
+        retired.filter { store in
+          guard stores[store.path]?.erased === store, store.mayBeGivenUp else { return false }
           stores.removeValue(forPath: store.path)
           return true
         }
       }
-      withExtendedLifetime(released) {}
+      self.forget(released)
     }
+
+    /// Keeps a store again that was removed, and that somebody subscribes to now: what holds the
+    /// subscription alone must hear of what happens at the path. Not if its path has another store by
+    /// now, or if stores were cleared since.
+    private func takeBack(_ store: any ErasedQueryStore, ifClearingsAre clearings: Int) {
+      self.withStores { stores in
+        guard self.clearings.load(ordering: .sequentiallyConsistent) == clearings,
+          stores[store.path] == nil
+        else { return }
+        stores.update(OpaqueQueryStore(erased: store))
+      }
+    }
+
+    /// Records that stores are being cleared on purpose. Called under the lock of the stores.
+    func didClear() { self.clearings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
   }
 }

@@ -71,9 +71,16 @@ extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator
         delayer: delayer,
         automaticFetchingCondition: queryEnableAutomaticFetchingCondition,
         refetchCondition: ClientDefaults.refetchCondition(networkObserver, activityObserver),
-        networkObserver: networkObserver
+        networkObserver: networkObserver,
+        activityObserver: activityObserver
       )
     )
+  }
+
+  /// The creator of `QueryClient()`: that of a program, and inside tests ``defaultTesting``.
+  @usableFromInline
+  static var ofThisProcess: QueryClient.DefaultStoreCreator {
+    TestDetection.isTesting ? .defaultTesting : .default()
   }
 
   /// The creator of `QueryClient()` inside tests: nothing is retried, delayed, or observed.
@@ -98,19 +105,22 @@ final class ClientDefaults: Sendable {
   let automaticFetchingCondition: any FetchCondition
   let refetchCondition: AnyFetchCondition?
   let networkObserver: (any NetworkObserver)?
+  let activityObserver: (any ApplicationActivityObserver)?
 
   init(
     backoff: QueryBackoffFunction?,
     delayer: (any QueryDelayer)?,
     automaticFetchingCondition: any FetchCondition,
     refetchCondition: AnyFetchCondition?,
-    networkObserver: (any NetworkObserver)?
+    networkObserver: (any NetworkObserver)?,
+    activityObserver: (any ApplicationActivityObserver)?
   ) {
     self.backoff = backoff
     self.delayer = delayer
     self.automaticFetchingCondition = automaticFetchingCondition
     self.refetchCondition = refetchCondition
     self.networkObserver = networkObserver
+    self.activityObserver = activityObserver
   }
 
   /// Connected and active; a condition without an observer is left out.

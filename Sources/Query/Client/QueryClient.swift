@@ -23,44 +23,43 @@ public final class QueryClient: @unchecked Sendable {
   @usableFromInline let defaultCreator: DefaultStoreCreator?
   @usableFromInline let storeCreator: any StoreCreator
   package let replayCoordinator = ReplayCoordinator()
+  /// That of the cache, where it has one.
+  let watch: StoreWatch
 
-  /// Creates a client with a custom creator.
+  /// Creates a client. Every parameter has a default.
+  ///
+  /// ```swift
+  /// let client = QueryClient(
+  ///   storage: try SQLiteQueryStorage(applicationID: "org.example.notes"),
+  ///   storeCreator: .default(retryLimit: 1, networkObserver: SystemNetworkObserver.shared))
+  /// ```
   ///
   /// - Parameters:
+  ///   - storage: Keeps persisted queries and durable mutations, as
+  ///     ``QueryContext/queryStorage`` of the default context; nil: the storage that the default
+  ///     context has, if any.
   ///   - defaultContext: The context that new stores start with.
   ///   - storeCache: Keeps the stores.
-  ///   - storeCreator: Makes the stores.
+  ///   - storeCreator: Makes the stores; by default with the library's defaults, and inside tests with
+  ///     those that make no delays.
   public init(
+    storage: (any QueryStorage)? = nil,
     defaultContext: QueryContext = QueryContext(),
     storeCache: sending some StoreCache = DefaultStoreCache(),
-    storeCreator: sending some StoreCreator
+    storeCreator: sending some StoreCreator = DefaultStoreCreator.ofThisProcess
   ) {
     self.defaultCache = storeCache as? DefaultStoreCache
+    self.watch = self.defaultCache?.watch ?? StoreWatch()
     self.defaultCreator = storeCreator as? DefaultStoreCreator
     self.storeCreator = storeCreator
     self.guarded = Guarded(
       defaultContext: defaultContext,
       cache: storeCache
     )
+    if let storage { self.guarded.defaultContext.queryStorage = storage }
     // Even if the context has a client, such as the one of another client's stores.
     self.guarded.defaultContext.setWeakClient(self)
-    self.addNetworkObserver(to: &self.guarded.defaultContext)
-  }
-
-  /// Creates a client with the library's defaults; inside tests, with those that make no delays.
-  ///
-  /// - Parameters:
-  ///   - defaultContext: The context that new stores start with.
-  ///   - storeCache: Keeps the stores.
-  public convenience init(
-    defaultContext: QueryContext = QueryContext(),
-    storeCache: sending some StoreCache = DefaultStoreCache()
-  ) {
-    self.init(
-      defaultContext: defaultContext,
-      storeCache: storeCache,
-      storeCreator: TestDetection.isTesting ? .defaultTesting : .default()
-    )
+    self.addObservers(to: &self.guarded.defaultContext)
   }
 
   deinit { self.lock.destroy() }
@@ -73,7 +72,7 @@ public final class QueryClient: @unchecked Sendable {
     set {
       var new = newValue
       if new.queryClient == nil { new.setWeakClient(self) }
-      self.addNetworkObserver(to: &new)
+      self.addObservers(to: &new)
       let old = self.withLock { guarded in
         defer { guarded.defaultContext = new }
         return guarded.defaultContext
@@ -84,12 +83,15 @@ public final class QueryClient: @unchecked Sendable {
 }
 
 extension QueryClient {
-  /// Adds the creator's network observer if the context has none.
-  private func addNetworkObserver(to context: inout QueryContext) {
-    guard let observer = self.defaultCreator?.defaults.networkObserver,
-      context.networkObserver == nil
-    else { return }
-    context.networkObserver = observer
+  /// Adds the creator's observers if the context has none.
+  private func addObservers(to context: inout QueryContext) {
+    guard let defaults = self.defaultCreator?.defaults else { return }
+    if context.networkObserver == nil, let observer = defaults.networkObserver {
+      context.networkObserver = observer
+    }
+    if context.applicationActivityObserver == nil, let observer = defaults.activityObserver {
+      context.applicationActivityObserver = observer
+    }
   }
 }
 
@@ -107,9 +109,14 @@ extension QueryClient {
   func withCache<T: Sendable>(
     _ body: (inout QueryPathableCollection<OpaqueQueryStore>) -> T
   ) -> T {
-    if let cache = self.defaultCache { return cache.stores.withLock { body(&$0) } }
+    if let cache = self.defaultCache { return cache.withStores { body(&$0) } }
+    defer { self.watch.deliver() }
     return self.withLock { guarded in
-      guarded.cache.withStores { stores in body(&stores) }
+      guarded.cache.withStores { stores in
+        let before = self.watch.begin(stores)
+        defer { self.watch.end(before, stores) }
+        return body(&stores)
+      }
     }
   }
 

@@ -39,32 +39,30 @@ public struct BinaryOperatorCondition<
     in context: QueryContext,
     _ observer: @escaping @Sendable (Bool) -> Void
   ) -> QuerySubscription {
-    let sides = Sides(
+    let sides = Sides<Operator>(
+      left: self.left.isSatisfied(in: context),
+      right: self.right.isSatisfied(in: context),
+      observer
+    )
+    let subscription = QuerySubscription.combined(
+      sides.subscription,
+      self.left.subscribe(in: context) { value in sides.emit { $0.left.emit(value) } },
+      self.right.subscribe(in: context) { value in sides.emit { $0.right.emit(value) } }
+    )
+    // A side may have changed between the first question and its subscription.
+    sides.answer(
       left: self.left.isSatisfied(in: context),
       right: self.right.isSatisfied(in: context)
     )
-    let subscription = QuerySubscription.combined(
-      self.left.subscribe(in: context) { value in
-        observer(sides.combined(by: Operator.self) { $0.left.emit(value) })
-      },
-      self.right.subscribe(in: context) { value in
-        observer(sides.combined(by: Operator.self) { $0.right.emit(value) })
-      }
-    )
-    // A side may have changed between the first question and its subscription.
-    let (left, right) = (
-      self.left.isSatisfied(in: context), self.right.isSatisfied(in: context)
-    )
-    _ = sides.combined(by: Operator.self) {
-      $0.left.answer(left)
-      $0.right.answer(right)
-    }
     return subscription
   }
 }
 
-/// The last value heard from each side of a subscription.
-private final class Sides: Sendable {
+/// The last value heard from each side of a subscription, and the observer of what they combine to.
+///
+/// The combined value is posted under the lock under which it was computed: two sides that change at
+/// once are heard in the order in which they were combined, and the last value is the right one.
+private final class Sides<Operator: _BinaryOperator>: Sendable {
   struct Side: Sendable {
     var value: Bool
     private var hasEmitted = false
@@ -82,17 +80,29 @@ private final class Sides: Sendable {
     }
   }
 
-  private let sides: Locked<(left: Side, right: Side)>
+  typealias Values = (left: Side, right: Side)
 
-  init(left: Bool, right: Bool) { self.sides = Locked((Side(value: left), Side(value: right))) }
+  let subscription: QuerySubscription
+  private let values: Locked<Values>
+  private let recipients = RecipientList<Bool>()
 
-  func combined<Operator: _BinaryOperator>(
-    by operator: Operator.Type,
-    after change: (inout (left: Side, right: Side)) -> Void
-  ) -> Bool {
-    self.sides.withLock { sides in
-      change(&sides)
-      return Operator.combine(sides.left.value, sides.right.value)
+  init(left: Bool, right: Bool, _ observer: @escaping @Sendable (Bool) -> Void) {
+    self.values = Locked((Side(value: left), Side(value: right)))
+    self.subscription = self.recipients.subscribe(observer)
+  }
+
+  func emit(_ change: (inout Values) -> Void) {
+    self.values.withLock { values in
+      change(&values)
+      self.recipients.post([Operator.combine(values.left.value, values.right.value)])
+    }
+    self.recipients.deliver()
+  }
+
+  func answer(left: Bool, right: Bool) {
+    self.values.withLock { values in
+      values.left.answer(left)
+      values.right.answer(right)
     }
   }
 }

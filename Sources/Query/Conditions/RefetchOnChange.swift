@@ -32,7 +32,7 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
     var isSatisfied: Bool
     /// Incremented by each change, so that a refetch knows whether its change is the last one.
     var changeCount = 0
-    var task: QueryTask<State.QueryValue>?
+    var task: TaskCancellation?
   }
 
   private let controls: QueryControls<State>
@@ -46,7 +46,7 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
   func conditionChanged(to isSatisfied: Bool) {
     let (change, ended) = self.progress.withLock { progress in
       guard progress.isSatisfied != isSatisfied else {
-        return (nil as Int?, nil as QueryTask<State.QueryValue>?)
+        return (nil as Int?, nil as TaskCancellation?)
       }
       progress.isSatisfied = isSatisfied
       progress.changeCount += 1
@@ -54,7 +54,7 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
       return (progress.changeCount, progress.task)
     }
     guard let change else { return }
-    ended?.cancel()
+    ended?.cancelByStore()
     guard isSatisfied, let store = self.controls.livingStore else { return }
     store.afterReplay { self.refetch(after: change) }
   }
@@ -70,7 +70,7 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
     let isWanted = self.progress.withLock { progress in
       // The condition may have ended meanwhile.
       guard progress.changeCount == change else { return false }
-      progress.task = task
+      progress.task = TaskCancellation(task)
       return true
     }
     if isWanted { task.start(in: task.context) }

@@ -70,7 +70,7 @@ extension QueryStore {
   ) {
     let controls = QueryControls(store: self, initialContext: context, initialState: state)
     let subscriptions = controllers.compactMap { Self.start($0, with: controls) }
-    self.withLock { self.controllerSubscription = .combined(subscriptions) }
+    self.keep(subscriptions)
   }
 
   /// - Returns: `nil` if the controller is for another state type.

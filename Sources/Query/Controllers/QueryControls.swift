@@ -1,6 +1,6 @@
 /// What a ``QueryController`` may do to a store.
 ///
-/// It does not keep the store alive. Once the store is gone, its members report
+/// It does not keep the store alive. Once the store is gone, its members but for ``path`` report
 /// ``QueryWarning/controllerDeallocatedStoreAccess(stateType:)`` and do nothing, or return what the
 /// store was created with.
 public struct QueryControls<State: QueryStateProtocol>: Sendable {
@@ -15,8 +15,13 @@ public struct QueryControls<State: QueryStateProtocol>: Sendable {
   private let initialContext: QueryContext
   private let initialState: State
 
+  /// The path of the store's request, also once the store is gone, and then without a warning: a store
+  /// never has another one.
+  public let path: QueryPath
+
   init(store: QueryStore<State>, initialContext: QueryContext, initialState: State) {
     self.reference = Reference(store)
+    self.path = store.path
     self.initialContext = initialContext
     self.initialState = initialState
   }

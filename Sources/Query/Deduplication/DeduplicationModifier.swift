@@ -88,6 +88,14 @@ extension QueryContext {
     return reference === otherReference || reference?.store === otherReference?.store
   }
 
+  /// Whether a fetch with another context began before an invalidation that this one came after, so
+  /// that its answer may be too old for this one.
+  @inlinable
+  func outdates(_ running: QueryContext) -> Bool {
+    guard let own = self.fetchWork, let other = running.fetchWork else { return false }
+    return own.outdates(other)
+  }
+
   @usableFromInline
   enum DeduplicationKey<Value: Sendable>: Key {
     @inlinable static var defaultValue: DeduplicationValues<Value>? { nil }

@@ -31,11 +31,20 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
       // The predicate is user code, so it is not called under the lock.
       let duplicate = fetches.first { shared in
         // A context may have come from another store, and the table with it.
-        shared.context.isOfSameStore(as: context) && isDuplicate(shared.context, context)
+        shared.context.isOfSameStore(as: context) && !context.outdates(shared.context)
+          && isDuplicate(shared.context, context)
       }
       if let shared = duplicate {
+        let (own, leader) = (context.fetchWork, shared.context.fetchWork)
+        if let own, let leader, let circle = FetchGraph.beginWait(of: own, for: leader) {
+          try FetchGraph.separate(own, from: circle)
+          return try await query.fetch(in: context, with: continuation)
+        }
+        defer { if let own, let leader { FetchGraph.endWait(of: own, for: leader) } }
+        own?.share(leader)
         guard let member = shared.join() else {
           // It has just ended, and is about to leave the table.
+          own?.share(nil)
           self.remove(shared)
           continue
         }

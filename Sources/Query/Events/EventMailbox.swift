@@ -5,15 +5,18 @@ public import Synchronization
 /// Events are logged under the store's lock, and so in the order of the changes. They are delivered
 /// without it, by one thread at a time: a thread that finds another one at work asks that one to
 /// look again. So a handler is never called twice at a time, nor under a lock.
-// @unchecked: `position` belongs to the thread that set `delivering`; all else guards itself.
+// @unchecked: `position` belongs to the thread that set `delivering`, `place` to the store's lock; all
+// else guards itself.
 @usableFromInline
-final class EventMailbox<State: QueryStateProtocol>: @unchecked Sendable {
+final class EventMailbox<State: QueryStateProtocol>: ListMember, @unchecked Sendable {
   @usableFromInline let handler: StoreHandler<State>
   @usableFromInline let flags: Atomic<UInt8>
   /// The link to look at next; `nil` if the handler receives no more events.
   ///
   /// Held by this mailbox, but counted by hand: each step would count four times otherwise.
   @exclusivity(unchecked) @usableFromInline var position: Unmanaged<EventLink<State>>?
+  /// Guarded by the store's lock.
+  @exclusivity(unchecked) @usableFromInline var place = 0
   private let ending = Locked(Ending())
 
   private struct Ending {
@@ -49,6 +52,9 @@ enum MailboxFlag {
   @inlinable static var pending: UInt8 { 2 }
   /// No further call begins.
   @inlinable static var cancelled: UInt8 { 4 }
+  /// The thread that delivers has begun a call, and may be in it. Set before each call, in the same
+  /// step that finds the mailbox not cancelled.
+  @inlinable static var calling: UInt8 { 32 }
   /// A caller waits until no thread is delivering.
   @inlinable static var awaited: UInt8 { 8 }
   /// There is an end.
@@ -124,6 +130,9 @@ extension EventMailbox {
         return
       }
       guard let next else { return }
+      // A thread that cancels either finds this flag set, or is found here: no call begins after that.
+      let claimed = self.flags.bitwiseOr(MailboxFlag.calling, ordering: .acquiringAndReleasing)
+      if claimed.oldValue & MailboxFlag.cancelled != 0 { continue }
       position._withUnsafeGuaranteedRef({ $0.event })?
         ._withUnsafeGuaranteedRef { self.handle($0) }
       self.position = next.retain()
@@ -155,7 +164,10 @@ extension EventMailbox {
     var flags = MailboxFlag.delivering
     while true {
       let isPending = flags & MailboxFlag.pending != 0
-      let cleared = isPending ? MailboxFlag.pending : MailboxFlag.delivering | MailboxFlag.awaited
+      let cleared =
+        isPending
+        ? MailboxFlag.pending | MailboxFlag.calling
+        : MailboxFlag.delivering | MailboxFlag.calling | MailboxFlag.awaited
       let (exchanged, original) = self.flags.weakCompareExchange(
         expected: flags,
         desired: flags & ~cleared,
@@ -174,11 +186,17 @@ extension EventMailbox {
 
 extension EventMailbox {
   /// Ends all delivery. A call that is under way goes on; no other begins.
+  ///
+  /// It is not waited for: the handler may be waiting for the thread that cancels.
+  ///
+  /// - Returns: Whether a call may be under way, on another thread, or around this one.
+  @discardableResult
   @usableFromInline
-  func cancel() {
-    self.flags.bitwiseOr(MailboxFlag.cancelled, ordering: .sequentiallyConsistent)
+  func cancel() -> Bool {
+    let flags = self.flags.bitwiseOr(MailboxFlag.cancelled, ordering: .sequentiallyConsistent)
     // Lets go of the log.
     self.deliver()
+    return flags.oldValue & MailboxFlag.calling != 0
   }
 
   /// Ends delivery with the events that are logged so far. The caller holds the store's lock.

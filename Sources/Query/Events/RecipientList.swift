@@ -16,7 +16,10 @@ package final class RecipientList<Value: Sendable>: Sendable {
   package typealias Handler = @Sendable (Value) -> Void
 
   /// A handler and the values that wait for it.
-  fileprivate final class Recipient: Sendable {
+  fileprivate final class Recipient: ListMember, Sendable {
+    // Guarded by the list's lock.
+    nonisolated(unsafe) var place = 0
+
     /// Guarded by the mutex. A handler that has left takes no more.
     private struct Pending {
       var values = [Value]()
@@ -64,8 +67,7 @@ package final class RecipientList<Value: Sendable>: Sendable {
     package func deliver() { self.recipient.deliver() }
   }
 
-  // In the order in which they came.
-  private let recipients = Locked([Recipient]())
+  private let recipients = Locked(MemberList<Recipient>())
 
   /// Creates a list without recipients.
   package init() {}
@@ -77,13 +79,13 @@ package final class RecipientList<Value: Sendable>: Sendable {
   package func post(_ values: [Value]) {
     if values.isEmpty { return }
     self.recipients.withLock { recipients in
-      for recipient in recipients { recipient.post(values) }
+      for recipient in recipients.places { recipient?.post(values) }
     }
   }
 
   /// Calls the handlers with the posted values, the oldest first. Call it outside all locks.
   package func deliver() {
-    for recipient in self.recipients.withLock({ $0 }) { recipient.deliver() }
+    for recipient in self.recipients.withLock({ $0.places }) { recipient?.deliver() }
   }
 
   /// Adds a handler for values posted from now on. Does not call it.
@@ -107,7 +109,7 @@ package final class RecipientList<Value: Sendable>: Sendable {
     // The handler, which holds a user's values, is released with this, outside the lock.
     return QuerySubscription { [weak self] in
       recipient.cancel()
-      self?.recipients.withLock { recipients in recipients.removeAll { $0 === recipient } }
+      self?.recipients.withLock { $0.remove(recipient) }
     }
   }
 

@@ -42,7 +42,7 @@ extension FailureVerdict {
   }
 
   /// The code of an error of URL loading, as in `URLError.Code`; nil for any other.
-  private static func urlErrorCode(of error: any Error) -> Int? {
+  static func urlErrorCode(of error: any Error) -> Int? {
     error._domain == "NSURLErrorDomain" ? error._code : nil
   }
 

@@ -37,7 +37,8 @@ public struct MutationAppliedError: Error, CustomStringConvertible {
 
   /// What was wrong with the answer.
   public var description: String {
-    "The server has carried the mutation out, but its answer is of no use: \(self.underlying)"
+    "The server has carried the mutation out, but its answer is of no use: "
+      + ErrorText.of(self.underlying)
   }
 }
 

@@ -11,6 +11,38 @@ extension IdentifiedArray {
     return removeElement(position)
   }
 
+  /// Removes the element with the id of another one.
+  ///
+  /// - Parameter element: An element, of which only the id counts.
+  /// - Returns: The element that was there, or `nil` if there was none with the id.
+  /// - Complexity: O(1) amortised if the storage is not shared.
+  @inlinable
+  @discardableResult
+  public mutating func remove(_ element: Element) -> Element? { remove(id: element.id) }
+
+  /// Removes the elements at some positions, as the `onDelete` of a list asks for.
+  ///
+  /// - Parameter offsets: Positions before the removal, from 0 up to but not including `count`, in any
+  ///   order, such as an `IndexSet`, a range or an array. One that comes twice counts once.
+  /// - Complexity: O(*n* + *m*), where *n* is the number of elements and *m* that of the offsets.
+  @inlinable
+  public mutating func remove(atOffsets offsets: some Sequence<Int>) {
+    guard let isRemoved = marks(at: offsets) else { return }
+    for (element, isRemoved) in zip(elements, isRemoved) where isRemoved { remove(element) }
+  }
+
+  /// The elements that satisfy a predicate, in their order.
+  ///
+  /// - Parameter isIncluded: Whether an element is among them.
+  /// - Throws: What `isIncluded` throws.
+  /// - Complexity: O(*n*), where *n* is the number of elements.
+  @inlinable
+  public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> Self {
+    var result = Self()
+    for element in self where try isIncluded(element) { result.appendNew(element) }
+    return result
+  }
+
   /// Removes the element at a position.
   ///
   /// - Parameter index: A position, from 0 up to but not including `count`.
@@ -64,7 +96,8 @@ extension IdentifiedArray {
   public mutating func removeAll(
     where shouldBeRemoved: (Element) throws -> Bool
   ) rethrows {
-    for element in try filter(shouldBeRemoved) { remove(id: element.id) }
+    let removed: [Element] = try filter(shouldBeRemoved)
+    for element in removed { remove(id: element.id) }
   }
 
   @inlinable

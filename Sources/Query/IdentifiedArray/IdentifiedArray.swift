@@ -18,8 +18,9 @@
 /// An empty array takes one word and no allocation. Copies share their elements until one of them is
 /// changed.
 ///
-/// It is not a set (order matters to `==`), and an element's id cannot change in place: remove the
-/// element and insert the changed one.
+/// It is not a set (order matters to `==`), and an element's id cannot change in place: put another
+/// element there with ``replace(id:with:)``. Elements that are not `Identifiable` go in as
+/// ``Identified``.
 public struct IdentifiedArray<ID, Element: Identifiable> where Element.ID == ID {
   /// `nil` if nothing was ever added, or if a large array became empty.
   @usableFromInline
@@ -41,6 +42,38 @@ public struct IdentifiedArray<ID, Element: Identifiable> where Element.ID == ID 
     for element in elements {
       let isNew = append(element).inserted
       precondition(isNew, Self.equalIDsMessage(element.id))
+    }
+  }
+
+  /// Creates an array of the elements of a sequence, in its order, and makes one of those with equal
+  /// ids.
+  ///
+  /// ```swift
+  /// let newest = IdentifiedArray(versions, uniquingIDsWith: { $0.date > $1.date ? $0 : $1 })
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - elements: The elements.
+  ///   - combine: Makes one of two elements with one id: of the one that is in the array, which the
+  ///     result takes the place of, and of a later one. A result with another id is a programmer's
+  ///     mistake, and stops the program.
+  /// - Throws: What `combine` throws.
+  /// - Complexity: O(*n*), where *n* is the number of elements of the sequence.
+  @inlinable
+  public init(
+    _ elements: some Sequence<Element>,
+    uniquingIDsWith combine: (Element, Element) throws -> Element
+  ) rethrows {
+    self.init()
+    reserveCapacity(elements.underestimatedCount)
+    for element in elements {
+      guard let old = self[id: element.id] else {
+        appendNew(element)
+        continue
+      }
+      let new = try combine(old, element)
+      precondition(new.id == old.id, Self.changedIDMessage(from: old.id, to: new.id))
+      _ = update(new)
     }
   }
 }
@@ -134,24 +167,6 @@ extension IdentifiedArray {
       precondition(newID == id, Self.changedIDMessage(from: id, to: newID))
     }
     return try body(&storage.slot(position).pointee!)
-  }
-}
-
-extension IdentifiedArray {
-  /// Puts an element in the place of the one with an id.
-  ///
-  /// - Parameters:
-  ///   - id: An element's id.
-  ///   - element: The new element. Its id must be the old one, or one that is not there.
-  /// - Returns: Whether there was an element with the id; if not, nothing has changed.
-  /// - Complexity: O(1) if the storage is not shared.
-  @inlinable
-  @discardableResult
-  package mutating func replace(id: ID, with element: Element) -> Bool {
-    guard let position = storage?.position(of: id) else { return false }
-    precondition(element.id == id || !contains(id: element.id), Self.equalIDsMessage(element.id))
-    ownStorage().replace(position, id: id, with: element)
-    return true
   }
 }
 

@@ -6,7 +6,8 @@ private func caseName<Value>(_ value: Value) -> UnsafePointer<CChar>?
 
 extension CanonicalForm {
   /// The form of an enumeration: `{"Module.Type":"case"}`, with a payload
-  /// `{"Module.Type":{"case":payload}}`.
+  /// `{"Module.Type":{"case":payload}}`, or `{"Module.Type":{"case(label:)":payload}}` if the payload
+  /// has labels, which may be all that tells two cases apart.
   static func ofEnumeration<Value>(_ type: Value.Type) -> CanonicalForm {
     let header = CanonicalWriter.header(of: type)
     let cases = KnownCases()
@@ -41,13 +42,25 @@ private final class KnownCases: Sendable {
 
 extension CanonicalWriter {
   fileprivate func writePayload(of value: some Any, caseName: String) throws {
+    // Several values come as one tuple, and so does one with a label. There is always a child: the
+    // case has a payload.
+    guard let payload = Mirror(reflecting: value).children.first?.value else { return }
     self.append(ascii: "{")
-    self.writeString(caseName)
+    self.writeString(caseName + Self.labels(ofPayload: payload))
     self.append(ascii: ":")
-    // Several values come as one tuple. There is always a child: the case has a payload.
-    if let payload = Mirror(reflecting: value).children.first?.value {
-      try self.writeDynamically(payload)
-    }
+    try self.writeDynamically(payload)
     self.append(ascii: "}")
+  }
+
+  /// The labels of a payload as they stand in the full name of its case, `(from:_:)`; empty if it has
+  /// none.
+  private static func labels(ofPayload payload: Any) -> String {
+    func kind<Value>(_ value: Value) -> TypeKind { TypeKind(of: Value.self) }
+    guard _openExistential(payload, do: kind) == .tuple else { return "" }
+    // A mirror numbers those without a label: ".0", ".1".
+    let labels = Mirror(reflecting: payload).children
+      .map { child in child.label.flatMap { $0.hasPrefix(".") ? nil : $0 } ?? "_" }
+    if labels.allSatisfy({ $0 == "_" }) { return "" }
+    return "(\(labels.map { $0 + ":" }.joined()))"
   }
 }

@@ -1,9 +1,17 @@
 import FoundationEssentials
 
 extension Date: CanonicalValue {
+  /// The seconds since 1970, or, if these are rounded, those since 2001, which are exact.
   func writeCanonically(to writer: CanonicalWriter) {
     writer.append(#"{"Date":"#)
-    writer.writeDouble(self.timeIntervalSince1970)
+    let seconds = self.timeIntervalSince1970
+    if Date(timeIntervalSince1970: seconds) == self || seconds.isNaN {
+      writer.writeDouble(seconds)
+    } else {
+      writer.append(#"{"since2001":"#)
+      writer.writeDouble(self.timeIntervalSinceReferenceDate)
+      writer.append(ascii: "}")
+    }
     writer.append(ascii: "}")
   }
 }

@@ -61,6 +61,8 @@ extension Double: CanonicalValue {
 /// An optional, whatever it wraps.
 protocol OptionalType {
   static var wrappedType: Any.Type { get }
+  /// Writes the absent value.
+  static func writeNil(to writer: CanonicalWriter)
 }
 
 extension Optional: CanonicalValue, OptionalType {
@@ -70,8 +72,18 @@ extension Optional: CanonicalValue, OptionalType {
     if let value = self {
       try writer.write(value)
     } else {
-      writer.append("null")
+      Self.writeNil(to: writer)
     }
+  }
+
+  /// An absent value of an optional of optionals is not equal to one that is there and absent inside.
+  static func writeNil(to writer: CanonicalWriter) {
+    guard let wrapped = Wrapped.self as? any OptionalType.Type else {
+      return writer.append("null")
+    }
+    writer.append(#"{"Optional":"#)
+    wrapped.writeNil(to: writer)
+    writer.append(ascii: "}")
   }
 }
 

@@ -19,28 +19,21 @@ final class EncodedNode {
 
   let session: EncodingSession
   let depth: Int
-  private let parent: EncodedNode?
-  private let key: (any CodingKey)?
+  /// The keys to this container. Not a reference to the container around it, which holds this one.
+  let codingPath: [any CodingKey]
   private(set) var content = Content.nothing
 
   init(session: EncodingSession, depth: Int) {
     self.session = session
     self.depth = depth
-    self.parent = nil
-    self.key = nil
+    self.codingPath = []
   }
 
   private init(parent: EncodedNode, key: any CodingKey) {
     self.session = parent.session
     self.depth = parent.depth + 1
-    self.parent = parent
-    self.key = key
+    self.codingPath = parent.codingPath + [key]
     if self.depth > CanonicalWriter.maximumDepth { self.session.fail() }
-  }
-
-  /// Computed on demand, since hardly any type reads it.
-  var codingPath: [any CodingKey] {
-    (self.parent?.codingPath ?? []) + (self.key.map { [$0] } ?? [])
   }
 }
 

@@ -46,6 +46,34 @@ public struct QueryIdentity: Hashable, Sendable, CustomStringConvertible {
     self.text = try CanonicalWriter.text(of: instancePath, typeNames: .leftOut)
   }
 
+  /// Makes the identity of the query that has a name on disk: a mark that begins the text of no path,
+  /// the path without the names of the types in it, and the name.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the query.
+  ///   - name: The name.
+  /// - Throws: ``QueryIdentityError``, as ``init(path:)`` does.
+  init(path: QueryPath, name: String) throws {
+    let beginning = try Self.beginning(ofNamedUnder: path)
+    let writer = CanonicalWriter(typeNames: .leftOut)
+    writer.append(#",{"as":"#)
+    writer.writeString(name)
+    writer.append("}]")
+    self.text = beginning + String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  /// How the identities of the named queries under a path begin.
+  static func beginning(ofNamedUnder path: QueryPath) throws -> String {
+    Self.beginning(ofNamedUnder: try QueryIdentity(instancePath: path))
+  }
+
+  /// How the identities of the named queries under a path begin, whose text without the names of types
+  /// is known.
+  static func beginning(ofNamedUnder instance: QueryIdentity) -> String {
+    let items = instance.text.unicodeScalars.dropFirst().dropLast()
+    return items.isEmpty ? "[{}" : "[{},\(String(items))"
+  }
+
   /// The canonical text.
   public var description: String { self.text }
 }

@@ -6,18 +6,21 @@ final class AllPagesTracker<PageID: Hashable & Sendable, PageValue: Sendable>: S
   /// Guarded by the mutex.
   @usableFromInline
   struct Progress: Sendable {
-    /// The page to start with, and how many pages were loaded, when the first attempt began.
+    /// The page to start with, and the last page that was loaded, when the first attempt began, and how
+    /// many are fetched at most.
     @usableFromInline let firstPageId: PageID?
+    @usableFromInline let lastPageId: PageID?
     @usableFromInline let pageCount: Int
     @usableFromInline var pages = Pages()
 
     @inlinable
-    init(loadedPages: Pages) {
+    init(loadedPages: Pages, keeping limit: Int) {
       self.firstPageId = loadedPages.first?.id
-      self.pageCount = loadedPages.count
+      self.lastPageId = loadedPages.last?.id
+      self.pageCount = min(loadedPages.count, limit)
     }
 
-    /// Whether as many pages were fetched as were loaded.
+    /// Whether as many pages were fetched as are wanted.
     @inlinable
     var isFull: Bool { self.pages.count >= self.pageCount }
   }
@@ -29,12 +32,23 @@ final class AllPagesTracker<PageID: Hashable & Sendable, PageValue: Sendable>: S
 
   /// The progress of the attempts so far; the first one starts with the pages that are loaded.
   @inlinable
-  func progress(startingWith loadedPages: Pages) -> Progress {
+  func progress(startingWith loadedPages: Pages, keeping limit: Int) -> Progress {
     self.progress.withLock { progress in
       if let progress { return progress }
-      let new = Progress(loadedPages: loadedPages)
+      let new = Progress(loadedPages: loadedPages, keeping: limit)
       progress = new
       return new
+    }
+  }
+
+  /// Ends the fetch: the next one with this tracker, of a modifier that fetches twice, begins anew.
+  ///
+  /// - Returns: The progress with all pages that were fetched.
+  @inlinable
+  func finish(startingWith loadedPages: Pages, keeping limit: Int) -> Progress {
+    self.progress.withLock { progress in
+      defer { progress = nil }
+      return progress ?? Progress(loadedPages: loadedPages, keeping: limit)
     }
   }
 

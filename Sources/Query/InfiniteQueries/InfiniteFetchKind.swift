@@ -39,7 +39,7 @@ extension QueryContext {
 
 /// The ends of a state's page list, which decide the next page to fetch.
 @usableFromInline
-struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable> {
+struct PagePosition<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {
   @usableFromInline var pages: InfiniteQueryPages<PageID, PageValue>
   @usableFromInline var nextPageId: PageID?
   @usableFromInline var previousPageId: PageID?

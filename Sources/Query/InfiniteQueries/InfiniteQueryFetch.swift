@@ -4,6 +4,7 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
   @usableFromInline typealias Value = InfiniteQueryValue<Query.PageID, Query.PageValue>
   @usableFromInline typealias Page = InfiniteQueryPage<Query.PageID, Query.PageValue>
   @usableFromInline typealias Paging = InfiniteQueryPaging<Query.PageID, Query.PageValue>
+  @usableFromInline typealias Request = InfiniteQueryPagingRequest<Query.PageID>
   @usableFromInline typealias Pages = InfiniteQueryPages<Query.PageID, Query.PageValue>
 
   @usableFromInline let query: Query
@@ -23,8 +24,8 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
       return try await self.fetchInitialPage([])
     }
     // Decided now and not when the fetch was scheduled: what it waited for may have loaded pages.
-    let position: PagePosition = store.pagePosition()
-    switch position.request(for: self.context.infiniteFetchKind) {
+    let (request, position) = try await self.begin(in: store)
+    switch request {
     case .initialPage?: return try await self.fetchInitialPage(position.pages)
     case .nextPage(let id)?: return try await self.fetchNextPage(id, position.pages)
     case .previousPage(let id)?: return try await self.fetchPreviousPage(id, position.pages)
@@ -33,9 +34,34 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
       return Value(
         fetchValue: .allPages(position.pages),
         nextPageId: position.nextPageId,
+        after: position.pages.last?.id,
         previousPageId: position.previousPageId,
+        before: position.pages.first?.id,
         isUnchanged: true
       )
+    }
+  }
+
+  /// Decides what to fetch, after the fetches at work that this one may not run beside.
+  @inlinable
+  func begin(
+    in store: QueryStore<Query.State>
+  ) async throws -> (Request?, PagePosition<Query.PageID, Query.PageValue>) {
+    let (kind, work) = (self.context.infiniteFetchKind, self.context.fetchWork)
+    var ignored = Set<QueryTaskIdentifier>()
+    while true {
+      let (request, position, others) = store.withLock {
+        let position = store._state.position
+        let request = position.request(for: kind)
+        guard let work else { return (request, position, [QueryTask<Value>]()) }
+        let others = store._state.tasks(atWorkThatExclude: request, of: work)
+          .filter { !ignored.contains($0.id) }
+        // Only a fetch at work is waited for, so those that wait cannot wait for one another.
+        work.pagingRequest = others.isEmpty ? request : nil
+        return (request, position, others)
+      }
+      guard let work, !others.isEmpty else { return (request, position) }
+      ignored.formUnion(try await QueryTask.wait(of: work, forAll: others))
     }
   }
 }
@@ -50,37 +76,43 @@ extension InfiniteQueryFetch {
       Value(
         fetchValue: .initialPage(page),
         nextPageId: self.query.pageId(after: page, using: paging, in: self.context),
-        previousPageId: self.query.pageId(before: page, using: paging, in: self.context)
+        after: page.id,
+        previousPageId: self.query.pageId(before: page, using: paging, in: self.context),
+        before: page.id
       )
     }
   }
 
   @inlinable
   func fetchNextPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
-    guard let first = pages.first, let last = pages.last else {
-      return try await self.fetchInitialPage(pages)
-    }
+    guard let last = pages.last else { return try await self.fetchInitialPage(pages) }
     let paging = Paging(pageId: id, pages: pages, request: .nextPage(id))
+    let position = PagePosition(pages: pages)
     return try await self.fetchPage(paging) { page in
-      Value(
+      let first = position.firstPage(afterAdding: id, keeping: self.context.maxPages) ?? page
+      return Value(
         fetchValue: .nextPage(Value.NextPage(page: page, lastPageId: last.id)),
         nextPageId: self.query.pageId(after: page, using: paging, in: self.context),
-        previousPageId: self.query.pageId(before: first, using: paging, in: self.context)
+        after: page.id,
+        previousPageId: self.query.pageId(before: first, using: paging, in: self.context),
+        before: first.id
       )
     }
   }
 
   @inlinable
   func fetchPreviousPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
-    guard let first = pages.first, let last = pages.last else {
-      return try await self.fetchInitialPage(pages)
-    }
+    guard let first = pages.first else { return try await self.fetchInitialPage(pages) }
     let paging = Paging(pageId: id, pages: pages, request: .previousPage(id))
+    let position = PagePosition(pages: pages)
     return try await self.fetchPage(paging) { page in
-      Value(
+      let last = position.lastPage(afterAdding: id, keeping: self.context.maxPages) ?? page
+      return Value(
         fetchValue: .previousPage(Value.PreviousPage(page: page, firstPageId: first.id)),
         nextPageId: self.query.pageId(after: last, using: paging, in: self.context),
-        previousPageId: self.query.pageId(before: page, using: paging, in: self.context)
+        after: last.id,
+        previousPageId: self.query.pageId(before: page, using: paging, in: self.context),
+        before: page.id
       )
     }
   }
@@ -105,10 +137,13 @@ extension InfiniteQueryFetch {
     // An attempt that was tried again goes on after the last page that it fetched.
     let tracker = self.context.allPagesTracker as? Tracker ?? Tracker()
     // Between two pages only the tracker holds its list, so adding does not copy it.
-    while let page = try await self.fetchPage(after: tracker.progress(startingWith: pages)) {
+    let limit = self.context.maxPages ?? .max
+    while let page = try await self.fetchPage(
+      after: tracker.progress(startingWith: pages, keeping: limit))
+    {
       tracker.add(page)
     }
-    return self.allPagesValue(tracker.progress(startingWith: pages).pages)
+    return self.allPagesValue(of: tracker.finish(startingWith: pages, keeping: limit))
   }
 
   /// Fetches the page after those fetched so far, if there is one.
@@ -120,9 +155,9 @@ extension InfiniteQueryFetch {
     let paging = Paging(pageId: id, pages: pages, request: .allPages)
     let fetch = PageFetch(query: self.query, paging: paging, context: self.context)
     return try await fetch.run(yieldingTo: self.continuation) { page in
-      var fetched = pages
-      fetched.append(page)
-      return self.allPagesValue(fetched)
+      var fetched = progress
+      fetched.pages.append(page)
+      return self.allPagesValue(of: fetched)
     }
   }
 
@@ -135,15 +170,25 @@ extension InfiniteQueryFetch {
   }
 
   @inlinable
-  func allPagesValue(_ pages: Pages) -> Value {
+  func allPagesValue(of progress: Tracker.Progress) -> Value {
+    let pages = progress.pages
     guard let first = pages.first, let last = pages.last else {
-      return Value(fetchValue: .allPages(pages), nextPageId: nil, previousPageId: nil)
+      return Value(
+        fetchValue: .allPages(pages),
+        nextPageId: nil,
+        after: nil,
+        previousPageId: nil,
+        before: nil
+      )
     }
     let paging = Paging(pageId: last.id, pages: pages, request: .allPages)
     return Value(
       fetchValue: .allPages(pages),
       nextPageId: self.query.pageId(after: last, using: paging, in: self.context),
-      previousPageId: self.query.pageId(before: first, using: paging, in: self.context)
+      after: last.id,
+      previousPageId: self.query.pageId(before: first, using: paging, in: self.context),
+      before: first.id,
+      loadedLastPageId: progress.lastPageId
     )
   }
 }

@@ -125,13 +125,14 @@ extension InfiniteQueryState: QueryStateProtocol {
     let kind = task.context.infiniteFetchKind
     switch self.position.request(for: kind) {
     case .initialPage?:
-      // A plain fetch waits for nothing: several of the initial page may overlap. Any other call
-      // wants the page after it, so it waits, and decides again when it starts.
+      // A plain fetch waits for nothing, and equal calls fetch the same page. Any other call wants
+      // the page after it, so it waits. All decide again when they start.
       if kind == nil {
         // It fetches all pages if there are some when it starts.
         task.context.allPagesTracker = AllPagesTracker<PageID, PageValue>()
       } else {
-        task.schedule(after: self._initialPageActiveTasks)
+        let others = self._initialPageActiveTasks.filter { $0.context.infiniteFetchKind != kind }
+        task.schedule(after: others)
       }
       self._initialPageActiveTasks.append(task)
     case .allPages?:
@@ -176,10 +177,16 @@ extension InfiniteQueryState: QueryStateProtocol {
     guard let store = new.currentStore(of: Self.self) else {
       return running.infiniteFetchKind == new.infiniteFetchKind
     }
-    let position = store.pagePosition()
-    // If there is no page left, there is no work to share.
-    guard let request = position.request(for: new.infiniteFetchKind) else { return false }
-    return position.request(for: running.infiniteFetchKind) == request
+    return store.withLock {
+      let position = store._state.position
+      // If there is no page left, there is no work to share.
+      guard let request = position.request(for: new.infiniteFetchKind) else { return false }
+      // What is fetched, which may be another page than the one that would be fetched now.
+      let running =
+        running.fetchWork?.pagingRequest as? InfiniteQueryPagingRequest<PageID>
+        ?? position.request(for: running.infiniteFetchKind)
+      return running == request
+    }
   }
 }
 
@@ -210,46 +217,95 @@ extension InfiniteQueryState {
     switch result {
     case .success(let value):
       guard !value.isUnchanged else { return }
-      self.merge(value, isPlainFetch: task.context.infiniteFetchKind == nil)
-      self._nextPageId = value.nextPageId
-      self._previousPageId = value.previousPageId
+      let limit = task.context.maxPages
+      if self.merge(value, keeping: limit) {
+        if let limit { self.dropPages(beyond: limit, after: value) }
+        // Another fetch may have moved the end that an id was computed for.
+        if self._currentValue.last?.id == value.lastPageId { self._nextPageId = value.nextPageId }
+        if self._currentValue.first?.id == value.firstPageId {
+          self._previousPageId = value.previousPageId
+        }
+      }
+      let isInvalidated = self._updates.isInvalidated
       self._updates.recordValue(at: task.context.queryClock.now())
+      // One page does not renew the others.
+      if value.page != nil && self._currentValue.count > 1 {
+        self._updates.isInvalidated = isInvalidated
+      }
     case .failure(let error):
       self._updates.recordError(error, at: task.context.queryClock.now())
     }
   }
 
+  /// Not the whole list where a page is added to it: a second owner would make that a copy.
   @inlinable
-  mutating func merge(_ value: QueryValue, isPlainFetch: Bool) {
+  public func _replacedValue(
+    by result: Result<QueryValue, any Error>,
+    for task: QueryTask<QueryValue>
+  ) -> StateValue? {
+    guard let value = try? result.get() else { return nil }
+    guard let page = value.page else { return self._currentValue }
+    if case .initialPage = value.fetchValue { return self._currentValue }
+    var replaced = StateValue()
+    if let old = self._currentValue[id: page.id] { replaced.append(old) }
+    if let limit = task.context.maxPages {
+      for page in self.pagesDropped(by: value, keeping: limit) { replaced.append(page) }
+    }
+    return replaced.isEmpty ? nil : replaced
+  }
+
+  /// Puts what was fetched into the list.
+  ///
+  /// - Returns: Whether there was a place for it.
+  @inlinable
+  mutating func merge(_ value: QueryValue, keeping limit: Int?) -> Bool {
     switch value.fetchValue {
     case .allPages(let pages):
-      self._currentValue = pages
+      self.replace(with: pages, loadedLastPageId: value.loadedLastPageId)
+      return true
     case .initialPage(let page):
-      if isPlainFetch {
-        self._currentValue = [page]
-      } else {
-        self._currentValue[id: page.id] = page
-      }
+      self._currentValue[id: page.id] = page
+      return true
     case .nextPage(let next):
-      self.insert(next.page, beside: next.lastPageId, offset: 1)
+      return self.insert(next.page, beside: next.lastPageId, offset: 1, keeping: limit)
     case .previousPage(let previous):
-      self.insert(previous.page, beside: previous.firstPageId, offset: 0)
+      return self.insert(previous.page, beside: previous.firstPageId, offset: 0, keeping: limit)
     }
   }
 
+  /// Replaces all pages, but for those that came behind the last one since they were asked for.
+  @inlinable
+  mutating func replace(with pages: StateValue, loadedLastPageId: PageID?) {
+    let old = self._currentValue
+    self._currentValue = pages
+    guard
+      let loadedLastPageId, pages.last?.id == loadedLastPageId,
+      let index = old.index(id: loadedLastPageId), index + 1 < old.endIndex
+    else { return }
+    for page in old[(index + 1)...] where !pages.contains(id: page.id) {
+      self._currentValue.append(page)
+    }
+  }
+
+  /// - Returns: Whether the page's neighbour is there.
   @inlinable
   mutating func insert(
     _ page: InfiniteQueryPage<PageID, PageValue>,
     beside anchor: PageID,
-    offset: Int
-  ) {
-    // If the list was replaced meanwhile, the page belongs nowhere in the new one.
-    guard let index = self._currentValue.index(id: anchor) else { return }
-    if self._currentValue[id: page.id] != nil {
+    offset: Int,
+    keeping limit: Int?
+  ) -> Bool {
+    let isThere = self._currentValue.contains(id: page.id)
+    // If the list was replaced meanwhile, the page belongs nowhere in the new one; but its neighbour may
+    // have been dropped for its own earlier values.
+    let index = self._currentValue.index(id: anchor)
+    guard let index = index ?? (limit != nil && isThere ? 0 : nil) else { return false }
+    if isThere {
       self._currentValue[id: page.id] = page
     } else {
       self._currentValue.insert(page, at: index + offset)
     }
+    return true
   }
 }
 

@@ -5,6 +5,11 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
 
   @usableFromInline let nextPageId: PageID?
   @usableFromInline let previousPageId: PageID?
+  /// The page that `nextPageId` comes after, and the one that `previousPageId` comes before.
+  @usableFromInline let lastPageId: PageID?
+  @usableFromInline let firstPageId: PageID?
+  /// The last page that was loaded when a fetch of all pages began.
+  @usableFromInline let loadedLastPageId: PageID?
   /// Whether there was no page left to fetch, so that the state stays as it is.
   @usableFromInline let isUnchanged: Bool
 
@@ -12,12 +17,18 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
   init(
     fetchValue: FetchValue,
     nextPageId: PageID?,
+    after lastPageId: PageID?,
     previousPageId: PageID?,
+    before firstPageId: PageID?,
+    loadedLastPageId: PageID? = nil,
     isUnchanged: Bool = false
   ) {
     self.fetchValue = fetchValue
     self.nextPageId = nextPageId
+    self.lastPageId = lastPageId
     self.previousPageId = previousPageId
+    self.firstPageId = firstPageId
+    self.loadedLastPageId = loadedLastPageId
     self.isUnchanged = isUnchanged
   }
 

@@ -33,7 +33,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     let owner = self.owner
     let id = self.paging.pageId
     // Checked even if nobody listens yet: after a reset nothing starts, so nothing ends.
-    let isStarted = owner?.report(Event.started(id), isEnd: false, in: self.context) ?? true
+    let isStarted = owner?.report(Event.started(id), .work, in: self.context) ?? true
     let result: Result<Query.PageValue, any Error>
     do {
       let pageContinuation = QueryContinuation<Query.PageValue> { result, context in
@@ -52,7 +52,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     self.isFinished.store(true, ordering: .sequentiallyConsistent)
     let page = result.map { Page(id: id, value: $0) }
     self.emit(.result(id, page), reason: .returnedFinalResult, to: owner)
-    if isStarted { self.emit(.ended(id), isEnd: true, to: owner) }
+    if isStarted { self.emit(.ended(id), .end, to: owner) }
     return try page.get()
   }
 
@@ -71,6 +71,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     let page = result.map { Page(id: self.paging.pageId, value: $0) }
     self.emit(
       .result(self.paging.pageId, page),
+      .fetch,
       in: context,
       reason: .yieldedResult,
       to: owner
@@ -81,19 +82,19 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
   @inlinable
   func emit(
     _ event: Event,
+    _ scope: StoreFetch<Query.State>.ReportScope = .work,
     in eventContext: QueryContext? = nil,
     reason: QueryResultUpdateReason? = nil,
-    isEnd: Bool = false,
     to owner: StoreFetch<Query.State>?
   ) {
-    guard let owner, owner.hasHandlers else { return }
+    guard let owner, owner.hasHandlers(in: self.context) else { return }
     var context = self.context
     if let eventContext {
       context = eventContext
       context.takeTask(of: self.context)
     }
     if let reason { context.queryResultUpdateReason = reason }
-    owner.report(event, isEnd: isEnd, in: context)
+    owner.report(event, scope, in: context)
   }
 
   /// The fetch that this page is a part of, if its store has this query's state.

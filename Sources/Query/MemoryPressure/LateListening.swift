@@ -107,7 +107,3 @@ final class LateListening: Sendable {
     self.wake.signal()
   }
 }
-
-extension Duration {
-  fileprivate var seconds: Double { self / .seconds(1) }
-}

@@ -45,7 +45,7 @@ extension MutationQueuedError: CustomStringConvertible {
   /// Says that it is saved, and what it waits for.
   public var description: String {
     let wait = self.waitReason.map { ", waits (\($0.rawValue))," } ?? ""
-    let cause = self.underlyingError.map { " The last attempt failed: \($0)" } ?? ""
+    let cause = self.underlyingError.map { " The last attempt failed: \(ErrorText.of($0))" } ?? ""
     return "The mutation \(self.id) is saved\(wait) and will be sent.\(cause)"
   }
 }

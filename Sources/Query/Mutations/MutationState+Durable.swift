@@ -59,7 +59,9 @@ extension MutationState {
       id: queued.id, idempotencyKey: queued.idempotencyKey, number: queued.number)
     self._history.append(entry)
     self.durableTasks[queued.id] = entry.id
-    if self._history.count > context.maxMutationHistoryLength { self.forget(at: 0) }
+    if let length = context.maxMutationHistoryLength, self._history.count > length {
+      self.forget(at: 0)
+    }
     self.forgetOldest(in: context)
   }
 
@@ -68,6 +70,7 @@ extension MutationState {
   mutating func dropUnrun(_ task: QueryTask<QueryValue>) {
     guard let entry = self._history[id: task.id], let mark = entry.durable, mark.isLive else {
       if let mark = self._history.remove(id: task.id)?.durable { self.durableTasks[mark.id] = nil }
+      self.recordLatest()
       return
     }
     self._history.modify(id: task.id) { entry in
@@ -85,7 +88,7 @@ extension MutationState {
       self._history.append(entry)
       if let mark = entry.durable { self.durableTasks[mark.id] = entry.id }
       guard let result = entry.currentResult, let date = entry.lastUpdatedAt else { continue }
-      self.record(result, at: date)
+      self.record(result, at: date, as: self.order.next())
     }
   }
 }
@@ -136,19 +139,10 @@ extension MutationState {
       entry.durable?.isLive = isLive
       entry.durable?.isOver = isOver
     }
-    if task == self._history.last?.id, !isLive { self.record(result, at: date) }
-    return true
-  }
-
-  private mutating func record(_ result: Result<Value, any Error>, at date: Date) {
-    switch result {
-    case .success:
-      self.order.attemptValue = self.order.next()
-      self.updates.recordValue(at: date)
-    case .failure(let error):
-      self.order.attemptError = self.order.next()
-      self.updates.recordError(error, at: date)
+    if task == self._history.last?.id, !isLive {
+      self.record(result, at: date, as: self.order.next())
     }
+    return true
   }
 }
 
@@ -164,11 +158,10 @@ extension QueryContext {
   /// How many durable mutations a history shows: as many as the outbox keeps ended ones by default,
   /// or as `maxHistory(length:)` says. Any number may wait in the outbox.
   var durableHistoryLength: Int {
-    self.hasMaxMutationHistoryLength
-      ? self.maxMutationHistoryLength : MutationHistoryLimits.default.perMutation
+    self.maxMutationHistoryLength ?? MutationHistoryLimits.default.perMutation
   }
 
-  fileprivate var hasMaxMutationHistoryLength: Bool { self.maxMutationHistoryLength != .max }
+  fileprivate var hasMaxMutationHistoryLength: Bool { self.maxMutationHistoryLength != nil }
 }
 
 extension MutationState {

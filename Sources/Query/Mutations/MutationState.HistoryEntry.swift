@@ -4,31 +4,28 @@ extension MutationState {
   /// One attempt of a mutation.
   public struct HistoryEntry: Sendable, Identifiable {
     /// What the attempt was given.
-    public let arguments: Arguments
+    @inlinable
+    public var arguments: Arguments { self.content.arguments }
 
     /// When the attempt was scheduled, by the clock of the context.
-    public let startDate: Date
+    @inlinable
+    public var startDate: Date { self.content.startDate }
 
     /// What the attempt yielded last, or ended with.
     @inlinable
-    public var currentResult: Result<Value, any Error>? { self._currentResult }
+    public var currentResult: Result<Value, any Error>? { self.content.currentResult }
 
     /// When ``currentResult`` was last set, by the clock of the context.
     @inlinable
-    public var lastUpdatedAt: Date? { self._lastUpdatedAt }
+    public var lastUpdatedAt: Date? { self.content.lastUpdatedAt }
 
-    @usableFromInline var _currentResult: Result<Value, any Error>?
-    @usableFromInline var _lastUpdatedAt: Date?
-    @usableFromInline let fetch: QueryTask<QueryValue>
-    @usableFromInline var isLoading = true
-    /// The outbox's mark of the mutation, if it is durable.
-    @usableFromInline var durable: DurableMark?
+    // One reference: if a handler keeps the state, the next attempt copies the history, which so is a
+    // list of references and not of all arguments and results.
+    @usableFromInline var content: Content
 
     @inlinable
     init(arguments: Arguments, startDate: Date, fetch: QueryTask<QueryValue>) {
-      self.arguments = arguments
-      self.startDate = startDate
-      self.fetch = fetch
+      self.content = Content(arguments: arguments, startDate: startDate, fetch: fetch)
     }
 
     /// The identity of the attempt's task.
@@ -53,6 +50,79 @@ extension MutationState {
       guard !self.isLoading, let result = self.currentResult else { return .loading }
       return .result(result)
     }
+  }
+}
+
+// MARK: - Content
+
+extension MutationState.HistoryEntry {
+  /// What an entry is about; changed while a single entry holds it.
+  // @unchecked: see above; the setters below copy it if it has another owner.
+  @usableFromInline
+  final class Content: @unchecked Sendable {
+    @usableFromInline let arguments: Arguments
+    @usableFromInline let startDate: Date
+    @usableFromInline let fetch: QueryTask<MutationValue<Value>>
+    @exclusivity(unchecked) @usableFromInline var currentResult: Result<Value, any Error>?
+    @exclusivity(unchecked) @usableFromInline var lastUpdatedAt: Date?
+    @exclusivity(unchecked) @usableFromInline var isLoading = true
+    @exclusivity(unchecked) @usableFromInline var unrecordedUpdate: Int?
+    @exclusivity(unchecked) @usableFromInline var durable: DurableMark?
+
+    @inlinable
+    init(arguments: Arguments, startDate: Date, fetch: QueryTask<MutationValue<Value>>) {
+      self.arguments = arguments
+      self.startDate = startDate
+      self.fetch = fetch
+    }
+
+    @usableFromInline
+    func copy() -> Content {
+      let copy = Content(
+        arguments: self.arguments, startDate: self.startDate, fetch: self.fetch)
+      copy.currentResult = self.currentResult
+      copy.lastUpdatedAt = self.lastUpdatedAt
+      copy.isLoading = self.isLoading
+      copy.unrecordedUpdate = self.unrecordedUpdate
+      copy.durable = self.durable
+      return copy
+    }
+  }
+
+  @inlinable
+  mutating func ownContent() -> Content {
+    if !isKnownUniquelyReferenced(&self.content) { self.content = self.content.copy() }
+    return self.content
+  }
+
+  @inlinable var fetch: QueryTask<MutationValue<Value>> { self.content.fetch }
+
+  @inlinable var _currentResult: Result<Value, any Error>? {
+    get { self.content.currentResult }
+    set { self.ownContent().currentResult = newValue }
+  }
+
+  @inlinable var _lastUpdatedAt: Date? {
+    get { self.content.lastUpdatedAt }
+    set { self.ownContent().lastUpdatedAt = newValue }
+  }
+
+  @inlinable var isLoading: Bool {
+    get { self.content.isLoading }
+    set { self.ownContent().isLoading = newValue }
+  }
+
+  /// The place of ``currentResult`` in the order of updates, if the state did not count it since a later
+  /// attempt was there.
+  @inlinable var unrecordedUpdate: Int? {
+    get { self.content.unrecordedUpdate }
+    set { self.ownContent().unrecordedUpdate = newValue }
+  }
+
+  /// The outbox's mark of the mutation, if it is durable.
+  @inlinable var durable: DurableMark? {
+    get { self.content.durable }
+    set { self.ownContent().durable = newValue }
   }
 }
 

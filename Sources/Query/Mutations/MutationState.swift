@@ -11,8 +11,8 @@ public struct MutationState<Arguments: Sendable, Value: Sendable>: Sendable {
 
   /// The attempts, the oldest first.
   ///
-  /// Of durable mutations, the newest 50 and those that run, unless `maxHistory(length:)` sets another
-  /// number; `storage.outbox` has and counts all that wait.
+  /// The newest 100; of durable mutations, the newest 50 and those that run. `maxHistory(length:)` sets
+  /// another number. `storage.outbox` has and counts all durable ones that wait.
   public var history: IdentifiedArrayOf<HistoryEntry> { self._history }
 
   public let initialValue: StateValue
@@ -104,7 +104,7 @@ extension MutationState: QueryStateProtocol {
     } else {
       self._history.append(entry)
     }
-    if self._history.count > task.context.maxMutationHistoryLength { self.forget(at: 0) }
+    if self._history.count > task.context.mutationHistoryLength { self.forget(at: 0) }
   }
 
   @inlinable
@@ -161,20 +161,57 @@ extension MutationState {
     for task: QueryTask<QueryValue>
   ) {
     let date = task.context.queryClock.now()
-    let isRecorded: Void? = self._history.modify(id: task.id) { entry in
+    let update = self.order.next()
+    // Only the latest attempt counts, and only if the history still has it.
+    let isLatest = self._history.last?.id == task.id
+    let isKnown: Void? = self._history.modify(id: task.id) { entry in
       entry._currentResult = result.map(\.returnValue)
       entry._lastUpdatedAt = date
+      entry.unrecordedUpdate = isLatest ? nil : update
     }
-    // Only the latest attempt counts, and only if the history still has it.
-    guard isRecorded != nil, self._history.last?.id == task.id else { return }
+    if isLatest, isKnown != nil {
+      self.record(result.map(\.returnValue), at: date, as: update)
+    }
+  }
+
+  /// Records an update of the latest attempt.
+  ///
+  /// - Parameters:
+  ///   - result: What it has yielded or ended with.
+  ///   - date: When.
+  ///   - update: Its place in the order of updates.
+  @inlinable
+  mutating func record(_ result: Result<Value, any Error>, at date: Date, as update: Int) {
     switch result {
     case .success:
-      self.order.attemptValue = self.order.next()
-      self.updates.recordValue(at: date)
+      self.order.attemptValue = update
+      self.updates.recordValue(at: max(date, self.updates.valueLastUpdatedAt ?? date))
     case .failure(let error):
-      self.order.attemptError = self.order.next()
-      self.updates.recordError(error, at: date)
+      self.order.attemptError = update
+      self.updates.recordError(error, at: max(date, self.updates.errorLastUpdatedAt ?? date))
     }
+  }
+
+  /// Records what the attempt ended with that is the latest one again, if a later one was scheduled
+  /// then, which is gone.
+  mutating func recordLatest() {
+    guard let latest = self._history.last, !latest.isLoading,
+      let update = latest.unrecordedUpdate, let result = latest.currentResult,
+      let date = latest.lastUpdatedAt
+    else { return }
+    self._history.modify(id: latest.id) { $0.unrecordedUpdate = nil }
+    self.record(result, at: date, as: update)
+  }
+}
+
+extension MutationState {
+  /// What the attempt has yielded.
+  @inlinable
+  public func _replacedValue(
+    by result: Result<QueryValue, any Error>,
+    for task: QueryTask<QueryValue>
+  ) -> StateValue? {
+    try? self._history[id: task.id]?.currentResult?.get()
   }
 }
 

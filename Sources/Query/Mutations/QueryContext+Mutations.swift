@@ -6,16 +6,33 @@ extension QueryContext {
     @inlinable static var defaultValue: Arguments? { nil }
   }
 
-  /// How many attempts a mutation's state remembers.
+  /// Removes the arguments that another store's attempt has left for one of this state.
+  mutating func removeMutationArguments<State: QueryStateProtocol>(of type: State.Type) {
+    func remove<Mutation: _MutationStateProtocol>(_: Mutation.Type) {
+      let key = MutationArgumentsKey<Mutation.Arguments>.self
+      if self.contains(key) { self[key] = nil }
+    }
+    if let type = type as? any _MutationStateProtocol.Type { remove(type) }
+  }
+
+  /// How many attempts the history of a mutation shows, as `maxHistory(length:)` says; nil if it does
+  /// not.
   @usableFromInline
-  var maxMutationHistoryLength: Int {
+  var maxMutationHistoryLength: Int? {
     get { self[MaxMutationHistoryLengthKey.self] }
     set { self[MaxMutationHistoryLengthKey.self] = newValue }
   }
 
   @usableFromInline
   enum MaxMutationHistoryLengthKey: Key {
-    @inlinable static var defaultValue: Int { .max }
+    @inlinable static var defaultValue: Int? { nil }
+  }
+
+  /// How many attempts are in a history after a new one. Durable ones have a limit of their own, which
+  /// does not push out those that run.
+  @usableFromInline
+  var mutationHistoryLength: Int {
+    self.maxMutationHistoryLength ?? (self.mutationPlan == nil ? 100 : .max)
   }
 
   /// What the mutation of this context depends on.
@@ -33,6 +50,9 @@ extension QueryContext {
 
 extension MutationRequest {
   /// Limits the history: of more attempts than this, the oldest are forgotten. They run on.
+  ///
+  /// Without this, a history has the newest 100 attempts; of durable mutations, the newest 50 and those
+  /// that run.
   ///
   /// - Parameter length: How many attempts are remembered, 1 or more.
   /// - Precondition: `length` is greater than 0.

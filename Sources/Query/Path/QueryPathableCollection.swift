@@ -167,22 +167,23 @@ extension QueryPathableCollection {
     QueryPathableCollection<T>(trie: trie.compactMapped(transform))
   }
 
-  /// Finds the paths that only one of two collections has.
+  /// Finds the paths that only one of two collections has, and those where they differ.
   ///
   /// - Parameters:
   ///   - other: The newer collection; this one is the older state.
-  ///   - body: Called once for each such path, with the element of this collection and nil, or with
-  ///     nil and the element of the other. First come those that `other` lacks. An element that
-  ///     another one of the same path replaced is not among them.
+  ///   - isSame: Whether an element stands for another one of its path; by default any does.
+  ///   - body: Called with each element of this collection and nil, then with nil and each element of
+  ///     the other.
   /// - Complexity: If one is an edited copy of the other: the number of edits times the logarithm
   ///   of the number of elements. At worst, O(*n*) in the number of both.
   @inlinable
   package func forEachDifference(
     to other: Self,
+    by isSame: (Element, Element) -> Bool = { _, _ in true },
     _ body: (_ path: QueryPath, _ old: Element?, _ new: Element?) -> Void
   ) {
-    trie.forEachMissing(from: other.trie) { body($0.path, $0, nil) }
-    other.trie.forEachMissing(from: trie) { body($0.path, nil, $0) }
+    trie.forEachMissing(from: other.trie, by: isSame) { body($0.path, $0, nil) }
+    other.trie.forEachMissing(from: trie, by: isSame) { body($0.path, nil, $0) }
   }
 }
 

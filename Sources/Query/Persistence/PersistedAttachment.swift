@@ -21,6 +21,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// Whether the state holds all that is stored. Until then an error or an invalidation alone is not
   /// written, or it would take the place of a value.
   private var hasStored = false
+  /// What is written of the state's errors.
+  private var failures = PersistedFailures()
 
   init(slot: StorageSlot, storage: any QueryStorage, options: PersistenceOptions) {
     self.slot = slot
@@ -31,6 +33,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   // MARK: - Writing
 
   override func stateDidChange(_ state: State, in context: QueryContext) {
+    // Nothing of a cancellation is written.
+    if self.failures.take(state) { return }
     if state.valueUpdateCount > 0 { self.isPristine = false }
     guard self.isWriting, self.hasStored || !self.isPristine else { return }
     // Another process has erased it, or this one is just doing so.
@@ -38,13 +42,15 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isToldOf = true
       PersistenceWarnings.reportUnwritten(self.slot.identity)
     }
-    self.hand(over: .write(self.write(of: state)))
+    let snapshot = PersistedSnapshot(of: state, self.failures, self.options)
+    self.hand(over: .write(StorageWrite(of: snapshot)))
   }
 
   override var identity: QueryIdentity? { self.slot.identity }
 
   override func stateDidReset() {
     self.isPristine = false
+    self.failures = PersistedFailures()
     guard self.isWriting else { return }
     self.hand(over: .remove)
   }
@@ -55,61 +61,51 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     withExtendedLifetime(old) {}
   }
 
-  /// A snapshot to write: the value alone, without the state's tasks, which would keep the store
-  /// alive.
-  private func write(of state: State) -> StorageWrite {
-    let value = state.persistedValue
-    let (valueUpdateCount, valueDate) = (state.valueUpdateCount, state.valueLastUpdatedAt)
-    let (errorUpdateCount, errorDate) = (state.errorUpdateCount, state.errorLastUpdatedAt)
-    let (error, isInvalidated) = (state.error, state.isInvalidated)
-    let options = self.options
-    return StorageWrite {
-      StoredEntry(
-        kind: State.persistedKind,
-        coder: options.coder.name,
-        version: options.version,
-        content: try value.map { try State._content(of: $0, using: options.coder) } ?? .none,
-        history: UpdateHistory(
-          valueUpdateCount: valueUpdateCount,
-          valueLastUpdatedAt: valueDate,
-          error: error.map { RestoredError($0) },
-          errorUpdateCount: errorUpdateCount,
-          errorLastUpdatedAt: errorDate,
-          isInvalidated: isInvalidated),
-        isPinned: options.isPinned,
-        expiresAt: options.expiry(of: valueDate))
-    }
-  }
-
   // MARK: - Hydrating
 
   /// Reads the stored value into a store that no other thread has seen yet; a slow read goes on
   /// later.
   func hydrate(_ store: QueryStore<State>) {
     switch self.slot.unwrittenChange {
-    case .write(let write)?:
-      // A change that an earlier store of the same query left unwritten. If it cannot be encoded,
-      // it will never be written, and the stored value stays.
-      if let entry = try? write.entry() {
-        self.restore(entry, into: store)
-      } else {
-        self.read(into: store)
-      }
+    case .write(let write)?: self.take(write, into: store)
     case .remove?: self.miss(.absent, store)
     case nil: self.read(into: store)
     }
   }
 
+  /// Shows a change that an earlier store of the same query left unwritten: as it is, if it is not
+  /// coded yet, since coding and decoding a large value would take long.
+  private func take(_ write: StorageWrite, into store: QueryStore<State>) {
+    if let snapshot = write.snapshot as? PersistedSnapshot<State>,
+      snapshot.isReadable(with: self.options)
+    {
+      if self.isExpired(snapshot.valueLastUpdatedAt, in: store.context) {
+        self.miss(.expired, store)
+      } else {
+        self.show(snapshot.value, snapshot.history, in: store)
+        self.storage.didHydrate(self.slot, from: nil, nil)
+      }
+    } else if let entry = try? write.entry() {
+      self.take(entry, into: store)
+    } else {
+      // It cannot be coded, and will never be written: the stored value stays.
+      self.read(into: store)
+    }
+  }
+
   private func read(into store: QueryStore<State>) {
     switch self.storage.read(self.slot) {
-    case .entry(let entry):
-      if entry.contentSize > self.storage.synchronousHydrationLimit {
-        self.hydrateLater(store, reading: .entry(entry))
-      } else {
-        self.restore(entry, into: store)
-      }
+    case .entry(let entry): self.take(entry, into: store)
     case .miss(let miss): self.miss(miss, store)
     case .later: self.hydrateLater(store, reading: nil)
+    }
+  }
+
+  private func take(_ entry: StoredEntry, into store: QueryStore<State>) {
+    if entry.contentSize > self.storage.synchronousHydrationLimit {
+      self.hydrateLater(store, reading: .entry(entry))
+    } else {
+      self.restore(entry, into: store)
     }
   }
 
@@ -139,16 +135,32 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   private func restore(_ entry: StoredEntry, into store: QueryStore<State>) {
     switch self.decode(entry, in: store.context) {
     case .success(let value):
-      store.withLock {
-        // Never replaces a newer value, or one that was erased meanwhile.
-        guard self.isPristine, !self.slot.isClosed else { return }
-        self.hasStored = true
-        let isChanged = store.restoreUnderLaterChanges(value, entry.history)
-        if isChanged { self.stateDidChange(store._state, in: store._context) }
-      }
+      self.show(value, entry.history, in: store)
       self.storage.didHydrate(self.slot, from: entry, nil)
     case .failure(let failure): self.miss(failure.miss, of: entry, store)
     }
+  }
+
+  private func show(
+    _ value: State.PersistedValue?,
+    _ history: UpdateHistory,
+    in store: QueryStore<State>
+  ) {
+    let replaced = store.withLock {
+      let replaced = (store._state.currentValue, store._state.error)
+      // Never replaces a newer value, or one that was erased meanwhile.
+      guard self.isPristine, !self.slot.isClosed else { return replaced }
+      self.hasStored = true
+      let later = self.failures
+      let isInvalidated = store.restoreUnderLaterChanges(value, history)
+      self.failures = PersistedFailures(history)
+      self.failures.append(later, in: store._state)
+      if isInvalidated || later.count > 0 {
+        self.stateDidChange(store._state, in: store._context)
+      }
+      return replaced
+    }
+    withExtendedLifetime(replaced) {}
   }
 
   private func miss(
@@ -182,9 +194,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     if entry.coder != self.options.coder.name {
       return .failure(Failure(miss: .otherCoder(entry.coder)))
     }
-    if let expiry = self.options.expiry(of: entry.history.valueLastUpdatedAt),
-      expiry < context.queryClock.now()
-    {
+    if self.isExpired(entry.history.valueLastUpdatedAt, in: context) {
       return .failure(Failure(miss: .expired))
     }
     var upgrade: ((Data) throws -> Data)?
@@ -202,16 +212,29 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     }
   }
 
+  private func isExpired(_ date: Date?, in context: QueryContext) -> Bool {
+    self.options.expiry(of: date).map { $0 < context.queryClock.now() } ?? false
+  }
+
   // MARK: - What others do to the store
 
-  /// Takes a newer value that another process has written.
-  func takeOver(_ entry: StoredEntry, into store: QueryStore<State>) {
+  /// Takes a newer value that another process has written, unless a store of the query has made a
+  /// change of its own since it came.
+  func takeOver(
+    _ entry: StoredEntry,
+    into store: QueryStore<State>,
+    ifChangesAre changeCount: Int
+  ) {
     guard case .success(let value) = self.decode(entry, in: store.context) else { return }
-    store.withLock {
-      guard self.isWriting, self.slot.unwrittenChange == nil else { return }
+    let replaced = store.withLock {
+      let replaced = (store._state.currentValue, store._state.error)
+      guard self.isWriting, self.slot.hasNoChange(since: changeCount) else { return replaced }
       self.isPristine = false
+      self.failures = PersistedFailures(entry.history)
       store.restore(value, entry.history)
+      return replaced
     }
+    withExtendedLifetime(replaced) {}
   }
 }
 
@@ -234,7 +257,7 @@ extension QueryStore where State: PersistableQueryState {
   /// Shows a stored value under what happened while it was read: an error, an invalidation. The caller
   /// holds the lock.
   ///
-  /// - Returns: Whether anything did.
+  /// - Returns: Whether it was invalidated.
   fileprivate func restoreUnderLaterChanges(
     _ value: State.PersistedValue?,
     _ history: UpdateHistory
@@ -250,14 +273,6 @@ extension QueryStore where State: PersistableQueryState {
     }
     if isInvalidated { self._state.invalidate() }
     self.emit(.stateChanged, in: self._context)
-    return error != nil || isInvalidated
-  }
-}
-
-extension PersistenceOptions {
-  /// When a value of a date is too old.
-  fileprivate func expiry(of date: Date?) -> Date? {
-    guard let maxAge = self.maxAge, let date else { return nil }
-    return date.addingTimeInterval(maxAge / .seconds(1))
+    return isInvalidated
   }
 }

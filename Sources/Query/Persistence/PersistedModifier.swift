@@ -20,7 +20,36 @@ extension QueryRequest where State: PersistableQueryState {
   public func persisted(
     _ options: PersistenceOptions = PersistenceOptions()
   ) -> ModifiedQuery<Self, _PersistedModifier<Self>> {
-    self.modifier(_PersistedModifier(options: options))
+    self.modifier(_PersistedModifier(options: options, name: nil))
+  }
+
+  /// Keeps the values as ``persisted(_:)`` does, under a name that outlives the name of the type.
+  ///
+  /// ```swift
+  /// let store = client.store(for: PostQuery(id: 3).persisted(as: "post"))
+  /// ```
+  /// The stored values are found by this name and by what the path holds besides the names of types:
+  /// here by `id`, under its name and with its value. So the request may be renamed, nested, or moved to
+  /// another module. Two requests that may be equal but for their types need two names.
+  ///
+  /// The path does not change, and the name is no part of it: in memory, `client.invalidate(matching:)`
+  /// finds the store by the beginning of its path as ever, and not by the name. What is stored is
+  /// found, by `client.invalidate(matching:)` and ``QueryStorage/prefetch(matching:)``, under every
+  /// beginning of the path, too. If that beginning has values of your own types, it also finds
+  /// what is stored of other named queries whose values look alike without the names of their types:
+  /// they are fetched again although they need not be.
+  ///
+  /// What was stored without the name, or under another one, is not found. An identity given by
+  /// ``PersistenceOptions/identity`` takes the place of all this.
+  ///
+  /// - Parameters:
+  ///   - name: The query's name on disk.
+  ///   - options: How it is kept.
+  public func persisted(
+    as name: String,
+    _ options: PersistenceOptions = PersistenceOptions()
+  ) -> ModifiedQuery<Self, _PersistedModifier<Self>> {
+    self.modifier(_PersistedModifier(options: options, name: name))
   }
 }
 
@@ -34,7 +63,9 @@ public struct _PersistedModifier<Query: QueryRequest>: _ContextUpdatingQueryModi
 where Query.State: PersistableQueryState {
   let plan: PersistencePlan
 
-  init(options: PersistenceOptions) { self.plan = TypedPersistencePlan<Query.State>(options) }
+  init(options: PersistenceOptions, name: String?) {
+    self.plan = TypedPersistencePlan<Query.State>(options, name: name)
+  }
 
   public func setup(context: inout QueryContext) { context.persistencePlan = self.plan }
 }
@@ -61,23 +92,5 @@ extension QueryContext {
   @usableFromInline
   enum PersistencePlanKey: Key {
     @inlinable static var defaultValue: PersistencePlan? { nil }
-  }
-}
-
-extension QueryClient {
-  /// Creates a client whose persisted queries are kept in a storage.
-  ///
-  /// - Parameters:
-  ///   - storage: The storage.
-  ///   - defaultContext: The context that new stores start with.
-  ///   - storeCache: Keeps the stores.
-  public convenience init(
-    storage: any QueryStorage,
-    defaultContext: QueryContext = QueryContext(),
-    storeCache: sending some StoreCache = DefaultStoreCache()
-  ) {
-    var context = defaultContext
-    context.queryStorage = storage
-    self.init(defaultContext: context, storeCache: storeCache)
   }
 }

@@ -16,8 +16,9 @@ public struct PersistenceOptions: Sendable {
   /// Whether the entry stays when others are evicted to keep to the limits of the storage.
   public var isPinned: Bool
 
-  /// The key that the query is stored under; nil: the canonical text of its path. Needed if a path
-  /// has no ``QueryIdentity``, or if two unequal paths have the same.
+  /// The key that the query is stored under; nil: the canonical text of its path, with the name of
+  /// ``QueryRequest/persisted(as:_:)`` if it has one. Needed if a path has no
+  /// ``QueryIdentity``, or if two unequal paths have the same.
   public var identity: QueryIdentity?
 
   /// Upgrades the bytes of a value of an older version, which is the second argument, to this

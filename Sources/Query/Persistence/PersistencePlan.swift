@@ -1,10 +1,15 @@
 /// How a query is persisted: carried in the context from the modifier to the store.
-// @unchecked: its one constant is Sendable, and its subclass has no variables.
+// @unchecked: its constants are Sendable, and its subclass has no variables.
 @usableFromInline
 class PersistencePlan: @unchecked Sendable {
   let options: PersistenceOptions
+  /// The name on disk; nil: it is found by its path alone.
+  let name: String?
 
-  fileprivate init(_ options: PersistenceOptions) { self.options = options }
+  fileprivate init(_ options: PersistenceOptions, name: String?) {
+    self.options = options
+    self.name = name
+  }
 
   /// Connects a new store to the storage of its context, and hydrates it.
   ///
@@ -26,7 +31,7 @@ class PersistencePlan: @unchecked Sendable {
     func open<S: PersistableQueryState>(_: S.Type) {
       guard S.self == State.self else { return }
       let typed = unsafeDowncast(store, to: QueryStore<S>.self)
-      typed.attach(to: storage, self.options, queryName)
+      typed.attach(to: storage, self, queryName)
     }
     open(type)
   }
@@ -46,7 +51,7 @@ final class TypedPersistencePlan<State: PersistableQueryState>:
   // @unchecked: as the plan.
   PersistencePlan, @unchecked Sendable
 {
-  override init(_ options: PersistenceOptions) { super.init(options) }
+  override init(_ options: PersistenceOptions, name: String?) { super.init(options, name: name) }
 
   override fileprivate func attachTyped(
     _ store: AnyObject,
@@ -55,7 +60,7 @@ final class TypedPersistencePlan<State: PersistableQueryState>:
   ) -> Bool {
     // Much cheaper than asking whether a state conforms.
     guard type(of: store) == QueryStore<State>.self else { return false }
-    unsafeDowncast(store, to: QueryStore<State>.self).attach(to: storage, self.options, queryName)
+    unsafeDowncast(store, to: QueryStore<State>.self).attach(to: storage, self, queryName)
     return true
   }
 }

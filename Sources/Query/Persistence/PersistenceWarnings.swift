@@ -40,6 +40,22 @@ extension QueryWarning {
     "\(query) is persisted(), but works without being stored. \(error)"
   }
 
+  /// A query is persisted, and what is stored is found by the name of the query's type.
+  ///
+  /// - Parameters:
+  ///   - query: The name of the query.
+  ///   - identity: The identity that has the name of the type in it.
+  public static func storedUnderTypeName(
+    query: String,
+    identity: QueryIdentity
+  ) -> QueryWarning {
+    """
+    \(query) is stored as \(identity), with the name of its type: a release that renames or moves the \
+    type does not find what this one has stored. Give it a name by persisted(as:), or a path of plain \
+    values. This is said once, for all such queries of the type.
+    """
+  }
+
   /// Two queries whose paths are not equal would be stored as one.
   ///
   /// - Parameters:

@@ -37,13 +37,13 @@ extension QueryStore where State: PersistableQueryState {
   /// Connects a new store to a storage, and hydrates it.
   func attach(
     to storage: any QueryStorage,
-    _ options: PersistenceOptions,
+    _ plan: PersistencePlan,
     _ queryName: () -> String
   ) {
     do {
-      let identity = try options.identity ?? QueryIdentity(path: self.path)
+      let identity = try plan.identity(of: self.path, queryName)
       guard let slot = storage.slots.attach(self, to: identity) else { return }
-      let stored = PersistedAttachment<State>(slot: slot, storage: storage, options: options)
+      let stored = PersistedAttachment<State>(slot: slot, storage: storage, options: plan.options)
       self.storing = stored
       stored.hydrate(self)
     } catch let error as QueryIdentityError {
@@ -55,16 +55,36 @@ extension QueryStore where State: PersistableQueryState {
   }
 }
 
+extension PersistencePlan {
+  /// The key that a query is stored under. One that the name of a request's type is part of is reported.
+  fileprivate func identity(
+    of path: QueryPath,
+    _ queryName: () -> String
+  ) throws -> QueryIdentity {
+    if let identity = self.options.identity { return identity }
+    if let name = self.name { return try QueryIdentity(path: path, name: name) }
+    let identity = try QueryIdentity(path: path)
+    // The first is cheaper to ask, and so is the type's name as it is written than another one.
+    if identity.text.hasPrefix("[{\""), path.count == 1, path[0].base is any QueryRequest {
+      let typeName = identity.text.utf8.prefix { $0 != UInt8(ascii: ":") }
+      PersistenceWarnings.reportOnce(
+        .storedUnderTypeName(query: queryName(), identity: identity),
+        for: "type name: \(Substring(typeName))")
+    }
+    return identity
+  }
+}
+
 // MARK: - As its slot knows it
 
 extension QueryStore: StoredStore {
-  func takeOver(_ entry: StoredEntry) {
+  func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int) {
     guard let type = State.self as? any PersistableQueryState.Type else { return }
     func open<S: PersistableQueryState>(_: S.Type) {
       guard S.self == State.self else { return }
       let store = unsafeDowncast(self, to: QueryStore<S>.self)
       let storing = store.withLock { store.storing } as? PersistedAttachment<S>
-      storing?.takeOver(entry, into: store)
+      storing?.takeOver(entry, into: store, ifChangesAre: changeCount)
     }
     open(type)
   }

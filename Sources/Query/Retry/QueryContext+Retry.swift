@@ -23,6 +23,15 @@ extension QueryContext {
     set { self[RetryKey.self] = newValue }
   }
 
+  /// Starts anew with the retry layers of another store's request. The limit stays: it is a setting.
+  mutating func takeRetryLayers(of other: QueryContext) {
+    var values = RetryValues()
+    values.limit = self.retryValues.limit
+    values.layerCount = other.retryValues.layerCount
+    values.isDefault = other.retryValues.isDefault
+    self.retryValues = values
+  }
+
   @usableFromInline
   enum RetryKey: Key {
     @inlinable static var defaultValue: RetryValues { RetryValues() }

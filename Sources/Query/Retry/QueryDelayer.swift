@@ -14,7 +14,7 @@ public struct TaskSleepDelayer: QueryDelayer {
   fileprivate init() {}
 
   public func delay(for seconds: TimeInterval) async throws {
-    try await Task.sleep(for: .delay(of: seconds))
+    try await Task.sleep(for: Duration(clampingSeconds: seconds))
   }
 }
 
@@ -25,7 +25,7 @@ public struct ClockDelayer<C: Clock>: QueryDelayer where C.Duration == Duration 
   fileprivate init(clock: C) { self.clock = clock }
 
   public func delay(for seconds: TimeInterval) async throws {
-    try await self.clock.sleep(for: .delay(of: seconds))
+    try await self.clock.sleep(for: Duration(clampingSeconds: seconds))
   }
 }
 
@@ -48,14 +48,6 @@ public struct AnyDelayer: QueryDelayer {
 
   public func delay(for seconds: TimeInterval) async throws {
     try await self.base.delay(for: seconds)
-  }
-}
-
-extension Duration {
-  /// A duration that a clock can wait for: none for a negative or undefined number, and 100 years
-  /// at most, since a duration and an instant overflow.
-  fileprivate static func delay(of seconds: TimeInterval) -> Duration {
-    .seconds(min(max(0, seconds), 100 * 366 * 24 * 60 * 60))
   }
 }
 

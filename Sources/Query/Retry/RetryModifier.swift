@@ -88,7 +88,8 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
   /// the outbox instead.
   @usableFromInline
   func isTriedAgain(_ error: any Error, in context: QueryContext) -> Bool {
-    if error is CancellationError || Task.isCancelled { return false }
+    if error is CancellationError || error is QueryCircularFetchError { return false }
+    if Task.isCancelled { return false }
     return context.mutationPlan == nil || FailureVerdict(of: error).failure != .connectivity
   }
 

@@ -1,10 +1,12 @@
 extension QueryStore {
-  /// Makes the value stale from now on, whatever its age, until the next successful update.
+  /// Makes the value stale from now on, whatever its age, until a newer one comes: one that is set,
+  /// or that a fetch brings which began after the invalidation.
   ///
-  /// A store with subscribers that fetches by itself fetches at once. If the query is persisted,
-  /// the invalidation survives a restart.
+  /// A store with subscribers that fetches by itself fetches at once; a fetch that is under way goes
+  /// on, and its value is stale, too. If the query is persisted, the invalidation survives a restart.
   public func invalidate() {
     let hasSubscribers = self.withLock {
+      self.invalidationStamp += 1
       self._state.invalidate()
       self.storing?.stateDidChange(self._state, in: self._context)
       self.emit(.stateChanged, in: self._context)

@@ -35,6 +35,15 @@ extension QueryRequest {
   /// Makes the value stale when it was never updated, or when its last update is longer ago, or lies
   /// in the future.
   ///
+  /// - Parameter age: The age, by the clock of the context, that is not yet stale.
+  /// - Precondition: `age` is not negative.
+  public func stale(after age: Duration) -> ModifiedQuery<Self, _StaleWhenModifier<Self>> {
+    self.stale(after: age.seconds)
+  }
+
+  /// Makes the value stale when it was never updated, or when its last update is longer ago, or lies
+  /// in the future.
+  ///
   /// - Parameter seconds: The age, in seconds by the clock of the context, that is not yet stale.
   /// - Precondition: `seconds` is a number, and not negative.
   public func stale(

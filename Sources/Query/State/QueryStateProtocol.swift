@@ -29,8 +29,8 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   var errorUpdateCount: Int { get }
   /// When an update last failed, by the clock of the context.
   var errorLastUpdatedAt: Date? { get }
-  /// Whether the value is stale whatever its age, until the next successful update. False for a state
-  /// that does not implement it.
+  /// Whether the value is stale whatever its age, until a newer one comes. False for a state that does
+  /// not implement it.
   var isInvalidated: Bool { get }
 
   /// Records a fetch that will run. The task may be edited before its caller gets it: its context,
@@ -46,6 +46,8 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
 
   /// Makes the value stale whatever its age, until the next successful update. Does nothing for a
   /// state that does not implement it.
+  ///
+  /// The store calls it again after the update of a fetch that began before an invalidation.
   mutating func invalidate()
 
   /// Takes a result that was set by hand or yielded by a controller.
@@ -70,6 +72,17 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// - Parameter task: The task of the fetch.
   mutating func finishFetchTask(_ task: QueryTask<QueryValue>)
 
+  /// The value that a result of a fetch is about to replace; nil if it replaces none. The store
+  /// releases it after the change, since the `deinit` of a value may read the store.
+  ///
+  /// - Parameters:
+  ///   - result: What the fetch produced.
+  ///   - task: The task of the fetch.
+  func _replacedValue(
+    by result: Result<QueryValue, any Error>,
+    for task: QueryTask<QueryValue>
+  ) -> StateValue?
+
   /// Whether a fetch in one context would do the work of a fetch in another one;
   /// ``QueryRequest/deduplicated()`` uses it.
   ///
@@ -91,6 +104,15 @@ extension QueryStateProtocol {
   public var isInvalidated: Bool { false }
 
   public mutating func invalidate() {}
+
+  /// The value at hand.
+  @inlinable
+  public func _replacedValue(
+    by result: Result<QueryValue, any Error>,
+    for task: QueryTask<QueryValue>
+  ) -> StateValue? {
+    self.currentValue
+  }
 
   /// Every overlapping fetch is a duplicate.
   @inlinable

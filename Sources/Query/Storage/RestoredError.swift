@@ -3,7 +3,9 @@ public struct RestoredError: Error, Hashable, Sendable, CustomStringConvertible 
   /// The name of the error's type, with its module.
   public let typeName: String
 
-  /// What the error said of itself.
+  /// What the error said of itself: its `errorDescription` (`LocalizedError`) or `description`, in at
+  /// most 500 characters; of an error without these, the name of its case or type. URLs have neither
+  /// query nor password in it, and errors of Foundation only their domain, code and sentence.
   public let text: String
 
   /// Creates an error.
@@ -25,12 +27,9 @@ public struct RestoredError: Error, Hashable, Sendable, CustomStringConvertible 
     } else {
       self.init(
         typeName: QualifiedTypeName.of(type(of: error)),
-        text: String(String(describing: error).prefix(Self.maximumTextLength)))
+        text: ErrorText.of(error))
     }
   }
-
-  /// How many characters of an error's text are kept: a server's whole answer may be in it.
-  static let maximumTextLength = 2_000
 
   /// The error's own text.
   public var description: String { self.text }

@@ -10,7 +10,7 @@ public enum StorageChange: Sendable {
 /// thread that made the change.
 public final class StorageWrite: Sendable {
   private enum Phase: Sendable {
-    case snapshot(@Sendable () throws -> StoredEntry)
+    case snapshot(any StateSnapshot)
     case coded(Result<StoredEntry, any Error>)
   }
 
@@ -19,8 +19,12 @@ public final class StorageWrite: Sendable {
   /// Creates a write.
   ///
   /// - Parameter encode: Codes the snapshot. Called once, or twice if two threads read at a time.
-  public init(encode: @escaping @Sendable () throws -> StoredEntry) {
-    self.phase = Locked(.snapshot(encode))
+  public convenience init(encode: @escaping @Sendable () throws -> StoredEntry) {
+    self.init(of: SnapshotClosure(encode: encode, isInvalidated: false))
+  }
+
+  init(of snapshot: some StateSnapshot) {
+    self.phase = Locked(.snapshot(snapshot))
   }
 
   /// The coded entry. The snapshot is released when it is made.
@@ -29,9 +33,9 @@ public final class StorageWrite: Sendable {
   public func entry() throws -> StoredEntry {
     switch self.phase.withLock({ $0 }) {
     case .coded(let result): return try result.get()
-    case .snapshot(let encode):
+    case .snapshot(let snapshot):
       // Outside the lock: it is user code.
-      let result = Result { try encode() }
+      let result = Result { try snapshot.entry() }
       let old = self.phase.withLock { phase in
         defer { phase = .coded(result) }
         return phase
@@ -41,12 +45,35 @@ public final class StorageWrite: Sendable {
     }
   }
 
+  /// What is to be coded, until it is.
+  var snapshot: (any StateSnapshot)? {
+    if case .snapshot(let snapshot) = self.phase.withLock({ $0 }) { snapshot } else { nil }
+  }
+
   /// The same write, of a value that was invalidated meanwhile.
   func invalidated() -> StorageWrite {
-    StorageWrite {
-      var entry = try self.entry()
-      entry.history.isInvalidated = true
-      return entry
-    }
+    if let snapshot = self.snapshot { return StorageWrite(of: snapshot.invalidated()) }
+    return StorageWrite(of: SnapshotClosure(encode: self.entry, isInvalidated: true))
   }
+}
+
+/// The part of a state that is written, before it is coded.
+protocol StateSnapshot: Sendable {
+  /// Codes it.
+  func entry() throws -> StoredEntry
+  /// The same, of a value that was invalidated.
+  func invalidated() -> Self
+}
+
+private struct SnapshotClosure: StateSnapshot {
+  let encode: @Sendable () throws -> StoredEntry
+  var isInvalidated: Bool
+
+  func entry() throws -> StoredEntry {
+    var entry = try self.encode()
+    if self.isInvalidated { entry.history.isInvalidated = true }
+    return entry
+  }
+
+  func invalidated() -> Self { Self(encode: self.encode, isInvalidated: true) }
 }

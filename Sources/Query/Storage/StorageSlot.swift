@@ -17,6 +17,12 @@ public final class StorageSlot: Sendable {
     /// What a storage is writing.
     var taken: StorageChange?
     var isClosed = false
+    /// Incremented by each change of a store.
+    var changeCount = 0
+    /// The newest entry of another process, with the count of changes at which it came.
+    var arrival: (entry: StoredEntry, changeCount: Int)?
+    /// Whether a task gives arrivals to the stores.
+    var isTakingOver = false
   }
 
   // No user code runs under this lock.
@@ -90,11 +96,33 @@ extension StorageSlot {
   public var isAlive: Bool { !self.livingStores.isEmpty }
 
   /// Passes an entry that another process has written to the stores that live here, unless they
-  /// have a change of their own that is not written yet.
+  /// have a change of their own that is not written yet, or make one before that.
+  ///
+  /// Returns at once: the stores take it in a task, so that neither their coders nor their handlers keep
+  /// the thread that writes the storage. Of several entries they may get only the last.
   ///
   /// - Parameter entry: The entry.
   public func takeOver(_ entry: StoredEntry) {
-    for store in self.livingStores { store.takeOver(entry) }
+    let isFirst = self.guarded.withLock { slot in
+      guard slot.change == nil, slot.taken == nil else { return false }
+      slot.arrival = (entry, slot.changeCount)
+      defer { slot.isTakingOver = true }
+      return !slot.isTakingOver
+    }
+    guard isFirst else { return }
+    Task.detached {
+      while let (entry, changeCount) = self.nextArrival() {
+        for store in self.livingStores { store.takeOver(entry, ifChangesAre: changeCount) }
+      }
+    }
+  }
+
+  private func nextArrival() -> (StoredEntry, changeCount: Int)? {
+    self.guarded.withLock { slot in
+      defer { slot.arrival = nil }
+      if slot.arrival == nil { slot.isTakingOver = false }
+      return slot.arrival
+    }
   }
 
   // Returned outside the lock: the caller may hold the last reference to a store.
@@ -108,7 +136,7 @@ extension StorageSlot {
 /// A store as its slot knows it.
 protocol StoredStore: AnyObject, Sendable {
   var path: QueryPath { get }
-  func takeOver(_ entry: StoredEntry)
+  func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int)
   func resetAfterErasing()
 }
 
@@ -138,6 +166,7 @@ extension StorageSlot {
   func replaceChange(_ change: StorageChange) -> (isFirst: Bool, old: StorageChange?) {
     self.guarded.withLock { slot in
       if slot.isClosed { return (false, nil) }
+      slot.changeCount += 1
       defer { slot.change = change }
       return (slot.change == nil, slot.change)
     }
@@ -162,6 +191,11 @@ extension StorageSlot {
   /// The newest change that is not on disk yet.
   var unwrittenChange: StorageChange? {
     self.guarded.withLock { $0.change ?? $0.taken }
+  }
+
+  /// Whether the stores have made no change since there were so many.
+  func hasNoChange(since changeCount: Int) -> Bool {
+    self.guarded.withLock { $0.changeCount == changeCount && !$0.isClosed }
   }
 
   /// Drops what waits, and lets nothing wait any more.

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A store without the type of its state, for what all stores have in common.
 @usableFromInline
 protocol ErasedQueryStore: AnyObject, Sendable {
@@ -7,9 +9,16 @@ protocol ErasedQueryStore: AnyObject, Sendable {
   var isAutomaticFetchingEnabled: Bool { get }
   var subscriberCount: Int { get }
   var requestType: Any.Type? { get }
+  /// Whether a cache may give the store up. Takes no lock.
+  var mayBeGivenUp: Bool { get }
+  func retire(_ comeBack: @escaping @Sendable () -> Void) -> Bool
+  func retireIfUnused(_ comeBack: @escaping @Sendable () -> Void) -> Bool?
+  var isUsed: Bool { get }
+  func onUseChange(_ handler: @escaping @Sendable () -> Void)
   var opaqueState: OpaqueQueryState { get }
   func reset(using context: QueryContext?)
   func invalidate()
+  func cancelFetches()
   var origin: ValueOrigin { get }
   func setOpaqueResult(to result: Result<(any Sendable)?, any Error>, using context: QueryContext?)
   func fetchOpaque(
@@ -27,6 +36,9 @@ protocol ErasedQueryStore: AnyObject, Sendable {
 }
 
 extension QueryStore: ErasedQueryStore {
+  @usableFromInline
+  var mayBeGivenUp: Bool { self.isRetired.load(ordering: .sequentiallyConsistent) }
+
   @usableFromInline
   var opaqueState: OpaqueQueryState { OpaqueQueryState(self.state) }
 

@@ -144,6 +144,16 @@ extension OpaqueQueryStore {
     self.erased.subscribe(with: handler)
   }
 
+  /// Calls a closure with the state now, and with every state from now on.
+  ///
+  /// - Parameter onStateChanged: Called with the state after each change.
+  public func subscribe(
+    _ onStateChanged: @escaping @Sendable (OpaqueQueryState) -> Void
+  ) -> QuerySubscription {
+    self.subscribe(
+      with: OpaqueQueryEventHandler(onStateChanged: { state, _ in onStateChanged(state) }))
+  }
+
   /// How many subscriptions there are.
   public var subscriberCount: Int { self.erased.subscriberCount }
 }

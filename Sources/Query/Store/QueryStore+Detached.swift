@@ -13,6 +13,7 @@ extension QueryStore {
     initialContext: QueryContext = QueryContext()
   ) -> QueryStore<Query.State> where State == Query.State {
     var context = initialContext
+    QueryStore<Query.State>.beginSetup(of: &context)
     query.setup(context: &context)
     let store = QueryStore<Query.State>(path: query.path, state: initialState, context: context) {
       context,

@@ -84,17 +84,17 @@ extension QueryStore {
     let run = TypedTaskRun<State.QueryValue> { _, context in try await fetch.run(in: context) }
     run.state.withLock { $0.owner = fetch }
     var context = eventContext
+    if self.isOfAnotherStore(context) { self.adopt(&context) }
     if name == .fetch { context.forgetInfiniteFetchKind() }
     edit(&context)
     return self.withLock {
       context[QueryContext.CurrentStoreKey.self] = self.ownReference()
-      if context[QueryContext.TaskNameKey.self] == nil {
-        context[QueryContext.TaskNameKey.self] = self.ownTaskNames()[name]
-      }
+      context[QueryContext.DefaultTaskNameKey.self] = self.ownTaskNames()[name]
       var task = QueryTask(context: context, run: run, holder: nil)
       self._state.scheduleFetchTask(&task)
       fetch.task = task
       fetch.generation = self.generation
+      self.fetches.append(fetch)
       self.emit(.stateChanged, in: eventContext)
       return task
     }
@@ -124,7 +124,7 @@ extension QueryStore {
       result = .failure(error)
     }
     self.withLock {
-      self.mailboxes.removeAll { $0 === mailbox }
+      self.mailboxes.remove(mailbox)
       mailbox.stop(before: self.ownLogEnd())
     }
     // Another thread may still be on the way to the handler with the last event.

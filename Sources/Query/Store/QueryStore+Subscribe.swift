@@ -1,14 +1,34 @@
+import Synchronization
+
 extension QueryStore {
   /// Calls a handler with the state now, and with every event from now on.
   ///
   /// The first subscriber of a store that is stale, and that fetches by itself, starts a fetch,
   /// which is scheduled when this returns. Cancelling the last subscription cancels that fetch.
   ///
-  /// - Parameter handler: Receives the events.
+  /// - Parameter handler: Receives the events. No call of it begins after the subscription's `cancel()`
+  ///   has returned; one that is under way on another thread by then goes on.
   /// - Returns: The subscription. It ends, too, when its last copy is released, and does not keep
   ///   the store alive.
   public func subscribe(with handler: QueryEventHandler<State>) -> QuerySubscription {
     self.subscribe(handler.storeHandler ?? StoreHandler())
+  }
+
+  /// Calls a closure with the state now, and with every state from now on.
+  ///
+  /// ```swift
+  /// let subscription = store.subscribe { state in show(state.currentValue) }
+  /// ```
+  /// It is `subscribe(with:)` with a handler that has `onStateChanged` alone: the same subscription,
+  /// and the same rules for the calls.
+  ///
+  /// - Parameter onStateChanged: Called with the state after each change.
+  /// - Returns: The subscription, which ends with its last copy.
+  public func subscribe(
+    _ onStateChanged: @escaping @Sendable (State) -> Void
+  ) -> QuerySubscription {
+    self.subscribe(
+      with: QueryEventHandler<State>(onStateChanged: { state, _ in onStateChanged(state) }))
   }
 
   /// How many subscriptions there are. Handlers that are given to a fetch do not count.
@@ -26,7 +46,9 @@ extension QueryStore {
       let mailbox = EventMailbox(handler: handler, position: first, isClaimed: true)
       self.mailboxes.append(mailbox)
       self.subscribers += 1
+      self.leaveRetirement()
       self.aftermath.actions.append { mailbox.deliverClaimed() }
+      if self.subscribers == 1 { self.aftermath.actions += self.attendanceHandlers }
       return (mailbox, self.subscribers == 1)
     }
     if isFirst { self.startAutomaticFetch() }
@@ -39,32 +61,127 @@ extension QueryStore {
   /// Fetches if the store does so by itself, is stale, and has subscribers.
   func startAutomaticFetch() {
     // Whether the value is stale is not known before it is hydrated.
-    let isPutOff = self.whenHydrated { [weak self] in
-      // Several may have been deferred, and one fetch is enough.
-      guard let self, self.withLock({ self.automaticFetch == nil }) else { return }
-      self.startAutomaticFetch()
-    }
-    if isPutOff { return }
+    if self.putsOffAutomaticFetch() { return }
     // Both evaluate the user's conditions, so neither happens under the lock.
     guard self.isAutomaticFetchingEnabled, self.isStale else { return }
-    let task = self.makeTask(in: self.context, name: .fetch)
-    let isWanted = self.withLock {
-      guard self.subscribers > 0 else { return false }
-      self.automaticFetch = task
-      return true
+    let task = self.withLock { () -> QueryTask<State.QueryValue>? in
+      self.isAutomaticFetchPutOff = false
+      // All subscribers may have left while the value was read or the conditions were evaluated.
+      guard self.subscribers > 0 else { return nil }
+      let task = self.makeTask(in: self._context, name: .fetch)
+      self.automaticFetches.append(task)
+      return task
     }
-    // All subscribers may have left while the conditions were evaluated.
-    if isWanted { task.start(in: task.context) } else { task.cancel() }
+    if let task { task.start(in: task.context) }
+  }
+
+  private func putsOffAutomaticFetch() -> Bool {
+    self.withLock {
+      let isPutOff = self.whenHydrated { [weak self] in
+        // Several may have been put off, and one fetch is enough.
+        guard let self, self.withLock({ self.isAutomaticFetchPutOff }) else { return }
+        self.startAutomaticFetch()
+      }
+      if isPutOff { self.isAutomaticFetchPutOff = true }
+      return isPutOff
+    }
+  }
+
+  /// Calls a handler with every event from now on, without being a subscriber.
+  func observe(_ handler: StoreHandler<State>) -> QuerySubscription {
+    let mailbox = self.withLock {
+      let mailbox = EventMailbox(handler: handler, position: self.ownLogEnd())
+      self.mailboxes.append(mailbox)
+      return mailbox
+    }
+    return QuerySubscription { [weak self] in
+      mailbox.cancel()
+      self?.withLock { self?.mailboxes.remove(mailbox) }
+    }
+  }
+
+  /// Calls a handler, after the store's lock, when the first subscriber has come and when the last one
+  /// has left. Another thread may have changed that again by then. For as long as the store lives.
+  func onAttendanceChange(_ handler: @escaping @Sendable () -> Void) {
+    self.withLock { self.attendanceHandlers.append(handler) }
+  }
+
+  /// Keeps subscriptions for as long as the store lives.
+  func keep(_ subscriptions: [QuerySubscription]) {
+    self.withLock {
+      self.controllerSubscription = .combined([self.controllerSubscription] + subscriptions)
+    }
+  }
+
+  /// Whether the store has subscribers, or is loading.
+  @usableFromInline
+  var isUsed: Bool { self.withLock { self.subscribers > 0 || self._state.isLoading } }
+
+  /// Calls a handler, after the store's lock, when ``isUsed`` may have changed. For as long as the store
+  /// lives.
+  @usableFromInline
+  func onUseChange(_ handler: @escaping @Sendable () -> Void) {
+    self.onAttendanceChange(handler)
+    let observation = self.observe(
+      StoreHandler(
+        onFetchingStarted: { _ in handler() },
+        onFetchingEnded: { _ in handler() }))
+    self.keep([observation])
+  }
+
+  /// Lets a cache give the store up, if nobody subscribes to it.
+  ///
+  /// - Parameter comeBack: Called if somebody does later, so that there is no second store of the path
+  ///   beside one with subscribers.
+  /// - Returns: Whether nobody does.
+  @usableFromInline
+  func retire(_ comeBack: @escaping @Sendable () -> Void) -> Bool {
+    self.withLock { self.retire(comeBack, unless: self.subscribers > 0) }
+  }
+
+  /// Lets a cache give the store up, if nobody uses it, without waiting for its lock.
+  ///
+  /// - Parameter comeBack: As that of ``retire(_:)``.
+  /// - Returns: Whether nobody does; nil if another thread holds the lock.
+  @usableFromInline
+  func retireIfUnused(_ comeBack: @escaping @Sendable () -> Void) -> Bool? {
+    guard self.lock.tryLock() else { return nil }
+    self.lockDepth += 1
+    defer { self.leave() }
+    return self.retire(comeBack, unless: self.isUsed)
+  }
+
+  /// The caller holds the lock.
+  private func retire(_ comeBack: @escaping @Sendable () -> Void, unless isUsed: Bool) -> Bool {
+    if isUsed { return false }
+    if let old = self.comeBack { self.aftermath.actions.append { withExtendedLifetime(old) {} } }
+    self.comeBack = comeBack
+    self.isRetired.store(true, ordering: .sequentiallyConsistent)
+    return true
+  }
+
+  /// The caller holds the lock.
+  private func leaveRetirement() {
+    guard let comeBack = self.comeBack else { return }
+    self.comeBack = nil
+    self.isRetired.store(false, ordering: .sequentiallyConsistent)
+    self.aftermath.actions.append(comeBack)
   }
 
   private func unsubscribe(_ mailbox: EventMailbox<State>) {
-    let task = self.withLock {
-      self.mailboxes.removeAll { $0 === mailbox }
+    let tasks = self.withLock {
+      self.mailboxes.remove(mailbox)
       self.subscribers -= 1
-      guard self.subscribers == 0 else { return nil as QueryTask<State.QueryValue>? }
-      defer { self.automaticFetch = nil }
-      return self.automaticFetch
+      guard self.subscribers == 0 else { return [QueryTask<State.QueryValue>]() }
+      self.aftermath.actions += self.attendanceHandlers
+      defer { self.automaticFetches = [] }
+      return self.automaticFetches
     }
-    task?.cancel()
+    for task in tasks { task.cancelByStore() }
   }
+}
+
+extension QueryTask {
+  /// Cancels a fetch that no caller asked for. See ``TaskCancellation/cancelByStore()``.
+  func cancelByStore() { TaskCancellation(self).cancelByStore() }
 }

@@ -1,3 +1,5 @@
+public import Synchronization
+
 /// The runtime of one request: it fetches, holds the state, and tells subscribers of changes.
 ///
 /// A ``QueryClient`` makes and keeps stores; `detached(query:)` makes one outside any client,
@@ -35,13 +37,29 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
 
   @usableFromInline var _state: State
   @exclusivity(unchecked) @usableFromInline var _context: QueryContext
+  /// Tells the contexts that were set up for this store from those of others.
+  @usableFromInline let setupNumber: Int
   /// Incremented by each reset, so that results of earlier fetches can be told apart.
   @exclusivity(unchecked) @usableFromInline var generation = 0
-  @exclusivity(unchecked) @usableFromInline var mailboxes = [EventMailbox<State>]()
+  @exclusivity(unchecked) @usableFromInline var mailboxes = MemberList<EventMailbox<State>>()
   /// The empty link at the end of the log of events; there since the first handler was.
   @exclusivity(unchecked) @usableFromInline var logEnd: EventLink<State>?
+  /// The fetches that are scheduled or running.
+  @exclusivity(unchecked) @usableFromInline var fetches = MemberList<StoreFetch<State>>()
   @exclusivity(unchecked) @usableFromInline var subscribers = 0
-  @exclusivity(unchecked) @usableFromInline var automaticFetch: QueryTask<State.QueryValue>?
+  /// Called when the first subscriber has come, and when the last one has left.
+  @exclusivity(unchecked) @usableFromInline var attendanceHandlers = [@Sendable () -> Void]()
+  /// How often the value was invalidated. A fetch whose work began before the last time does not make
+  /// it fresh.
+  @exclusivity(unchecked) @usableFromInline var invalidationStamp = 0
+  /// The automatic fetches that have not ended; the last subscriber takes them along.
+  @exclusivity(unchecked) @usableFromInline var automaticFetches = [QueryTask<State.QueryValue>]()
+  /// Whether an automatic fetch waits for the stored value.
+  @exclusivity(unchecked) @usableFromInline var isAutomaticFetchPutOff = false
+  /// Puts the store back into the cache that has given it up for want of subscribers.
+  @exclusivity(unchecked) @usableFromInline var comeBack: (@Sendable () -> Void)?
+  /// Whether a cache may give the store up; written under the lock, and read under the cache's.
+  @usableFromInline let isRetired = Atomic(false)
   @exclusivity(unchecked) @usableFromInline var controllerSubscription = QuerySubscription.empty
   /// How often the thread that holds the lock has taken it.
   @exclusivity(unchecked) @usableFromInline var lockDepth = 0
@@ -60,6 +78,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
     self.path = path
     self._state = state
     self._context = context
+    self.setupNumber = context.setupNumber
     self.request = request
   }
 
@@ -113,17 +132,20 @@ extension QueryStore {
   func leaveAndCarryOut() {
     let aftermath = self.aftermath
     self.aftermath = StoreAftermath()
-    let mailboxes = aftermath.hasEvents ? self.mailboxes : []
+    let mailboxes = aftermath.hasEvents ? self.mailboxes.places : []
     let observation = aftermath.hasChanged ? self.observation : nil
     self.lock.unlock()
-    // Called without counting references: the array holds them.
-    mailboxes.withUnsafeBufferPointer { mailboxes in
-      for index in mailboxes.indices {
-        Unmanaged.passUnretained(mailboxes[index])._withUnsafeGuaranteedRef { $0.deliver() }
+    FetchGraph.outside {
+      // Called without counting references: the array holds them.
+      mailboxes.withUnsafeBufferPointer { mailboxes in
+        for index in mailboxes.indices {
+          guard let mailbox = mailboxes[index].map(Unmanaged.passUnretained) else { continue }
+          mailbox._withUnsafeGuaranteedRef { $0.deliver() }
+        }
       }
+      observation?.announceChange()
+      for action in aftermath.actions { action() }
     }
-    observation?.announceChange()
-    for action in aftermath.actions { action() }
   }
 
   /// Logs an event for all handlers. The caller holds the lock.
@@ -205,10 +227,12 @@ extension QueryStore {
   public var context: QueryContext {
     get { self.withLock { self._context } }
     set {
+      var new = newValue
+      if self.isOfAnotherStore(new) { self.adopt(&new) }
       // The old one is released after the lock.
       let old = self.withLock {
         let old = self._context
-        self._context = newValue
+        self._context = new
         return old
       }
       withExtendedLifetime(old) {}
@@ -225,13 +249,17 @@ extension QueryStore {
     to result: Result<State.StateValue, any Error>,
     using context: QueryContext? = nil
   ) {
-    self.withLock {
+    let replaced = self.withLock {
       let context = context ?? self._context
+      let replaced = (self._state.currentValue, self._state.error)
       self._state.update(with: result, using: context)
       if case .success = result { self.valueOrigin = .local }
       self.storing?.stateDidChange(self._state, in: self._context)
       self.emit(.stateChanged, in: context)
+      return replaced
     }
+    // Its `deinit` may read the store.
+    withExtendedLifetime(replaced) {}
   }
 
   /// Goes back to a fresh state: tasks are cancelled, and nothing that they still produce arrives.
@@ -240,14 +268,17 @@ extension QueryStore {
   ///
   /// - Parameter context: The context of the event; nil to use the store's.
   public func reset(using context: QueryContext? = nil) {
-    self.withLock {
+    let replaced = self.withLock {
       let context = context ?? self._context
+      let replaced = (self._state.currentValue, self._state.error)
       self.generation += 1
       self._state.reset(using: context)
       self.valueOrigin = .initial
       self.storing?.stateDidReset()
       self.emit(.stateChanged, in: context)
+      return replaced
     }
+    withExtendedLifetime(replaced) {}
   }
 }
 

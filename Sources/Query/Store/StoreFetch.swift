@@ -1,14 +1,15 @@
 /// One fetch of a store: it runs the request, and feeds its results into the state.
 // @unchecked: the variables below `link` are guarded by the store's lock.
 @usableFromInline
-final class StoreFetch<State: QueryStateProtocol>: TaskRunOwner, @unchecked Sendable {
+final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unchecked Sendable {
   @usableFromInline typealias Value = State.QueryValue
 
   // Released when the fetch ends, so that a context or a continuation that outlives it does not
   // keep the store alive.
   @usableFromInline let link: Locked<QueryStore<State>?>
 
-  /// The task, as the state scheduled it.
+  /// The task, as the state scheduled it. Released when the fetch ends, with its value: a context of
+  /// the fetch may live on.
   @exclusivity(unchecked) @usableFromInline var task: QueryTask<Value>?
   @exclusivity(unchecked) @usableFromInline var generation = 0
   @exclusivity(unchecked) @usableFromInline var hasStarted = false
@@ -19,6 +20,10 @@ final class StoreFetch<State: QueryStateProtocol>: TaskRunOwner, @unchecked Send
 
   @inlinable
   var store: QueryStore<State>? { self.link.withLock { $0 } }
+
+  @usableFromInline override var queryPath: QueryPath? {
+    self.task?.context[QueryContext.CurrentStoreKey.self]?.store?.path
+  }
 }
 
 // MARK: - Running
@@ -44,6 +49,7 @@ extension StoreFetch {
   @inlinable
   func start(_ store: QueryStore<State>, in context: QueryContext) {
     store.withLock {
+      self.invalidationStamp = store.invalidationStamp
       guard self.generation == store.generation else { return }
       self.hasStarted = true
       store.emit(.fetchingStarted, in: context)
@@ -56,19 +62,23 @@ extension StoreFetch {
     with result: Result<Value, any Error>,
     in context: QueryContext
   ) {
-    store.withLock {
-      self.isFinished = true
+    let ended = store.withLock { () -> (task: QueryTask<Value>?, ReplacedByFetch<State>?) in
+      self.end(in: store)
+      var replaced: ReplacedByFetch<State>?
+      defer { self.task = nil }
       if self.generation == store.generation, let task = self.task {
-        store._state.update(with: result, for: task)
+        replaced = ReplacedByFetch(in: store._state, by: result, for: task)
+        self.take(result, for: task, in: store)
         store._state.finishFetchTask(task)
-        store.didReceive(result)
         if !store.mailboxes.isEmpty {
           store.emit(.resultReceived, in: context.with(.returnedFinalResult), result: result)
         }
         store.emit(.stateChanged, in: context)
       }
       if self.hasStarted { store.emit(.fetchingEnded, in: context) }
+      return (self.task, replaced)
     }
+    withExtendedLifetime(ended) {}
     self.letGo()
   }
 
@@ -78,20 +88,49 @@ extension StoreFetch {
     in yieldContext: QueryContext?,
     workContext: QueryContext
   ) {
+    var replaced: ReplacedByFetch<State>?
     let isTaken =
       self.store.map { store in
         store.withLock {
           guard !self.isFinished else { return false }
           guard self.generation == store.generation, let task = self.task else { return true }
           let context = self.eventContext(yieldContext, workContext).with(.yieldedResult)
-          store._state.update(with: result, for: task)
-          store.didReceive(result)
+          replaced = ReplacedByFetch(in: store._state, by: result, for: task)
+          self.take(result, for: task, in: store)
           store.emit(.resultReceived, in: context, result: result)
           store.emit(.stateChanged, in: context)
           return true
         }
       } ?? false
+    withExtendedLifetime(replaced) {}
     if !isTaken { QueryWarning.queryYieldedAfterReturning(result).report() }
+  }
+
+  /// Lets the state take a result. The caller holds the lock.
+  @inlinable
+  func take(
+    _ result: Result<Value, any Error>,
+    for task: QueryTask<Value>,
+    in store: QueryStore<State>
+  ) {
+    if case .failure = result, self.isCancelledByStore { return }
+    if self.invalidationStamp == store.invalidationStamp {
+      store._state.update(with: result, for: task)
+    } else {
+      store.takeOutdated(result, for: task)
+    }
+    store.didReceive(result)
+  }
+
+  /// Records that the fetch is over. The caller holds the lock.
+  @inlinable
+  func end(in store: QueryStore<State>) {
+    self.isFinished = true
+    store.fetches.remove(self)
+    self.source.memberCount -= 1
+    if !store.automaticFetches.isEmpty, let id = self.task?.id {
+      store.automaticFetches.removeAll { $0.id == id }
+    }
   }
 
   /// The context of a yield, as one of this fetch.
@@ -128,16 +167,20 @@ extension StoreFetch {
     // A copy of the task that is released inside the store's lock, in a state's method for example,
     // must not change the state right away.
     if store.isDeferred({ self.didEndUnrun(isDropped: isDropped) }) { return }
+    var replaced: ReplacedByFetch<State>?
     store.withLock {
-      self.isFinished = true
+      self.end(in: store)
       guard self.generation == store.generation, let task = self.task else { return }
-      if !isDropped {
-        store._state.update(with: .failure(CancellationError()), for: task)
+      if !isDropped, !self.isCancelledByStore {
+        let cancellation = Result<Value, any Error>.failure(CancellationError())
+        replaced = ReplacedByFetch(in: store._state, by: cancellation, for: task)
+        store._state.update(with: cancellation, for: task)
         store.storing?.stateDidChange(store._state, in: store._context)
       }
       store._state.finishFetchTask(task)
       store.emit(.stateChanged, in: task.context)
     }
+    withExtendedLifetime(replaced) {}
     self.letGo()
   }
 
@@ -146,15 +189,50 @@ extension StoreFetch {
     if self.store?.isDeferred(action) != true { action() }
   }
 
+  @usableFromInline
+  func willBeCancelledByStore() { self.store?.withLock { self.isCancelledByStore = true } }
+
+  @usableFromInline
+  func outdates(_ other: FetchWork) -> Bool {
+    self.store?.withLock { other.invalidationStamp < self.invalidationStamp } ?? false
+  }
+
+  @usableFromInline
+  func share(_ leader: FetchWork?) {
+    self.store?.withLock {
+      self.leader?.memberCount -= 1
+      self.leader = leader
+      guard let leader else { return }
+      leader.memberCount += 1
+      self.invalidationStamp = leader.invalidationStamp
+    }
+  }
 }
 
 // MARK: - Reports
 
 extension StoreFetch {
+  /// When an event that the request reports itself may come.
+  @usableFromInline
+  enum ReportScope {
+    /// Until this fetch ends, as its yields.
+    case fetch
+    /// Until the last of the fetches ends that share the work.
+    case work
+    /// Always: it ends something that began.
+    case end
+  }
+
+  /// The store that the request reports to: also when this fetch has left work that others share.
+  @inlinable
+  func reportedStore(in context: QueryContext) -> QueryStore<State>? {
+    self.store ?? context.currentStore(of: State.self)
+  }
+
   /// Whether any handler could want events that the request reports itself.
   @inlinable
-  var hasHandlers: Bool {
-    guard let store = self.store else { return false }
+  func hasHandlers(in context: QueryContext) -> Bool {
+    guard let store = self.reportedStore(in: context) else { return false }
     return store.withLock { !store.mailboxes.isEmpty }
   }
 
@@ -162,22 +240,61 @@ extension StoreFetch {
   ///
   /// - Parameters:
   ///   - event: The event, which only the handlers' types know.
-  ///   - isEnd: Whether it ends something that began, and so comes even after a reset.
-  ///   - context: The context of the event.
-  /// - Returns: Whether the event was taken, rather than dropped after a reset.
+  ///   - scope: When it may come. After a reset, only an end may.
+  ///   - context: The context of the event, with this fetch's store.
+  /// - Returns: Whether the event was taken, rather than dropped.
   @inlinable
   @discardableResult
-  func report(_ event: any Sendable, isEnd: Bool, in context: QueryContext) -> Bool {
-    guard let store = self.store else { return false }
+  func report(_ event: any Sendable, _ scope: ReportScope, in context: QueryContext) -> Bool {
+    guard let store = self.reportedStore(in: context) else { return false }
     return store.withLock {
-      guard !self.isFinished, isEnd || self.generation == store.generation else { return false }
-      store.emit(.reported, in: context, report: event)
-      return true
+      let isDue =
+        switch scope {
+        case .fetch: !self.isFinished && self.generation == store.generation
+        case .work: self.memberCount > 0 && self.generation == store.generation
+        case .end: true
+        }
+      if isDue { store.emit(.reported, in: context, report: event) }
+      return isDue
     }
   }
 }
 
+/// What a result of a fetch replaces in a state, to be released after the store's lock: the `deinit` of
+/// a value or an error may read the store, which it must not do in the midst of a change.
+@usableFromInline
+struct ReplacedByFetch<State: QueryStateProtocol> {
+  @usableFromInline let value: State.StateValue?
+  @usableFromInline let error: (any Error)?
+
+  @inlinable
+  init(
+    in state: State,
+    by result: Result<State.QueryValue, any Error>,
+    for task: QueryTask<State.QueryValue>
+  ) {
+    self.value = state._replacedValue(by: result, for: task)
+    self.error = state.error
+  }
+}
+
 extension QueryStore {
+  /// Lets the state take a result of a fetch that began before the last invalidation. Its value may be
+  /// from before that as well, so it does not end it. The caller holds the lock.
+  @usableFromInline
+  func takeOutdated(
+    _ result: Result<State.QueryValue, any Error>,
+    for task: QueryTask<State.QueryValue>
+  ) {
+    let (updateCount, wasInvalidated) = (self._state.valueUpdateCount, self._state.isInvalidated)
+    self._state.update(with: result, for: task)
+    guard self._state.valueUpdateCount != updateCount else { return }
+    self._state.invalidate()
+    // A newer value had come already, so that no other fetch is to be expected.
+    guard !wasInvalidated, self._state.isInvalidated, self.subscribers > 0 else { return }
+    self.aftermath.actions.append { [weak self] in self?.startAutomaticFetch() }
+  }
+
   /// Records a result of a fetch that the state has taken. The caller holds the lock.
   @inlinable
   func didReceive(_ result: Result<State.QueryValue, any Error>) {

@@ -62,7 +62,7 @@ extension QueryTaskConfiguration {
   /// The name of the task, in messages and in tools that show Swift tasks.
   @inlinable
   public var name: String? {
-    get { self.context[QueryContext.TaskNameKey.self] }
+    get { self.context.taskName }
     set { self.context[QueryContext.TaskNameKey.self] = newValue }
   }
 
@@ -95,13 +95,24 @@ extension QueryContext {
   }
 
   mutating func setTaskValues(of configuration: QueryTaskConfiguration) {
-    self[TaskNameKey.self] = configuration.name
+    // Not a default name, which is that of another store's task.
+    self[TaskNameKey.self] = configuration.context[TaskNameKey.self]
     self[TaskPriorityKey.self] = configuration.priority
     self[TaskExecutorPreferenceKey.self] = configuration.executorPreference
   }
 
+  /// The name of the task: the one that was set, or else that of the store's fetch.
+  @inlinable
+  var taskName: String? { self[TaskNameKey.self] ?? self[DefaultTaskNameKey.self] }
+
   @usableFromInline
   enum TaskNameKey: Key {
+    @inlinable static var defaultValue: String? { nil }
+  }
+
+  /// Written by each store, so that a task in another one's context has no name of that one's.
+  @usableFromInline
+  enum DefaultTaskNameKey: Key {
     @inlinable static var defaultValue: String? { nil }
   }
 

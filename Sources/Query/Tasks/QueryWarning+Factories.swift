@@ -22,6 +22,18 @@ extension QueryWarning {
     """
   }
 
+  /// A query was fetched from inside of its own fetch, directly or through another one.
+  ///
+  /// - Parameter paths: The paths of the queries that wait for one another, from the one that is
+  ///   fetched to the one that fetches it.
+  public static func queryFetchesItself(paths: [QueryPath]) -> QueryWarning {
+    """
+    A query is fetched from inside of its own fetch, and would wait for itself: \
+    \(paths.map(\.description).joined(separator: " -> ")). The inner fetch does not wait for the \
+    outer one. Let the inner fetch be one of another query.
+    """
+  }
+
   /// A mutation was fetched without arguments, and had none before.
   public static var mutationWithNoArgumentsOrHistory: QueryWarning {
     """

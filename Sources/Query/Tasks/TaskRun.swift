@@ -18,7 +18,12 @@ class TaskRun: @unchecked Sendable {
   func waitUntilFinished() async {}
   var progress: (isRunning: Bool, hasStarted: Bool) { (false, false) }
   func addDependant() {}
-  func removeDependant() {}
+  /// Counts one task less that waits for this one.
+  ///
+  /// - Returns: What this one waited for, if it has ended so: the caller must release it.
+  func removeDependant() -> [any TaskDependency] { [] }
+  /// Takes what this one waits for. Called before it is freed.
+  func takeDependencies() -> [any TaskDependency] { [] }
   var dependencies: [any TaskDependency] { [] }
   func addDependency(_ dependency: any TaskDependency, unlessDependedOn: Bool) -> AddedDependency {
     .refused
@@ -48,13 +53,20 @@ protocol TaskDependency: Sendable {
 
 /// The owner of a run: one fetch of a store.
 @usableFromInline
-protocol TaskRunOwner: AnyObject, Sendable {
+protocol TaskRunOwner: FetchWork {
   /// Whether the cancellation must wait, because this thread is inside the store's lock.
   func defersCancellation(of run: TaskRun) -> Bool
   /// The run ended without having run.
   ///
   /// - Parameter isDropped: Whether its last holder released it, rather than that it was cancelled.
   func didEndUnrun(isDropped: Bool)
+  /// The store is about to cancel the fetch, which no caller asked for.
+  func willBeCancelledByStore()
+  /// Whether the work of another fetch of the store began before an invalidation that the work of this
+  /// one came after.
+  func outdates(_ other: FetchWork) -> Bool
+  /// Records that this fetch shares the work of another one, or does its own again.
+  func share(_ leader: FetchWork?)
   /// Carries out an action when this thread is outside the store's lock: now, or later.
   func afterLock(_ action: @escaping @Sendable () -> Void)
 }
@@ -90,17 +102,22 @@ extension TaskRun {
     if other !== self,
       case .added(let replaced) = self.addDependency(dependency, unlessDependedOn: true)
     {
-      replaced?.dependencyRun.removeDependant()
+      replaced?.dependencyRun.releaseDependant()
       return
     }
     let (circle, replaced) = graphLock.withLock { _ in
       self.addDependency(dependency, unlessCircularWith: info)
     }
     // Both after the lock, since a run that ends so tells the handlers of its store.
-    replaced?.dependencyRun.removeDependant()
+    replaced?.dependencyRun.releaseDependant()
     guard let circle else { return }
-    other.removeDependant()
+    other.releaseDependant()
     self.report(.queryTaskCircularScheduling(info: circle))
+  }
+
+  private func releaseDependant() {
+    var dependencies = self.removeDependant()
+    dependencies.releaseAll()
   }
 
   private func addDependency(

@@ -49,18 +49,28 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
   // A run whose last holder released it, and that never ran, is still counted by its dependencies.
   @inlinable
   deinit {
-    self.state.withLock { $0.dependencies }.releaseAll()
+    var dependencies = self.state.withLock { $0.takeDependencies() }
+    dependencies.releaseAll()
   }
 
   @usableFromInline
   override func cancel() { self.endCancelled() }
 
   @usableFromInline
-  override func releaseHolder() { self.endIfDropped { $0.isHeld = false } }
+  override func releaseHolder() {
+    var dependencies = self.endIfDropped { $0.isHeld = false }
+    dependencies.releaseAll()
+  }
 
   override func addDependant() { self.state.withLock { $0.dependantCount += 1 } }
 
-  override func removeDependant() { self.endIfDropped { $0.dependantCount -= 1 } }
+  override func removeDependant() -> [any TaskDependency] {
+    self.endIfDropped { $0.dependantCount -= 1 }
+  }
+
+  override func takeDependencies() -> [any TaskDependency] {
+    self.state.withLock { $0.takeDependencies() }
+  }
 
   override func addDependency(
     _ dependency: any TaskDependency,
@@ -98,6 +108,23 @@ extension TypedTaskRun {
   /// user interface fetches from the main actor, to which another thread takes long to come back.
   @inlinable
   func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
+    // A fetch inside of another one, which waits for it.
+    if let waiter = FetchGraph.enclosing.get(), let target = self.state.withLock({ $0.owner }) {
+      if let circle = FetchGraph.beginWait(of: waiter, for: target) {
+        try FetchGraph.separate(waiter, from: circle)
+        throw QueryCircularFetchError(paths: circle.compactMap(\.queryPath))
+      }
+      defer { FetchGraph.endWait(of: waiter, for: target) }
+      return try await self.ownValue(in: context, isolation: isolation)
+    }
+    return try await self.ownValue(in: context, isolation: isolation)
+  }
+
+  @inlinable
+  func ownValue(
+    in context: QueryContext,
+    isolation: isolated (any Actor)?
+  ) async throws -> Value {
     switch self.enter() {
     case .start:
       // Launched inside, so that no cancellation that comes before the work returns is missed.
@@ -165,7 +192,7 @@ extension TypedTaskRun {
     on isolation: isolated (any Actor)?,
     @_inheritActorContext operation: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error> {
-    let name = context[QueryContext.TaskNameKey.self]
+    let name = context.taskName
     let priority = context[QueryContext.TaskPriorityKey.self]
     if let executor = context[QueryContext.TaskExecutorPreferenceKey.self] {
       return Task(
@@ -194,7 +221,7 @@ extension TypedTaskRun {
       (state.work, state.owner, state.dependencies)
     }
     if !dependencies.isEmpty {
-      if !Task.isCancelled { await Self.wait(for: dependencies) }
+      if !Task.isCancelled { await Self.wait(for: dependencies, by: owner) }
       if Task.isCancelled { return try self.endWhileWaiting() }
     }
     guard let work else { throw CancellationError() }
@@ -202,7 +229,17 @@ extension TypedTaskRun {
     context[QueryContext.RunningTaskKey.self] = RunningTask(id: self.id, owner: owner)
     var outcome: Outcome
     do {
-      outcome = .success(try await work(self.id, context))
+      outcome = .success(
+        try await FetchGraph.enclosing.withValue(
+          owner,
+          operation: {
+            // Named, so that the work has its isolation.
+            _ = isolation
+            return try await work(self.id, context)
+          },
+          isolation: isolation
+        )
+      )
       if Task.isCancelled { outcome = .failure(CancellationError()) }
     } catch {
       outcome = .failure(error)
@@ -212,10 +249,19 @@ extension TypedTaskRun {
   }
 
   @usableFromInline
-  static func wait(for dependencies: [any TaskDependency]) async {
+  static func wait(
+    for dependencies: [any TaskDependency],
+    by owner: (any TaskRunOwner)?
+  ) async {
     // All run from here on, so waiting for one after another waits for all at once.
     for dependency in dependencies { dependency.startIfNeeded() }
-    for dependency in dependencies { await dependency.waitUntilFinished() }
+    for dependency in dependencies {
+      if let owner, let target = dependency.dependencyRun.owner {
+        _ = await FetchGraph.wait(of: owner, for: target) { await dependency.waitUntilFinished() }
+      } else {
+        await dependency.waitUntilFinished()
+      }
+    }
   }
 
   @usableFromInline
@@ -233,7 +279,7 @@ extension TypedTaskRun {
   @inlinable
   func finish(with outcome: Outcome) {
     // Released after the lock, since a user's deinitialiser may run then.
-    let ended = self.state.withLock { state in
+    var ended = self.state.withLock { state in
       state.take(result: state.result ?? outcome)
     }
     ended.release(with: outcome)
@@ -252,20 +298,27 @@ extension TypedTaskRun {
       return (nil, state.handle)
     }
     handle?.cancel()
-    guard let ended else { return }
+    guard var ended else { return }
     ended.owner?.didEndUnrun(isDropped: false)
     ended.release(with: .failure(CancellationError()))
   }
 
-  private func endIfDropped(after change: @Sendable (inout State) -> Void) {
+  /// Ends the run if nobody is left who could start it.
+  ///
+  /// - Returns: What it waited for, to be released.
+  private func endIfDropped(
+    after change: @Sendable (inout State) -> Void
+  ) -> [any TaskDependency] {
     let ended = self.state.withLock { state -> State? in
       change(&state)
       guard state.phase == .unstarted, !state.isHeld, state.dependantCount == 0 else { return nil }
       return state.take(result: .failure(CancellationError()))
     }
-    guard let ended else { return }
+    guard var ended else { return [] }
     ended.owner?.didEndUnrun(isDropped: true)
+    let dependencies = ended.takeDependencies()
     ended.release(with: .failure(CancellationError()))
+    return dependencies
   }
 }
 
@@ -282,24 +335,38 @@ extension TypedTaskRun.State {
     return ended
   }
 
+  @inlinable
+  mutating func takeDependencies() -> [any TaskDependency] {
+    if self.dependencies.isEmpty { return [] }
+    defer { self.dependencies = [] }
+    return self.dependencies
+  }
+
   /// Resumes the waiters, and releases the tasks that were waited for.
   @inlinable
-  func release(with outcome: Result<Value, any Error>) {
+  mutating func release(with outcome: Result<Value, any Error>) {
     self.dependencies.releaseAll()
     for waiter in self.waiters.values { waiter.resume(returning: outcome) }
   }
 }
 
 extension [any TaskDependency] {
-  /// Tells all of them that one task less waits for them.
+  /// Tells all of them that one task less waits for them, and lets go of them.
   @inlinable
-  func releaseAll() {
+  mutating func releaseAll() {
     if !self.isEmpty { self.releaseEach() }
   }
 
+  /// Those that end so, or are freed, release what they waited for themselves in this loop: inside one
+  /// another, the calls of a long chain would overflow the stack.
   @usableFromInline
-  func releaseEach() {
-    for dependency in self { dependency.dependencyRun.removeDependant() }
+  mutating func releaseEach() {
+    self.reverse()
+    // The dependency itself is gone by then, so that nothing but `run` holds what is about to be freed.
+    while var run = self.popLast()?.dependencyRun {
+      self += run.removeDependant().reversed()
+      if isKnownUniquelyReferenced(&run) { self += run.takeDependencies().reversed() }
+    }
   }
 }
 

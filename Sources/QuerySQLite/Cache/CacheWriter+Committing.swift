@@ -26,26 +26,22 @@ extension CacheWriter {
   /// - Parameter failure: Set to the error if it cannot be committed, for ``commitAll(after:)``.
   /// - Returns: Whether it is committed; if not, it still waits.
   func tryCommit(_ failure: inout StorageError?) -> Bool {
-    guard let connection = self.connection, !self.database.health.isRetryPending, !self.log.isLeft,
-      self.database.queuedCount <= Self.callerBatch, self.database.firstInvalidation == nil
+    guard self.database.queuedCount <= Self.callerBatch, self.database.firstInvalidation == nil
     else { return false }
-    let patience = connection.busyHandler.patience
-    connection.busyHandler.patience = .limited(.milliseconds(1))
-    self.log.leavesCheckpoints = true
-    defer {
-      connection.busyHandler.patience = patience
-      self.log.leavesCheckpoints = false
+    return self.commitForCaller { connection in
+      let patience = connection.busyHandler.patience
+      connection.busyHandler.patience = Self.callersPatience
+      defer { connection.busyHandler.patience = patience }
+      do {
+        try self.commitQueued()
+        return true
+      } catch {
+        // The writing thread has more patience.
+        let error = StorageError(any: error, operation: "write")
+        if error.code != .busy { failure = error }
+        return false
+      }
     }
-    do {
-      try self.commitQueued()
-    } catch {
-      // The writing thread has more patience.
-      let error = StorageError(any: error, operation: "write")
-      if error.code != .busy { failure = error }
-      return false
-    }
-    self.neighbours.notify()
-    return true
   }
 
   /// Writes everything that waits.

@@ -58,6 +58,8 @@ final class CacheWriter: DatabaseWriter {
   }
 
   var opener: DatabaseOpener { self.file.opener }
+
+  var health: WriteHealth { self.database.health }
 }
 
 // MARK: - Life

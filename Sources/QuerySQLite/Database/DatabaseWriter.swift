@@ -11,6 +11,9 @@ protocol DatabaseWriter: ThreadedWriter {
   /// The connection; nil while the file cannot be used.
   var connection: SQLiteConnection? { get }
 
+  /// Whether the file can be written.
+  var health: WriteHealth { get }
+
   /// The connection, on the file that is at the path now. Opens it if it is not open, or if the file
   /// was moved away.
   ///
@@ -50,6 +53,25 @@ extension DatabaseWriter {
     } catch {
       self.degrade(StorageError(any: error, operation: "open"))
     }
+  }
+
+  /// How long a caller that commits on its own thread waits for a lock: the writing thread waits
+  /// longer.
+  static var callersPatience: BusyHandler.Patience { .limited(.milliseconds(1)) }
+
+  /// Commits on the thread of a caller, with ``WritingThread/ifIdle(_:)``, and notifies the other
+  /// processes. A checkpoint that is due then is left to the writing thread.
+  ///
+  /// - Parameter commit: Makes the commit, and returns whether it is made.
+  /// - Returns: What the closure returned; false if it was not called, since there is something to
+  ///   mend or to checkpoint first.
+  func commitForCaller(_ commit: (SQLiteConnection) -> Bool) -> Bool {
+    guard let connection, !self.health.isRetryPending, !self.log.isLeft else { return false }
+    self.log.leavesCheckpoints = true
+    defer { self.log.leavesCheckpoints = false }
+    guard commit(connection) else { return false }
+    self.neighbours.notify()
+    return true
   }
 
   /// Makes sure that the open file is the one at the path.

@@ -29,8 +29,8 @@ public struct SQLiteStorageConfiguration: Sendable {
   public var outboxDurability = Durability.full
 
   /// Values with more encoded bytes than this are decoded off the thread that creates the store.
-  /// 1 MiB.
-  public var synchronousHydrationLimit = 1 << 20
+  /// 64 KiB, whose decoding takes some 3 ms: a screen makes several stores, and a frame is 8 to 16 ms.
+  public var synchronousHydrationLimit = 64 << 10
 
   /// Values with more encoded bytes than this are not stored, with a warning. 32 MiB.
   public var maximumValueBytes = 32 << 20
@@ -58,7 +58,7 @@ public struct SQLiteStorageConfiguration: Sendable {
   /// How many pages the WAL may have before it is checkpointed. 1 000.
   package var checkpointFrames = 1_000
 
-  /// How many rows one transaction of long work changes, if it has the time. 500.
+  /// How many rows one transaction of long work changes, if it has the time. 1 000.
   package var stepRows = 1_000
 
   /// The delay before a failed write is retried, doubled each time, at most 30 s. 100 ms.

@@ -170,11 +170,18 @@ extension OutboxPartitionRow {
     max(try connection.first(Self.newestNumber) { try $0.integer(at: 0) } ?? 0, 0)
   }
 
+  /// The same in a transaction that has not written this row yet.
+  ///
+  /// - Throws: `StorageError`.
+  func newestNumber(on connection: SQLiteConnection) throws -> Int64 {
+    max(try Self.newestNumber(on: connection), self.lastNumber)
+  }
+
   /// Takes the next number for a row of the outbox; 0 if none is left.
   ///
   /// - Throws: `StorageError`.
   mutating func takeNumber(on connection: SQLiteConnection) throws -> Int64 {
-    let newest = max(try Self.newestNumber(on: connection), self.lastNumber)
+    let newest = try self.newestNumber(on: connection)
     if newest == .max { return 0 }
     self.lastNumber = newest + 1
     return newest + 1

@@ -17,6 +17,9 @@ package struct OutboxRow {
   package var checksum: XXH128
   /// Its state, wait and lease.
   package var standing: OutboxStanding
+  /// Whether it was ever pending or dead, according to the table: until then `outbox_leased` is its only
+  /// index.
+  var hasWaited: Bool
   /// Whether it is the head of its lane.
   var isHead: Bool
   /// Whether it depends on a mutation that has not succeeded.
@@ -137,10 +140,16 @@ extension OutboxRow {
     try visitor.column("arguments", &self.enqueued.arguments)
   }
 
+  /// The columns of the standing that a new row may have values of.
+  private mutating func columnsOfState(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+    try self.standing.columnsOfLease(&visitor)
+    try visitor.column("has_waited", &self.hasWaited)
+  }
+
   private static let allColumns = ColumnNames.of { (names) throws(StorageError) in
     var row = OutboxRow()
     try row.columns(&names)
-    try row.standing.columnsOfLease(&names)
+    try row.columnsOfState(&names)
     try row.standing.otherColumns(&names)
   }
 
@@ -155,13 +164,14 @@ extension OutboxRow {
 
   /// Partition, id.
   static let findByID: SQL = """
-    SELECT number FROM outbox WHERE state <> 'leased' AND id = ?2 AND partition = ?1
-    UNION ALL SELECT number FROM outbox WHERE state = 'leased' AND id = ?2 AND partition = ?1
+    SELECT number FROM outbox WHERE has_waited <> 0 AND id = ?2 AND partition = ?1
+    UNION ALL SELECT number FROM outbox
+    WHERE state = 'leased' AND has_waited = 0 AND id = ?2 AND partition = ?1
     """
 
   /// Id: whether any account has a row of it.
   package static let hasID: SQL = """
-    SELECT EXISTS (SELECT 1 FROM outbox WHERE state <> 'leased' AND id = ?1)
+    SELECT EXISTS (SELECT 1 FROM outbox WHERE has_waited <> 0 AND id = ?1)
       OR EXISTS (SELECT 1 FROM outbox WHERE state = 'leased' AND id = ?1)
     """
 
@@ -169,7 +179,7 @@ extension OutboxRow {
     self.init()
     var reader = ColumnReader(row)
     try self.columns(&reader)
-    try self.standing.columnsOfLease(&reader)
+    try self.columnsOfState(&reader)
     try self.standing.otherColumns(&reader)
     self.isHead = try row.bool(at: reader.next)
     self.hasDependencies = try row.bool(at: reader.next + 1)
@@ -185,6 +195,7 @@ extension OutboxRow {
     self.age = OutboxAge(startAt: 0, startBoottime: 0, bootID: "", isSynchronised: false)
     self.checksum = XXH128(high: 0, low: 0)
     self.standing = OutboxStanding()
+    self.hasWaited = false
     self.isHead = false
     self.hasDependencies = false
   }
@@ -346,20 +357,25 @@ extension OutboxRow {
     let columns = ColumnNames.of { (names) throws(StorageError) in
       var row = OutboxRow()
       try row.columns(&names)
-      try row.standing.columnsOfLease(&names)
+      try row.columnsOfState(&names)
     }
     return SQL(assembling: "INSERT INTO outbox \(columns.values)")
   }()
 
+  private static let standingColumns = ColumnNames.of { (names) throws(StorageError) in
+    var standing = OutboxStanding()
+    try standing.columnsOfLease(&names)
+    try standing.otherColumns(&names)
+  }
+
   /// The columns of an `OutboxStanding`, then the number.
-  private static let update: SQL = {
-    let columns = ColumnNames.of { (names) throws(StorageError) in
-      var standing = OutboxStanding()
-      try standing.columnsOfLease(&names)
-      try standing.otherColumns(&names)
-    }
-    return SQL(assembling: "UPDATE outbox SET \(columns.assignments) WHERE number = ?")
-  }()
+  private static let update = SQL(
+    assembling: "UPDATE outbox SET \(standingColumns.assignments) WHERE number = ?")
+
+  /// The same, for a row that has waited from now on. An index is written where a column of its
+  /// condition is assigned, though its value stays.
+  private static let updateToWait = SQL(
+    assembling: "UPDATE outbox SET \(standingColumns.assignments), has_waited = 1 WHERE number = ?")
 
   /// Key, arguments, checksum, number.
   private static let updateContent: SQL = """
@@ -382,7 +398,8 @@ extension OutboxRow {
     try connection.withStatement(Self.insert) { statement in
       var binder = ColumnBinder(statement)
       try self.columns(&binder)
-      try self.standing.columnsOfLease(&binder)
+      self.hasWaited = self.standing.state != .leased
+      try self.columnsOfState(&binder)
       try statement.run()
     }
   }
@@ -390,15 +407,17 @@ extension OutboxRow {
   /// Writes its standing.
   ///
   /// - Throws: `StorageError`.
-  func saveStanding(on connection: SQLiteConnection) throws {
+  mutating func saveStanding(on connection: SQLiteConnection) throws {
     var standing = self.standing
-    try connection.withStatement(Self.update) { statement in
+    let beginsToWait = !self.hasWaited && standing.state != .leased
+    try connection.withStatement(beginsToWait ? Self.updateToWait : Self.update) { statement in
       var binder = ColumnBinder(statement)
       try standing.columnsOfLease(&binder)
       try standing.otherColumns(&binder)
       try binder.bind(self.number)
       try statement.run()
     }
+    if beginsToWait { self.hasWaited = true }
   }
 
   /// Gives it other arguments, another key, or both. A row that is not as it was enqueued stays

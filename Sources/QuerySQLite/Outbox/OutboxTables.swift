@@ -84,9 +84,9 @@ extension OutboxTables {
   /// Partition, name, instance, how many (-1: all): the newest first.
   static let numbersOfMutation: SQL = """
     SELECT number FROM outbox
-    WHERE state <> 'leased' AND partition = ?1 AND name = ?2 AND instance = ?3
+    WHERE has_waited <> 0 AND partition = ?1 AND name = ?2 AND instance = ?3
     UNION ALL SELECT number FROM outbox INDEXED BY outbox_leased
-    WHERE state = 'leased' AND partition = ?1 AND name = ?2 AND instance = ?3
+    WHERE state = 'leased' AND has_waited = 0 AND partition = ?1 AND name = ?2 AND instance = ?3
     ORDER BY number DESC LIMIT ?4
     """
 

@@ -78,8 +78,7 @@ extension OutboxTransaction {
   mutating func publish(_ aliases: [String: String], by id: UUID) throws {
     if aliases.isEmpty { return }
     self.memory.isFreeOfAliases = false
-    let newest = max(
-      try OutboxPartitionRow.newestNumber(on: self.connection), self.partition.lastNumber)
+    let newest = try self.partition.newestNumber(on: self.connection)
     for (alias, value) in aliases.sorted(by: { $0.key < $1.key }) {
       try self.connection.execute(
         AliasRow.insert, self.partition.id, alias, value, id, self.nowAt, newest)

@@ -275,7 +275,7 @@ extension OutboxTransaction {
 
   /// ID: whether there is, or was, a mutation with it.
   private static let isKnown: SQL = """
-    SELECT EXISTS (SELECT 1 FROM outbox WHERE state <> 'leased' AND id = ?1)
+    SELECT EXISTS (SELECT 1 FROM outbox WHERE has_waited <> 0 AND id = ?1)
       OR EXISTS (SELECT 1 FROM outbox WHERE state = 'leased' AND id = ?1)
       OR EXISTS (SELECT 1 FROM history WHERE id = ?1)
     """

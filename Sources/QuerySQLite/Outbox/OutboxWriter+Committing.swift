@@ -28,22 +28,19 @@ extension OutboxWriter {
   /// - Returns: Whether it was committed, or refused because of its content. If not, nothing was written:
   ///   the writing thread has more patience, and mends what is wrong.
   func tryRun(_ job: inout OutboxJob) -> Bool {
-    guard let connection = self.connection, !self.database.health.isRetryPending, !self.log.isLeft,
-      self.database.commitsFast
-    else { return false }
-    self.log.leavesCheckpoints = true
-    defer { self.log.leavesCheckpoints = false }
-    do {
-      _ = try self.commitOnce([job], patience: .limited(.milliseconds(1)))
-    } catch {
-      guard Self.isRefusal(error), self.connection === connection else {
-        if Self.storageError(error).code != .busy { job.failure = error }
-        return false
+    guard self.database.commitsFast else { return false }
+    return self.commitForCaller { connection in
+      do {
+        _ = try self.commitOnce([job], patience: Self.callersPatience)
+      } catch {
+        guard Self.isRefusal(error), self.connection === connection else {
+          if Self.storageError(error).code != .busy { job.failure = error }
+          return false
+        }
+        job.completion(Self.refusal(error))
       }
-      job.completion(Self.refusal(error))
+      return true
     }
-    self.neighbours.notify()
-    return true
   }
 
   /// Commits jobs together.

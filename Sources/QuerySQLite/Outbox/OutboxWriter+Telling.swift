@@ -158,7 +158,7 @@ extension OutboxWriter {
 enum OutboxEffects {
   /// The text of paths; nil if no stored entry can be under them.
   static func text(of paths: [QueryPath]) -> String? {
-    let texts = paths.compactMap { try? QueryIdentity(path: $0).text }
+    let texts = paths.flatMap { (try? QueryIdentity.prefixes(of: $0)) ?? [] }.map(\.text)
     if texts.isEmpty { return nil }
     return (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
   }

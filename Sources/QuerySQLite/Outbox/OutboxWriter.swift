@@ -99,6 +99,8 @@ final class OutboxWriter: DatabaseWriter {
 
   var opener: DatabaseOpener { self.file.opener }
 
+  var health: WriteHealth { self.database.health }
+
   var now: OutboxTime { self.configuration.outboxClock.now() }
 
   static func storageError(_ error: any Error) -> StorageError {

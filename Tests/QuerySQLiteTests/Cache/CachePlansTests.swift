@@ -8,11 +8,12 @@ import Testing
 /// of the cache goes by an index or by the number of its row; none sorts.
 @Suite struct CachePlansTests {
   private let folder: TemporaryFolder
-  private let connection: SQLiteConnection
+  private let plans: StatementPlans
 
   init() throws {
     self.folder = try TemporaryFolder()
-    self.connection = try DatabaseOpener(.cache, in: self.folder).openWriter()
+    self.plans = StatementPlans(
+      connection: try DatabaseOpener(.cache, in: self.folder).openWriter())
   }
 
   @Test(arguments: [
@@ -30,11 +31,7 @@ import Testing
     (PartitionRow.read, "entries_by_revision"),
   ])
   func aStatementSeeks(_ sql: SQL, _ index: String) throws {
-    let plan = try self.plan(sql)
-    #expect(plan.contains("SEARCH"), "\(plan)")
-    #expect(plan.contains(index), "\(plan)")
-    #expect(!plan.contains("SCAN"), "\(plan)")
-    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+    try self.plans.expectSeek(of: sql, by: index)
   }
 
   @Test(arguments: [
@@ -43,19 +40,12 @@ import Testing
     PartitionRow.updateTotals,
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
-    let plan = try self.plan(sql)
-    #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
-    #expect(!plan.contains("SCAN"), "\(plan)")
-    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+    try self.plans.expectRowNumber(of: sql)
   }
 
   /// A range has two ends, so that what lies outside it is not read.
   @Test(arguments: [EntryRow.readRange, EntryRow.readValidity])
   func whatIsUnderAPathIsARange(_ sql: SQL) throws {
-    #expect(try self.plan(sql).contains("(partition=? AND identity>? AND identity<?)"))
-  }
-
-  private func plan(_ sql: SQL) throws -> String {
-    try self.connection.rowsOfText("EXPLAIN QUERY PLAN \(sql.text)").joined(separator: "\n")
+    #expect(try self.plans[sql].contains("(partition=? AND identity>? AND identity<?)"))
   }
 }

@@ -12,6 +12,13 @@ import Testing
     let hasMore = cursor.passRange()
     #expect(hasMore)
     #expect(cursor.lower == #"["a"]"# && cursor.upper == #"["a"^"#)
+    // Those of the queries that have a name on disk.
+    let hasNamed = cursor.passRange()
+    #expect(hasNamed)
+    #expect(cursor.lower == #"[{},"a","# && cursor.upper == #"[{},"a"-"#)
+    let hasLast = cursor.passRange()
+    #expect(hasLast)
+    #expect(cursor.lower == #"[{},"a"]"# && cursor.upper == #"[{},"a"^"#)
     let isEnd = !cursor.passRange()
     #expect(isEnd)
   }

@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox c9fb06e470dfee4ed26759f5f21d35e0"]
+      ["mutations-0001-outbox 55b1c9ec8860406f03a1d2623287d870"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -56,7 +56,7 @@ import Testing
     (
       """
       SELECT number FROM outbox
-      WHERE state <> 'leased' AND partition = 1 AND name = 'n' AND instance = '[]'
+      WHERE has_waited <> 0 AND partition = 1 AND name = 'n' AND instance = '[]'
       """, "outbox_by_name"
     ),
     ("SELECT count(*) FROM outbox WHERE partition = 1 AND state = 'dead'", "outbox_dead"),

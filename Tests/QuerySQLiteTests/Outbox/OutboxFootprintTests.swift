@@ -50,6 +50,32 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// A claim changes its row, and takes the head away: it leaves the indexes by identifier and name.
+  @Test func aClaimOfOneThatHasWaitedWritesFewFrames() async throws {
+    let scratch = try OutboxScratch()
+    // The first claim makes the row of this process.
+    for text in ["first", "second", "third"] { try await scratch.add(text) }
+    #expect(try await scratch.claim().count == 1)
+    let reader = try SQLiteConnection(path: scratch.path)
+    defer { try? reader.close() }
+    _ = try reader.rowsOfText("BEGIN")
+    _ = try reader.rowsOfText("SELECT count(*) FROM outbox")
+    var claiming = [Int]()
+    for _ in 0..<2 {
+      claiming.append(
+        try await self.frames(of: scratch) {
+          let claimed = try await scratch.claim()
+          #expect(claimed.count == 1)
+        })
+    }
+    // Its row, the index of leases, its head, the index of heads that are ready, and the totals; a machine
+    // that is slow extends the lease of the first one besides.
+    #expect(try #require(claiming.min()) <= 6)
+    let listed = "SELECT count(*) FROM outbox WHERE has_waited <> 0 AND id > x''"
+    #expect(try scratch.rows(listed) == ["3"])
+    try await scratch.storage.close()
+  }
+
   @Test func oneThatFailsWaitsWithAHeadAndIsFoundAsBefore() async throws {
     let scratch = try OutboxScratch()
     let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation("text"), claiming: true)

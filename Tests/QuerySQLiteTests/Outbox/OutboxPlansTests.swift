@@ -8,11 +8,12 @@ import Testing
 /// Replay §4: what a claim asks is found by seeks, however many rows there are.
 @Suite struct OutboxPlansTests {
   private let folder: TemporaryFolder
-  private let connection: SQLiteConnection
+  private let plans: StatementPlans
 
   init() throws {
     self.folder = try TemporaryFolder()
-    self.connection = try DatabaseOpener(.mutations, in: self.folder).openWriter()
+    self.plans = StatementPlans(
+      connection: try DatabaseOpener(.mutations, in: self.folder).openWriter())
   }
 
   @Test(arguments: [
@@ -34,11 +35,7 @@ import Testing
     (AliasRow.prune, "aliases_by_date"),
   ])
   func aStatementSeeks(_ sql: SQL, _ index: String) throws {
-    let plan = try self.plan(sql)
-    #expect(plan.contains("SEARCH"), "\(plan)")
-    #expect(plan.contains(index), "\(plan)")
-    #expect(!plan.contains("SCAN"), "\(plan)")
-    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+    try self.plans.expectSeek(of: sql, by: index)
   }
 
   @Test(arguments: [
@@ -46,36 +43,29 @@ import Testing
     OutboxTransaction.deleteBetween, OutboxTransaction.deleteAttemptsBetween, LaneHeadRow.waiting,
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
-    let plan = try self.plan(sql)
-    #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
-    #expect(!plan.contains("SCAN"), "\(plan)")
-    #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+    try self.plans.expectRowNumber(of: sql)
   }
 
   /// Those that run are few.
   @Test func leasesAreFoundAmongThoseThatRun() throws {
-    let plan = try self.plan(OwnerRow.leases)
+    let plan = try self.plans[OwnerRow.leases]
     #expect(plan.contains("SCAN outbox USING INDEX outbox_leased"), "\(plan)")
   }
 
   @Test func theRowsOfAMutationAreFoundByNameAndAmongThoseThatRun() throws {
-    let plan = try self.plan(OutboxTables.numbersOfMutation)
+    let plan = try self.plans[OutboxTables.numbersOfMutation]
     #expect(plan.contains("SEARCH outbox USING INDEX outbox_by_name"), "\(plan)")
     #expect(plan.contains("SCAN outbox USING INDEX outbox_leased"), "\(plan)")
   }
 
   /// The first rows in the order of ends are examined, as many as the limit.
   @Test func oldHistoryIsReadInTheOrderOfEnds() throws {
-    let plan = try self.plan(OutboxTransaction.before)
+    let plan = try self.plans[OutboxTransaction.before]
     #expect(plan.contains("INTEGER PRIMARY KEY"), "\(plan)")
     #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
   }
 
   @Test func theNextGroupIsFoundByVersionAndHost() throws {
-    #expect(try self.plan(LaneHeadRow.nextGroup).contains("(version,host)>(?,?)"))
-  }
-
-  private func plan(_ sql: SQL) throws -> String {
-    try self.connection.rowsOfText("EXPLAIN QUERY PLAN \(sql.text)").joined(separator: "\n")
+    #expect(try self.plans[LaneHeadRow.nextGroup].contains("(version,host)>(?,?)"))
   }
 }

@@ -67,6 +67,7 @@ import Testing
     // The other one has got through.
     shared.end()
     try await scratch.add()
+    while await self.onWriter(of: scratch, { $0.log.isLeft }) {}
     #expect(await self.onWriter(of: scratch) { $0.connection?.walFrames ?? 0 } < 10)
     try await scratch.storage.close()
   }

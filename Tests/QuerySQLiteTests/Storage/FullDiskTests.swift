@@ -14,6 +14,7 @@ import Testing
     let trial = try StorageTrial(in: folder.path, vfs: vfs)
     trial.set("old", "old")
     #expect(await trial.flush() == nil)
+    await trial.waitForCheckpoint()
     vfs.fail([.grow], nth: 1, persistently: true, with: 13)
     let text = String(repeating: "new", count: 100_000)
     trial.set("new", text)
@@ -102,6 +103,7 @@ import Testing
         .currentValue = text
     }
     #expect(await trial.flush() == nil)
+    await trial.waitForCheckpoint()
     try folder.fill()
     trial.set("newest", "small")
     #expect(await trial.flush() == nil)

@@ -9,6 +9,8 @@ import Testing
   private struct TextQuery: QueryRequest, Hashable {
     let name: String
 
+    var path: QueryPath { ["texts", self.name] }
+
     func fetch(
       in context: QueryContext,
       with continuation: QueryContinuation<String>

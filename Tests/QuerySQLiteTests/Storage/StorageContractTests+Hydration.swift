@@ -57,6 +57,58 @@ extension StorageContractTests {
   }
 
   @Test(arguments: StorageUnderTest.allCases)
+  func aCancellationIsForgottenAtTheNextLaunch(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    try await device.run { client in
+      let store = client.store(for: StoredQuery.one.persisted())
+      store.currentValue = 5
+      let writes = device.storage.statistics.writes
+      let task = store.fetchTask()
+      task.cancel()
+      #expect(store.status.isCancelled)
+      try await device.storage.flush()
+      #expect(device.storage.statistics.writes <= writes + 1, "the value alone")
+      // What is written next has nothing of it, either.
+      store.invalidate()
+    }
+    let store = device.client().store(for: StoredQuery.one.persisted())
+    #expect(store.currentValue == 5)
+    #expect(store.error == nil)
+    #expect(store.errorUpdateCount == 0)
+    #expect(store.errorLastUpdatedAt == nil)
+    #expect(store.isInvalidated)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func aCancellationDoesNotTakeThePlaceOfAnError(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let failing = StoredQuery.failing.persisted()
+    var date: Date?
+    try await device.run { client in
+      let store = client.store(for: failing)
+      store.currentValue = 5
+      await #expect(throws: TestError.self) { try await store.fetch() }
+      date = store.errorLastUpdatedAt
+      device.clock.advance(by: 5)
+      store.setResult(to: .failure(CancellationError()))
+      store.invalidate()
+      #expect(store.errorUpdateCount == 2)
+    }
+    try await device.run { client in
+      let store = client.store(for: failing)
+      #expect(store.error as? RestoredError == RestoredError(TestError("no network")))
+      #expect(store.errorUpdateCount == 1)
+      let (shown, failed) = (try #require(store.errorLastUpdatedAt), try #require(date))
+      #expect(abs(shown.timeIntervalSince(failed)) < 1)
+      store.setResult(to: .failure(CancellationError()))
+      store.currentValue = 6
+    }
+    let store = device.client().store(for: failing)
+    #expect(store.error == nil)
+    #expect(store.errorUpdateCount == 1)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
   func theValueIsThereForTheFirstEventAndForControllers(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
     try await device.run { client in

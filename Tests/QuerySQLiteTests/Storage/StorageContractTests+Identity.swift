@@ -83,7 +83,8 @@ extension StorageContractTests {
     #expect(device.client().store(for: hidden).currentValue == 6)
   }
 
-  @Test(arguments: StorageUnderTest.allCases)
+  // The process warns once of a path, whichever storage it is for.
+  @Test(.serialized, arguments: StorageUnderTest.allCases)
   func aPathThatIsNotRepresentableWorksWithOneWarning(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
     let path: QueryPath = [OnlyInContract { 1 }]

@@ -192,6 +192,56 @@ extension StorageContractTests {
   }
 
   @Test(arguments: StorageUnderTest.allCases)
+  func aLargeValueThatIsNotWrittenYetIsHandedOverUncoded(_ kind: StorageUnderTest) async throws {
+    let device = try await self.device(kind)
+    // Keeps the writer busy, so that the change below waits.
+    let coder = GatedCoder(encoding: Door())
+    let busy = StoredQuery(["busy"]) { "" }.persisted(PersistenceOptions(coder: coder))
+    let keeper = device.client().store(for: busy)
+    keeper.currentValue = "busy"
+    await coder.encoded.wait(forCount: 1)
+    let failing = FailingCoder(failsToDecode: true)
+    let query = StoredQuery(["changed"]) { "" }.persisted(PersistenceOptions(coder: failing))
+    device.client().store(for: query).currentValue = Self.large
+    let store = device.client().store(for: query)
+    #expect(store.currentValue == Self.large)
+    #expect(store.valueUpdateCount == 1)
+    let date = try #require(store.valueLastUpdatedAt)
+    #expect(store.origin == .storage(storedAt: date))
+    // A mark that comes meanwhile is handed over, too.
+    device.client().invalidate(matching: ["changed"])
+    #expect(device.client().store(for: query).isInvalidated)
+    coder.encoding.open()
+    try await device.relaunch()
+    let next = device.client().store(for: StoredQuery(["changed"]) { "" }.persisted())
+    await next.hydrated()
+    #expect(next.currentValue == Self.large)
+    #expect(next.isInvalidated)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func aLargeValueThatIsBeingWrittenComesLate(_ kind: StorageUnderTest) async throws {
+    let device = try await self.device(kind)
+    // Coded under another version, so that it has to be decoded to be read.
+    let old = StoredQuery(["changed"]) { "" }.persisted(PersistenceOptions(version: 1))
+    let busy = GatedCoder(encoding: Door())
+    let keeper = device.client().store(
+      for: StoredQuery(["busy"]) { "" }.persisted(PersistenceOptions(coder: busy)))
+    keeper.currentValue = "busy"
+    await busy.encoded.wait(forCount: 1)
+    device.client().store(for: old).currentValue = Self.large
+    let door = Door()
+    let options = PersistenceOptions(
+      version: 2, coder: GatedCoder(decoding: door), upgrade: { data, _ in data })
+    let store = device.client().store(for: StoredQuery(["changed"]) { "" }.persisted(options))
+    #expect(store.currentValue == nil)
+    door.open()
+    busy.encoding.open()
+    await store.hydrated()
+    #expect(store.currentValue == Self.large)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
   func aLargeListOfPagesComesLateToo(_ kind: StorageUnderTest) async throws {
     var settings = Device.Settings()
     settings.synchronousHydrationLimit = 20

@@ -39,6 +39,13 @@ struct StorageTrial {
     self.client = QueryClient(storage: self.storage, defaultContext: context)
   }
 
+  /// Returns when the writing thread has made the checkpoints that callers' commits left to it.
+  func waitForCheckpoint() async {
+    while await withCheckedContinuation({ continuation in
+      self.storage.database.thread.perform { continuation.resume(returning: $0.log.isLeft) }
+    }) { await Task.yield() }
+  }
+
   /// The store of a text.
   func store(_ name: String) -> QueryStore<NamedText.State> {
     self.client.store(for: NamedText(name: name).persisted())
@@ -91,6 +98,8 @@ struct StorageTrial {
 /// A text that a test keeps.
 struct NamedText: QueryRequest, Hashable {
   let name: String
+
+  var path: QueryPath { ["named texts", self.name] }
 
   func fetch(
     in context: QueryContext,

@@ -29,6 +29,9 @@ struct ProbeQuery: QueryRequest {
   }
 }
 
+/// A query whose fetches run a closure.
+func probe(_ onFetch: @escaping ProbeQuery.Fetch) -> ProbeQuery { ProbeQuery(onFetch: onFetch) }
+
 /// A query of another type, with the value and the path that a ``ProbeQuery`` may have.
 struct OtherProbeQuery: QueryRequest {
   var path: QueryPath = ["probe"]

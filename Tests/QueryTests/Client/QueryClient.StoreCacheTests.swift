@@ -1,6 +1,7 @@
-import Query
 import TestSupport
 import Testing
+
+@testable import Query
 
 @Suite(.warningsAreIssues) struct QueryClientStoreCacheTests {
   private let source = ManualPressure()
@@ -42,6 +43,51 @@ import Testing
     self.source.send(.critical)
     #expect(store.currentValue == 5)
     #expect(client.store(for: ProbeQuery()).currentValue == nil)
+  }
+
+  @Test func aStoreThatIsSubscribedToWhileItIsBeingEvictedStays() {
+    let cache = QueryClient.DefaultStoreCache(memoryPressureSource: self.source)
+    let client = QueryClient(storeCache: cache)
+    let store = client.store(for: ProbeQuery())
+    let idle = client.store(for: ProbeTextQuery())
+    let retired = cache.retire(at: .critical)
+    #expect(retired.count == 2)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    cache.remove(retired)
+    #expect(client.store(for: ProbeQuery()) === store)
+    #expect(client.store(for: ProbeTextQuery()) !== idle)
+    subscription.cancel()
+  }
+
+  @Test func anEvictedStoreThatIsSubscribedToComesBack() {
+    let client = self.client()
+    let store = client.store(for: ProbeQuery())
+    self.source.send(.critical)
+    #expect(client.stores(matching: []).isEmpty)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    #expect(client.store(for: ProbeQuery()) === store)
+    // Another time, too.
+    subscription.cancel()
+    self.source.send(.critical)
+    #expect(client.stores(matching: []).isEmpty)
+    let again = store.subscribe(with: QueryEventHandler())
+    #expect(client.store(for: ProbeQuery()) === store)
+    again.cancel()
+  }
+
+  @Test func anEvictedStoreDoesNotComeBackWhereItsPathIsTakenOrStoresWereCleared() {
+    let client = self.client()
+    let (first, text) = (client.store(for: ProbeQuery()), client.store(for: ProbeTextQuery()))
+    self.source.send(.critical)
+    let second = client.store(for: ProbeQuery())
+    let subscriptions = [
+      first.subscribe(with: QueryEventHandler()), second.subscribe(with: QueryEventHandler()),
+    ]
+    #expect(client.store(for: ProbeQuery()) === second)
+    client.clearStores()
+    let subscription = text.subscribe(with: QueryEventHandler())
+    #expect(client.stores(matching: []).isEmpty)
+    withExtendedLifetime((subscription, subscriptions)) {}
   }
 
   @Test func anEvictedStoreIsReleasedAfterTheLock() {

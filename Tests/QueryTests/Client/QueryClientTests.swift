@@ -50,6 +50,69 @@ import Testing
     #expect(client.store(with: ["other"])?.currentValue as? Int == 2)
   }
 
+  // MARK: - One initialiser
+
+  @Test func storageCreatorCacheAndContextGoTogether() throws {
+    let storage = MemoryQueryStorage()
+    let network = MockNetworkObserver(initialStatus: .disconnected)
+    var context = QueryContext()
+    context.trace = ["default"]
+    let client = QueryClient(
+      storage: storage, defaultContext: context,
+      storeCache: QueryClient.DefaultStoreCache(memoryPressureSource: nil),
+      storeCreator: .default(retryLimit: 2, networkObserver: network))
+    let store = client.store(for: ProbeQuery().persisted())
+    #expect(store.context.queryStorage as? MemoryQueryStorage === storage)
+    #expect(store.context.networkObserver as? MockNetworkObserver === network)
+    #expect(store.context.maxRetries == 2)
+    #expect(store.context.trace == ["default"])
+    #expect(store.context.queryClient === client)
+    #expect(client.defaultContext.queryStorage as? MemoryQueryStorage === storage)
+    #expect(context.queryStorage == nil)
+    store.currentValue = 5
+    #expect(QueryClient(storage: storage).store(for: ProbeQuery().persisted()).currentValue == 5)
+  }
+
+  @Test func eachParameterMayBeLeftOut() {
+    let storage = MemoryQueryStorage()
+    let clients = [
+      QueryClient(storage: storage, storeCreator: .default(retryLimit: 4)),
+      QueryClient(storage: storage, storeCache: QueryClient.DefaultStoreCache()),
+      QueryClient(storage: storage, defaultContext: QueryContext()),
+      QueryClient(storage: storage),
+    ]
+    for client in clients {
+      #expect(client.defaultContext.queryStorage as? MemoryQueryStorage === storage)
+    }
+    #expect(clients.map { $0.store(for: ProbeQuery()).context.maxRetries } == [4, 0, 0, 0])
+    #expect(QueryClient(defaultContext: QueryContext()).defaultContext.queryStorage == nil)
+    #expect(QueryClient(storeCreator: .default()).store(for: ProbeQuery()).context.maxRetries == 3)
+    #expect(QueryClient().store(for: ProbeQuery()).context.maxRetries == 0)
+  }
+
+  @Test func withoutAStorageTheContextsOwnStays() {
+    let (own, given) = (MemoryQueryStorage(), MemoryQueryStorage())
+    var context = QueryContext()
+    context.queryStorage = own
+    let client = QueryClient(defaultContext: context)
+    #expect(client.defaultContext.queryStorage as? MemoryQueryStorage === own)
+    let other = QueryClient(storage: given, defaultContext: context)
+    #expect(other.defaultContext.queryStorage as? MemoryQueryStorage === given)
+  }
+
+  @Test func storesOfAllKindsTakeAClosureAsASubscriber() {
+    let client = QueryClient()
+    let pages = client.store(for: ProbePages().disableAutomaticFetching())
+    let mutation = client.store(for: ProbeMutation())
+    let counts = Recorder<Int>()
+    let subscriptions = [
+      pages.subscribe { state in counts.append(state.currentValue.count) },
+      mutation.subscribe { state in counts.append(state.history.count) },
+    ]
+    #expect(counts.elements == [0, 0])
+    withExtendedLifetime(subscriptions) {}
+  }
+
   // MARK: - Lifetime
 
   @Test func aClientIsReleasedThoughItsStoresAreNot() {

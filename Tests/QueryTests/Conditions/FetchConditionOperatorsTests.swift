@@ -1,3 +1,4 @@
+import Dispatch
 import Query
 import TestSupport
 import Testing
@@ -125,6 +126,52 @@ import Testing
     self.right.send(true)
     #expect(self.emissions.elements == [false, true])
     subscription.cancel()
+  }
+
+  // MARK: - Order
+
+  @Test(arguments: [false, true])
+  func theLastValueComesLastIfBothSidesChangeAtOnce(isAnd: Bool) async {
+    if !isAnd { self.right.send(true) }
+    let (calls, firstCalls) = (Counter(), Recorder<Bool>())
+    let bothHaveEmitted = DispatchSemaphore(value: 0)
+    let observer: @Sendable (Bool) -> Void = { [emissions] value in
+      if calls.increment() == 1 {
+        firstCalls.append(value)
+        bothHaveEmitted.wait()
+      }
+      emissions.append(value)
+    }
+    let subscription =
+      isAnd
+      ? (self.left && self.right).subscribe(in: QueryContext(), observer)
+      : (self.left || self.right).subscribe(in: QueryContext(), observer)
+    // And: false, then true. Or: true, then false.
+    let first = Task { [left, right] in
+      await runOnThreads(1) { _ in if isAnd { right.send(true) } else { left.send(false) } }
+    }
+    await firstCalls.wait(forCount: 1)
+    if isAnd { self.left.send(true) } else { self.right.send(false) }
+    bothHaveEmitted.signal()
+    await first.value
+    #expect(self.emissions.elements == [!isAnd, isAnd])
+    subscription.cancel()
+  }
+
+  @Test func nothingIsHeardAfterTheSubscriptionHasEnded() {
+    let observed = Box<QuerySubscription?>(nil)
+    let subscription = (self.left || self.right).subscribe(in: QueryContext()) {
+      [emissions, left] value in
+      emissions.append(value)
+      // Emits once more, which is delivered after this call, and ends the subscription before that.
+      if emissions.count == 1 {
+        left.send(false)
+        observed.value?.cancel()
+      }
+    }
+    observed.value = subscription
+    self.left.send(true)
+    #expect(self.emissions.elements == [true])
   }
 }
 

@@ -45,6 +45,14 @@ private typealias Numbers = QueryState<Int?, Int>
     #expect(!self.last.canYieldRefetch)
   }
 
+  @Test func thePathIsTheStoresAlsoOnceThatIsGone() {
+    var store: QueryStore<Numbers>? = self.store()
+    #expect(self.last.path == ["probe"])
+    #expect(self.last.path == store?.path)
+    store = nil
+    #expect(self.last.path == ["probe"])
+  }
+
   // MARK: - Yielding
 
   @Test func yieldsAreUpdatesByHand() {

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import TestSupport
 import Testing
@@ -94,6 +95,35 @@ import Testing
     mailbox?.cancel()
     #expect(released == nil)
     mailbox?.deliver()
+  }
+
+  @Test func whoCancelsKnowsOfTheCallUnderWayAndNoOtherBegins() async {
+    let start = Link()
+    let (calls, canReturn) = (Recorder<Int?>(), DispatchSemaphore(value: 0))
+    let mailbox = Self.mailbox(at: start) { value in
+      calls.append(value)
+      canReturn.wait()
+    }
+    Self.log(1, 2, at: start)
+    let delivery = Task { await runOnThreads(1) { _ in mailbox.deliver() } }
+    await calls.wait(forCount: 1)
+    #expect(mailbox.cancel())
+    canReturn.signal()
+    await delivery.value
+    #expect(calls.elements == [1])
+    #expect(!mailbox.cancel(), "no call is under way any more")
+  }
+
+  @Test func whoCancelsBetweenCallsKnowsThatNoneIsUnderWay() {
+    let start = Link()
+    let values = Recorder<Int?>()
+    let mailbox = Self.mailbox(at: start) { values.append($0) }
+    let end = Self.log(1, at: start)
+    mailbox.deliver()
+    #expect(!mailbox.cancel())
+    Self.log(2, at: end)
+    mailbox.deliver()
+    #expect(values.elements == [1])
   }
 
   @Test func deliveryIsInOrderAndByOneThreadAtATime() async {

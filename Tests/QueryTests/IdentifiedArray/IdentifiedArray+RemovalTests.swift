@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Query
@@ -18,6 +19,45 @@ struct IdentifiedArrayRemovalTests {
       #expect(other.remove(id: position) == Item(id: position))
       #expect(other == array)
       #expect(other.remove(id: position) == nil)
+    }
+  }
+
+  @Test(arguments: [1, 8, 9, 40])
+  func removesTheElementOfAnId(count: Int) {
+    var array = items(0..<count)
+    // Only the id counts.
+    #expect(array.remove(Item(id: 0, name: "other")) == Item(id: 0))
+    #expect(array.remove(Item(id: 0)) == nil)
+    #expect(array.ids == Array(1..<count))
+  }
+
+  @Test(arguments: [5, 9, 40])
+  func removesAtOffsets(count: Int) {
+    var array = items(0..<count)
+    array.remove(atOffsets: [])
+    #expect(array.ids == Array(0..<count))
+    array.remove(atOffsets: [3, 0, 3])
+    #expect(array.ids == (0..<count).filter { $0 != 0 && $0 != 3 })
+    array.remove(atOffsets: IndexSet(integersIn: 0..<2))
+    #expect(array.ids == Array(4..<count))
+    array.remove(atOffsets: array.indices)
+    #expect(array.isEmpty)
+    array.remove(atOffsets: [])
+  }
+
+  @Test(arguments: [0, 6, 60])
+  func filtersAsTheSameType(count: Int) {
+    struct Failure: Error {}
+    let array = items(0..<count)
+    let even = array.filter { $0.id % 2 == 0 }
+    #expect(even.ids == (0..<count).filter { $0 % 2 == 0 })
+    #expect(even.ids.allSatisfy { even[id: $0] == Item(id: $0) && even.index(id: $0) == $0 / 2 })
+    #expect(array.filter { _ in false }.storage == nil)
+    #expect(array.filter { _ in true } == array)
+    let list: [Item] = array.filter { $0.id == 1 }
+    #expect(list.map(\.id) == even.ids.filter { $0 == 0 && count > 1 }.map { _ in 1 })
+    if count > 0 {
+      #expect(throws: Failure.self) { _ = try array.filter { _ in throw Failure() } }
     }
   }
 
@@ -72,6 +112,14 @@ struct IdentifiedArrayRemovalTests {
     await #expect(processExitsWith: .failure) {
       var array = items([])
       array.removeLast()
+    }
+    await #expect(processExitsWith: .failure) {
+      var array = items([1])
+      array.remove(atOffsets: [1])
+    }
+    await #expect(processExitsWith: .failure) {
+      var array = items([1])
+      array.remove(atOffsets: [-1])
     }
   }
 

@@ -168,6 +168,26 @@ struct CanonicalEncoderTests {
     #expect(throws: (any Error).self) { try box.container?.encode(2, forKey: "b") }
     #expect(try value.content == #"{"a":1}"#)
   }
+
+  @Test("Nothing of an encoding is left when it is over, however deep its containers are")
+  func released() throws {
+    let weakSession = WeakSession()
+    let value = Closure { encoder in
+      var object = encoder.container(keyedBy: Key.self)
+      var list = object.nestedUnkeyedContainer(forKey: "list")
+      var inner = list.nestedContainer(keyedBy: Key.self)
+      try inner.encode(1, forKey: "a")
+      weakSession.session = (encoder as? CanonicalEncoder)?.node.session
+      #expect(weakSession.session != nil)
+    }
+    #expect(try value.content == #"{"list":[{"a":1}]}"#)
+    #expect(weakSession.session == nil)
+  }
+}
+
+// Safe to share: used by one test at a time, on one thread.
+private final class WeakSession: @unchecked Sendable {
+  weak var session: EncodingSession?
 }
 
 enum Misuse: CaseIterable {

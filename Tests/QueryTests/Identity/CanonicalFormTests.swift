@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Query
@@ -60,7 +61,7 @@ struct CanonicalFormTests {
     #expect(try contentText(VectorFilter.all) == "\"all\"")
     #expect(try contentText(Payload.none) == "\"none\"")
     #expect(try contentText(Payload.one(nil)) == #"{"one":null}"#)
-    #expect(try contentText(Payload.labelled(x: 5)) == #"{"labelled":[5]}"#)
+    #expect(try contentText(Payload.labelled(x: 5)) == #"{"labelled(x:)":[5]}"#)
     #expect(try contentText(Payload.two(1, "a")) == #"{"two":[1,"a"]}"#)
     #expect(try contentText(Payload.empty(())) == #"{"empty":[]}"#)
     #expect(
@@ -68,6 +69,35 @@ struct CanonicalFormTests {
         == #"{"indirect":{"\#(QualifiedTypeName.of(Payload.self))":{"two":[1,"b"]}}}"#
     )
     #expect(try contentText(Single.only) == "\"only\"")
+  }
+
+  @Test("Cases of one name are told apart by their labels")
+  func caseLabels() throws {
+    #expect(try contentText(Labelled.by(author: 1)) == #"{"by(author:)":[1]}"#)
+    #expect(try contentText(Labelled.by(tag: 1)) == #"{"by(tag:)":[1]}"#)
+    #expect(try contentText(Labelled.by(1, tag: 2)) == #"{"by(_:tag:)":[1,2]}"#)
+    #expect(try contentText(Labelled.by(author: 1, tag: 2)) == #"{"by(author:tag:)":[1,2]}"#)
+  }
+
+  @Test("An absent optional is told from one that is there and absent inside")
+  func nestedOptionals() throws {
+    func text(_ value: any Hashable & Sendable) throws -> String {
+      try QueryIdentity(path: QueryPath([value])).text
+    }
+    #expect(try text(Int??.some(.none)) == "[null]")
+    #expect(try text(Int??.none) == #"[{"Optional":null}]"#)
+    #expect(try text(Int???.none) == #"[{"Optional":{"Optional":null}}]"#)
+    #expect(try text(Int???.some(.none)) == #"[{"Optional":null}]"#)
+    #expect(try text(Int???.some(.some(3))) == "[3]")
+  }
+
+  @Test("Dates that differ have different texts")
+  func closeDates() throws {
+    let date = Date(timeIntervalSinceReferenceDate: 700_000_000.25)
+    let next = Date(timeIntervalSinceReferenceDate: 700_000_000.25.nextUp)
+    #expect(try QueryIdentity(path: [date]).text == #"[{"Date":1678307200.25}]"#)
+    #expect(try QueryIdentity(path: [date]) != QueryIdentity(path: [next]))
+    #expect(try QueryIdentity(path: [next]).text == #"[{"Date":{"since2001":700000000.2500001}}]"#)
   }
 
   @Test("Each form is made once and serves all threads")
@@ -122,6 +152,13 @@ private enum Raw: String, Hashable {
 
 private enum Single: Hashable {
   case only
+}
+
+private enum Labelled: Hashable, Sendable {
+  case by(author: Int)
+  case by(tag: Int)
+  case by(Int, tag: Int)
+  case by(author: Int, tag: Int)
 }
 
 private indirect enum Payload: Hashable, Sendable {

@@ -150,7 +150,7 @@ struct QueryIdentityTests {
     #expect(try instance([OneField(id: 1)]) != instance([OneField(id: 2)]))
     #expect(try instance([Coded.One(id: 1)]) == #"[{"id":1}]"#)
     #expect(try instance([Case.one]) == #"["one"]"#)
-    #expect(try instance([VectorFilter.range(from: 1, to: 2)]) == #"[{"range":[1,2]}]"#)
+    #expect(try instance([VectorFilter.range(from: 1, to: 2)]) == #"[{"range(from:to:)":[1,2]}]"#)
     #expect(try instance([VectorBox(value: OneField(id: 1))]) == #"[{"value":{"id":1}}]"#)
     #expect(try instance([Set([OneField(id: 1)])]) == #"[{"Set":[{"id":1}]}]"#)
     #expect(try instance([Date(timeIntervalSince1970: 1)]) == #"[{"Date":1}]"#)

@@ -61,11 +61,12 @@ import Testing
 
   @Test func theTrackerOfAllPagesAddsInPlace() {
     let tracker = AllPagesTracker<Int, Int>()
-    _ = tracker.progress(startingWith: testPages(1...100))
+    _ = tracker.progress(startingWith: testPages(1...100), keeping: .max)
     for id in 1...65 { tracker.add(TestPage(id: id, value: 0)) }
-    let before = tracker.progress(startingWith: []).pages.storage.map { ObjectIdentifier($0) }
+    let before = tracker.progress(startingWith: [], keeping: .max)
+      .pages.storage.map { ObjectIdentifier($0) }
     for id in 66...100 { tracker.add(TestPage(id: id, value: 0)) }
-    let progress = tracker.progress(startingWith: [])
+    let progress = tracker.progress(startingWith: [], keeping: .max)
     #expect(progress.pages.storage.map { ObjectIdentifier($0) } == before)
     #expect(progress.isFull)
     #expect(progress.firstPageId == 1)
@@ -89,8 +90,23 @@ import Testing
     let store = QueryStore.detached(mutation: EchoMutation())
     for _ in 0..<65 { try await store.mutate(with: "a") }
     let before = store.history.storage.map { ObjectIdentifier($0) }
-    for _ in 0..<40 { try await store.mutate(with: "a") }
+    for _ in 0..<35 { try await store.mutate(with: "a") }
     #expect(store.history.storage.map { ObjectIdentifier($0) } == before)
-    #expect(store.history.count == 105)
+    #expect(store.history.count == 100)
+  }
+
+  @Test func aHistoryThatIsKeptSharesItsAttemptsWithTheNextOne() async throws {
+    let store = QueryStore.detached(mutation: EchoMutation())
+    for _ in 0..<10 { try await store.mutate(with: "a") }
+    let kept = store.state
+    try await store.mutate(with: "b")
+    #expect(kept.history.count == 10)
+    #expect(zip(kept.history, store.history).allSatisfy { $0.content === $1.content })
+    // What changes is copied.
+    let task = store.mutateTask(with: "c")
+    let loading = store.state
+    try await task.runIfNeeded()
+    #expect(loading.history.last?.status.isLoading == true)
+    #expect(store.history.last?.status.resultValue == "C")
   }
 }

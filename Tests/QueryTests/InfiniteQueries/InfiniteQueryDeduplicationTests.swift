@@ -85,6 +85,101 @@ import Testing
     #expect(try await next.value?.id == 2)
   }
 
+  @Test func equalPagesOfAnEmptyListShareTheInitialPage() async throws {
+    let gate = self.gate
+    let query = PagesQuery(self.source) { call in
+      try await gate.pass()
+      return call.id * 10
+    }
+    let store = QueryStore.detached(query: query.deduplicated())
+    let calls = [0, 1].map { _ in Task { @MainActor in try await store.fetchNextPage() } }
+    await store.waitForState { $0.initialPageActiveTasks.count == 2 }
+    gate.open()
+    for call in calls { #expect(try await call.value?.id == 1) }
+    #expect(self.source.ids == [1])
+    #expect(store.ids == [1])
+  }
+
+  @Test func aPageThatIsYieldedIsNotThePageAfterIt() async throws {
+    let gate = self.gate
+    let query = PagesQuery(self.source) { call in
+      if call.id == 2 {
+        call.continuation.yield(21)
+        try await gate.pass()
+      }
+      return call.id * 10
+    }
+    let store = QueryStore.detached(query: query.deduplicated())
+    try await store.load(1)
+    let first = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
+    await gate.arrival()
+    #expect(store.ids == [1, 2])
+    let second = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
+    gate.open()
+    #expect(try await (first.value?.id, second.value?.id) == (2, 3))
+    #expect(self.source.ids == [1, 2, 3])
+    #expect(store.ids == [1, 2, 3])
+    #expect(store.state.nextPageId == 4)
+  }
+
+  @Test func aPageOfAListThatWasEmptiedIsNotTheInitialPage() async throws {
+    let store = try await self.loadedStore()
+    let first = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
+    await self.gate.arrival()
+    store.currentValue = []
+    let second = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
+    self.gate.open()
+    #expect(try await (first.value?.id, second.value?.id) == (2, 1))
+    #expect(store.ids == [1])
+    #expect(store.state.nextPageId == 2)
+  }
+
+  @Test func theEventsOfAPageGoOnWhenItsFirstCallerHasLeft() async throws {
+    let store = try await self.loadedStore()
+    let events = EventCollector<TestPagesState>()
+    let subscription = store.subscribe(with: events.infiniteHandler())
+    let first = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
+    await self.gate.arrival()
+    let second = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    self.gate.open()
+    #expect(try await second.value?.id == 2)
+    #expect(
+      events.events.filter { $0 != .stateChanged } == [
+        .fetchingStarted, .pageStarted("2"), .fetchingStarted, .returned("CancellationError()"),
+        .fetchingEnded, .pageReturned("2", "20"), .pageEnded("2"), .returned("[10, 20]"),
+        .fetchingEnded,
+      ]
+    )
+    subscription.cancel()
+  }
+
+  @Test func aPageThatAllCallersHaveLeftEndsWithoutAResult() async throws {
+    let gate = self.gate
+    let query = PagesQuery(self.source) { call in
+      if call.index > 0 { await gate.passIgnoringCancellation() }
+      return call.id * 10
+    }
+    let store = QueryStore.detached(query: query.deduplicated())
+    try await store.fetch()
+    let events = EventCollector<TestPagesState>()
+    let subscription = store.subscribe(with: events.infiniteHandler())
+    let only = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
+    await self.gate.arrival()
+    only.cancel()
+    await #expect(throws: CancellationError.self) { try await only.value }
+    gate.open()
+    await events.wait(for: .pageEnded("2"))
+    #expect(
+      events.events.filter { $0 != .stateChanged } == [
+        .fetchingStarted, .pageStarted("2"), .returned("CancellationError()"), .fetchingEnded,
+        .pageEnded("2"),
+      ]
+    )
+    subscription.cancel()
+  }
+
   @Test func theFirstThatLeavesLeavesThePageToTheOther() async throws {
     let store = try await self.loadedStore()
     let first = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }

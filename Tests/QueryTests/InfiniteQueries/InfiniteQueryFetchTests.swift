@@ -163,6 +163,14 @@ import Testing
     #expect(events.events.count { $0 == .pageEnded("3") } == 4)
   }
 
+  @Test func aModifierThatFetchesTwiceFetchesAllPagesTwice() async throws {
+    let query = PagesQuery(self.source).modifier(FetchingTwice())
+    let store = QueryStore.detached(query: query, initialValue: testPages(1...3))
+    try await store.fetchAllPages()
+    #expect(self.source.ids == [1, 2, 3, 1, 2, 3])
+    #expect(store.ids == [1, 2, 3])
+  }
+
   @Test func aRetryThatStaysBadEndsWithTheLastError() async throws {
     let query = PagesQuery(self.source) { call in
       if call.id == 2 { throw TestError("\(call.context.retryIndex)") }
@@ -288,5 +296,16 @@ import Testing
     let value = try await task.runIfNeeded()
     #expect(value.fetchValue == .allPages(testPages(1...2)))
     #expect(!store.isLoading)
+  }
+}
+
+private struct FetchingTwice<Query: QueryRequest>: QueryModifier {
+  func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    _ = try await query.fetch(in: context, with: continuation)
+    return try await query.fetch(in: context, with: continuation)
   }
 }

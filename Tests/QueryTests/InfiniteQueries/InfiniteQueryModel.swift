@@ -21,12 +21,21 @@ struct InfiniteQueryModel {
     case initial
     case next(Int, first: Int, last: Int)
     case previous(Int, first: Int, last: Int)
-    case all(id: Int, done: [TestPage], count: Int)
+    case all(id: Int, done: [TestPage], count: Int, last: Int)
 
     var id: Int {
       switch self {
       case .initial: 1
-      case .next(let id, _, _), .previous(let id, _, _), .all(let id, _, _): id
+      case .next(let id, _, _), .previous(let id, _, _), .all(let id, _, _, _): id
+      }
+    }
+
+    /// Works of one group may run side by side.
+    var group: Int {
+      switch self {
+      case .initial: 0
+      case .all: 1
+      case .next, .previous: 2
       }
     }
   }
@@ -51,9 +60,26 @@ struct InfiniteQueryModel {
 // MARK: - Questions
 
 extension InfiniteQueryModel {
+  /// The fetches that would not have to wait if they were started now.
   var startable: [QueryTaskIdentifier] {
+    let groups = Set(self.fetches.values.compactMap { $0.work?.group })
     let waiting = self.fetches.filter { $0.value.work == nil }
-    return waiting.filter { $0.value.dependencies.isDisjoint(with: self.fetches.keys) }.map(\.key)
+    return waiting.filter { _, fetch in
+      guard fetch.dependencies.isDisjoint(with: self.fetches.keys) else { return false }
+      guard let group = self.group(of: fetch.kind) else { return true }
+      return groups.isSubset(of: [group])
+    }
+    .map(\.key)
+  }
+
+  private func group(of kind: Kind) -> Int? {
+    let isEmpty = self.snapshot.pages.isEmpty
+    return switch kind {
+    case .plain: isEmpty ? 0 : 1
+    case .all: 1
+    case .next: isEmpty ? 0 : self.snapshot.nextId.map { _ in 2 }
+    case .previous: isEmpty ? 0 : self.snapshot.previousId.map { _ in 2 }
+    }
   }
 
   var runningIds: [QueryTaskIdentifier] { self.fetches.filter { $0.value.work != nil }.map(\.key) }
@@ -83,7 +109,9 @@ extension InfiniteQueryModel {
       case .next: isEmpty ? (1, [1]) : (2, [0, 1])
       case .previous: isEmpty ? (1, [1]) : (3, [0, 1])
       }
-    let dependencies = Set(waitsFor.flatMap { self.snapshot.active[$0] })
+    var dependencies = Set(waitsFor.flatMap { self.snapshot.active[$0] })
+    // The same call twice is the initial page twice.
+    if list == 1 { dependencies = dependencies.filter { self.fetches[$0]?.kind != kind } }
     self.fetches[id] = Fetch(kind: kind, dependencies: dependencies)
     self.snapshot.active[list].append(id)
     self.events.append(.stateChanged)
@@ -95,11 +123,12 @@ extension InfiniteQueryModel {
     self.events.append(.fetchingStarted)
     let pages = self.snapshot.pages
     guard let first = pages.first?.id, let last = pages.last?.id else {
-      if kind == .all { return self.finish(id) { $0.replace(with: []) } }
+      if kind == .all { return self.finish(id) { $0.replace(with: [], loadedLast: nil) } }
       return self.begin(.initial, of: id)
     }
     switch kind {
-    case .plain, .all: return self.begin(.all(id: first, done: [], count: pages.count), of: id)
+    case .plain, .all:
+      return self.begin(.all(id: first, done: [], count: pages.count, last: last), of: id)
     case .next:
       guard let next = self.snapshot.nextId else { return self.finish(id) { _ in } }
       return self.begin(.next(next, first: first, last: last), of: id)
@@ -120,7 +149,7 @@ extension InfiniteQueryModel {
     switch result {
     case .success(let value):
       self.events.append(.pageYielded("\(work.id)", "\(value)"))
-      self.merge(TestPage(id: work.id, value: value), of: work, isPlain: fetch.kind == .plain)
+      self.merge(TestPage(id: work.id, value: value), of: work)
     case .failure(let error):
       self.events.append(.pageYielded("\(work.id)", "\(error)"))
       self.fail("\(error)")
@@ -146,12 +175,12 @@ extension InfiniteQueryModel {
       self.finish(id, reporting: "\(error)")
       return true
     }
-    if case .all(_, let done, let count) = work, done.count + 1 < count,
+    if case .all(_, let done, let count, let last) = work, done.count + 1 < count,
       let next = Self.after(work.id)
     {
-      return self.begin(.all(id: next, done: done + [page], count: count), of: id)
+      return self.begin(.all(id: next, done: done + [page], count: count, last: last), of: id)
     }
-    return self.finish(id) { $0.merge(page, of: work, isPlain: fetch.kind == .plain) }
+    return self.finish(id) { $0.merge(page, of: work) }
   }
 
   private mutating func finish(
@@ -177,32 +206,27 @@ extension InfiniteQueryModel {
 // MARK: - The state
 
 extension InfiniteQueryModel {
-  private mutating func merge(_ page: TestPage, of work: Work, isPlain: Bool) {
+  private mutating func merge(_ page: TestPage, of work: Work) {
     let ids = self.snapshot.pages.map(\.id)
     switch work {
-    case .all(_, let done, _):
-      return self.replace(with: done + [page])
+    case .all(_, let done, _, let last):
+      return self.replace(with: done + [page], loadedLast: last)
     case .initial:
-      if isPlain {
-        self.snapshot.pages = [page]
-      } else if let index = ids.firstIndex(of: page.id) {
-        self.snapshot.pages[index] = page
-      } else {
-        self.snapshot.pages.append(page)
-      }
-      (self.snapshot.nextId, self.snapshot.previousId) = (Self.after(1), Self.before(1))
+      self.insert(page, at: ids.count)
+      self.renewIds(after: 1, before: 1)
     case .next(_, let first, let last):
-      self.insert(page, at: ids.firstIndex(of: last).map { $0 + 1 })
-      (self.snapshot.nextId, self.snapshot.previousId) = (Self.after(page.id), Self.before(first))
+      guard let index = ids.firstIndex(of: last) else { break }
+      self.insert(page, at: index + 1)
+      self.renewIds(after: page.id, before: first)
     case .previous(_, let first, let last):
-      self.insert(page, at: ids.firstIndex(of: first))
-      (self.snapshot.nextId, self.snapshot.previousId) = (Self.after(last), Self.before(page.id))
+      guard let index = ids.firstIndex(of: first) else { break }
+      self.insert(page, at: index)
+      self.renewIds(after: last, before: page.id)
     }
     self.succeed()
   }
 
-  private mutating func insert(_ page: TestPage, at index: Int?) {
-    guard let index else { return }
+  private mutating func insert(_ page: TestPage, at index: Int) {
     if let present = self.snapshot.pages.firstIndex(where: { $0.id == page.id }) {
       self.snapshot.pages[present] = page
     } else {
@@ -210,11 +234,22 @@ extension InfiniteQueryModel {
     }
   }
 
-  private mutating func replace(with pages: [TestPage]) {
+  private mutating func replace(with pages: [TestPage], loadedLast: Int?) {
+    let old = self.snapshot.pages
     self.snapshot.pages = pages
-    self.snapshot.nextId = pages.last.flatMap { Self.after($0.id) }
-    self.snapshot.previousId = pages.first.flatMap { Self.before($0.id) }
+    if pages.last?.id == loadedLast, let index = old.firstIndex(where: { $0.id == loadedLast }) {
+      let ids = pages.map(\.id)
+      self.snapshot.pages += old[(index + 1)...].filter { !ids.contains($0.id) }
+    }
+    self.renewIds(after: pages.last?.id, before: pages.first?.id)
     self.succeed()
+  }
+
+  private mutating func renewIds(after last: Int?, before first: Int?) {
+    if self.snapshot.pages.last?.id == last { self.snapshot.nextId = last.flatMap(Self.after) }
+    if self.snapshot.pages.first?.id == first {
+      self.snapshot.previousId = first.flatMap(Self.before)
+    }
   }
 
   private mutating func succeed() {

@@ -165,7 +165,7 @@ import Testing
 
   // MARK: - Merging
 
-  @Test func anInitialPageOfAPlainFetchIsTheWholeList() async throws {
+  @Test func anInitialPageOfAPlainFetchJoinsAListThatCameMeanwhile() async throws {
     let gate = Gate()
     let store = PagesQuery(self.source) { call in
       try await gate.pass()
@@ -177,7 +177,8 @@ import Testing
     store.currentValue = testPages(5...6)
     gate.open()
     _ = try await fetch
-    #expect(store.ids == [1])
+    #expect(store.ids == [5, 6, 1])
+    #expect(store.state.nextPageId == 2 && store.state.previousPageId == nil)
   }
 
   @Test func anInitialPageOfAnyOtherCallJoinsTheList() async throws {
@@ -205,7 +206,7 @@ import Testing
     #expect(store.currentValue[id: 2]?.value == 26)
   }
 
-  @Test func pagesWhoseNeighbourVanishedLeaveTheListButRenewTheRest() async throws {
+  @Test func pagesWhoseNeighbourVanishedLeaveTheListAndItsEndsButRenewTheRest() async throws {
     let gate = Gate()
     let clock = TestClock()
     let query = PagesQuery(self.source) { call in
@@ -223,7 +224,7 @@ import Testing
     gate.open()
     #expect(try await next?.id == 3)
     #expect(store.ids == [7, 8])
-    #expect(store.state.nextPageId == 4)
+    #expect(store.state.nextPageId == 3)
     #expect(store.state.previousPageId == 0)
     #expect(store.state.error == nil)
     #expect(store.valueUpdateCount == 4)
@@ -244,8 +245,86 @@ import Testing
     gate.open()
     #expect(try await previous?.id == 0)
     #expect(store.ids == [2, 3])
-    #expect(store.state.previousPageId == -1)
+    #expect(store.state.previousPageId == 0)
     #expect(store.state.nextPageId == 3)
+  }
+
+  @Test(arguments: [true, false])
+  func theLaterOfTwoOverlappingPagesLeavesTheOtherEndAsItIs(isNextFirst: Bool) async throws {
+    let (nextGate, previousGate) = (Gate(), Gate())
+    let store = PagesQuery(self.source) { call in
+      switch call.paging.request {
+      case .nextPage: try await nextGate.pass()
+      case .previousPage: try await previousGate.pass()
+      default: break
+      }
+      return call.id * 10
+    }
+    .store()
+    try await store.load(1)
+    let next = Task { try await store.fetchNextPage() }
+    let previous = Task { try await store.fetchPreviousPage() }
+    await nextGate.arrival()
+    await previousGate.arrival()
+    (isNextFirst ? nextGate : previousGate).open()
+    _ = try await (isNextFirst ? next : previous).value
+    (isNextFirst ? previousGate : nextGate).open()
+    _ = try await (next.value, previous.value)
+    #expect(store.ids == [0, 1, 2])
+    #expect(store.state.nextPageId == 3)
+    #expect(store.state.previousPageId == -1)
+  }
+
+  @Test func aPageThatComesLateDoesNotMoveTheEndBack() async throws {
+    let gate = Gate()
+    let store = PagesQuery(self.source) { call in
+      if call.index == 1 { try await gate.pass() }
+      return call.id * 10
+    }
+    .store()
+    try await store.load(1)
+    let late = Task { try await store.fetchNextPage() }
+    await gate.arrival()
+    #expect(try await store.fetchNextPage()?.id == 2)
+    #expect(try await store.fetchNextPage()?.id == 3)
+    gate.open()
+    #expect(try await late.value?.id == 2)
+    #expect(store.ids == [1, 2, 3])
+    #expect(store.state.nextPageId == 4)
+  }
+
+  @Test func allPagesKeepPagesThatCameBehindTheLastOneMeanwhile() async throws {
+    let gate = Gate()
+    let store = PagesQuery(self.source) { call in
+      if call.paging.request == .allPages { try await gate.pass() }
+      return call.id * 10 + call.index
+    }
+    .store()
+    try await store.load(2)
+    async let all = store.fetchAllPages()
+    await gate.arrival()
+    store.currentValue = testPages([0: 0, 1: 10, 2: 20, 7: 70])
+    gate.open()
+    #expect(try await all.ids == [1, 2])
+    #expect(store.currentValue == testPages([1: 12, 2: 23, 7: 70]))
+    #expect(store.state.nextPageId == 3 && store.state.previousPageId == 0)
+  }
+
+  @Test func allPagesOfAListThatBecameShorterKeepNone() async throws {
+    let source = self.source
+    let gate = Gate()
+    let store = PagesQuery(source) { call in
+      if call.paging.request == .allPages { try await gate.pass() }
+      return call.id * 10
+    }
+    .store()
+    try await store.load(3)
+    async let all = store.fetchAllPages()
+    await gate.arrival()
+    source.setPage(after: 2, to: nil)
+    gate.open()
+    #expect(try await all.ids == [1, 2])
+    #expect(store.ids == [1, 2])
   }
 
   @Test func pagesAreInsertedBesideTheirNeighbourWhereverItIsNow() async throws {

@@ -36,16 +36,21 @@ struct MutationModel {
     }
   }
 
-  /// An update that counted: by hand, or of an attempt that was the latest one then.
+  /// An update: by hand, or of an attempt. The latter counts if the attempt was the latest one then, or
+  /// has ended with it and is the latest one again.
   private enum Update {
     case manual(Result<String, TestError>)
-    case attempt(isSuccess: Bool)
+    case attempt(QueryTaskIdentifier, isSuccess: Bool, counts: Bool)
+
+    var counts: Bool {
+      if case .attempt(_, _, let counts) = self { counts } else { true }
+    }
 
     var isSuccess: Bool {
       switch self {
       case .manual(.success): true
       case .manual(.failure): false
-      case .attempt(let isSuccess): isSuccess
+      case .attempt(_, let isSuccess, _): isSuccess
       }
     }
   }
@@ -53,7 +58,8 @@ struct MutationModel {
   private let length: Int
   private(set) var events: [ObservedEvent] = [.stateChanged]
   private var history = [Attempt]()
-  private var updates = [Update]()
+  private var allUpdates = [Update]()
+  private var updates: [Update] { self.allUpdates.filter(\.counts) }
   /// The arguments of running attempts, even if the history forgot them.
   private var running = [QueryTaskIdentifier: String]()
   private var abandoned = Set<QueryTaskIdentifier>()
@@ -83,8 +89,8 @@ struct MutationModel {
   private var error: String? {
     switch self.updates.last {
     case .manual(.failure(let error))?: "\(error)"
-    case .attempt(isSuccess: false)?: self.history.last?.error
-    case .manual(.success)?, .attempt(isSuccess: true)?, nil: nil
+    case .attempt(_, isSuccess: false, _)?: self.history.last?.error
+    case .manual(.success)?, .attempt?, nil: nil
     }
   }
 }
@@ -126,7 +132,7 @@ extension MutationModel {
       attempt.isCancelled = true
       attempt.isLoading = false
     }
-    if self.history.last?.id == id { self.updates.append(.attempt(isSuccess: false)) }
+    self.note(id, isSuccess: false)
     self.events.append(.stateChanged)
   }
 
@@ -134,15 +140,28 @@ extension MutationModel {
     self.running[id] = nil
     self.history.removeAll { $0.id == id }
     self.events.append(.stateChanged)
+    guard let latest = self.history.last, !latest.isLoading else { return }
+    let end = self.allUpdates.lastIndex {
+      if case .attempt(latest.id, _, _) = $0 { true } else { false }
+    }
+    guard let end else { return }
+    self.allUpdates[end] = .attempt(
+      latest.id, isSuccess: self.allUpdates[end].isSuccess, counts: true)
+  }
+
+  private mutating func note(_ id: QueryTaskIdentifier, isSuccess: Bool) {
+    // An attempt that the history has forgotten changes nothing any more.
+    guard self.history.contains(where: { $0.id == id }) else { return }
+    let counts = self.history.last?.id == id
+    self.allUpdates.append(.attempt(id, isSuccess: isSuccess, counts: counts))
   }
 
   private mutating func record(_ result: Result<String, TestError>, of id: QueryTaskIdentifier) {
     self.modify(id) { $0.result = result }
-    guard self.history.last?.id == id else { return }
     if case .success = result {
-      self.updates.append(.attempt(isSuccess: true))
+      self.note(id, isSuccess: true)
     } else {
-      self.updates.append(.attempt(isSuccess: false))
+      self.note(id, isSuccess: false)
     }
   }
 
@@ -162,7 +181,7 @@ extension MutationModel {
 
 extension MutationModel {
   mutating func set(_ result: Result<String, TestError>) {
-    self.updates.append(.manual(result))
+    self.allUpdates.append(.manual(result))
     self.events.append(.stateChanged)
   }
 
@@ -170,7 +189,7 @@ extension MutationModel {
     // What the history knows is cancelled: un-run attempts never run.
     self.abandoned.formUnion(self.running.keys)
     self.history = []
-    self.updates = []
+    self.allUpdates = []
     self.events.append(.stateChanged)
   }
 }

@@ -297,6 +297,46 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func anAttemptThatIsTheLatestAgainCountsOnce() async throws {
+    let gate = Gate()
+    let store = Self.store(["a": gate])
+    async let first = store.mutate(with: "a")
+    await gate.arrival()
+    do {
+      let dropped = store.mutateTask(with: "b")
+      gate.open()
+      #expect(try await first == "A")
+      #expect(store.valueUpdateCount == 0)
+      withExtendedLifetime(dropped) {}
+    }
+    #expect(spelled(store.history) == ["a: A"])
+    #expect(store.currentValue == "A")
+    #expect(store.valueUpdateCount == 1)
+    #expect(store.valueLastUpdatedAt == store.history.last?.lastUpdatedAt)
+    #expect(store.status.isSuccessful)
+    // It was counted when it ended, or now; not both.
+    store.mutateTask(with: "c")
+    #expect(store.valueUpdateCount == 1)
+  }
+
+  @Test func anAttemptThatIsTheLatestAgainDoesNotHideALaterManualValue() async throws {
+    let gate = Gate()
+    let store = Self.store(["!a": gate])
+    let first = Task { try await store.mutate(with: "!a") }
+    await gate.arrival()
+    do {
+      let dropped = store.mutateTask(with: "b")
+      gate.open()
+      await #expect(throws: TestError("!a")) { try await first.value }
+      store.currentValue = "manual"
+      withExtendedLifetime(dropped) {}
+    }
+    #expect(store.errorUpdateCount == 1)
+    #expect(store.errorLastUpdatedAt != nil)
+    #expect(store.error == nil)
+    #expect(store.currentValue == "manual")
+  }
+
   @Test func aCancelledAttemptIsAFailure() async throws {
     let gates = ["a": Gate()]
     let store = Self.store(gates)

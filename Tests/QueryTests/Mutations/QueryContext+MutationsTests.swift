@@ -3,10 +3,19 @@ import TestSupport
 import Testing
 
 @Suite(.warningsAreIssues) struct QueryContextMutationsTests {
-  @Test func withoutALimitEveryAttemptIsRemembered() async throws {
+  @Test func withoutALimitTheNewestHundredAttemptsAreRemembered() async throws {
     let store = QueryStore.detached(mutation: EchoMutation())
-    for index in 0..<50 { try await store.mutate(with: "\(index)") }
-    #expect(store.history.map(\.arguments) == (0..<50).map { "\($0)" })
+    for index in 0..<100 { try await store.mutate(with: "\(index)") }
+    #expect(store.history.map(\.arguments) == (0..<100).map { "\($0)" })
+    for index in 100..<130 { try await store.mutate(with: "\(index)") }
+    #expect(store.history.map(\.arguments) == (30..<130).map { "\($0)" })
+    #expect(store.valueUpdateCount == 130)
+  }
+
+  @Test func aLimitMayBeLargerThanTheDefault() async throws {
+    let store = QueryStore.detached(mutation: EchoMutation().maxHistory(length: .max))
+    for index in 0..<130 { try await store.mutate(with: "\(index)") }
+    #expect(store.history.count == 130)
   }
 
   @Test(arguments: [1, 2, 5])

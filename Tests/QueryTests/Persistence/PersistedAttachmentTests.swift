@@ -116,6 +116,74 @@ import Testing
     withExtendedLifetime(subscription) {}
   }
 
+  @Test func aSubscriptionThatEndsBeforeTheValueIsThereFetchesNothing() async {
+    self.storeFive()
+    let storage = SlowStorage(self.base, gate: Gate())
+    let fetches = Counter()
+    let query = ProbeQuery(onFetch: { _, _ in fetches.increment() })
+    let store = QueryClient(storage: storage).store(for: query.persisted())
+    store.subscribe(with: QueryEventHandler()).cancel()
+    storage.gate.open()
+    await store.hydrated()
+    #expect(store.currentValue == 5)
+    #expect(!store.isLoading)
+    #expect(store.error == nil && store.errorUpdateCount == 0)
+    #expect(fetches.value == 0)
+  }
+
+  // MARK: - From another process
+
+  private func entry(_ value: String) -> StoredEntry {
+    StoredEntry(
+      kind: "query", coder: "json", version: 1, content: .value(Data(value.utf8)),
+      history: UpdateHistory(valueUpdateCount: 3, valueLastUpdatedAt: Date()))
+  }
+
+  /// The value of an automatic fetch would be a change of the store's own.
+  private func storeThatFetchesNothing() -> QueryStore<QueryState<Int?, Int>> {
+    let query = ProbeQuery().disableAutomaticFetching().persisted()
+    return QueryClient(storage: self.base).store(for: query)
+  }
+
+  @Test func aHandlerThatBlocksDoesNotKeepTheStorage() async throws {
+    let store = self.storeThatFetchesNothing()
+    let (values, canReturn) = (Recorder<Int?>(), DispatchSemaphore(value: 0))
+    let subscription = store.subscribe(
+      with: QueryEventHandler(
+        onStateChanged: { state, _ in
+          values.append(state.currentValue)
+          if state.currentValue == 6 { canReturn.wait() }
+        }))
+    let slot = try #require(self.base.slots.existingSlot(for: self.identity))
+    slot.takeOver(self.entry("6"))
+    await values.wait { $0.contains(6) }
+    // Both return, although the handler does not.
+    slot.takeOver(self.entry("7"))
+    slot.takeOver(self.entry("8"))
+    canReturn.signal()
+    await values.wait { $0.contains(8) }
+    #expect(!values.elements.contains(7), "only the newest is of use")
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func aChangeMadeMeanwhileWins() async throws {
+    let store = self.storeThatFetchesNothing()
+    let slot = try #require(self.base.slots.existingSlot(for: self.identity))
+    let values = Recorder<Int?>()
+    let subscription = store.subscribe(
+      with: QueryEventHandler(onStateChanged: { state, _ in values.append(state.currentValue) }))
+    // The store is busy while the entry comes, and changes before it can take it.
+    store.withExclusiveAccess { store in
+      slot.takeOver(self.entry("6"))
+      store.currentValue = 1
+    }
+    try await self.base.flush()
+    slot.takeOver(self.entry("9"))
+    await values.wait { $0.contains(9) }
+    #expect(!values.elements.contains(6))
+    withExtendedLifetime(subscription) {}
+  }
+
   // MARK: - What could not be read
 
   @Test func anErrorAloneDoesNotTakeThePlaceOfWhatCouldNotBeRead() async throws {

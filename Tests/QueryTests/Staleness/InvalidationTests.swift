@@ -99,6 +99,120 @@ import Testing
     withExtendedLifetime(subscription) {}
   }
 
+  // MARK: - While a fetch is under way
+
+  /// A query whose fetches return their number, each after a gate of its own.
+  private func query(_ gates: [Gate]) -> SharedQuery {
+    SharedQuery { call in
+      try await gates[call.number - 1].pass()
+      return call.number
+    }
+  }
+
+  @Test func aFetchThatBeganBeforeItDoesNotClearItAndIsNotShared() async throws {
+    let gates = [Gate(), Gate()]
+    let query = self.query(gates)
+    let store = QueryClient().store(for: query.stale(after: 1_000))
+    let collector = EventCollector<SharedState>()
+    let subscription = store.subscribe(with: collector.handler)
+    await gates[0].arrival()
+    store.invalidate()
+    await gates[1].arrival()
+    gates[0].open()
+    await collector.wait(for: .fetchingEnded)
+    #expect(store.currentValue == 1)
+    #expect(store.isInvalidated && store.isStale)
+    gates[1].open()
+    await collector.wait(for: .fetchingEnded, count: 2)
+    #expect(store.currentValue == 2)
+    #expect(!store.isInvalidated && !store.isStale)
+    #expect(query.fetches.value == 2)
+    subscription.cancel()
+  }
+
+  @Test func anOlderAnswerThatComesLastIsStaleAndFetchedAgain() async throws {
+    let gates = [Gate(), Gate(), Gate()]
+    let query = self.query(gates)
+    let store = QueryClient().store(for: query.stale(after: 1_000))
+    let collector = EventCollector<SharedState>()
+    let subscription = store.subscribe(with: collector.handler)
+    await gates[0].arrival()
+    store.invalidate()
+    await gates[1].arrival()
+    gates[1].open()
+    await collector.wait(for: .fetchingEnded)
+    #expect(store.currentValue == 2)
+    #expect(!store.isInvalidated)
+    gates[0].open()
+    await gates[2].arrival()
+    #expect(store.currentValue == 1)
+    #expect(store.isInvalidated)
+    gates[2].open()
+    await collector.wait(for: .fetchingEnded, count: 3)
+    #expect(store.currentValue == 3)
+    #expect(!store.isInvalidated)
+    subscription.cancel()
+  }
+
+  @Test func withoutDeduplicationAnOlderAnswerDoesNotClearItEither() async throws {
+    let gates = [Gate(), Gate()]
+    let store = self.query(gates).stale(after: 1_000).sharedStore()
+    let older = Task { try await store.fetch() }
+    await gates[0].arrival()
+    store.invalidate()
+    let newer = Task { try await store.fetch() }
+    await gates[1].arrival()
+    gates[1].open()
+    #expect(try await newer.value == 2)
+    #expect(!store.isInvalidated)
+    gates[0].open()
+    #expect(try await older.value == 1)
+    #expect(store.currentValue == 1)
+    #expect(store.isInvalidated && store.isStale)
+  }
+
+  @Test func neitherAYieldNorAFailureOfAnOlderFetchClearsIt() async throws {
+    let gate = Gate()
+    let query = SharedQuery { call in
+      try await gate.pass()
+      call.continuation.yield(5)
+      throw TestError()
+    }
+    let store = query.stale(after: 1_000).sharedStore()
+    let collector = EventCollector<SharedState>()
+    let fetch = Task { try await store.fetch(handler: collector.handler) }
+    await gate.arrival()
+    store.invalidate()
+    gate.open()
+    await #expect(throws: TestError.self) { try await fetch.value }
+    #expect(collector.states.map(\.isInvalidated) == [false, true, true, true])
+    #expect(collector.states.map(\.currentValue) == [nil, nil, 5, 5])
+    #expect(store.isInvalidated)
+    store.currentValue = 6
+    #expect(!store.isInvalidated)
+  }
+
+  @Test @MainActor func aDuplicateIsAsOldAsTheFetchThatItJoined() async throws {
+    let gates = [Gate(), Gate()]
+    let predicate = AskingPredicate()
+    let query = self.query(gates)
+    let store = query.deduplicated(by: predicate.isDuplicate).sharedStore()
+    let older = [store.fetchInTask(), store.fetchInTask()]
+    await gates[0].arrival()
+    await predicate.questions.wait(forCount: 1)
+    store.invalidate()
+    let newer = [store.fetchInTask(), store.fetchInTask()]
+    await gates[1].arrival()
+    await predicate.questions.wait(forCount: 2)
+    gates[0].open()
+    for fetch in older { #expect(try await fetch.value == 1) }
+    #expect(store.isInvalidated)
+    gates[1].open()
+    for fetch in newer { #expect(try await fetch.value == 2) }
+    #expect(!store.isInvalidated)
+    #expect(query.fetches.value == 2)
+  }
+
   // MARK: - Other paradigms
 
   @Test func anInfiniteQueryIsInvalidatedAsAWhole() async throws {
@@ -108,6 +222,9 @@ import Testing
     store.invalidate()
     #expect(store.isInvalidated)
     #expect(store.isStale)
+    // A page alone renews neither the others nor their age.
+    try await store.fetchNextPage()
+    #expect(store.isInvalidated)
     try await store.fetch()
     #expect(!store.isInvalidated)
   }

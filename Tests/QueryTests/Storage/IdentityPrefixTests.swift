@@ -57,34 +57,84 @@ import Testing
     #expect(throws: QueryIdentityError.self) { try IdentityPrefix(path: [Opaque()]) }
   }
 
-  private func isUnder(_ path: QueryPath, _ prefix: QueryPath) throws -> Bool {
-    try IdentityPrefix(path: prefix).matches(try QueryIdentity(path: path))
+  @Test func namedQueriesAreUnderTheBeginningsOfTheirPath() throws {
+    let identity = try QueryIdentity(path: ["a", 1, [2, 3]], name: "n")
+    #expect(identity.text == #"[{},"a",1,[2,3],{"as":"n"}]"#)
+    for path: QueryPath in [[], ["a"], ["a", 1], ["a", 1, [2, 3]]] {
+      #expect(try IdentityPrefix(path: path).matches(identity))
+      let text = try QueryIdentity(path: path)
+      #expect(IdentityPrefix(identity: text).matches(identity))
+      #expect(try QueryIdentity.prefixes(of: path) == [text])
+    }
+    for path: QueryPath in [["n"], ["a", 2], [1], ["a", 1, [2]]] {
+      #expect(try !IdentityPrefix(path: path).matches(identity), "\(path)")
+    }
+    #expect(try QueryIdentity(path: [], name: "n").text == #"[{},{"as":"n"}]"#)
+    let odd = try QueryIdentity(path: ["a"], name: "\"e\u{301}")
+    #expect(odd.text.utf8.elementsEqual("[{},\"a\",{\"as\":\"\\\"\u{e9}\"}]".utf8))
+    // The text with the mark is found by itself, as a person would type it.
+    #expect(IdentityPrefix(identity: QueryIdentity(canonicalText: #"[{},"a"]"#)).matches(identity))
+    #expect(IdentityPrefix(identity: QueryIdentity(canonicalText: "[{}]")).matches(identity))
   }
-}
 
-private final class Opaque: Hashable, Sendable {
-  static func == (lhs: Opaque, rhs: Opaque) -> Bool { lhs === rhs }
-
-  func hash(into hasher: inout Hasher) {}
+  @Test func theTypesOfAPathsValuesAreNotInANamedIdentity() throws {
+    let date = Date(timeIntervalSince1970: 1)
+    let path: QueryPath = [Place(number: 1), date]
+    let identity = try QueryIdentity(path: path, name: "n")
+    #expect(identity.text == #"[{},{"number":1},{"Date":1},{"as":"n"}]"#)
+    let other = try QueryIdentity(path: path)
+    for beginning: QueryPath in [[Place(number: 1)], path] {
+      let prefix = try IdentityPrefix(path: beginning)
+      #expect(prefix.matches(identity))
+      #expect(prefix.matches(other))
+      // What is written down finds the same.
+      let prefixes = try QueryIdentity.prefixes(of: beginning).map { IdentityPrefix(identity: $0) }
+      #expect(prefixes.count == 2)
+      #expect(prefixes.contains { $0.matches(identity) })
+      #expect(prefixes.contains { $0.matches(other) })
+    }
+    #expect(try !IdentityPrefix(path: [Place(number: 2)]).matches(identity))
+    #expect(throws: QueryIdentityError.self) { try QueryIdentity(path: [Opaque()], name: "n") }
+  }
 
   /// As an index compares them: by their bytes.
   @Test func whatMatchesLiesInTheRanges() throws {
     let texts = [
       "", "[", "[]", "[1]", "[1,2]", "[10]", "[1.5]", #"["a"]"#, #"["a",1]"#, #"["a","b"]"#,
       #"["ab"]"#, #"["a"]x"#, #"["a"-"#, #"["a"^"#, "\\", "]", #"[{"Date":1}]"#,
-      #"[{"Date":1},2]"#, #"["é"]"#,
+      #"[{"Date":1},2]"#, #"["é"]"#, "[{}", "[{}]", "[{},1]", #"[{},1,"n"]"#, "[{},1.5,2]",
+      #"[{},"a","n"]"#, #"[{},"a","b","n"]"#, #"[{},"ab"]"#, #"[{},{"Date":1},"n"]"#,
+      #"[{},{"number":1},"n"]"#, "[{},{}]", "[{},{},1]",
     ]
     let date = Date(timeIntervalSince1970: 1)
-    for path in [[], [1], ["a"], ["a", "b"], ["é"], [date]] as [QueryPath] {
-      let prefix = try IdentityPrefix(path: path)
+    let paths: [QueryPath] = [[], [1], ["a"], ["a", "b"], ["é"], [date], [Place(number: 1)]]
+    let marked = ["[{}]", "[{},1]"].map { QueryIdentity(canonicalText: $0) }
+    let prefixes = try paths.map { try IdentityPrefix(path: $0) }
+    for prefix in prefixes + marked.map({ IdentityPrefix(identity: $0) }) {
+      let bounds = prefix.ranges.flatMap { [Array($0.lower.utf8), Array($0.upper.utf8)] }
+      #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) })
       for text in texts {
         let isInside = prefix.ranges.contains { lower, upper in
           !text.utf8.lexicographicallyPrecedes(lower.utf8)
             && text.utf8.lexicographicallyPrecedes(upper.utf8)
         }
         #expect(
-          isInside == prefix.matches(QueryIdentity(canonicalText: text)), "\(text) under \(path)")
+          isInside == prefix.matches(QueryIdentity(canonicalText: text)), "\(text) in \(bounds)")
       }
     }
   }
+
+  private func isUnder(_ path: QueryPath, _ prefix: QueryPath) throws -> Bool {
+    try IdentityPrefix(path: prefix).matches(try QueryIdentity(path: path))
+  }
+}
+
+private struct Place: Hashable {
+  let number: Int
+}
+
+private final class Opaque: Hashable, Sendable {
+  static func == (lhs: Opaque, rhs: Opaque) -> Bool { lhs === rhs }
+
+  func hash(into hasher: inout Hasher) {}
 }

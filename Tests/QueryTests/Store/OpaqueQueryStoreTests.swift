@@ -116,6 +116,17 @@ import Testing
     #expect(self.store.subscriberCount == 0)
   }
 
+  @Test func aClosureGetsEachState() {
+    let values = Recorder<Int?>()
+    let subscription = self.store.subscribe { state in values.append(state.currentValue as? Int) }
+    self.base.currentValue = 2
+    #expect(values.elements == [nil, 2])
+    subscription.cancel()
+    self.base.currentValue = 3
+    #expect(values.elements == [nil, 2])
+    #expect(self.store.subscriberCount == 0)
+  }
+
   // MARK: - Setting
 
   @Test func valuesAndErrorsAreSetByHand() {

@@ -10,6 +10,51 @@ import Testing
     return context
   }
 
+  // MARK: - With a closure
+
+  @Test func aClosureGetsWhatOnStateChangedGets() async throws {
+    let store = ScriptedQuery.store { _, _ in 7 }
+    let closure = Recorder<IntState>()
+    let handler = Recorder<IntState>()
+    let subscriptions = [
+      store.subscribe(
+        with: QueryEventHandler(onStateChanged: { state, _ in handler.append(state) })),
+      store.subscribe { state in closure.append(state) },
+    ]
+    #expect(store.subscriberCount == 2)
+    #expect(closure.elements.map(\.currentValue) == [nil])
+    store.currentValue = 3
+    try await store.fetch()
+    #expect(closure.elements.map(\.currentValue) == [nil, 3, 3, 7])
+    #expect(closure.elements.map(\.currentValue) == handler.elements.map(\.currentValue))
+    #expect(closure.elements.map(\.isLoading) == handler.elements.map(\.isLoading))
+    subscriptions[1].cancel()
+    store.currentValue = 8
+    #expect(closure.elements.count == 4)
+    #expect(handler.elements.count == 5)
+    #expect(store.subscriberCount == 1)
+  }
+
+  @Test func aClosureIsASubscriberThatStartsTheAutomaticFetch() async throws {
+    let store = ScriptedQuery.store(in: Self.automaticContext()) { _, _ in 7 }
+    var subscription: QuerySubscription? = store.subscribe { _ in }
+    let task = try #require(store.activeTasks.first)
+    #expect(try await task.runIfNeeded() == 7)
+    #expect(subscription != nil)
+    subscription = nil
+    #expect(store.subscriberCount == 0)
+  }
+
+  @Test func aFunctionAndAShortClosureAreClosuresToo() {
+    let store = ScriptedQuery.store()
+    let values = Recorder<Int?>()
+    @Sendable func show(_ state: IntState) { values.append(state.currentValue) }
+    let subscriptions = [store.subscribe(show), store.subscribe { values.append($0.currentValue) }]
+    store.currentValue = 1
+    #expect(values.elements == [nil, nil, 1, 1])
+    withExtendedLifetime(subscriptions) {}
+  }
+
   // MARK: - The first call
 
   @Test func theStateNowComesBeforeSubscribeReturns() {
@@ -226,7 +271,47 @@ import Testing
     #expect(task.isCancelled)
     await #expect(throws: CancellationError.self) { try await task.runIfNeeded() }
     while store.isLoading { await Task.yield() }
-    #expect(store.status.isCancelled)
+    // No caller asked for the fetch, so its end is no error of the query.
+    #expect(store.error == nil && store.errorUpdateCount == 0)
+    #expect(store.status.isIdle)
+  }
+
+  @Test func cancellingTheLastSubscriptionCancelsAllAutomaticFetches() async throws {
+    let gate = Gate()
+    let store = ScriptedQuery.store(in: Self.automaticContext()) { _, _ in
+      try await gate.pass()
+      return 1
+    }
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await gate.arrival()
+    store.invalidate()
+    await gate.arrival(2)
+    let tasks = store.activeTasks
+    #expect(tasks.count == 2)
+    subscription.cancel()
+    #expect(tasks.allSatisfy { $0.isCancelled })
+    while store.isLoading { await Task.yield() }
+    #expect(store.error == nil && store.errorUpdateCount == 0)
+  }
+
+  @Test func aSubscriptionThatEndsWhileTheConditionsAreAskedFetchesNothing() {
+    let subscription = Box(QuerySubscription.empty)
+    let states = Recorder<IntState>()
+    let condition = AskedCondition {
+      subscription.value.cancel()
+      return true
+    }
+    let query = ScriptedQuery { _, _ in 1 }.enableAutomaticFetching(onlyWhen: condition)
+    let store = IntStore.detached(query: query.staleWhenNoValue(), initialValue: 1)
+    subscription.value = store.subscribe(
+      with: QueryEventHandler(onStateChanged: { state, _ in states.append(state) })
+    )
+    #expect(store.subscriberCount == 1)
+    store.invalidate()
+    #expect(store.subscriberCount == 0)
+    #expect(states.elements.map(\.isLoading) == [false, false])
+    #expect(!store.isLoading)
+    #expect(store.error == nil && store.errorUpdateCount == 0)
   }
 
   @Test func leavingDoesNotCancelAFetchByHand() async throws {
@@ -330,4 +415,16 @@ import Testing
     subscription.cancel()
     #expect(store.subscriberCount == 0)
   }
+}
+
+/// A condition that asks a closure.
+private struct AskedCondition: FetchCondition {
+  let answer: @Sendable () -> Bool
+
+  func isSatisfied(in context: QueryContext) -> Bool { self.answer() }
+
+  func subscribe(
+    in context: QueryContext,
+    _ observer: @escaping @Sendable (Bool) -> Void
+  ) -> QuerySubscription { .empty }
 }

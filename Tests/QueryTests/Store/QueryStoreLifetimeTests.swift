@@ -28,6 +28,32 @@ import Testing
     withExtendedLifetime((subscription, task)) {}
   }
 
+  @Test func aStoreKeepsTheValueThatItShowsAndNoOther() async throws {
+    let (made, released) = (Counter(), Counter())
+    let condition = ManualCondition(false)
+    let query = ScriptedQuery<Tracked> { _, _ in
+      made.increment()
+      return Tracked { released.increment() }
+    }
+    .enableAutomaticFetching(onlyWhen: .always(true)).refetchOnChange(of: condition)
+    .deduplicated()
+    let store = QueryStore<QueryState<Tracked?, Tracked>>
+      .detached(query: query, initialValue: nil)
+    let contexts = Recorder<QueryContext>()
+    let subscription = store.subscribe(
+      with: QueryEventHandler(onFetchingEnded: { contexts.append($0) }))
+    await contexts.wait(forCount: 1)
+    condition.send(true)
+    await contexts.wait(forCount: 2)
+    try await store.fetch()
+    // A task's last step is after the event.
+    while released.value < 2 { await Task.yield() }
+    #expect(made.value == 3)
+    store.currentValue = nil
+    while released.value < 3 { await Task.yield() }
+    withExtendedLifetime((subscription, contexts)) {}
+  }
+
   @Test func aRunningTaskKeepsTheStore() async throws {
     let gate = Gate()
     var store: IntStore? = ScriptedQuery.store { _, _ in
@@ -174,37 +200,41 @@ import Testing
     }
   }
 
+  // In a process of its own, whose memory no other test takes.
   @Test(.enabled(if: !Sanitizer.isAddress, Comment(rawValue: Sanitizer.addressReason)))
-  func manyFetchesDoNotGrowMemory() async throws {
-    let live = LiveCount()
-    let store = QueryStore.detached(
-      query: ScriptedQuery<Int> { _, continuation in
-        let tracked = live.make()
-        continuation.yield(1)
-        withExtendedLifetime(tracked) {}
-        return 1
-      },
-      initialValue: nil
-    )
-    let subscription = store.subscribe(with: QueryEventHandler(onStateChanged: { _, _ in }))
-    func fetch(_ count: Int) async throws {
-      for round in 0..<count {
-        var context = QueryContext()
-        context[LiveKey.self] = live.make()
-        try await store.fetch(using: context, handler: QueryEventHandler(onFetchingEnded: { _ in }))
-        if round % 4 == 0 { store.fetchTask(using: context) }
-        if round % 4 == 1 { store.fetchTask(using: context).cancel() }
+  func manyFetchesDoNotGrowMemory() async {
+    await #expect(processExitsWith: .success) {
+      let live = LiveCount()
+      let store = QueryStore.detached(
+        query: ScriptedQuery<Int> { _, continuation in
+          let tracked = live.make()
+          continuation.yield(1)
+          withExtendedLifetime(tracked) {}
+          return 1
+        },
+        initialValue: nil
+      )
+      let subscription = store.subscribe(with: QueryEventHandler(onStateChanged: { _, _ in }))
+      func fetch(_ count: Int) async throws {
+        for round in 0..<count {
+          var context = QueryContext()
+          context[LiveKey.self] = live.make()
+          try await store.fetch(
+            using: context, handler: QueryEventHandler(onFetchingEnded: { _ in }))
+          if round % 4 == 0 { store.fetchTask(using: context) }
+          if round % 4 == 1 { store.fetchTask(using: context).cancel() }
+        }
       }
+      // What the allocator and the runtime keep for good is there after a while.
+      try await fetch(5_000)
+      #expect(live.count == 0)
+      let before = Self.residentKilobytes
+      try await fetch(10_000)
+      #expect(live.count == 0)
+      // A kilobyte for each fetch would be 10 MB.
+      #expect(Self.residentKilobytes - before < 5_000)
+      withExtendedLifetime(subscription) {}
     }
-    // What the allocator and the runtime keep for good is there after a while.
-    try await fetch(5_000)
-    #expect(live.count == 0)
-    let before = Self.residentKilobytes
-    try await fetch(10_000)
-    #expect(live.count == 0)
-    // A kilobyte for each fetch would be 10 MB.
-    #expect(Self.residentKilobytes - before < 5_000)
-    withExtendedLifetime(subscription) {}
   }
 
   private static var residentKilobytes: Int {

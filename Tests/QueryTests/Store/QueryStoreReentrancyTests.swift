@@ -6,6 +6,88 @@ import Testing
 
 /// What handlers do to stores, from inside.
 @Suite(.warningsAreIssues) struct QueryStoreReentrancyTests {
+  /// A value whose `deinit` reads and changes the store that shows it.
+  private final class Reader: Sendable {
+    private let onRelease: @Sendable () -> Void
+
+    init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+
+    deinit { self.onRelease() }
+  }
+
+  private typealias ReaderStore = QueryStore<QueryState<Reader?, Reader>>
+
+  @Test func aValueOrAnErrorThatReadsItsStoreAsItIsReleased() async throws {
+    let store: ReaderStore = .detached(
+      query: ScriptedQuery<Reader> { _, continuation in
+        continuation.yield(Reader {})
+        return Reader {}
+      },
+      initialValue: nil
+    )
+    let counts = Recorder<Int>()
+    func reader() -> Reader {
+      Reader { [weak store] in
+        guard let store else { return }
+        counts.append(store.state.valueUpdateCount)
+        store.context = store.context
+      }
+    }
+    struct Failure: Error { let reader: Reader }
+    store.currentValue = reader()
+    store.currentValue = reader()
+    #expect(counts.elements == [2])
+    store.reset()
+    #expect(counts.elements == [2, 0])
+    store.setResult(to: .failure(Failure(reader: reader())))
+    store.setResult(to: .failure(Failure(reader: reader())))
+    #expect(counts.elements == [2, 0, 0])
+    store.currentValue = reader()
+    #expect(counts.elements == [2, 0, 0, 1])
+    // By a yield, by the end of a fetch, and by a cancelled fetch.
+    try await store.fetch()
+    #expect(counts.elements == [2, 0, 0, 1, 2])
+    store.setResult(to: .failure(Failure(reader: reader())))
+    store.fetchTask().cancel()
+    #expect(counts.elements == [2, 0, 0, 1, 2, 3])
+  }
+
+  @Test func aPageThatReadsItsStoreAsItIsReleased() async throws {
+    let ids = Recorder<[Int]>()
+    let reference = Box<(@Sendable () -> [Int]?)?>(nil)
+    let store = QueryStore.detached(
+      query: ReaderPages { Reader { if let now = reference.value?() { ids.append(now) } } })
+    reference.value = { [weak store] in store?.state.currentValue.ids }
+    try await store.fetchNextPage()
+    try await store.fetchNextPage()
+    #expect(ids.elements == [])
+    try await store.fetchAllPages()
+    #expect(ids.elements == [[0, 1], [0, 1]])
+    store.currentValue = []
+    #expect(ids.elements == [[0, 1], [0, 1], [], []])
+    reference.value = nil
+  }
+
+  private struct ReaderPages: InfiniteQueryRequest {
+    let path: QueryPath = ["readers"]
+    let initialPageId = 0
+    let reader: @Sendable () -> Reader
+
+    init(_ reader: @escaping @Sendable () -> Reader) { self.reader = reader }
+
+    func pageId(
+      after page: InfiniteQueryPage<Int, Reader>,
+      using paging: InfiniteQueryPaging<Int, Reader>,
+      in context: QueryContext
+    ) -> Int? { page.id + 1 }
+
+    func fetchPage(
+      using paging: InfiniteQueryPaging<Int, Reader>,
+      in context: QueryContext,
+      with continuation: QueryContinuation<Reader>
+    ) async throws -> Reader { self.reader() }
+  }
+
   enum Place: CaseIterable {
     case stateChanged
     case fetchingStarted

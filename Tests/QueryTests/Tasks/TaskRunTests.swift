@@ -1,6 +1,8 @@
-import Query
+import Foundation
 import TestSupport
 import Testing
+
+@testable import Query
 
 /// Tasks that wait for other tasks.
 @Suite(.warningsAreIssues) struct TaskRunTests {
@@ -302,4 +304,77 @@ import Testing
     gate.open()
     return try await task.runIfNeeded() == 1
   }
+
+  // MARK: - Long chains
+
+  @Test func aLongChainThatNobodyRunsIsReleasedWithoutRecursion() async {
+    // A stack as small as that of the threads that run tasks.
+    await runOnThreads(1, stackSize: 512 << 10) { _ in
+      var last = Self.task("first")
+      weak let first = last.run
+      for index in 0..<100_000 {
+        let next = Self.task("next")
+        if index % 3 == 0 {
+          next.schedule(after: last.map { "\($0)" })
+        } else {
+          next.schedule(after: last)
+        }
+        last = next
+      }
+      #expect(first != nil)
+      last = Self.task("other")
+      #expect(first == nil)
+    }
+  }
+
+  @Test func aLongChainOfFetchesThatAreDroppedEndsWithoutRecursion() async {
+    await runOnThreads(1, stackSize: 512 << 10) { _ in
+      let store = QueryStore.detached(query: QueuedQuery(), initialState: QueuedState())
+      var tasks = (0..<20_000).map { _ in store.fetchTask() }
+      #expect(store.state.queue.count == 20_000)
+      // Only the last one has a holder that nobody waits for.
+      while tasks.count > 1 { tasks.removeFirst(tasks.count - 1) }
+      #expect(store.state.queue.count == 20_000)
+      tasks = []
+      #expect(store.state.queue.isEmpty)
+    }
+  }
+}
+
+/// Runs its fetches one after another.
+private struct QueuedQuery: QueryRequest {
+  typealias State = QueuedState
+
+  let path: QueryPath = ["queued"]
+
+  func fetch(
+    in context: QueryContext,
+    with continuation: QueryContinuation<Int>
+  ) async throws -> Int { 1 }
+}
+
+private struct QueuedState: QueryStateProtocol {
+  typealias StateValue = Int
+  typealias QueryValue = Int
+  typealias StatusValue = Int
+
+  var queue = IdentifiedArrayOf<QueryTask<Int>>()
+  var currentValue = 0
+  let initialValue = 0
+  var valueUpdateCount = 0
+  var valueLastUpdatedAt: Date?
+  var isLoading: Bool { !self.queue.isEmpty }
+  var error: (any Error)?
+  var errorUpdateCount = 0
+  var errorLastUpdatedAt: Date?
+
+  mutating func scheduleFetchTask(_ task: inout QueryTask<Int>) {
+    if let last = self.queue.last { task.schedule(after: last) }
+    self.queue.append(task)
+  }
+
+  mutating func reset(using context: QueryContext) { self = Self() }
+  mutating func update(with result: Result<Int, any Error>, using context: QueryContext) {}
+  mutating func update(with result: Result<Int, any Error>, for task: QueryTask<Int>) {}
+  mutating func finishFetchTask(_ task: QueryTask<Int>) { self.queue.remove(id: task.id) }
 }

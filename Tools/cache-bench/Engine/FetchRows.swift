@@ -40,7 +40,8 @@ enum FetchRows {
     return Trial(
       figure: {
         client.clearStores()
-        return try await Self.fetchesOnMain(50, from: client.store(for: NumberQuery(number: 7)))
+        return try await Self.fetches(
+          50, from: client.store(for: NumberQuery(number: 7)), isolation: MainActor.shared)
       },
       floor: { try await Self.hops(50) }
     )
@@ -51,29 +52,17 @@ enum FetchRows {
   ) -> Trial {
     let count = 250
     return Trial(
-      figure: { try await Self.fetches(count, from: store(NumberQuery(number: 7))) },
+      figure: {
+        try await Self.fetches(count, from: store(NumberQuery(number: 7)), isolation: nil)
+      },
       floor: { try await Floor.tasks(1000) }
     )
   }
 
-  @concurrent
   private static func fetches(
     _ count: Int,
-    from store: QueryStore<NumberQuery.State>
-  ) async throws -> Double {
-    var sum = 0
-    let watch = Stopwatch()
-    for _ in 0..<count { sum &+= try await store.fetch() }
-    let time = watch.nanoseconds(per: count)
-    try expect(sum, count * 7, "the sum of the values")
-    try expect(store.valueUpdateCount, count, "the updates of the store")
-    return time
-  }
-
-  @MainActor
-  private static func fetchesOnMain(
-    _ count: Int,
-    from store: QueryStore<NumberQuery.State>
+    from store: QueryStore<NumberQuery.State>,
+    isolation: isolated (any Actor)?
   ) async throws -> Double {
     var sum = 0
     let watch = Stopwatch()

@@ -13,7 +13,7 @@ enum MutationRows {
   @concurrent
   private static func mutations(_ range: Range<Int>, in client: QueryClient) async throws -> Double
   {
-    let store = client.store(for: Doubling())
+    let store = client.store(for: Doubling().maxHistory(length: .max))
     for number in 0..<range.lowerBound { try await store.mutate(with: number) }
     var sum = 0
     let watch = Stopwatch()

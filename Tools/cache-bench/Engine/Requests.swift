@@ -57,10 +57,8 @@ extension QueryClient {
   ///
   /// - Parameter storage: The storage of its persisted queries.
   static func withoutObservers(storage: (any QueryStorage)? = nil) -> QueryClient {
-    var context = QueryContext()
-    context.queryStorage = storage
-    return QueryClient(
-      defaultContext: context,
+    QueryClient(
+      storage: storage,
       storeCache: DefaultStoreCache(memoryPressureSource: nil),
       storeCreator: .default(networkObserver: nil, activityObserver: nil)
     )

@@ -17,10 +17,10 @@ final class BareOutbox: @unchecked Sendable {
     case commit = "COMMIT"
     case enqueue = """
       INSERT INTO outbox (partition, id, idempotency_key, name, instance, version, on_failure,
-        coalesce, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised, state, attempts,
-        lease_owner, lease_token, lease_end_monotonic, lease_boot_id, coder, checksum, arguments)
+        coalesce, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised, state, has_waited,
+        attempts, lease_owner, lease_token, lease_end_monotonic, lease_boot_id, coder, checksum, arguments)
       VALUES (1, ?1, ?2, 'save-note', '["save-note"]', 1, 'continue', 'none', ?3, ?3, ?3, ?2, 1,
-        'leased', 1, ?2, 1, ?3, ?2, 'json', ?1, ?4)
+        'leased', 0, 1, ?2, 1, ?3, ?2, 'json', ?1, ?4)
       """
     case newest = """
       SELECT arguments FROM outbox WHERE partition = 1 AND name = 'save-note'
@@ -46,8 +46,8 @@ final class BareOutbox: @unchecked Sendable {
       SELECT ?1, attempts, ?2, ?3 FROM outbox WHERE number = ?5 AND ?4 IS NOT NULL
       """
     case giveBack = """
-      UPDATE outbox SET state = 'pending', lease_owner = NULL, lease_end_monotonic = NULL,
-        lease_boot_id = NULL WHERE number = ?1
+      UPDATE outbox SET state = 'pending', has_waited = 1, lease_owner = NULL,
+        lease_end_monotonic = NULL, lease_boot_id = NULL WHERE number = ?1
       """
     case giveHeadBack = "UPDATE lane_heads SET state = 'ready' WHERE number = ?1"
     case history = """

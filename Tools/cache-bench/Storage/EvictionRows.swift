@@ -18,7 +18,7 @@ enum EvictionRows {
       let folder = try Scratch.makeFolder("evicting")
       try FileManager.default.copyItem(
         atPath: files.cache, toPath: folder.appendingPathComponent("cache.sqlite").path)
-      let limit = corpus.count
+      let limit = try await Self.entries(in: folder)
       let shelf = try await Shelf(corpus, .writing)
       let flushes = Locked(100)
       return Trial(
@@ -43,15 +43,29 @@ enum EvictionRows {
     }
   }
 
+  /// How many there are: other rows have added some.
+  private static func entries(in folder: URL) async throws -> Int {
+    let storage = try SQLiteQueryStorage(directory: folder, configuration: Self.unlimited)
+    let count = storage.statistics.entries
+    try await storage.close()
+    return count
+  }
+
+  private static var unlimited: SQLiteQueryStorage.Configuration {
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.maximumEntries = .max
+    configuration.maximumBytes = 1 << 40
+    return configuration
+  }
+
   /// Fills the storage to its limit, goes beyond it, and changes one entry again and again until a tenth
   /// is gone.
   @concurrent
   private static func worstFlush(
     _ folder: URL, _ limit: Int, _ corpus: Corpus
   ) async throws -> (worst: Double, count: Int) {
-    var configuration = SQLiteQueryStorage.Configuration()
+    var configuration = Self.unlimited
     configuration.maximumEntries = limit
-    configuration.maximumBytes = 1 << 40
     let storage = try SQLiteQueryStorage(directory: folder, configuration: configuration)
     let client = QueryClient.withoutObservers(storage: storage)
     let missing = limit - storage.statistics.entries

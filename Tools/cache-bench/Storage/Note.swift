@@ -62,6 +62,8 @@ struct NotePages: InfiniteQueryRequest, Hashable {
   let list: Int
   let initialPageId = 0
 
+  var path: QueryPath { ["pages", self.list] }
+
   func pageId(
     after page: InfiniteQueryPage<Int, Note>,
     using paging: InfiniteQueryPaging<Int, Note>,

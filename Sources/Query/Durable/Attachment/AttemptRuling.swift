@@ -113,7 +113,7 @@ extension DurableAttachment {
       let wait: Duration =
         failures == 1 ? .zero : context.mutationBackoff.delay(after: failures - 1)
       var ruling = self.pending(
-        .retry(arguments: data, key: UUID().uuidString, after: wait),
+        .retry(arguments: data, key: UUID.random().uuidString, after: wait),
         wait == .zero ? nil : .backoff, error, verdict, lease)
       ruling.isTriedAgain = wait == .zero
       return ruling

@@ -18,13 +18,17 @@ extension PathTrie {
     }
   }
 
-  /// Calls a closure with each element whose path is not in another trie. Parts that both share are
-  /// skipped.
+  /// Calls a closure with each element whose path is not in another trie, or has another element there.
+  /// Parts that both share are skipped.
   @inlinable
-  func forEachMissing(from other: PathTrie?, _ body: (Element) -> Void) {
-    if let element, other?.element == nil { body(element) }
+  func forEachMissing(
+    from other: PathTrie?,
+    by isSame: (Element, Element) -> Bool,
+    _ body: (Element) -> Void
+  ) {
+    if let element, !(other?.element.map { isSame(element, $0) } ?? false) { body(element) }
     if let children, children !== other?.children {
-      children.forEachMissing(from: other?.children, shift: 0, otherShift: 0, body)
+      children.forEachMissing(from: other?.children, shift: 0, otherShift: 0, by: isSame, body)
     }
   }
 }
@@ -57,16 +61,19 @@ extension TrieBranch {
   ///     at the same place, or the last one above it.
   ///   - shift: The bits of the hashes that are used up above this branch.
   ///   - otherShift: Those used up above `other`, at most as many.
+  ///   - isSame: Whether an element stands for another one of its path.
+  ///   - body: Called with the elements.
   @inlinable
   func forEachMissing(
     from other: TrieBranch?,
     shift: Int,
     otherShift: Int,
+    by isSame: (Element, Element) -> Bool,
     _ body: (Element) -> Void
   ) {
     for node in nodes {
       let match = other?.match(of: node, shift: otherShift)
-      if match !== node { node.trie.forEachMissing(from: match?.trie, body) }
+      if match !== node { node.trie.forEachMissing(from: match?.trie, by: isSame, body) }
     }
     var places = branchMap
     let next = shift + Self.bitsPerBranch
@@ -76,9 +83,11 @@ extension TrieBranch {
       if shift == otherShift, let other, other.branchMap & bit != 0 {
         let counterpart = other.branches[Self.index(of: bit, in: other.branchMap)]
         if counterpart === branch { continue }
-        branch.forEachMissing(from: counterpart, shift: next, otherShift: next, body)
+        branch.forEachMissing(
+          from: counterpart, shift: next, otherShift: next, by: isSame, body)
       } else {
-        branch.forEachMissing(from: other, shift: next, otherShift: otherShift, body)
+        branch.forEachMissing(
+          from: other, shift: next, otherShift: otherShift, by: isSame, body)
       }
     }
   }

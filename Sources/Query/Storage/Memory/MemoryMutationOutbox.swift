@@ -116,13 +116,13 @@ extension MemoryMutationOutbox {
 
 extension MemoryMutationOutbox {
   func retry(_ id: UUID, newKey: Bool) async throws -> Bool {
-    let key = newKey ? UUID().uuidString : nil
+    let key = newKey ? UUID.random().uuidString : nil
     return try self.change("retry") { table, time in try table.retry(id, key: key, at: time) }
   }
 
   func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
     try self.requireRoom(for: arguments, "retry")
-    let key = UUID().uuidString
+    let key = UUID.random().uuidString
     return try self.change("retry") { table, time in
       try table.retry(id, key: key, arguments: arguments, at: time)
     }

@@ -40,10 +40,10 @@ public final class MemoryQueryStorage: QueryStorage {
   ///
   /// - Parameters:
   ///   - synchronousHydrationLimit: Values with more coded bytes than this are decoded off the thread
-  ///     that creates the store; 1 MiB by default.
+  ///     that creates the store; 64 KiB by default.
   ///   - historyLimits: How many ended mutations are kept.
   public convenience init(
-    synchronousHydrationLimit: Int = 1 << 20,
+    synchronousHydrationLimit: Int = 64 << 10,
     historyLimits: MutationHistoryLimits = MutationHistoryLimits()
   ) {
     self.init(
@@ -53,7 +53,7 @@ public final class MemoryQueryStorage: QueryStorage {
 
   /// Creates an empty storage whose outbox takes its time from a test.
   package init(
-    synchronousHydrationLimit: Int = 1 << 20,
+    synchronousHydrationLimit: Int = 64 << 10,
     historyLimits: MutationHistoryLimits = MutationHistoryLimits(),
     maximumArgumentBytes: Int = 32 << 20,
     outboxClock: OutboxClock

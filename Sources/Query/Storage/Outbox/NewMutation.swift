@@ -40,8 +40,8 @@ public struct NewMutation: Sendable {
 
   /// Creates a mutation. See the properties for what each is.
   public init(
-    id: UUID = UUID(),
-    idempotencyKey: String = UUID().uuidString,
+    id: UUID = .random(),
+    idempotencyKey: String = UUID.random().uuidString,
     name: String,
     instance: String,
     version: Int = 1,

@@ -3,8 +3,15 @@ import Testing
 
 @testable import Query
 
-/// RFC 9562, 5.7.
-@Suite struct UUIDOrderTests {
+/// RFC 9562, 5.4 and 5.7.
+@Suite struct UUIDMakingTests {
+  @Test func allButTheVersionAndTheVariantIsRandom() {
+    #expect(
+      UUID(random: (.max, .max)).uuidString == "FFFFFFFF-FFFF-4FFF-BFFF-FFFFFFFFFFFF")
+    #expect(UUID(random: (0, 0)).uuidString == "00000000-0000-4000-8000-000000000000")
+    #expect(Set((0..<1_000).map { _ in UUID.random() }).count == 1_000)
+  }
+
   @Test func theTimeComesFirstAndTheRestIsRandom() {
     let id = UUID(milliseconds: 0x0123_4567_89AB, random: (.max, .max))
     #expect(id.uuidString == "01234567-89AB-7FFF-BFFF-FFFFFFFFFFFF")

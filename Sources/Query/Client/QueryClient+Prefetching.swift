@@ -1,0 +1,79 @@
+extension QueryClient {
+  /// Fetches a query whose value is stale, so that it is there when it is needed. Errors are left in
+  /// its store.
+  ///
+  /// - Parameter query: The query. Its store is the one that `store(for:)` returns.
+  public func prefetch<Query: QueryRequest>(_ query: Query) async
+  where Query.State == QueryState<Query.Value?, Query.Value> {
+    await self.store(for: query).prefetch()
+  }
+
+  /// Fetches a query with a default value, if it is stale. Errors are left in its store.
+  ///
+  /// - Parameter query: The query.
+  public func prefetch<Query: _DefaultValueRequest>(_ query: Query) async {
+    await self.store(for: query).prefetch()
+  }
+
+  /// Fetches the pages of an infinite query that are known, or its first one, if it is stale. Errors are
+  /// left in its store.
+  ///
+  /// - Parameter query: The query.
+  @_disfavoredOverload
+  public func prefetch<Query: InfiniteQueryRequest>(_ query: Query) async {
+    await self.store(for: query).prefetch()
+  }
+}
+
+extension QueryClient {
+  /// The value of a query: the one that its store has, however old, or else a fetched one.
+  ///
+  /// - Parameter query: The query.
+  /// - Returns: The value.
+  /// - Throws: What the query throws.
+  public func ensureValue<Query: QueryRequest>(
+    for query: Query
+  ) async throws -> Query.Value where Query.State == QueryState<Query.Value?, Query.Value> {
+    let store = self.store(for: query)
+    await store.hydrated()
+    if let value = store.currentValue { return value }
+    return try await store.fetch()
+  }
+
+  /// The value of a query with a default value: the one that its store has, unless that is the default,
+  /// or else a fetched one.
+  ///
+  /// - Parameter query: The query.
+  /// - Returns: The value.
+  /// - Throws: What the query throws.
+  public func ensureValue<Query: _DefaultValueRequest>(
+    for query: Query
+  ) async throws -> Query.State.StateValue {
+    let store = self.store(for: query)
+    await store.hydrated()
+    if store.valueUpdateCount == 0 { try await store.fetch() }
+    return store.currentValue
+  }
+
+  /// The pages of an infinite query: those that its store has, or else the first one, fetched.
+  ///
+  /// - Parameter query: The query.
+  /// - Returns: The pages.
+  /// - Throws: What the query throws.
+  @_disfavoredOverload
+  public func ensureValue<Query: InfiniteQueryRequest>(
+    for query: Query
+  ) async throws -> Query.State.StateValue {
+    let store = self.store(for: query)
+    await store.hydrated()
+    if store.currentValue.isEmpty { try await store.fetch() }
+    return store.currentValue
+  }
+}
+
+extension QueryStore {
+  fileprivate func prefetch() async {
+    await self.hydrated()
+    if self.isStale { _ = try? await self.fetch() }
+  }
+}

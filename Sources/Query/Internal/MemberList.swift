@@ -1,0 +1,48 @@
+/// What a ``MemberList`` holds.
+@usableFromInline
+protocol ListMember: AnyObject {
+  /// Where it stands in its list; written by the list alone.
+  var place: Int { get set }
+}
+
+/// Objects in the order in which they were added. Each knows its place, so that one leaves in constant
+/// time, amortised: all rows of a screen may observe one store, and end together.
+///
+/// One that leaves from between others leaves a hole; the holes are closed when they are the half.
+@usableFromInline
+struct MemberList<Member: ListMember> {
+  /// The members, and `nil` for each hole.
+  @usableFromInline private(set) var places = [Member?]()
+
+  /// How many members there are.
+  @usableFromInline private(set) var count = 0
+
+  @usableFromInline
+  init() {}
+
+  @inlinable
+  var isEmpty: Bool { self.count == 0 }
+
+  @usableFromInline
+  mutating func append(_ member: Member) {
+    member.place = self.places.count
+    self.places.append(member)
+    self.count += 1
+  }
+
+  /// Removes a member, if it is one.
+  @usableFromInline
+  mutating func remove(_ member: Member) {
+    let place = member.place
+    guard place < self.places.count, self.places[place] === member else { return }
+    self.places[place] = nil
+    self.count -= 1
+    while case .some(.none) = self.places.last { self.places.removeLast() }
+    if self.places.count > 2 * self.count + 8 { self.closeHoles() }
+  }
+
+  private mutating func closeHoles() {
+    self.places.removeAll { $0 == nil }
+    for (place, member) in self.places.enumerated() { member?.place = place }
+  }
+}

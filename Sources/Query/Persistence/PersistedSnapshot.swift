@@ -1,0 +1,112 @@
+import FoundationEssentials
+
+/// The part of a state that is written: its value and what the state knows beside it, without its
+/// tasks, which would keep the store alive.
+struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
+  let value: State.PersistedValue?
+  let options: PersistenceOptions
+  private let valueUpdateCount: Int
+  let valueLastUpdatedAt: Date?
+  private let failures: PersistedFailures
+  private var isInvalidated: Bool
+
+  init(of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions) {
+    self.value = state.persistedValue
+    self.options = options
+    self.valueUpdateCount = state.valueUpdateCount
+    self.valueLastUpdatedAt = state.valueLastUpdatedAt
+    self.failures = failures
+    self.isInvalidated = state.isInvalidated
+  }
+
+  /// Made when it is needed: an error's text is the work of a user's code.
+  var history: UpdateHistory {
+    UpdateHistory(
+      valueUpdateCount: self.valueUpdateCount,
+      valueLastUpdatedAt: self.valueLastUpdatedAt,
+      error: self.failures.error.map { RestoredError($0) },
+      errorUpdateCount: self.failures.count,
+      errorLastUpdatedAt: self.failures.date,
+      isInvalidated: self.isInvalidated)
+  }
+
+  func entry() throws -> StoredEntry {
+    StoredEntry(
+      kind: State.persistedKind,
+      coder: self.options.coder.name,
+      version: self.options.version,
+      content: try self.value.map { try State._content(of: $0, using: self.options.coder) }
+        ?? .none,
+      history: self.history,
+      isPinned: self.options.isPinned,
+      expiresAt: self.options.expiry(of: self.valueLastUpdatedAt))
+  }
+
+  func invalidated() -> Self {
+    var snapshot = self
+    snapshot.isInvalidated = true
+    return snapshot
+  }
+
+  /// Whether a store with these options would read what this one writes as it is.
+  func isReadable(with options: PersistenceOptions) -> Bool {
+    self.options.version == options.version && self.options.coder.name == options.coder.name
+  }
+}
+
+/// The failures of a state but for its cancellations. A cancellation says nothing of the query: what
+/// the end of a view or of a launch has cut off did not fail, so it is never written.
+struct PersistedFailures: Sendable {
+  /// The error of the last update that was no cancellation, if that failed.
+  private(set) var error: (any Error)?
+  /// How many updates failed.
+  private(set) var count = 0
+  /// When an update last failed.
+  private(set) var date: Date?
+  /// How many updates of the state had failed when it was last looked at, cancellations included.
+  private var seenCount = 0
+
+  init() {}
+
+  init(_ history: UpdateHistory) {
+    self.error = history.error
+    self.count = history.errorUpdateCount
+    self.date = history.errorLastUpdatedAt
+    self.seenCount = history.errorUpdateCount
+  }
+
+  /// Takes what a change of a state has added.
+  ///
+  /// - Returns: Whether that was a cancellation.
+  mutating func take(_ state: some QueryStateProtocol) -> Bool {
+    let added = state.errorUpdateCount - self.seenCount
+    self.seenCount = state.errorUpdateCount
+    if state.error is CancellationError { return added > 0 }
+    self.error = state.error
+    if added != 0 {
+      self.count = max(self.count + added, 0)
+      self.date = state.errorLastUpdatedAt
+    }
+    return false
+  }
+
+  /// Puts these before others, which came while they were read.
+  ///
+  /// - Parameters:
+  ///   - later: The others.
+  ///   - state: The state that shows both.
+  mutating func append(_ later: PersistedFailures, in state: some QueryStateProtocol) {
+    self.error = later.error ?? self.error
+    self.count += later.count
+    self.date = later.date ?? self.date
+    self.seenCount = state.errorUpdateCount
+  }
+}
+
+extension PersistenceOptions {
+  /// When a value of a date is too old.
+  func expiry(of date: Date?) -> Date? {
+    guard let maxAge = self.maxAge, let date else { return nil }
+    return date.addingTimeInterval(maxAge / .seconds(1))
+  }
+}

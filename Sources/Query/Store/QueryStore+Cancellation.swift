@@ -1,0 +1,43 @@
+extension QueryStore {
+  /// Cancels what is being fetched, scheduled fetches included, so that none of it arrives from now on: a
+  /// value that is set next stays.
+  ///
+  /// ```swift
+  /// store.cancelFetches()
+  /// store.currentValue = optimisticValue
+  /// try await mutation.mutate(with: arguments)
+  /// store.invalidate()
+  /// ```
+  /// The store is not loading any more when this returns, and the cancellation is not its error. Whoever
+  /// waits for one of the fetches gets a `CancellationError`, once its code has noticed. A store whose
+  /// fetches are writes, a mutation's, is left alone.
+  public func cancelFetches() {
+    guard State._isFetchedAutomatically else { return }
+    let tasks = self.withLock {
+      let fetches = self.fetches.places.compactMap { $0 }
+      if fetches.isEmpty { return [QueryTask<State.QueryValue>]() }
+      let tasks = fetches.compactMap { $0.revoke(in: self) }
+      self.emit(.stateChanged, in: self._context)
+      return tasks
+    }
+    for task in tasks { task.cancel() }
+  }
+}
+
+extension StoreFetch {
+  /// Lets the state forget the fetch, as a reset does. The caller holds the lock.
+  ///
+  /// - Returns: The task, which the caller cancels after the lock.
+  fileprivate func revoke(in store: QueryStore<State>) -> QueryTask<Value>? {
+    guard let task, self.generation == store.generation else { return self.task }
+    store._state.finishFetchTask(task)
+    // Of none that the store will ever have.
+    self.generation = -1
+    return task
+  }
+}
+
+extension OpaqueQueryStore {
+  /// Cancels what is being fetched. See ``QueryStore/cancelFetches()``.
+  public func cancelFetches() { self.erased.cancelFetches() }
+}

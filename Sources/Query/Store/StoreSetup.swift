@@ -1,0 +1,63 @@
+import Synchronization
+
+// What modifiers and fetches note in a context for themselves is about one store: how many retry
+// layers its request has, whether one of them is already at work, what shares its fetches, how it is
+// persisted. A context travels further: as the initial context of another store, as the context of
+// another store's fetch, as another store's own. There those notes would be wrong, and retries or
+// deduplication silently off, so each store has a number, and takes its own notes where a context has
+// the number of another one.
+
+extension QueryContext {
+  /// The number of the store that the notes in this context are about; 0 if they are about none.
+  @inlinable
+  var setupNumber: Int {
+    get { self[SetupNumberKey.self] }
+    set { self[SetupNumberKey.self] = newValue }
+  }
+
+  @usableFromInline
+  enum SetupNumberKey: Key {
+    @inlinable static var defaultValue: Int { 0 }
+  }
+}
+
+extension QueryStore {
+  /// Prepares a context for the setup of a new store of this type.
+  @usableFromInline
+  static func beginSetup(of context: inout QueryContext) {
+    if context.setupNumber != 0 { self.replaceNotes(in: &context, by: QueryContext()) }
+    context.setupNumber = lastSetupNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  /// Whether the notes in a context are about another store.
+  @inlinable
+  func isOfAnotherStore(_ context: QueryContext) -> Bool {
+    let number = context.setupNumber
+    return number != self.setupNumber && number != 0
+  }
+
+  /// Replaces the notes in another store's context by the notes of this one.
+  @usableFromInline
+  func adopt(_ context: inout QueryContext) {
+    let own = self.withLock { self._context }
+    Self.replaceNotes(in: &context, by: own)
+    context.setupNumber = self.setupNumber
+  }
+
+  private static func replaceNotes(in context: inout QueryContext, by own: QueryContext) {
+    context.takeRetryLayers(of: own)
+    context.copy(QueryContext.DeduplicationKey<State.QueryValue>.self, of: own)
+    context.copy(QueryContext.PersistencePlanKey.self, of: own)
+    context.copy(QueryContext.MutationPlanKey.self, of: own)
+    context.copy(QueryContext.AdmittedAttemptKey.self, of: own)
+    context.removeMutationArguments(of: State.self)
+  }
+}
+
+private let lastSetupNumber = Atomic(0)
+
+extension QueryContext {
+  fileprivate mutating func copy<K: Key>(_ key: K.Type, of other: QueryContext) {
+    if self.contains(key) || other.contains(key) { self[key] = other[key] }
+  }
+}

@@ -1,0 +1,40 @@
+/// The work of one fetch, as the other fetches of its store know it.
+// @unchecked: the store's lock guards the variables, but for those of FetchGraph.
+@usableFromInline
+class FetchWork: ListMember, @unchecked Sendable {
+  /// Its place among the fetches of the store.
+  @exclusivity(unchecked) @usableFromInline final var place = 0
+  /// How often the store had been invalidated when the work began.
+  @exclusivity(unchecked) @usableFromInline final var invalidationStamp = 0
+  /// The fetch that does the work, if this one shares the work of another.
+  @exclusivity(unchecked) @usableFromInline final var leader: FetchWork?
+  /// How many fetches share this work and have not ended, this one included.
+  @exclusivity(unchecked) @usableFromInline final var memberCount = 1
+  /// The `InfiniteQueryPagingRequest` that the work is for; nil while it is not decided.
+  @exclusivity(unchecked) @usableFromInline final var pagingRequest: (any Sendable)?
+  /// Whether the store itself has cancelled the fetch, so that its failure is nobody's.
+  @exclusivity(unchecked) @usableFromInline final var isCancelledByStore = false
+
+  // Guarded by FetchGraph.
+  /// The fetches that this one waits for, and how many wait for it.
+  final var awaited = [FetchWork]()
+  final var awaiterCount = 0
+  /// Whether it does its own work, since it would have waited for itself.
+  final var isSeparate = false
+
+  @usableFromInline
+  init() {}
+
+  /// The path of the query that is fetched.
+  @usableFromInline var queryPath: QueryPath? { nil }
+
+  /// The work that the result of this fetch comes from.
+  @inlinable
+  final var source: FetchWork { self.leader ?? self }
+}
+
+extension QueryContext {
+  /// The work of the fetch that this context belongs to; `nil` outside a store's fetch.
+  @inlinable
+  var fetchWork: (any TaskRunOwner)? { self[RunningTaskKey.self]?.owner }
+}

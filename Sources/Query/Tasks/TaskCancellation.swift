@@ -1,0 +1,13 @@
+/// Cancels a task, and does not keep it: a task that has ended holds its value.
+@usableFromInline
+struct TaskCancellation: Sendable {
+  private weak let run: TaskRun?
+
+  init<Value>(_ task: QueryTask<Value>) { self.run = task.run }
+
+  /// Cancels a fetch that no caller asked for: what it fails with is no error of the query.
+  func cancelByStore() {
+    self.run?.owner?.willBeCancelledByStore()
+    self.run?.cancel()
+  }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+@Suite(.warningsAreIssues) struct PeriodicRefetchTests {
+  private typealias Store = QueryStore<QueryState<Int?, Int>>
+
+  private let time = ManualTime()
+  private let ended = Recorder<Int>()
+  private let context: QueryContext
+
+  init() {
+    var context = QueryContext()
+    context.turnSchedule = self.time.schedule
+    context.enableAutomaticFetchingCondition = .always(true)
+    self.context = context
+  }
+
+  /// A store that does nothing by itself but its periodic refetches.
+  private func store(
+    every interval: Duration = .seconds(10), inBackground: Bool = false,
+    in context: QueryContext? = nil,
+    onFetch: @escaping @Sendable () async throws -> Void = {}
+  ) -> Store {
+    let fetches = Counter()
+    let query = probe { _, _ in
+      try await onFetch()
+      fetches.increment()
+      return fetches.value
+    }
+    return QueryStore.detached(
+      query: query.staleWhen { _, _ in false }.refetch(every: interval, inBackground: inBackground)
+        .handleEvents(
+          with: QueryEventHandler(onFetchingEnded: { [ended] _ in ended.append(fetches.value) })),
+      initialValue: nil, initialContext: context ?? self.context)
+  }
+
+  @Test func aStoreWithASubscriberIsRefetchedAgainAndAgain() async {
+    let store = self.store()
+    let subscription = store.subscribe(with: QueryEventHandler())
+    for round in 1...3 {
+      await self.time.sleeps.wait(forCount: round)
+      #expect(self.ended.count == round - 1)
+      self.time.advance(by: .seconds(9))
+      #expect(self.time.sleeperCount == 1, "its time has not come")
+      self.time.advance(by: .seconds(1))
+      await self.ended.wait(forCount: round)
+    }
+    #expect(store.currentValue == 3)
+    subscription.cancel()
+    #expect(self.time.sleeperCount == 0)
+  }
+
+  @Test func withoutASubscriberNothingIsScheduled() async throws {
+    let store = self.store()
+    try await store.fetch()
+    #expect(self.time.sleeps.count == 0)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    subscription.cancel()
+    #expect(self.time.sleeperCount == 0)
+    self.time.advance(by: .seconds(100))
+    #expect(self.ended.count == 1)
+  }
+
+  @Test func theTimeBeginsAnewWithTheEndOfAnyFetch() async throws {
+    let store = self.store()
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    self.time.advance(by: .seconds(6))
+    try await store.fetch()
+    await self.time.sleeps.wait { $0.last == self.time.now + .seconds(10) }
+    subscription.cancel()
+  }
+
+  @Test func aFetchThatTakesLongerThanTheIntervalIsNotOvertaken() async {
+    let gate = Gate()
+    let store = self.store(every: .seconds(1)) { try await gate.pass() }
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    self.time.advance(by: .seconds(1))
+    await gate.arrival()
+    #expect(self.time.sleeperCount == 0)
+    self.time.advance(by: .seconds(60))
+    #expect(gate.arrivals == 1)
+    gate.open()
+    await self.time.sleeps.wait(forCount: 2)
+    #expect(self.time.sleeps.elements.last == self.time.now + .seconds(1))
+    subscription.cancel()
+  }
+
+  @Test func anErrorEndsAFetchLikeAValue() async {
+    let store = self.store { throw TestError() }
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    self.time.advance(by: .seconds(10))
+    await self.time.sleeps.wait(forCount: 2)
+    #expect(store.error as? TestError == TestError())
+    subscription.cancel()
+  }
+
+  @Test func offlineItPausesAndWhatWasMissedComesWithTheNetwork() async {
+    let observer = MockNetworkObserver()
+    var context = self.context
+    context.networkObserver = observer
+    let store = self.store(in: context)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    observer.send(status: .disconnected)
+    #expect(self.time.sleeperCount == 0)
+    self.time.advance(by: .seconds(25))
+    observer.send(status: .connected)
+    await self.ended.wait(forCount: 1)
+    subscription.cancel()
+  }
+
+  @Test func aShortPauseChangesNothing() async {
+    let observer = MockNetworkObserver()
+    var context = self.context
+    context.networkObserver = observer
+    let store = self.store(in: context)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    let due = self.time.now + .seconds(10)
+    await self.time.sleeps.wait(forCount: 1)
+    observer.send(status: .disconnected)
+    self.time.advance(by: .seconds(5))
+    observer.send(status: .connected)
+    await self.time.sleeps.wait(forCount: 2)
+    #expect(self.time.sleeps.elements == [due, due])
+    subscription.cancel()
+  }
+
+  @Test(arguments: [false, true])
+  func anInactiveApplicationPausesItUnlessToldOtherwise(_ inBackground: Bool) async {
+    let activity = ManualActivity()
+    var context = self.context
+    context.applicationActivityObserver = activity
+    let store = self.store(inBackground: inBackground, in: context)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    activity.send(false)
+    #expect(self.time.sleeperCount == (inBackground ? 1 : 0))
+    subscription.cancel()
+  }
+
+  @Test func aStoreThatDoesNotFetchByItselfIsNotRefetched() async {
+    var context = self.context
+    context.enableAutomaticFetchingCondition = .always(false)
+    let store = self.store(in: context)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    self.time.advance(by: .seconds(10))
+    // It looks again when the next time has come.
+    await self.time.sleeps.wait(forCount: 2)
+    #expect(self.ended.count == 0)
+    subscription.cancel()
+  }
+
+  @Test func manyStoresShareAWakeUp() async {
+    let stores = (0..<1_000).map { _ in self.store() }
+    var subscriptions = [QuerySubscription]()
+    for (index, store) in stores.enumerated() {
+      subscriptions.append(store.subscribe(with: QueryEventHandler()))
+      // All within a tenth of the interval.
+      if index.isMultiple(of: 100) { self.time.advance(by: .milliseconds(50)) }
+    }
+    await self.time.sleeps.wait(forCount: 1)
+    self.time.advance(by: .seconds(10))
+    await self.ended.wait(forCount: 1_000)
+    #expect(self.time.wakeups.value == 1)
+    for subscription in subscriptions { subscription.cancel() }
+    #expect(self.time.sleeperCount == 0)
+  }
+
+  @Test func aStoreThatIsReleasedTakesItsTurnBack() async {
+    weak var weakStore: Store?
+    do {
+      let store = self.store()
+      weakStore = store
+      let subscription = store.subscribe(with: QueryEventHandler())
+      await self.time.sleeps.wait(forCount: 1)
+      withExtendedLifetime(subscription) {}
+    }
+    #expect(weakStore == nil)
+    #expect(self.time.sleeperCount == 0)
+  }
+
+  @Test func byTheRealClock() async {
+    let query = ProbeQuery().refetch(every: .milliseconds(1))
+      .handleEvents(with: QueryEventHandler(onFetchingEnded: { [ended] _ in ended.append(0) }))
+    let store = QueryClient().store(for: query)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.ended.wait(forCount: 5)
+    subscription.cancel()
+  }
+
+  @Test func anIntervalThatIsNotPositiveStopsTheProgram() async throws {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = ProbeQuery().refetch(every: .zero)
+    }
+    try expectSentence("ProbeQuery: refetch(every:)", in: result)
+  }
+}

@@ -1,0 +1,140 @@
+import Query
+import TestSupport
+import Testing
+
+@Suite(.warningsAreIssues) struct TimeoutModifierTests {
+  private let attempts = Counter()
+
+  /// A query whose attempts never end, unless they are cancelled.
+  private func hanging() -> ProbeQuery {
+    probe { [attempts] _, _ in
+      attempts.increment()
+      try await Gate().pass()
+      return 1
+    }
+  }
+
+  @Test func whatComesInTimeIsTheValue() async throws {
+    let query = probe { _, continuation in
+      continuation.yield(5)
+      return 6
+    }
+    let store = QueryStore.detached(query: query.timeout(after: .seconds(3_600)), initialValue: nil)
+    let collector = EventCollector<QueryState<Int?, Int>>()
+    #expect(try await store.fetch(handler: collector.handler) == 6)
+    #expect(store.valueUpdateCount == 2)
+  }
+
+  @Test func anErrorThatComesInTimeIsTheError() async {
+    let query = probe { _, _ in throw TestError() }
+    let store = QueryStore.detached(query: query.timeout(after: .seconds(3_600)), initialValue: nil)
+    await #expect(throws: TestError()) { try await store.fetch() }
+  }
+
+  @Test func anAttemptThatTakesTooLongIsCancelledAndFails() async throws {
+    let ended = Recorder<Bool>()
+    let query = probe { _, _ in
+      defer { ended.append(Task.isCancelled) }
+      try await Gate().pass()
+      return 1
+    }
+    let store = QueryStore.detached(
+      query: query.timeout(after: .milliseconds(1)), initialValue: nil)
+    let error = await #expect(throws: QueryTimeoutError.self) { try await store.fetch() }
+    #expect(error?.duration == .milliseconds(1))
+    #expect("\(try #require(error))".contains("ProbeQuery"))
+    #expect(store.error is QueryTimeoutError)
+    #expect(await ended.wait(forCount: 1) == [true])
+  }
+
+  @Test func anAttemptThatIgnoresItsCancellationFailsInTimeAndYieldsNothingLater() async throws {
+    let gate = Gate()
+    let yielded = Recorder<Bool>()
+    let query = probe { _, continuation in
+      await gate.passIgnoringCancellation()
+      continuation.yield(7)
+      yielded.append(true)
+      return 8
+    }
+    let store = QueryStore.detached(
+      query: query.timeout(after: .milliseconds(1)), initialValue: nil)
+    await #expect(throws: QueryTimeoutError.self) { try await store.fetch() }
+    #expect(!store.isLoading)
+    gate.open()
+    await yielded.wait(forCount: 1)
+    #expect(store.currentValue == nil)
+    #expect(store.valueUpdateCount == 0)
+  }
+
+  @Test func insideOfARetryEachAttemptHasTheTime() async {
+    let query = self.hanging().timeout(after: .milliseconds(1)).retry(limit: 2)
+      .backoff(.noBackoff).delayer(.noDelay)
+    let store = QueryStore.detached(query: query, initialValue: nil)
+    await #expect(throws: QueryTimeoutError.self) { try await store.fetch() }
+    #expect(self.attempts.value == 3)
+  }
+
+  @Test func outsideOfARetryAllAttemptsHaveItTogether() async {
+    let query = self.hanging().retry(limit: 2).timeout(after: .milliseconds(1))
+      .backoff(.noBackoff).delayer(.noDelay)
+    let store = QueryStore.detached(query: query, initialValue: nil)
+    await #expect(throws: QueryTimeoutError.self) { try await store.fetch() }
+    #expect(self.attempts.value == 1)
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(0.0)])
+  func withNoTimeNothingIsFetched(_ duration: Duration) async {
+    let store = QueryStore.detached(
+      query: self.hanging().timeout(after: duration), initialValue: nil)
+    await #expect(throws: QueryTimeoutError.self) { try await store.fetch() }
+    #expect(self.attempts.value == 0)
+  }
+
+  @Test func cancellingTheFetchCancelsTheAttempt() async {
+    let gate = Gate()
+    let query = probe { _, _ in
+      try await gate.pass()
+      return 1
+    }
+    let store = QueryStore.detached(query: query.timeout(after: .seconds(3_600)), initialValue: nil)
+    let fetch = Task { try await store.fetch() }
+    await gate.arrival()
+    fetch.cancel()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+  }
+
+  @MainActor
+  @Test func theRequestRunsWhereItsCallerIs() async throws {
+    let query = probe { _, _ in
+      MainActor.assertIsolated()
+      return 3
+    }
+    let store = QueryStore.detached(query: query.timeout(after: 3_600), initialValue: nil)
+    #expect(try await store.fetch() == 3)
+  }
+
+  @Test(arguments: [Double.infinity, .greatestFiniteMagnitude])
+  func secondsWithoutAnEndAreAHundredYears(_ seconds: Double) async throws {
+    let store = QueryStore.detached(
+      query: ProbeQuery().timeout(after: seconds), initialValue: nil)
+    #expect(try await store.fetch() == 1)
+  }
+
+  @Test func aNegativeDurationStopsTheProgram() async throws {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = ProbeQuery().timeout(after: .seconds(-1))
+    }
+    try expectSentence("ProbeQuery: timeout(after:)", in: result)
+  }
+
+  @Test func anUndefinedNumberOfSecondsStopsTheProgram() async throws {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = ProbeQuery().timeout(after: Double.nan)
+    }
+    try expectSentence("ProbeQuery: timeout(after:)", in: result)
+  }
+}

@@ -1,0 +1,125 @@
+import Query
+import TestSupport
+import Testing
+
+@Suite(.warningsAreIssues) struct QueryStoreCancellationTests {
+  private let client = QueryClient()
+  private let gate = Gate()
+
+  /// A query whose fetch waits at the gate, and does not notice that it is cancelled.
+  private func query(_ path: QueryPath = ["probe"], yields: Bool = false) -> ProbeQuery {
+    ProbeQuery(
+      path: path,
+      onFetch: { [gate] _, continuation in
+        await gate.passIgnoringCancellation()
+        if yields { continuation.yield(2) }
+        return 1
+      })
+  }
+
+  @Test func noResultArrivesAfterIt() async {
+    let store = self.client.store(for: self.query(yields: true))
+    let collector = EventCollector<QueryState<Int?, Int>>()
+    let subscription = store.subscribe(with: collector.handler)
+    await self.gate.arrival()
+    store.cancelFetches()
+    #expect(!store.isLoading)
+    store.currentValue = 7
+    self.gate.open()
+    await collector.wait(for: .fetchingEnded)
+    #expect(store.currentValue == 7)
+    #expect(store.error == nil)
+    #expect(store.errorUpdateCount == 0)
+    #expect(
+      collector.events == [
+        .stateChanged, .stateChanged, .fetchingStarted, .stateChanged, .stateChanged,
+        .fetchingEnded,
+      ])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func whoeverWaitsGetsACancellation() async {
+    let store = self.client.store(for: self.query())
+    let fetch = Task { try await store.fetch() }
+    await self.gate.arrival()
+    store.cancelFetches()
+    self.gate.open()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+    #expect(store.status.isIdle)
+  }
+
+  @Test func aScheduledFetchNeverRuns() async {
+    let store = self.client.store(for: self.query())
+    let task = store.fetchTask()
+    store.cancelFetches()
+    #expect(!store.isLoading)
+    await #expect(throws: CancellationError.self) { try await task.runIfNeeded() }
+    #expect(self.gate.arrivals == 0)
+    #expect(store.error == nil)
+  }
+
+  @Test func theNextFetchIsNotSharedWithACancelledOne() async throws {
+    let store = self.client.store(for: self.query())
+    let cancelled = Task { try await store.fetch() }
+    await self.gate.arrival()
+    store.cancelFetches()
+    let next = Task { try await store.fetch() }
+    await self.gate.arrival(2)
+    self.gate.open()
+    #expect(try await next.value == 1)
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+  }
+
+  @Test func fetchesOfPagesAreCancelled() async {
+    let store = self.client.store(
+      for: PagesQuery { [gate] call in
+        await gate.passIgnoringCancellation()
+        return call.id
+      })
+    let fetch = Task { try await store.fetchNextPage() }
+    await self.gate.arrival()
+    store.cancelFetches()
+    #expect(!store.isLoading)
+    self.gate.open()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+    #expect(store.currentValue.isEmpty)
+  }
+
+  @Test func attemptsOfAMutationGoOn() async throws {
+    let store = self.client.store(
+      for: EchoMutation { [gate] call in
+        await gate.passIgnoringCancellation()
+        return call.echo
+      })
+    let attempt = Task { try await store.mutate(with: "a") }
+    await self.gate.arrival()
+    self.client.cancelFetches()
+    #expect(store.isLoading)
+    self.gate.open()
+    #expect(try await attempt.value == "A")
+  }
+
+  @Test func aPathChoosesTheStores() async {
+    let (one, other) = (self.query(["a", 1]), self.query(["b", 1]))
+    let stores = [self.client.store(for: one), self.client.store(for: other)]
+    let fetches = stores.map { store in Task { try await store.fetch() } }
+    await self.gate.arrival(2)
+    self.client.cancelFetches(matching: ["a"])
+    #expect(stores.map(\.isLoading) == [false, true])
+    self.gate.open()
+    for fetch in fetches { _ = await fetch.result }
+    #expect(stores.map(\.currentValue) == [nil, 1])
+  }
+
+  @Test func storesAreResetByPath() {
+    let paths: [QueryPath] = [["a", 1], ["a", 2], ["b", 1]]
+    let stores = paths.map { path in
+      self.client.store(for: OtherProbeQuery(path: path))
+    }
+    for store in stores { store.currentValue = 5 }
+    self.client.reset(matching: ["a"])
+    #expect(stores.map(\.currentValue) == [nil, nil, 5])
+    self.client.reset()
+    #expect(stores.map(\.valueUpdateCount) == [0, 0, 0])
+  }
+}
