@@ -62,7 +62,7 @@ let tools: [Target] = [
   ),
   .executableTarget(
     name: "field-notes",
-    dependencies: ["Query", "QuerySQLite", "QueryReplay", "SystemNetwork"],
+    dependencies: ["Query", "QueryHTTP", "QuerySQLite", "QueryReplay", "SystemNetwork"],
     path: "Tools/field-notes",
     exclude: ["server"]
   ),
@@ -128,12 +128,12 @@ let tests: [Target] = [
   ),
   .executableTarget(
     name: "replay-worker",
-    dependencies: ["Query", "QuerySQLite", "QueryReplay"],
+    dependencies: ["Query", "QueryHTTP", "QuerySQLite", "QueryReplay"],
     path: "Tests/ReplayWorker"
   ),
   .executableTarget(
     name: "offline-notes",
-    dependencies: ["Query", "QuerySQLite", "QueryReplay", "SystemNetwork"],
+    dependencies: ["Query", "QueryHTTP", "QuerySQLite", "QueryReplay", "SystemNetwork"],
     path: "Tests/OfflineNotes"
   ),
   .executableTarget(

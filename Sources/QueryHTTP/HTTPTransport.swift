@@ -51,7 +51,7 @@ final class HTTPTransport: Sendable {
         if Task.isCancelled { self.delegate.giveUp(task) }
       }
     } onCancel: {
-      task.cancel()
+      self.delegate.giveUp(task)
     }
   }
 }
@@ -115,10 +115,9 @@ private final class TransportDelegate: NSObject, URLSessionDataDelegate, @unchec
     self.end(task, error)
   }
 
-  func giveUp(_ task: URLSessionTask) {
-    self.end(task, URLError(.cancelled))
-    task.cancel()
-  }
+  /// Ends the wait for an answer. The transfer ends by itself: a task that is cancelled while its answer
+  /// arrives may end the process (see ``URLSession/answer(to:)``).
+  func giveUp(_ task: URLSessionTask) { self.end(task, URLError(.cancelled)) }
 
   private func begin(_ task: URLSessionTask, _ response: HTTPURLResponse) {
     var headers = [String: String]()

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Query
+import QueryHTTP
 import QueryReplay
 import QuerySQLite
 import SystemNetwork
@@ -16,7 +17,7 @@ struct CreateNote: MutationRequest, Hashable {
     request.httpBody = Data(text.utf8)
     request.setValue(
       context.mutationAttempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
-    let (_, response) = try await URLSession.shared.data(for: request)
+    let (_, response) = try await URLSession.shared.answer(to: request)
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
     guard status == 201 else { throw HTTPStatusError(statusCode: status) }
   }

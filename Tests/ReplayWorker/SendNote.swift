@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Query
+import QueryHTTP
 
 /// What the processes of the tests send.
 struct LaneNote: Codable, Sendable {
@@ -28,7 +29,7 @@ struct SendNote: MutationRequest {
     request.setValue(note.lane, forHTTPHeaderField: "X-Lane")
     request.setValue("\(note.number)", forHTTPHeaderField: "X-Number")
     request.setValue("\(attempt.maybeApplied)", forHTTPHeaderField: "X-Maybe-Applied")
-    let (_, response) = try await URLSession.shared.data(for: request)
+    let (_, response) = try await URLSession.shared.answer(to: request)
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
     if status != 200 { throw HTTPStatusError(statusCode: status) }
   }

@@ -114,6 +114,24 @@ extension ChildProcess {
   /// `SIGCONT`.
   public func send(_ signal: Int32) { self.ending.send(signal) }
 
+  /// Stops it by `SIGSTOP`, and returns when each of its threads stands still.
+  public func stop() async {
+    self.send(SIGSTOP)
+    while self.endSoFar == nil, !self.isStopped { await Task.yield() }
+  }
+
+  private var isStopped: Bool {
+    let folder = URL(filePath: "/proc/\(self.pid)/task")
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return !threads.isEmpty
+      && threads.allSatisfy { thread in
+        // The state stands behind the name, which may have spaces and brackets.
+        let file = folder.appending(path: "\(thread)/stat")
+        let stat = try? String(contentsOf: file, encoding: .utf8)
+        return stat?.split(separator: ")").last?.hasPrefix(" T") ?? true
+      }
+  }
+
   /// Asks it to end.
   public func terminate() { self.send(SIGTERM) }
 

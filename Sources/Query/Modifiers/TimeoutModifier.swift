@@ -58,6 +58,8 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
     var result: Result<Value, any Error>?
     /// How many values are being yielded: the attempt does not end before that is done.
     var yielding = 0
+    /// Whether the time was over before the work.
+    var isOverdue = false
   }
 
   private let progress = Locked(Progress())
@@ -85,12 +87,16 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
     }
     let timer = Task {
       try await ContinuousClock().sleep(for: self.error.duration)
-      self.end(with: .failure(self.error))
+      self.resume { progress in
+        if progress.result != nil { return }
+        progress.result = .failure(self.error)
+        progress.isOverdue = true
+      }
     }
     defer {
       timer.cancel()
-      // It has ended, unless its time is over.
-      work.cancel()
+      // The caller's time is over: it does not wait for cancellation handlers.
+      if self.progress.withLock(\.isOverdue) { work.cancelElsewhere() }
     }
     return try await withTaskCancellationHandler {
       try await self.result(isolation: isolation)

@@ -34,10 +34,10 @@ public struct MutationQueuedError: Error, Sendable {
 }
 
 extension MutationQueuedError {
-  init(_ entry: OutboxEntry) {
+  init(_ entry: OutboxEntry, underlying error: (any Error)? = nil) {
     self.init(
       id: entry.id, idempotencyKey: entry.idempotencyKey, waitReason: entry.waitReason,
-      underlyingError: entry.lastError)
+      underlyingError: error ?? entry.lastError)
   }
 }
 

@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import TestSupport
 
 /// A `replay-worker` that a test has started. It is killed with the last reference to it.
@@ -12,6 +14,28 @@ final class ReplayProcess: Sendable {
     if let leaseMilliseconds { environment["LEASE_MILLISECONDS"] = "\(leaseMilliseconds)" }
     self.child = try ChildProcess(
       ChildProcess.product("replay-worker"), arguments, environment: environment)
+  }
+
+  /// Stops it by `SIGSTOP`, and never inside a commit, whose lock no other process could take then.
+  ///
+  /// - Parameter folder: The folder of its storage.
+  func stop(outsideCommitsTo folder: URL) async throws {
+    let file = open(folder.appending(path: "mutations.sqlite-shm").path, O_RDWR | O_CLOEXEC)
+    if file < 0 { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
+    // A lock that this process asks about is not its own: no storage is open here.
+    defer { close(file) }
+    while true {
+      await self.child.stop()
+      // SQLite's locks of a write, a checkpoint and a recovery: the bytes 120 to 122 of this file.
+      var lock = flock()
+      lock.l_type = Int16(F_WRLCK)
+      lock.l_whence = Int16(SEEK_SET)
+      lock.l_start = 120
+      lock.l_len = 3
+      guard fcntl(file, F_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return }
+      self.child.send(SIGCONT)
+      await Task.yield()
+    }
   }
 
   /// Reads what it has written to the end, even if it is killed meanwhile.

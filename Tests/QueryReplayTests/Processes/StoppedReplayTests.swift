@@ -19,7 +19,7 @@ import Testing
     let url = server.url.absoluteString
     let first = try ReplayProcess(["mutate", folder.path, url, "a"], leaseMilliseconds: 500)
     await server.requests.wait(forCount: 1)
-    first.child.send(SIGSTOP)
+    try await first.stop(outsideCommitsTo: folder.url)
     let second = try ReplayProcess(["replay", folder.path, url], leaseMilliseconds: 500)
     #expect(await second.rest().last == "drained")
     let storage = try SQLiteQueryStorage(directory: folder.url)

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Query
+import QueryHTTP
 
 /// The four routes of a server of notes.
 ///
@@ -40,7 +41,7 @@ struct NotesServer: Sendable {
     var request = request
     // The user waits. A write that is not sent now is sent later.
     request.timeoutInterval = 5
-    let (data, response) = try await URLSession.shared.data(for: request)
+    let (data, response) = try await URLSession.shared.answer(to: request)
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
     guard (200..<300).contains(response.statusCode) else {
       let header = response.value(forHTTPHeaderField: "Retry-After")

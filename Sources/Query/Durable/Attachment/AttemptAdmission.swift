@@ -91,8 +91,8 @@ extension AttemptOutcome {
   }
 }
 
-/// The lanes of the attempts that the current task runs inside: waiting there for a mutation of the
-/// same lane would never end.
+/// Whether the current task runs inside an attempt: waiting there for another mutation might never end,
+/// as that one may wait for this one.
 enum AttemptScope {
-  @TaskLocal static var lanes: Set<String> = []
+  @TaskLocal static var isInside = false
 }

@@ -28,8 +28,11 @@ extension DurableAttachment {
     }
     if verdict.failure == .conflict, let resolve = self.plan.options.onConflict {
       do {
-        return self.ruling(
-          on: error, verdict, lease, try await resolve(arguments, error, context), in: context)
+        // The row is still leased: a wait for another mutation there might never end.
+        let resolution = try await AttemptScope.$isInside.withValue(true) {
+          try await resolve(arguments, error, context)
+        }
+        return self.ruling(on: error, verdict, lease, resolution, in: context)
       } catch {
         return self.ruling(on: error, self.verdict(on: error, context), lease, in: context)
       }

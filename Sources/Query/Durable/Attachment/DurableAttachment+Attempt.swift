@@ -25,8 +25,7 @@ extension DurableAttachment {
       return Attempt(result: nil)
     }
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
-    let result = await self.run(lease, in: context, with: continuation)
-    if lease.revocation == .lost {
+    guard let result = await self.run(lease, in: context, with: continuation) else {
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
@@ -54,26 +53,36 @@ extension DurableAttachment {
       lease.entry.arguments, version: lease.entry.version, coder: lease.entry.coder)
   }
 
-  /// Calls the mutation, and cancels it if the lease is revoked.
+  /// Calls the mutation, and cancels it if the lease is revoked or its time is over.
+  ///
+  /// - Returns: Nil if the lease is lost.
   private func run(
     _ lease: MutationLease,
     in context: QueryContext,
     with continuation: Continuation
-  ) async -> Result<MutationValue<Value>, any Error> {
-    let lanes = AttemptScope.lanes.union(lease.entry.lane.map { [$0] } ?? [])
+  ) async -> Result<MutationValue<Value>, any Error>? {
     let chain = self.chain
-    // A task of its own can be cancelled from outside; it ends before this returns. It begins on
-    // this thread: another thread would have to be woken for it.
-    let call = AttemptScope.$lanes.withValue(lanes) {
-      Task.immediate { try await chain(context, continuation) }
+    let limit = self.plan.options.attemptTimeout
+    let call = AttemptCall<MutationValue<Value>>(grace: context.attemptGrace)
+    let ending = await AttemptScope.$isInside.withValue(true) {
+      await call.run(lease, limit: limit) { try await chain(context, continuation) }
     }
-    lease.whenRevoked { _ in call.cancel() }
-    defer { lease.whenRevoked(nil) }
-    return await withTaskCancellationHandler {
-      await call.result
-    } onCancel: {
-      call.cancel()
+    if lease.revocation == .lost { return nil }
+    switch ending {
+    case .ended(.failure, cancelled: .timeLimit): return .failure(self.timeLimitError)
+    case .ended(let result, _): return result
+    case .leftBehind(.leaseLost): return nil
+    case .leftBehind(.timeLimit):
+      QueryWarning.mutationLeftBehind(name: self.plan.name).report()
+      return .failure(self.timeLimitError)
+    case .leftBehind(.requested):
+      QueryWarning.mutationLeftBehind(name: self.plan.name).report()
+      return .failure(CancellationError())
     }
+  }
+
+  private var timeLimitError: QueryTimeoutError {
+    QueryTimeoutError(duration: self.plan.options.attemptTimeout ?? .zero, query: self.plan.name)
   }
 
   private func success(
@@ -219,6 +228,16 @@ extension QueryWarning {
     error: MutationAppliedError
   ) -> QueryWarning {
     "\(name) counts as succeeded, without a result. \(error)"
+  }
+
+  /// A durable mutation went on although its attempt was cancelled, and was left behind: the attempt
+  /// ended without it, and what it does later is dropped.
+  public static func mutationLeftBehind(name: String) -> QueryWarning {
+    """
+    \(name) goes on although its attempt was cancelled. The attempt has ended without it, and the \
+    mutation may be sent again meanwhile, with the same key: let the handler end when its task is \
+    cancelled.
+    """
   }
 
   /// The result of a durable mutation could not be coded.

@@ -47,7 +47,7 @@ extension DurableAttachment {
       case .dead(let entry): throw MutationDeadError(entry)
       case .unknown: throw MutationEndedError(id: id, reason: .unknown)
       case .pending(let entry, let isNext):
-        if admission.isReplayers || !isNext || self.cannotWait(entry, context) {
+        if admission.isReplayers || !isNext || self.isHeldBack(context) {
           throw MutationQueuedError(entry)
         }
         let claim = try await ground.outbox.claim(ClaimRequest(.mutation(id)))
@@ -56,26 +56,30 @@ extension DurableAttachment {
             lease, admission, in: context, with: continuation, ground)
           if let result = attempt.result { return try result.get() }
         } else {
-          try await watch.nextChange()
+          try await self.wait(for: entry, watch)
         }
       case .leased(let entry):
-        if admission.isReplayers || self.isInside(entry.lane) { throw MutationQueuedError(entry) }
-        try await watch.nextChange()
+        if admission.isReplayers { throw MutationQueuedError(entry) }
+        try await self.wait(for: entry, watch)
       }
     }
   }
 
-  private func cannotWait(_ entry: OutboxEntry, _ context: QueryContext) -> Bool {
-    self.isHeldBack(context) || self.isInside(entry.lane)
+  /// - Throws: ``MutationQueuedError`` if this task must not wait, or is cancelled: the mutation is saved,
+  ///   and its caller must not save it again.
+  private func wait(for entry: OutboxEntry, _ watch: OutboxWatch) async throws {
+    if AttemptScope.isInside { throw MutationQueuedError(entry) }
+    do {
+      try await watch.nextChange()
+    } catch let error as CancellationError {
+      throw MutationQueuedError(entry, underlying: error)
+    }
   }
 
   private func result(of record: RecordedMutation) throws -> MutationValue<Value> {
     MutationValue(returnValue: try self.value(of: record.ofSuccess()))
   }
 
-  private func isInside(_ lane: String?) -> Bool {
-    lane.map { AttemptScope.lanes.contains($0) } ?? false
-  }
 }
 
 extension RecordedMutation {

@@ -51,6 +51,7 @@ final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
     }
     if options.maxAttempts.map({ $0 < 1 }) == true { return .invalidLimit(name: name) }
     if options.maxAge.map({ $0 <= .zero }) == true { return .invalidLimit(name: name) }
+    if options.attemptTimeout.map({ $0 <= .zero }) == true { return .invalidLimit(name: name) }
     return nil
   }
 

@@ -7,7 +7,7 @@ public enum MutationDeclarationError: Error, Hashable, Sendable {
   case invalidName(String)
   /// ``CoalescePolicy/latest`` needs a scope.
   case coalescesWithoutScope(name: String)
-  /// `maxAttempts` is less than 1, or `maxAge` is not positive.
+  /// `maxAttempts` is less than 1, or `maxAge` or `attemptTimeout` is not positive.
   case invalidLimit(name: String)
 }
 
@@ -24,7 +24,10 @@ extension MutationDeclarationError: CustomStringConvertible {
     case .coalescesWithoutScope(let name):
       "\(name) coalesces, and has no scope that says what takes the place of what."
     case .invalidLimit(let name):
-      "\(name) has a maxAttempts below 1, or a maxAge that is not positive: it could never be sent."
+      """
+      \(name) has a maxAttempts below 1, or a maxAge or an attemptTimeout that is not positive: it could \
+      never be sent.
+      """
     }
   }
 }

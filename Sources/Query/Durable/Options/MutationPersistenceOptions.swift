@@ -50,6 +50,11 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// answer: the mutation's name counts as one.
   public var host: (@Sendable (Arguments) -> String?)?
 
+  /// How long one attempt may take; nil: as long as it likes. Its task is cancelled then, and the attempt
+  /// fails with ``QueryTimeoutError``, which counts as a lost answer. A handler that goes on all the same
+  /// is left behind after five seconds, as after any cancellation.
+  public var attemptTimeout: Duration?
+
   /// Copies a file that arguments name into the outbox's folder, before they are coded: returns the
   /// arguments to store, and the name of the copy, if they name a file.
   package var adoptBody: (@Sendable (Arguments, URL) throws -> (Arguments, bodyFile: String?))?
@@ -69,7 +74,8 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
       @Sendable (Arguments, any Error, QueryContext) async throws -> ConflictResolution<Arguments>
     )? = nil,
     invalidates: (@Sendable (Arguments) -> [QueryPath])? = nil,
-    host: (@Sendable (Arguments) -> String?)? = nil
+    host: (@Sendable (Arguments) -> String?)? = nil,
+    attemptTimeout: Duration? = nil
   ) {
     self.scope = scope
     self.onFailure = onFailure
@@ -83,5 +89,6 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
     self.onConflict = onConflict
     self.invalidates = invalidates
     self.host = host
+    self.attemptTimeout = attemptTimeout
   }
 }

@@ -33,8 +33,9 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
   ///
   /// - Returns: What the mutation returned.
   /// - Throws: ``MutationDeadError`` if it is dead; ``MutationEndedError`` if it ended otherwise;
-  ///   `CancellationError` if the task is cancelled, which does nothing to the mutation;
-  ///   ``StorageError``; what the coder throws.
+  ///   ``MutationQueuedError`` with ``MutationWaitError`` if it is not decided yet and the caller runs
+  ///   inside an attempt; `CancellationError` if the task is cancelled, which does nothing to the
+  ///   mutation; ``StorageError``; what the coder throws.
   public func outcome() async throws -> Value {
     var id = self.id
     let watch = OutboxWatch(self.outbox)
@@ -46,8 +47,27 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
         guard let successor = record.successor else { return try self.decode(record.ofSuccess()) }
         id = successor
       case .unknown: throw MutationEndedError(id: id, reason: .unknown)
-      case .pending, .leased: try await watch.nextChange()
+      case .pending(let entry, _), .leased(let entry):
+        if AttemptScope.isInside {
+          throw MutationQueuedError(entry, underlying: MutationWaitError())
+        }
+        try await watch.nextChange()
       }
     }
+  }
+}
+
+/// An attempt of a durable mutation waited for the outcome of another one, which may wait for it: none of
+/// the two would ever end.
+public struct MutationWaitError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Creates an error.
+  public init() {}
+
+  /// What to do instead.
+  public var description: String {
+    """
+    An attempt of a durable mutation does not wait for another one: enqueue that with dependsOn:, and let \
+    it follow.
+    """
   }
 }

@@ -82,6 +82,52 @@ struct DurableAttachmentAttemptTests {
     #expect(record.state == .ended(.succeeded))
   }
 
+  @Test func anAttemptThatTakesTooLongIsCancelledAndCountsAsALostAnswer() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { _ in
+      try await gate.pass()
+      return ""
+    }
+    let options = MutationPersistenceOptions<Note>(attemptTimeout: .milliseconds(1))
+    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    let error = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    let queued = try #require(error as? MutationQueuedError)
+    #expect(queued.underlyingError is QueryTimeoutError)
+    let entry = try #require(try device.outbox.entry(queued.id))
+    #expect(entry.maybeApplied)
+    #expect(entry.failures == 0)
+  }
+
+  @Test func aHandlerThatGoesOnAfterItsTimeIsLeftBehindAndNamed() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { _ in
+      await gate.passIgnoringCancellation()
+      return "late"
+    }
+    let options = MutationPersistenceOptions<Note>(attemptTimeout: .milliseconds(1))
+    var context = QueryContext()
+    context.attemptGrace = .milliseconds(1)
+    let client = QueryClient(storage: device.storage, defaultContext: context)
+    let store = client.store(for: save.persisted(as: "save-note", options))
+    let error = await withExpectedWarnings([.mutationLeftBehind(name: "save-note")]) {
+      await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    }
+    let id = try #require((error as? MutationQueuedError)?.id)
+    gate.open()
+    // What it returns afterwards is dropped: the row goes on.
+    #expect(try device.outbox.entry(id)?.state == .pending)
+    #expect(store.currentValue == nil)
+  }
+
+  @Test func aLimitThatIsNotPositiveIsAFlaw() async throws {
+    let options = MutationPersistenceOptions<Note>(attemptTimeout: .zero)
+    let store = Device().launch().store(for: SaveNote().persisted(as: "save-note", options))
+    let error = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    #expect(error as? MutationDeclarationError == .invalidLimit(name: "save-note"))
+  }
+
   @Test func aSuccessInvalidatesTheQueriesThatItTouches() async throws {
     let device = Device()
     let client = device.launch()

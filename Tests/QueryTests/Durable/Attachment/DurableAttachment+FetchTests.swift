@@ -90,6 +90,89 @@ struct DurableAttachmentFetchTests {
     #expect(try device.outbox.counts.pending == 1)
   }
 
+  @Test func twoMutationsThatCallOneAnotherAreQueuedInsteadOfWaitingForEver() async throws {
+    let device = Device()
+    let client = device.launch()
+    let (both, called, errors) = (Gate(), Gate(), Recorder<any Error>())
+    let save = SaveNote { call in
+      if call.note.text == "inner" { return "" }
+      if both.arrivals == 1 { both.open() }
+      try await both.pass()
+      // Each calls for the lane of the other one, which runs.
+      let other = Note(id: 3 - call.note.id, text: "inner")
+      let store = client.store(for: SaveNote(path: ["inner"]).persisted(as: "inner", self.options))
+      if let error = await failure({ try await store.mutate(with: other) }) { errors.append(error) }
+      if called.arrivals == 1 { called.open() }
+      try await called.pass()
+      return "outer"
+    }
+    let store = client.store(for: save.persisted(as: "save-note", self.options))
+    async let first = store.mutate(with: Note(id: 1, text: "a"))
+    await both.arrival()
+    async let second = store.mutate(with: Note(id: 2, text: "b"))
+    let results = try await [first, second]
+    #expect(results == ["outer", "outer"])
+    #expect(errors.elements.compactMap { $0 as? MutationQueuedError }.count == 2)
+    #expect(try device.outbox.counts.pending == 2)
+  }
+
+  @Test func anAttemptDoesNotWaitForATicketsOutcome() async throws {
+    let device = Device()
+    let client = device.launch()
+    let errors = Recorder<any Error>()
+    let options = self.options
+    let save = SaveNote { call in
+      if call.note.text == "outer" {
+        let store = client.store(for: SaveNote(path: ["inner"]).persisted(as: "inner", options))
+        let ticket = try await store.enqueue(with: Note(id: 1, text: "inner"))
+        if let error = await failure({ try await ticket.outcome() }) { errors.append(error) }
+      }
+      return call.note.text
+    }
+    let store = client.store(for: save.persisted(as: "save-note", options))
+    #expect(try await store.mutate(with: Note(id: 1, text: "outer")) == "outer")
+    let queued = try #require(errors.elements.first as? MutationQueuedError)
+    #expect(queued.underlyingError is MutationWaitError)
+    #expect("\(queued)".contains("dependsOn:"))
+  }
+
+  @Test func aConflictsResolutionDoesNotWaitForItsOwnLane() async throws {
+    let device = Device()
+    let client = device.launch()
+    let errors = Recorder<any Error>()
+    let options = self.options
+    var conflicting = options
+    conflicting.onConflict = { note, _, _ in
+      let store = client.store(for: SaveNote(path: ["inner"]).persisted(as: "inner", options))
+      if let error = await failure({ try await store.mutate(with: note) }) { errors.append(error) }
+      return .drop
+    }
+    let save = SaveNote { _ in throw HTTPStatusError(statusCode: 409) }
+    let store = client.store(for: save.persisted(as: "save-note", conflicting))
+    #expect(await failure { try await store.mutate(with: Note(id: 1, text: "a")) } != nil)
+    #expect(errors.elements.first is MutationQueuedError)
+  }
+
+  @Test func aCallerThatIsCancelledWhileItWaitsLearnsThatItsMutationIsSaved() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      try await gate.pass()
+      return call.note.text
+    }
+    let store = device.launch().store(for: save.persisted(as: "save-note", self.options))
+    async let first = store.mutate(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    let second = Task { try await store.mutate(with: Note(id: 1, text: "b")) }
+    while try device.outbox.counts.pending == 0 { await Task.yield() }
+    second.cancel()
+    let queued = try #require(await failure { try await second.value } as? MutationQueuedError)
+    #expect(queued.underlyingError is CancellationError)
+    #expect(try device.outbox.entry(queued.id)?.state == .pending)
+    gate.open()
+    #expect(try await first == "a")
+  }
+
   @Test func cancellingTheAttemptLeavesTheRowPendingDueAtOnceAndUncharged() async throws {
     let device = Device()
     let gate = Gate()

@@ -1,0 +1,105 @@
+/// One call of a mutation, which an attempt waits for, and leaves behind if it goes on although it was
+/// cancelled.
+final class AttemptCall<Value: Sendable>: Sendable {
+  /// How the wait for a call ends.
+  enum Ending: Sendable {
+    /// The call has ended. It may have been cancelled before, for this reason.
+    case ended(Result<Value, any Error>, cancelled: Reason?)
+    /// It goes on although it was cancelled, for this reason: what it does from now on is dropped.
+    case leftBehind(Reason)
+  }
+
+  /// Why a call is cancelled.
+  enum Reason: Hashable, Sendable {
+    /// Another process has the row: nothing that the call does counts.
+    case leaseLost
+    /// A caller has cancelled the attempt or the mutation.
+    case requested
+    /// The attempt has taken as long as it may.
+    case timeLimit
+  }
+
+  private struct Guarded {
+    var reason: Reason?
+    var timers = [Task<Void, Never>]()
+    var hasEnded = false
+  }
+
+  private let ending = FirstResult<Ending>()
+  private let guarded = Locked(Guarded())
+  private let grace: Duration
+
+  /// - Parameter grace: How long a call may go on after it was cancelled.
+  init(grace: Duration) { self.grace = grace }
+
+  /// Makes the call, and waits for it.
+  ///
+  /// - Parameters:
+  ///   - lease: If it is revoked, the call is cancelled.
+  ///   - limit: How long the call may take; nil: as long as it likes.
+  ///   - body: What to call. It begins on this thread: another one would have to be woken for it.
+  func run(
+    _ lease: MutationLease,
+    limit: Duration?,
+    _ body: @escaping @Sendable () async throws -> Value
+  ) async -> Ending {
+    // A task of its own can be cancelled from outside, and left behind.
+    let call = Task.immediate {
+      let result: Result<Value, any Error>
+      do { result = .success(try await body()) } catch { result = .failure(error) }
+      self.ending.set(.ended(result, cancelled: self.guarded.withLock { $0.reason }))
+    }
+    if let limit { self.after(limit) { self.cancel(call, .timeLimit) } }
+    lease.whenRevoked { revocation in
+      self.cancel(call, revocation == .lost ? .leaseLost : .requested)
+    }
+    let ending = await withTaskCancellationHandler {
+      await self.ending.value()
+    } onCancel: {
+      self.cancel(call, .requested)
+    }
+    lease.whenRevoked(nil)
+    let timers = self.guarded.withLock { call in
+      call.hasEnded = true
+      defer { call.timers = [] }
+      return call.timers
+    }
+    for timer in timers { timer.cancel() }
+    return ending
+  }
+
+  private func cancel(_ call: Task<Void, Never>, _ reason: Reason) {
+    let isFirst = self.guarded.withLock { guarded in
+      defer { if guarded.reason == nil { guarded.reason = reason } }
+      return guarded.reason == nil
+    }
+    // The canceller may be the thread that commits for the whole process.
+    if isFirst { call.cancelElsewhere() }
+    if reason == .leaseLost {
+      self.ending.set(.leftBehind(reason))
+    } else if isFirst {
+      self.after(self.grace) { self.ending.set(.leftBehind(reason)) }
+    }
+  }
+
+  private func after(_ time: Duration, _ action: @escaping @Sendable () -> Void) {
+    self.guarded.withLock { call in
+      if call.hasEnded { return }
+      call.timers.append(
+        Task.detached { if (try? await Task.sleep(for: time)) != nil { action() } })
+    }
+  }
+}
+
+extension QueryContext {
+  /// How long an attempt of a durable mutation may go on after it was cancelled, before it is left
+  /// behind.
+  var attemptGrace: Duration {
+    get { self[AttemptGraceKey.self] }
+    set { self[AttemptGraceKey.self] = newValue }
+  }
+
+  private enum AttemptGraceKey: Key {
+    static var defaultValue: Duration { .seconds(5) }
+  }
+}
