@@ -23,22 +23,29 @@ public struct HTTPMutation: MutationRequest {
   /// How many bytes of an answer that is not accepted are kept with its error.
   static let errorBodyLimit = 4 << 10
 
+  /// Tells apart the HTTP mutations of one program; nil: the one without a name.
+  private let label: String?
   private let credentials: HTTPCredentials
   private let transport: HTTPTransport
 
   /// Creates a mutation.
   ///
   /// - Parameters:
+  ///   - name: Tells apart the HTTP mutations of one program that differ in their lanes, limits or
+  ///     credentials; nil: there is only one.
   ///   - credentials: What requests refer to by name.
   ///   - timeout: How long a server may be silent; 60 s by default.
   public init(
-    credentials: HTTPCredentials = HTTPCredentials(), timeout: Duration = .seconds(60)
+    name: String? = nil,
+    credentials: HTTPCredentials = HTTPCredentials(),
+    timeout: Duration = .seconds(60)
   ) {
+    self.label = name
     self.credentials = credentials
     self.transport = HTTPTransport(timeout: timeout)
   }
 
-  public var path: QueryPath { ["http"] }
+  public var path: QueryPath { self.label.map { ["http", $0] } ?? ["http"] }
 
   /// Sends the request once.
   ///

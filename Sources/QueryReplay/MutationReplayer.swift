@@ -95,8 +95,11 @@ extension MutationReplayer {
   /// - Throws: `CancellationError` if it is cancelled, once its running attempts have ended and are
   ///   pending again; `StorageError` if the client has no storage.
   public func run() async throws {
-    self.client?.replayCoordinator.runBegan()
-    defer { self.client?.replayCoordinator.runEnded() }
+    let coordinator = self.client?.replayCoordinator
+    let number = coordinator?.runBegan { [registry] handler in
+      registry.withLock { $0.handlers.contains { $0.includes(handler) } }
+    }
+    defer { if let number { coordinator?.runEnded(number) } }
     try await ReplayRun(self.parts(), until: .never).run()
   }
 
@@ -121,7 +124,7 @@ extension MutationReplayer {
     try await self.parts().outbox.release(.authentication)
   }
 
-  private func parts() throws -> ReplayParts {
+  func parts() throws -> ReplayParts {
     guard let outbox = self.outbox() else {
       throw StorageError(
         operation: "replay", code: .misuse, message: "the client has no storage to replay from")

@@ -57,6 +57,10 @@ extension QueryClient {
 
   /// The store of a mutation, created if there is none at its path.
   ///
+  /// If the store at its path is of a durable mutation that is declared otherwise,
+  /// ``QueryWarning/otherDeclaration(_:)`` is reported and a new store is returned that the client does not
+  /// keep: what is enqueued in it is stored as this mutation declares.
+  ///
   /// - Parameters:
   ///   - mutation: The request.
   ///   - initialValue: The value of a new store before its first attempt.
@@ -65,7 +69,10 @@ extension QueryClient {
     for mutation: Mutation,
     initialValue: Mutation.State.StateValue = nil
   ) -> QueryStore<Mutation.State> {
-    self.resolve(mutation) { MutationState(initialValue: initialValue) }
+    let store = self.resolve(mutation) { MutationState(initialValue: initialValue) }
+    guard let disagreement = store.disagreement(with: mutation) else { return store }
+    disagreement.report()
+    return self.create(mutation, initialState: MutationState(initialValue: initialValue))
   }
 }
 
@@ -144,6 +151,15 @@ extension QueryClient {
 }
 
 extension QueryStore {
+  /// What two declarations of a durable mutation disagree about; nil if they do not.
+  @usableFromInline
+  func disagreement(with mutation: some MutationRequest) -> QueryWarning? {
+    guard let storing = self.withLock({ self.storing }) else { return nil }
+    var context = QueryContext()
+    mutation.setup(context: &context)
+    return storing.disagreement(with: context)
+  }
+
   @usableFromInline
   func setRequestType(_ type: Any.Type) {
     self.withLock { self.requestType = type }

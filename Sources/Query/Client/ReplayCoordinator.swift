@@ -8,7 +8,11 @@ import FoundationEssentials
 package final class ReplayCoordinator: Sendable {
   private struct Guarded {
     var stores = [WeakStore]()
-    var runs = 0
+    /// What each run of a replayer can send.
+    var runs = [Int: @Sendable (MutationHandler) -> Bool]()
+    var lastRun = 0
+    /// The names of which a warning has said that no replayer sends them.
+    var reported = Set<String>()
   }
 
   private struct WeakStore: Sendable {
@@ -21,10 +25,30 @@ package final class ReplayCoordinator: Sendable {
   package static let patience = Duration.seconds(5)
 
   /// Records that a replayer of the client runs from now on.
-  package func runBegan() { self.guarded.withLock { $0.runs += 1 } }
+  ///
+  /// - Parameter canRun: Whether it can send a mutation.
+  /// - Returns: The number of the run, for ``runEnded(_:)``.
+  package func runBegan(_ canRun: @escaping @Sendable (MutationHandler) -> Bool) -> Int {
+    self.guarded.withLock { coordinator in
+      coordinator.lastRun += 1
+      coordinator.runs[coordinator.lastRun] = canRun
+      return coordinator.lastRun
+    }
+  }
 
-  /// Says that it does so no more.
-  package func runEnded() { self.guarded.withLock { $0.runs -= 1 } }
+  /// Records that a run has ended.
+  package func runEnded(_ run: Int) { self.guarded.withLock { $0.runs[run] = nil } }
+
+  /// Reports, once for each name, that a mutation waits which no replayer of the client can send, although
+  /// one runs: its registration was forgotten.
+  func willWait(_ handler: MutationHandler) {
+    let runs = self.guarded.withLock { coordinator in
+      coordinator.reported.contains(handler.name) ? [] : Array(coordinator.runs.values)
+    }
+    if runs.isEmpty || runs.contains(where: { $0(handler) }) { return }
+    let isNew = self.guarded.withLock { $0.reported.insert(handler.name).inserted }
+    if isNew { QueryWarning.mutationNotRegistered(name: handler.name).report() }
+  }
 
   func add(_ store: any TouchingStore) {
     self.guarded.withLock { coordinator in
@@ -36,9 +60,21 @@ package final class ReplayCoordinator: Sendable {
   /// The waiting mutations that will change a query, if a replayer sends them.
   func touching(_ path: QueryPath) -> [TouchingMutations] {
     let stores = self.guarded.withLock { coordinator in
-      coordinator.runs > 0 ? coordinator.stores.compactMap(\.store) : []
+      !coordinator.runs.isEmpty ? coordinator.stores.compactMap(\.store) : []
     }
     return stores.compactMap { $0.touching(path) }
+  }
+}
+
+extension QueryWarning {
+  /// A durable mutation waits, and the client's replayer does not know it.
+  ///
+  /// - Parameter name: The name that it was persisted as.
+  public static func mutationNotRegistered(name: String) -> QueryWarning {
+    """
+    A mutation "\(name)" waits, and the client's replayer cannot send it. Register it, or name it in \
+    startReplaying.
+    """
   }
 }
 

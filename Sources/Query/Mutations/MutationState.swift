@@ -65,14 +65,20 @@ extension MutationState {
     return self.initialValue
   }
 
+  /// The error of the latest attempt, or one set by hand after it. A durable mutation that is saved and
+  /// waits has none: see ``queuedCount``.
   public var error: (any Error)? {
     // Of the two kinds of error the later one counts, and hides the other one for good.
     let order = self.order
     let lastValue = max(order.attemptValue, order.manualValue)
     guard max(order.attemptError, order.manualError) > lastValue else { return nil }
     if order.manualError > order.attemptError { return self.manualError }
-    return self._history.last?.status.resultError
+    let error = self._history.last?.status.resultError
+    return error is MutationQueuedError ? nil : error
   }
+
+  /// How many durable mutations of the history are saved and have not ended: they run, or wait to be sent.
+  public var queuedCount: Int { self._history.count { $0.isQueued } }
 
   public var valueUpdateCount: Int { self.updates.valueUpdateCount }
   public var valueLastUpdatedAt: Date? { self.updates.valueLastUpdatedAt }
@@ -186,6 +192,8 @@ extension MutationState {
     case .success:
       self.order.attemptValue = update
       self.updates.recordValue(at: max(date, self.updates.valueLastUpdatedAt ?? date))
+    // It is saved and will be sent.
+    case .failure(is MutationQueuedError): break
     case .failure(let error):
       self.order.attemptError = update
       self.updates.recordError(error, at: max(date, self.updates.errorLastUpdatedAt ?? date))

@@ -33,7 +33,8 @@ where State.QueryValue == Value {
 
   /// Edits the context that a store of this request starts with.
   ///
-  /// Called exactly once for a store, when it is created. What a request writes here overrides
+  /// Called once for a store, when it is created; that of a durable mutation also to compare what it
+  /// declares with the store at its path, in a context that is thrown away. What a request writes here overrides
   /// what the modifiers around it wrote.
   ///
   /// - Parameter context: The context of the new store.

@@ -30,6 +30,11 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
     nil
   }
 
+  /// What a request's setup declares otherwise than the request of the store; nil if nothing.
+  ///
+  /// - Parameter context: A context that the request has set up.
+  func disagreement(with context: QueryContext) -> QueryWarning? { nil }
+
   /// Runs an action once the stored value is there, if that is still to come.
   ///
   /// - Returns: Whether it is still to come.

@@ -23,7 +23,7 @@ struct ReplayCoordinatorTests {
     let options = MutationPersistenceOptions<Note>(invalidates: { [["notes", $0.id]] })
     let save = SaveNote().persisted(as: "save-note", options)
     let ticket = try await client.store(for: save).enqueue(with: Note(id: 1, text: "a"))
-    client.replayCoordinator.runBegan()
+    _ = client.replayCoordinator.runBegan { _ in true }
     #expect(client.replayCoordinator.touching(["notes", 1, "page"]).map(\.ids) == [[ticket.id]])
     #expect(client.replayCoordinator.touching(["notes", 2]).isEmpty)
     #expect(client.replayCoordinator.touching(["notes"]).isEmpty)
@@ -54,10 +54,24 @@ struct ReplayCoordinatorTests {
     let store = client.store(for: SaveNote().persisted(as: "save-note", options))
     try await store.enqueue(with: Note(id: 1, text: "a"))
     #expect(client.replayCoordinator.touching(["notes"]).isEmpty)
-    client.replayCoordinator.runBegan()
+    let run = client.replayCoordinator.runBegan { _ in true }
     #expect(client.replayCoordinator.touching(["notes"]).count == 1)
-    client.replayCoordinator.runEnded()
+    client.replayCoordinator.runEnded(run)
     #expect(client.replayCoordinator.touching(["notes"]).isEmpty)
+  }
+
+  @Test func aMutationThatTheReplayerDoesNotKnowIsNamedOnceAsItBeginsToWait() async throws {
+    let device = Device()
+    let client = device.launch()
+    let save = SaveNote().persisted(as: "save-note")
+    _ = client.replayCoordinator.runBegan { $0.name == "other" }
+    await withExpectedWarnings([.mutationNotRegistered(name: "save-note")]) {
+      for id in 1...3 {
+        _ = try? await client.store(for: save).enqueue(with: Note(id: id, text: "a"))
+      }
+      _ = try? await client.store(for: SaveNote(path: ["other"]).persisted(as: "other"))
+        .enqueue(with: Note(id: 4, text: "b"))
+    }
   }
 
   @Test func aMutationThatIsNotLiveAnyMoreIsNotWaitedFor() async throws {

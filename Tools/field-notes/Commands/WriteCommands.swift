@@ -6,41 +6,35 @@ enum Written: Sendable {
   case sent(String)
   /// It is on disk, and will be sent.
   case saved(reference: String)
+
+  fileprivate init<Value>(
+    _ delivery: MutationDelivery<Value>, of note: NoteReference, id: (Value) -> String
+  ) {
+    switch delivery {
+    case .sent(let value): self = .sent(id(value))
+    case .saved: self = .saved(reference: note.name)
+    }
+  }
 }
 
 extension Notebook {
   func create(_ title: String, in folder: String, text: String) async throws -> Written {
     let alias = NoteReference.alias()
     let draft = CreateNote.Draft(alias: alias, folder: folder, title: title, text: text)
-    return try await self.write(alias) {
-      try await client.store(for: CreateNote.durable).mutate(with: draft).id
-    }
+    let delivery = try await client.store(for: CreateNote.durable).submit(with: draft)
+    return Written(delivery, of: alias) { $0.id }
   }
 
   func edit(_ name: String, text: String) async throws -> Written {
     let note = try self.reference(name)
-    return try await self.write(note) {
-      try await client.store(for: EditNote.durable).mutate(with: .init(note: note, text: text)).id
-    }
+    let delivery = try await client.store(for: EditNote.durable)
+      .submit(with: .init(note: note, text: text))
+    return Written(delivery, of: note) { $0.id }
   }
 
   func delete(_ name: String) async throws -> Written {
     let note = try self.reference(name)
-    return try await self.write(note) {
-      try await client.store(for: DeleteNote.durable).mutate(with: note)
-    }
-  }
-
-  /// Calls a durable mutation. It is on disk before it is sent, so an error thrown as "queued" is
-  /// not a failure: the user must not enter it again.
-  private func write(
-    _ note: NoteReference,
-    _ mutate: () async throws -> String
-  ) async throws -> Written {
-    do {
-      return .sent(try await mutate())
-    } catch is MutationQueuedError {
-      return .saved(reference: note.name)
-    }
+    let delivery = try await client.store(for: DeleteNote.durable).submit(with: note)
+    return Written(delivery, of: note) { $0 }
   }
 }

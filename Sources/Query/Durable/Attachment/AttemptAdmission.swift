@@ -18,6 +18,8 @@ final class AttemptAdmission: AdmittedAttempt {
   /// Whether a replayer makes the attempt: it does not wait if the attempt cannot be made.
   let isReplayers: Bool
   let isOld: Bool
+  /// What a replayer has registered for it, a ``DurableDeclaration``; nil: the store's own.
+  let declaration: (any Sendable)?
 
   private let outbox: any MutationOutbox
   private let guarded: Locked<Guarded>
@@ -26,6 +28,7 @@ final class AttemptAdmission: AdmittedAttempt {
     _ entry: OutboxEntry,
     lease: MutationLease?,
     outbox: any MutationOutbox,
+    declaration: (any Sendable)? = nil,
     isReplayers: Bool = false,
     isOld: Bool = true
   ) {
@@ -35,6 +38,7 @@ final class AttemptAdmission: AdmittedAttempt {
     self.lane = entry.lane
     self.isReplayers = isReplayers
     self.isOld = isOld
+    self.declaration = declaration
     self.outbox = outbox
     self.guarded = Locked(Guarded(lease: lease))
   }

@@ -26,7 +26,7 @@ extension DurableAttachment {
         outcome: .cancelled(maybeApplied: verdict.maybeApplied), report: .cancelled,
         error: MutationEndedError(id: lease.entry.id, reason: .cancelled))
     }
-    if verdict.failure == .conflict, let resolve = self.plan.options.onConflict {
+    if verdict.failure == .conflict, let resolve = self.plan(in: context).options.onConflict {
       do {
         // The row is still leased: a wait for another mutation there might never end.
         let resolution = try await AttemptScope.$isInside.withValue(true) {
@@ -45,7 +45,9 @@ extension DurableAttachment {
   private func verdict(on error: any Error, _ context: QueryContext) -> FailureVerdict {
     var verdict = FailureVerdict(of: error)
     if error is MutationAliasError { verdict.maybeApplied = false }
-    guard let classify = self.plan.options.classify, let attempt = context.mutationAttempt else {
+    guard let classify = self.plan(in: context).options.classify,
+      let attempt = context.mutationAttempt
+    else {
       return verdict
     }
     do {
@@ -107,8 +109,8 @@ extension DurableAttachment {
     case .retry where failures >= lease.entry.maxAttempts ?? .max:
       return self.dead(.exhausted, error, verdict, lease)
     case .retry(let arguments):
-      let coder = self.plan.options.coder
-      guard let data = try? self.plan.codec.encodeArguments(arguments, coder) else {
+      let plan = self.plan(in: context)
+      guard let data = try? plan.codec.encodeArguments(arguments, plan.options.coder) else {
         return self.dead(.conflict, error, verdict, lease)
       }
       // The first answer to a conflict is tried at once. A mutation that conflicts again and again

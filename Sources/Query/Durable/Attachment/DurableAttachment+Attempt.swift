@@ -20,23 +20,28 @@ extension DurableAttachment {
     context.admittedAttempt = nil
     context.mutationDependencies = []
     context.mutationAttempt = MutationAttempt(lease: lease, aliases: aliases)
+    let declaration =
+      admission.declaration as? DurableDeclaration<Arguments, Value> ?? self.declaration
+    context.mutationPlan = declaration.plan
     guard let arguments = self.arguments(of: lease, in: context) else {
       _ = await self.giveUp(lease, admission, ground.outbox)
       return Attempt(result: nil)
     }
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
-    guard let result = await self.run(lease, in: context, with: continuation) else {
+    guard let result = await self.run(declaration, lease, in: context, with: continuation)
+    else {
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
     switch result {
     case .success(let value):
-      let success = self.success(of: value.returnValue, arguments, aliases)
+      let success = self.success(of: value.returnValue, arguments, aliases, declaration.plan)
       return await self.settle(
         lease, admission, success, .success(value), arguments, in: context, ground)
     case .failure(let error as MutationAppliedError):
       QueryWarning.mutationAppliedWithoutResult(name: self.plan.name, error: error).report()
-      let success = self.success(of: nil, arguments, aliases, warning: RestoredError(error))
+      let success = self.success(
+        of: nil, arguments, aliases, declaration.plan, warning: RestoredError(error))
       return await self.settle(
         lease, admission, success, .failure(error), arguments, in: context, ground)
     case .failure(let error):
@@ -49,7 +54,7 @@ extension DurableAttachment {
   private func arguments(of lease: MutationLease, in context: QueryContext) -> Arguments? {
     let key = QueryContext.MutationArgumentsKey<Arguments>.self
     if !lease.isReplay, let arguments = context[key] { return arguments }
-    return try? self.arguments(
+    return try? self.plan(in: context).arguments(
       lease.entry.arguments, version: lease.entry.version, coder: lease.entry.coder)
   }
 
@@ -57,46 +62,43 @@ extension DurableAttachment {
   ///
   /// - Returns: Nil if the lease is lost.
   private func run(
+    _ declaration: DurableDeclaration<Arguments, Value>,
     _ lease: MutationLease,
     in context: QueryContext,
     with continuation: Continuation
   ) async -> Result<MutationValue<Value>, any Error>? {
-    let chain = self.chain
-    let limit = self.plan.options.attemptTimeout
+    let (chain, limit) = (declaration.chain, declaration.plan.options.attemptTimeout)
     let call = AttemptCall<MutationValue<Value>>(grace: context.attemptGrace)
     let ending = await AttemptScope.$isInside.withValue(true) {
       await call.run(lease, limit: limit) { try await chain(context, continuation) }
     }
     if lease.revocation == .lost { return nil }
     switch ending {
-    case .ended(.failure, cancelled: .timeLimit): return .failure(self.timeLimitError)
+    case .ended(.failure, cancelled: .timeLimit): return .failure(declaration.plan.timeLimitError)
     case .ended(let result, _): return result
     case .leftBehind(.leaseLost): return nil
     case .leftBehind(.timeLimit):
       QueryWarning.mutationLeftBehind(name: self.plan.name).report()
-      return .failure(self.timeLimitError)
+      return .failure(declaration.plan.timeLimitError)
     case .leftBehind(.requested):
       QueryWarning.mutationLeftBehind(name: self.plan.name).report()
       return .failure(CancellationError())
     }
   }
 
-  private var timeLimitError: QueryTimeoutError {
-    QueryTimeoutError(duration: self.plan.options.attemptTimeout ?? .zero, query: self.plan.name)
-  }
-
   private func success(
     of value: Value?,
     _ arguments: Arguments,
     _ aliases: AttemptAliases,
+    _ plan: TypedMutationPlan<Arguments, Value>,
     warning: RestoredError? = nil
   ) -> SuccessfulAttempt {
     var success = SuccessfulAttempt(
       result: nil, warning: warning, aliases: aliases.all,
-      invalidates: self.plan.options.invalidates?(arguments) ?? [])
+      invalidates: plan.options.invalidates?(arguments) ?? [])
     guard let value else { return success }
     do {
-      success.result = try self.plan.codec.encodeValue(value, self.plan.options.coder)
+      success.result = try plan.codec.encodeValue(value, plan.options.coder)
     } catch {
       success.warning = RestoredError(error)
       QueryWarning.mutationResultNotKept(name: self.plan.name, error: error).report()
@@ -173,7 +175,8 @@ extension DurableAttachment {
     let entry = lease.entry
     var reason = RestoredError(typeName: "", text: "")
     do {
-      _ = try self.arguments(entry.arguments, version: entry.version, coder: entry.coder)
+      let plan = (admission.declaration as? DurableDeclaration<Arguments, Value>)?.plan ?? self.plan
+      _ = try plan.arguments(entry.arguments, version: entry.version, coder: entry.coder)
     } catch {
       reason = RestoredError(error)
     }
@@ -228,6 +231,11 @@ extension QueryWarning {
     error: MutationAppliedError
   ) -> QueryWarning {
     "\(name) counts as succeeded, without a result. \(error)"
+  }
+
+  /// Two durable mutations of one path are declared in two ways.
+  public static func otherDeclaration(_ error: MutationDeclarationError) -> QueryWarning {
+    "\(error) The second one has a store of its own now, which the client does not keep."
   }
 
   /// A durable mutation went on although its attempt was cancelled, and was left behind: the attempt

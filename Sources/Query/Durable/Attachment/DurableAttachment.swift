@@ -71,11 +71,14 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     }
   }
 
-  /// The handler that this store is for replayed mutations.
-  func handler(on ground: Ground) -> MutationHandler {
-    MutationHandler(
-      name: self.plan.name, instance: ground.instance, version: self.plan.options.version,
-      upgradesOlder: self.plan.options.upgrade != nil)
+  /// The store's own declaration.
+  var declaration: DurableDeclaration<Arguments, Value> {
+    DurableDeclaration(plan: self.plan, chain: self.chain)
+  }
+
+  /// The plan of an attempt: that of its registration if a replayer makes it.
+  func plan(in context: QueryContext) -> TypedMutationPlan<Arguments, Value> {
+    context.mutationPlan as? TypedMutationPlan<Arguments, Value> ?? self.plan
   }
 
   // MARK: - Committing
@@ -154,23 +157,26 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
       bodyFile: bodyFile, waitReason: self.isHeldBack(context) ? .offline : nil)
     mutation.hasFreshID = true
-    return try await ground.outbox.enqueue(mutation, claiming: claiming)
+    let enqueued = try await ground.outbox.enqueue(mutation, claiming: claiming)
+    if enqueued.lease == nil {
+      context.queryClient?.replayCoordinator.willWait(
+        self.plan.handler(instance: ground.instance))
+    }
+    return enqueued
+  }
+
+  override func disagreement(with context: QueryContext) -> QueryWarning? {
+    guard let other = context.mutationPlan as? TypedMutationPlan<Arguments, Value>,
+      let store = self.store
+    else { return nil }
+    return other.difference(from: self.plan, path: store.path).map(QueryWarning.otherDeclaration)
   }
 
   // MARK: - Coding
 
   /// The arguments of a row, upgraded to the version of this program.
   func arguments(_ data: Data, version: Int, coder: String) throws -> Arguments {
-    let options = self.plan.options
-    guard coder == options.coder.name else { throw OtherCoder(name: coder) }
-    var data = data
-    if version < options.version {
-      guard let upgrade = options.upgrade else { throw OtherVersion(version: version) }
-      data = try upgrade(data, version)
-    } else if version > options.version {
-      throw OtherVersion(version: version)
-    }
-    return try self.plan.codec.decodeArguments(data, options.coder)
+    try self.plan.arguments(data, version: version, coder: coder)
   }
 
   /// The result of a mutation that succeeded.
@@ -235,6 +241,12 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     // A history that cannot be cleared now comes back at the next launch, with no other harm.
     Task.detached { try? await ground.outbox.clearHistory(of: name, instance: instance) }
   }
+}
+
+/// How a mutation is stored, and what sends it.
+struct DurableDeclaration<Arguments: Sendable, Value: Sendable>: Sendable {
+  let plan: TypedMutationPlan<Arguments, Value>
+  let chain: QueryStore<MutationState<Arguments, Value>>.Fetch
 }
 
 /// The arguments of a row were coded by a coder that this program does not use for them.

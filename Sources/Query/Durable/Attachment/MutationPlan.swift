@@ -55,6 +55,53 @@ final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
     return nil
   }
 
+  /// What it says of an attempt that took too long.
+  var timeLimitError: QueryTimeoutError {
+    QueryTimeoutError(duration: self.options.attemptTimeout ?? .zero, query: self.name)
+  }
+
+  /// Which rows it can run.
+  func handler(instance: String) -> MutationHandler {
+    MutationHandler(
+      name: self.name, instance: instance, version: self.options.version,
+      upgradesOlder: self.options.upgrade != nil)
+  }
+
+  /// The arguments of a row, upgraded to the version of this program.
+  func arguments(_ data: Data, version: Int, coder: String) throws -> Arguments {
+    let options = self.options
+    guard coder == options.coder.name else { throw OtherCoder(name: coder) }
+    var data = data
+    if version < options.version {
+      guard let upgrade = options.upgrade else { throw OtherVersion(version: version) }
+      data = try upgrade(data, version)
+    } else if version > options.version {
+      throw OtherVersion(version: version)
+    }
+    return try self.codec.decodeArguments(data, options.coder)
+  }
+
+  /// The error of two declarations of one path that disagree about what is fixed in a row; nil if they
+  /// do not. Versions may differ, and closures cannot be compared.
+  func difference(
+    from other: TypedMutationPlan, path: QueryPath
+  ) -> MutationDeclarationError? {
+    let (mine, theirs) = (self.summary, other.summary)
+    return mine == theirs
+      ? nil : .otherDeclaration(path: "\(path)", declared: theirs, redeclared: mine)
+  }
+
+  /// What is fixed in a row, as a caller would declare it.
+  private var summary: String {
+    let options = self.options
+    let age = options.maxAge.map { "\($0)" } ?? "nil"
+    let attempts = options.maxAttempts.map { "\($0)" } ?? "nil"
+    return """
+      "\(self.name)" (scope: \(options.scope.summary), onFailure: \(options.onFailure.rawValue), \
+      maxAttempts: \(attempts), maxAge: \(age), coalesce: \(options.coalesce.rawValue))
+      """
+  }
+
   override func attach(_ store: AnyObject) {
     guard type(of: store) == QueryStore<MutationState<Arguments, Value>>.self else { return }
     let store = unsafeDowncast(store, to: QueryStore<MutationState<Arguments, Value>>.self)

@@ -14,9 +14,7 @@ extension QueryStore where State: _MutationStateProtocol {
     with arguments: State.Arguments,
     dependsOn dependencies: [UUID] = []
   ) async throws -> MutationTicket<State.Value> {
-    guard let durable = self.durable else {
-      throw MutationDeclarationError.notPersisted(mutation: "\(self.path)")
-    }
+    let durable = try self.requireDurable()
     var context = self.context
     context.mutationDependencies = dependencies
     let enqueued = try await durable.enqueue(arguments, in: context, claiming: false)
@@ -28,10 +26,16 @@ extension QueryStore where State: _MutationStateProtocol {
     self.withLock { self.storing } as? DurableAttachment<State.Arguments, State.Value>
   }
 
-  fileprivate func ticket(of id: UUID) throws -> MutationTicket<State.Value> {
+  /// - Throws: ``MutationDeclarationError/notPersisted(mutation:)``.
+  func requireDurable() throws -> DurableAttachment<State.Arguments, State.Value> {
     guard let durable = self.durable else {
       throw MutationDeclarationError.notPersisted(mutation: "\(self.path)")
     }
+    return durable
+  }
+
+  fileprivate func ticket(of id: UUID) throws -> MutationTicket<State.Value> {
+    let durable = try self.requireDurable()
     let outbox = try durable.ground.get().outbox
     switch try outbox.standing(of: id) {
     case .pending(let entry, _), .leased(let entry), .dead(let entry):
@@ -99,15 +103,30 @@ extension QueryClient {
   package func durableRunner<Mutation: MutationRequest>(
     for mutation: Mutation
   ) throws -> (any DurableRunner)? {
-    let store = self.store(for: mutation)
-    let storing = store.withLock { store.storing }
+    guard let declaration = self.declaration(of: mutation) else { return nil }
+    // A store of another declaration is an error here.
+    let store = self.resolve(mutation) { MutationState() }
     typealias Attachment = DurableAttachment<Mutation.Arguments, Mutation.ReturnValue>
-    guard let durable = storing as? Attachment else {
-      return nil
-    }
+    guard let durable = store.withLock({ store.storing }) as? Attachment else { return nil }
+    if let flaw = declaration.plan.difference(from: durable.plan, path: store.path) { throw flaw }
     return StoreRunner(
-      requestType: Mutation.self, handler: durable.handler(on: try durable.ground.get()),
-      store: store, durable: durable)
+      requestType: Mutation.self,
+      handler: declaration.plan.handler(instance: try durable.ground.get().instance),
+      store: store, durable: durable, declaration: declaration)
+  }
+
+  /// What a mutation declares itself, whatever store there is at its path.
+  private func declaration<Mutation: MutationRequest>(
+    of mutation: Mutation
+  ) -> DurableDeclaration<Mutation.Arguments, Mutation.ReturnValue>? {
+    var context = self.defaultContext
+    // It is never fetched by itself, and reads nothing.
+    context.queryStorage = nil
+    let store = self.storeCreator.store(for: mutation, in: context, with: MutationState())
+    defer { store.endControllers() }
+    typealias Attachment = DurableAttachment<Mutation.Arguments, Mutation.ReturnValue>
+    guard let durable = store.withLock({ store.storing }) as? Attachment else { return nil }
+    return durable.declaration
   }
 }
 
@@ -117,13 +136,16 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
   let handler: MutationHandler
   let store: QueryStore<MutationState<Arguments, Value>>
   let durable: DurableAttachment<Arguments, Value>
+  /// That of the registration: a later one replaces coder, closures and credentials of an earlier one.
+  let declaration: DurableDeclaration<Arguments, Value>
 
   func run(_ lease: MutationLease) async -> AttemptReport {
     guard let outbox = try? self.durable.ground.get().outbox else { return .leaseLost }
     let entry = lease.entry
-    let arguments = try? self.durable.arguments(
+    let arguments = try? self.declaration.plan.arguments(
       entry.arguments, version: entry.version, coder: entry.coder)
-    let admission = AttemptAdmission(entry, lease: lease, outbox: outbox, isReplayers: true)
+    let admission = AttemptAdmission(
+      entry, lease: lease, outbox: outbox, declaration: self.declaration, isReplayers: true)
     guard let arguments else {
       // There are no arguments to show it with.
       return await self.durable.giveUp(lease, admission, outbox)

@@ -9,6 +9,9 @@ public enum MutationDeclarationError: Error, Hashable, Sendable {
   case coalescesWithoutScope(name: String)
   /// `maxAttempts` is less than 1, or `maxAge` or `attemptTimeout` is not positive.
   case invalidLimit(name: String)
+  /// The client has a store at this path whose mutation is declared otherwise: give one of the two a path
+  /// of its own.
+  case otherDeclaration(path: String, declared: String, redeclared: String)
 }
 
 extension MutationDeclarationError: CustomStringConvertible {
@@ -27,6 +30,11 @@ extension MutationDeclarationError: CustomStringConvertible {
       """
       \(name) has a maxAttempts below 1, or a maxAge or an attemptTimeout that is not positive: it could \
       never be sent.
+      """
+    case .otherDeclaration(let path, let declared, let redeclared):
+      """
+      Two declarations of \(path) disagree: \(declared), and \(redeclared). Give one of the two a path of \
+      its own.
       """
     }
   }

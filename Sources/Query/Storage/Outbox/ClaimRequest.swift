@@ -53,6 +53,12 @@ public struct MutationHandler: Hashable, Sendable {
     self.upgradesOlder = upgradesOlder
   }
 
+  /// Whether it can run what another handler can.
+  package func includes(_ other: MutationHandler) -> Bool {
+    self.name == other.name && self.instance == other.instance
+      && (self.version == other.version || self.upgradesOlder && other.version < self.version)
+  }
+
   /// Whether it can run a row.
   public func canRun(_ entry: OutboxEntry) -> Bool {
     self.name == entry.name && self.instance == entry.instance

@@ -1,0 +1,50 @@
+public import Query
+
+extension QueryClient {
+  /// Registers durable mutations with a new replayer and runs it, as long as the result is kept.
+  ///
+  /// ```swift
+  /// let replaying = try client.startReplaying(create, rename)
+  /// ```
+  /// - Parameters:
+  ///   - mutations: All durable mutations that this program sends, each with its `persisted(as:)`.
+  ///   - network: Says whether there is a network; nil: the client's observer, and without one there
+  ///     always is.
+  ///   - configuration: Limits how much is sent at a time.
+  /// - Returns: The run. It ends when that is stopped or released.
+  /// - Throws: ``ReplayError``; `MutationDeclarationError` and `QueryIdentityError`, which say what is wrong
+  ///   with a declaration; `StorageError` if the client has no storage. Nothing runs then.
+  public func startReplaying<each Mutation: MutationRequest>(
+    _ mutations: repeat each Mutation,
+    network: (any NetworkObserver)? = nil,
+    configuration: ReplayConfiguration = ReplayConfiguration()
+  ) throws -> Replaying {
+    let replayer = MutationReplayer(client: self, network: network, configuration: configuration)
+    // Without a storage nothing can be registered.
+    _ = try replayer.parts()
+    for mutation in repeat each mutations { try replayer.register(mutation) }
+    return Replaying(replayer)
+  }
+}
+
+/// A replayer that runs as long as this is kept: see `QueryClient.startReplaying`.
+public final class Replaying: Sendable {
+  /// The replayer, for its events, and for more registrations.
+  public let replayer: MutationReplayer
+
+  private let run: Task<Void, Never>
+
+  init(_ replayer: MutationReplayer) {
+    self.replayer = replayer
+    // It ends by being cancelled; it repeats what the storage refuses.
+    self.run = Task { try? await replayer.run() }
+  }
+
+  deinit { self.run.cancel() }
+
+  /// Stops it, and returns when its attempts have ended, and their mutations are pending again.
+  public func stop() async {
+    self.run.cancel()
+    await self.run.value
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// `submit`, the first door of a form.
+@Suite(.warningsAreIssues) struct MutationDeliveryTests {
+  @Test func whatTheServerHasIsSent() async throws {
+    let store = Device().launch().store(for: SaveNote().persisted(as: "save-note"))
+    let delivery = try await store.submit(with: Note(id: 1, text: "a"))
+    #expect(delivery.value == "A")
+    #expect(delivery.ticket == nil)
+    #expect(store.queuedCount == 0)
+  }
+
+  @Test func aSavedWriteIsNoErrorOfItsStore() async throws {
+    let device = Device()
+    device.network.send(status: .disconnected)
+    let store = device.launch().store(for: SaveNote().persisted(as: "save-note"))
+    guard case .saved(let ticket, .offline) = try await store.submit(with: Note(id: 1, text: "a"))
+    else {
+      Issue.record("not saved")
+      return
+    }
+    #expect(try device.outbox.entry(ticket.id)?.idempotencyKey == ticket.idempotencyKey)
+    #expect(store.error == nil)
+    #expect(store.errorUpdateCount == 0)
+    #expect(store.status.isIdle)
+    #expect(store.queuedCount == 1)
+    #expect(store.history.last?.isQueued == true)
+    // The next launch sees it so, too.
+    let next = device.launch().store(for: SaveNote().persisted(as: "save-note"))
+    #expect(next.error == nil)
+    #expect(next.status.isIdle)
+    #expect(next.queuedCount == 1)
+  }
+
+  @Test func aServerThatIsDownLeavesItSaved() async throws {
+    let device = Device()
+    let save = SaveNote { _ in throw HTTPStatusError(statusCode: 503) }
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    let delivery = try await store.submit(with: Note(id: 1, text: "a"))
+    guard case .saved(_, .backoff) = delivery else {
+      Issue.record("\(delivery)")
+      return
+    }
+    #expect(store.error == nil)
+  }
+
+  @Test func whatTheServerRefusesIsThrown() async throws {
+    let save = SaveNote { _ in throw HTTPStatusError(statusCode: 422) }
+    let store = Device().launch().store(for: save.persisted(as: "save-note"))
+    let error = await failure { try await store.submit(with: Note(id: 1, text: "a")) }
+    #expect((error as? HTTPStatusError)?.statusCode == 422)
+    #expect((store.error as? HTTPStatusError)?.statusCode == 422)
+    #expect(store.queuedCount == 0)
+  }
+
+  @Test func anEarlierErrorIsNotShownForALaterSavedWrite() async throws {
+    let device = Device()
+    let save = SaveNote { _ in throw HTTPStatusError(statusCode: 422) }
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    _ = await failure { try await store.submit(with: Note(id: 1, text: "a")) }
+    device.network.send(status: .disconnected)
+    try await store.submit(with: Note(id: 2, text: "b"))
+    #expect(store.error == nil)
+    #expect(store.errorUpdateCount == 1)
+  }
+
+  @Test func aMutationThatIsNotDurableCannotBeSubmitted() async throws {
+    let store = Device().launch().store(for: SaveNote())
+    let error = await failure { try await store.submit(with: Note(id: 1, text: "a")) }
+    #expect(error as? MutationDeclarationError == .notPersisted(mutation: "\(store.path)"))
+  }
+}
