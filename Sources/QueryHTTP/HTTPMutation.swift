@@ -12,7 +12,13 @@ public import Query
 /// Its name on disk is `http/1`, so that a tool can send what an application has left. Each request has
 /// the row's key as its `Idempotency-Key`. A status that the request does not accept is an
 /// `HTTPStatusError`. A redirect with status 307 or 308 is followed with method, body and key, one
-/// with 303 is read; a redirect to another origin drops the credentials for good.
+/// with 303 is read. A write that is redirected to another origin is not sent there, and waits for
+/// the network: that is how a portal answers. Others answer with a page of their own and status 200;
+/// ``HTTPRequestDescription/expects`` tells that from the server's answer.
+///
+/// A request with a body has a connection of its own (`Connection: close`): if a server closes one
+/// that was used before, `URLSession` on Linux does not notice until the time-out. The variables
+/// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment are obeyed.
 public struct HTTPMutation: MutationRequest {
   public typealias Arguments = HTTPRequestDescription
   public typealias ReturnValue = HTTPResponseDescription
@@ -35,22 +41,25 @@ public struct HTTPMutation: MutationRequest {
   ///     credentials; nil: there is only one.
   ///   - credentials: What requests refer to by name.
   ///   - timeout: How long a server may be silent; 60 s by default.
+  ///   - timeLimit: How long a request may take altogether, with its upload and its answer; an hour
+  ///     by default. Without it a server that sends a byte now and then would hold up a lane.
   public init(
     name: String? = nil,
     credentials: HTTPCredentials = HTTPCredentials(),
-    timeout: Duration = .seconds(60)
+    timeout: Duration = .seconds(60),
+    timeLimit: Duration = .seconds(3_600)
   ) {
     self.label = name
     self.credentials = credentials
-    self.transport = HTTPTransport(timeout: timeout)
+    self.transport = HTTPTransport(timeout: timeout, timeLimit: timeLimit)
   }
 
   public var path: QueryPath { self.label.map { ["http", $0] } ?? ["http"] }
 
   /// Sends the request once.
   ///
-  /// - Throws: `HTTPStatusError`; ``HTTPCredentialError``; ``HTTPRequestError``; `URLError`; what a
-  ///   credential throws.
+  /// - Throws: `HTTPStatusError`; ``HTTPForeignAnswerError``; ``HTTPCredentialError``;
+  ///   ``HTTPRequestError``; `URLError`; what a credential throws.
   public func mutate(
     with arguments: HTTPRequestDescription,
     in context: QueryContext,
@@ -67,6 +76,7 @@ public struct HTTPMutation: MutationRequest {
         },
         body: answer.body.prefix(Self.errorBodyLimit))
     }
+    try arguments.expects?.check(headers: answer.headers, key: key)
     return HTTPResponseDescription(
       status: answer.status,
       headers: answer.headers.filter { HTTPResponseDescription.keptHeaders.contains($0.key) },
@@ -148,7 +158,7 @@ extension HTTPMutation {
       let answer = try await self.transport.send(
         request, file: sendsBody ? file : nil, limit: limit)
       guard !description.accepts(answer.status), count < HTTPRedirect.limit,
-        let redirect = HTTPRedirect(answer, to: method, url)
+        let redirect = try HTTPRedirect(answer, to: method, url)
       else { return answer }
       if !redirect.keepsCredentials { secrets = [:] }
       if !redirect.keepsBody { (method, sendsBody) = ("GET", false) }

@@ -23,6 +23,16 @@ public struct HTTPOrigin: Hashable, Sendable {
   }
 }
 
+extension HTTPOrigin {
+  /// Whether an answer of another origin is still the server's: only its upgrade from http to https
+  /// may differ, where TLS says who answers.
+  func mayBecome(_ other: HTTPOrigin) -> Bool {
+    self == other
+      || self.host == other.host && self.scheme == "http" && self.port == 80
+        && other.scheme == "https" && other.port == 443
+  }
+}
+
 extension HTTPOrigin: CustomStringConvertible {
   /// As in a URL.
   public var description: String { "\(self.scheme)://\(self.authority)" }

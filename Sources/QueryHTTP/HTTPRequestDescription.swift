@@ -23,6 +23,8 @@ public struct HTTPRequestDescription: Hashable, Sendable {
   public let responseLimit: Int
   /// The name of the credential that it is sent with; nil if it needs none.
   public let credential: String?
+  /// What tells the server's own answer from that of a portal; nil: any that is accepted counts.
+  public let expects: HTTPExpectation?
 
   /// Creates a request.
   ///
@@ -35,6 +37,8 @@ public struct HTTPRequestDescription: Hashable, Sendable {
   ///   - acceptedStatuses: The statuses that mean success.
   ///   - responseLimit: How many bytes of the answer are kept.
   ///   - credential: The name of the credential that it is sent with.
+  ///   - expects: What tells the server's own answer from that of a portal. A tool of an older
+  ///     version does not check it.
   /// - Throws: ``HTTPRequestError``.
   public init(
     method: String = "POST",
@@ -43,7 +47,8 @@ public struct HTTPRequestDescription: Hashable, Sendable {
     body: HTTPRequestBody = .none,
     acceptedStatuses: [ClosedRange<Int>] = [200...299],
     responseLimit: Int = 64 << 10,
-    credential: String? = nil
+    credential: String? = nil,
+    expects: HTTPExpectation? = nil
   ) throws {
     self.method = method
     self.url = url.absoluteURL
@@ -52,6 +57,7 @@ public struct HTTPRequestDescription: Hashable, Sendable {
     self.acceptedStatuses = acceptedStatuses
     self.responseLimit = max(0, responseLimit)
     self.credential = credential
+    self.expects = expects
     try self.validate()
   }
 
@@ -60,7 +66,7 @@ public struct HTTPRequestDescription: Hashable, Sendable {
     try Self(
       method: self.method, url: self.url, headers: self.headers, body: body,
       acceptedStatuses: self.acceptedStatuses, responseLimit: self.responseLimit,
-      credential: self.credential)
+      credential: self.credential, expects: self.expects)
   }
 
   func accepts(_ status: Int) -> Bool { self.acceptedStatuses.contains { $0.contains(status) } }
@@ -102,7 +108,7 @@ extension HTTPRequestDescription {
 
 extension HTTPRequestDescription: Codable {
   private enum CodingKeys: String, CodingKey {
-    case method, url, headers, body, acceptedStatuses, responseLimit, credential
+    case method, url, headers, body, acceptedStatuses, responseLimit, credential, expects
   }
 
   public init(from decoder: any Decoder) throws {
@@ -115,7 +121,8 @@ extension HTTPRequestDescription: Codable {
       body: values.decode(HTTPRequestBody.self, forKey: .body),
       acceptedStatuses: values.decode([ClosedRange<Int>].self, forKey: .acceptedStatuses),
       responseLimit: values.decode(Int.self, forKey: .responseLimit),
-      credential: values.decodeIfPresent(String.self, forKey: .credential))
+      credential: values.decodeIfPresent(String.self, forKey: .credential),
+      expects: values.decodeIfPresent(HTTPExpectation.self, forKey: .expects))
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -127,5 +134,6 @@ extension HTTPRequestDescription: Codable {
     try values.encode(self.acceptedStatuses, forKey: .acceptedStatuses)
     try values.encode(self.responseLimit, forKey: .responseLimit)
     try values.encodeIfPresent(self.credential, forKey: .credential)
+    try values.encodeIfPresent(self.expects, forKey: .expects)
   }
 }

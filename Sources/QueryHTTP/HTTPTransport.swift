@@ -11,14 +11,68 @@ struct HTTPAnswer: Sendable {
   var wasTruncated = false
 }
 
-/// Sends requests through a session of its own: without cookies, cache or credentials. It returns a
+/// Sends requests through sessions of its own: without cookies, cache or credentials. It returns a
 /// redirect instead of following it.
+///
+/// A request with a body has a connection of its own: `URLSession` on Linux notices only at the
+/// time-out that a server has closed one that was used before. They have a session of their own,
+/// since one with `Connection: close` may still take a connection that another request has left.
 final class HTTPTransport: Sendable {
-  private let session: URLSession
-  private let delegate = TransportDelegate()
+  private let bodies: TransportSession
+  private let others: TransportSession
+  private let timeLimit: Duration
+
+  /// - Parameters:
+  ///   - timeout: How long a server may be silent.
+  ///   - timeLimit: How long a request may take altogether.
+  init(timeout: Duration, timeLimit: Duration) {
+    self.timeLimit = timeLimit
+    self.bodies = TransportSession(timeout)
+    self.others = TransportSession(timeout)
+  }
+
+  /// Sends a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - file: The file to send as its body; nil: the request's own body.
+  ///   - limit: How many bytes of the answer are taken.
+  /// - Throws: `URLError`, `.cancelled` if the task is cancelled.
+  func send(_ request: URLRequest, file: URL?, limit: Int) async throws -> HTTPAnswer {
+    let hasBody = file != nil || request.httpBody != nil
+    let line = hasBody ? self.bodies : self.others
+    var request = request
+    if hasBody { request.setValue("close", forHTTPHeaderField: "Connection") }
+    let task =
+      file.map { line.session.uploadTask(with: request, fromFile: $0) }
+      ?? line.session.dataTask(with: request)
+    // The session's own limit for a request is not kept on Linux.
+    let (delegate, timeLimit) = (line.delegate, self.timeLimit)
+    let limiter = Task {
+      guard (try? await Task.sleep(for: timeLimit)) != nil else { return }
+      delegate.giveUp(task, URLError(.timedOut))
+    }
+    defer { limiter.cancel() }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        delegate.expect(task, limit: limit, continuation)
+        task.resume()
+        // The handler may have run before a caller waited for an answer.
+        if Task.isCancelled { delegate.giveUp(task, URLError(.cancelled)) }
+      }
+    } onCancel: {
+      delegate.giveUp(task, URLError(.cancelled))
+    }
+  }
+}
+
+/// A session, and what collects its answers.
+private final class TransportSession: Sendable {
+  let session: URLSession
+  let delegate = TransportDelegate()
 
   /// - Parameter timeout: How long a server may be silent.
-  init(timeout: Duration) {
+  init(_ timeout: Duration) {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = timeout / .seconds(1)
     configuration.httpShouldSetCookies = false
@@ -31,29 +85,6 @@ final class HTTPTransport: Sendable {
 
   // The session keeps its delegate until then.
   deinit { self.session.finishTasksAndInvalidate() }
-
-  /// Sends a request.
-  ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - file: The file to send as its body; nil: the request's own body.
-  ///   - limit: How many bytes of the answer are taken.
-  /// - Throws: `URLError`, `.cancelled` if the task is cancelled.
-  func send(_ request: URLRequest, file: URL?, limit: Int) async throws -> HTTPAnswer {
-    let task =
-      file.map { self.session.uploadTask(with: request, fromFile: $0) }
-      ?? self.session.dataTask(with: request)
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        self.delegate.expect(task, limit: limit, continuation)
-        task.resume()
-        // The handler may have run before a caller waited for an answer.
-        if Task.isCancelled { self.delegate.giveUp(task) }
-      }
-    } onCancel: {
-      self.delegate.giveUp(task)
-    }
-  }
 }
 
 /// Collects the answers of a session.
@@ -115,17 +146,19 @@ private final class TransportDelegate: NSObject, URLSessionDataDelegate, @unchec
     self.end(task, error)
   }
 
-  /// Ends the wait for an answer. The transfer ends by itself: a task that is cancelled while its answer
-  /// arrives may end the process (see ``URLSession/answer(to:)``).
-  func giveUp(_ task: URLSessionTask) { self.end(task, URLError(.cancelled)) }
+  /// Ends the wait for an answer, and some time later the transfer, if that has not ended by itself: a
+  /// task that is cancelled while its answer arrives may end the process (see ``URLSession/answer(to:)``).
+  func giveUp(_ task: URLSessionTask, _ error: URLError) {
+    self.end(task, error)
+    Task.detached {
+      try? await Task.sleep(for: .seconds(60))
+      task.cancel()
+    }
+  }
 
   private func begin(_ task: URLSessionTask, _ response: HTTPURLResponse) {
-    var headers = [String: String]()
-    for (name, value) in response.allHeaderFields {
-      guard let name = name as? String, let value = value as? String else { continue }
-      headers[name.lowercased()] = value
-    }
-    let answer = HTTPAnswer(status: response.statusCode, headers: headers)
+    let answer = HTTPAnswer(
+      status: response.statusCode, headers: response.headersInLowerCase)
     self.exchanges.withLock { $0[task.taskIdentifier]?.answer = answer }
   }
 

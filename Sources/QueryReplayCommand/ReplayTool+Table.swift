@@ -13,6 +13,9 @@ enum RunOption {
     "max", "m", .integer(1...Int.max), "N", "make at most N attempts, and end")
   static let dryRun = ToolOption(
     "dry-run", "n", .flag, "", "print the order in which it would send, and send nothing")
+  static let evenOffline = ToolOption(
+    "even-offline", nil, .flag, "",
+    "send although the system says that there is no network, to a server of the same site")
   static let credentials = ToolOption(
     "credentials", "c", .file, "FILE", "the file with the credentials that requests refer to")
 }
@@ -33,12 +36,18 @@ extension ReplayTool {
       ToolCommand(
         "status", "shows what waits, for what, and what is dead",
         examples: ["\(name) status\(store)"]),
+      ToolCommand(
+        "list", "lists the mutations that wait or run, with their identifiers",
+        options: [RunOption.lane], examples: ["\(name) list\(store)"]),
+      ToolCommand(
+        "why", "says what a mutation waits for, or why it is dead", arguments: [Self.oneID],
+        examples: ["\(name) why\(store) 3f2a"]),
       Self.changeCommand(
         "retry", "makes dead mutations live again, and waiting ones due at once",
         options: [Self.newKey], "\(name) retry\(store) 3f2a"),
       Self.changeCommand(
-        "discard", "ends dead mutations; those that depend on them are dead then",
-        "\(name) discard\(store) 3f2a"),
+        "discard", "ends dead mutations for good; those that depend on them are dead then",
+        options: [CommonOption.yes], "\(name) discard\(store) 3f2a"),
       Self.changeCommand(
         "cancel", "ends pending mutations, and asks the process that runs one to end it",
         "\(name) cancel\(store) 3f2a 4b07"),
@@ -63,7 +72,7 @@ extension ReplayTool {
   ) -> ToolCommand {
     let options = [
       RunOption.once, RunOption.watch, RunOption.deadline, RunOption.lane, RunOption.maximum,
-      RunOption.dryRun,
+      RunOption.evenOffline, RunOption.dryRun,
     ]
     return ToolCommand(
       "run", "sends what is due",
@@ -76,6 +85,9 @@ extension ReplayTool {
       options: hasCredentials ? options + [RunOption.credentials] : options,
       examples: ["\(words) --once\(store)", "\(words) --watch\(store) --lane inbox"])
   }
+
+  private static let oneID = ToolArgument(
+    "ID", .text, "a mutation's identifier, or its beginning")
 
   private static func changeCommand(
     _ name: String, _ summary: String, options: [ToolOption] = [], _ example: String
@@ -118,6 +130,7 @@ extension ReplayTool {
     ExitCodeMeaning(.unavailable, "the network is down, or no mutation is of a kind it can send"),
     ExitCodeMeaning(.inputOutput, "reading or writing failed, or is not permitted"),
     ExitCodeMeaning(.workRemains, "work remains that this program could send later"),
+    ExitCodeMeaning(.died, "run --once has declared a mutation dead: see “dead” and “why”"),
     ExitCodeMeaning(.interrupted, "run --once was interrupted before it was done"),
   ]
 }

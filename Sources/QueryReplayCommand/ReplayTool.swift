@@ -54,6 +54,8 @@ struct ReplayTool {
       return try await RunCommand(session).run()
     case "status": return try StatusCommand(session).run()
     case "dead": return try DeadCommand(session).run()
+    case "list": return try ListCommand(session).run()
+    case "why": return try WhyCommand(session).run()
     case "pause", "resume": return try await PauseCommand(session).run()
     case "retry", "discard", "cancel": return try await ChangeCommand(session).run()
     default: throw UsageError("there is no command “\(words.joined(separator: " "))”")

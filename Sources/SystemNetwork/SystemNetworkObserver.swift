@@ -17,7 +17,8 @@ public import Query
 /// subscription; a read of ``currentStatus`` without a subscription keeps them running until that
 /// observer is gone, which for the shared one is the end of the process. Nothing runs before the
 /// first use, which waits for the system's first answer: some milliseconds with NetworkManager,
-/// less than one without.
+/// less than one without. If it has not come after half a second, the status is `connected` until it
+/// comes.
 ///
 /// The monitor's thread calls the handlers, except that the first call comes on the subscriber's
 /// thread. A handler holds up all others, so it must return soon.

@@ -8,7 +8,7 @@ import Testing
     _ status: Int, _ method: String, from: String = "https://a.org/x", to location: String
   ) throws -> HTTPRedirect? {
     let answer = HTTPAnswer(status: status, headers: ["location": location])
-    return HTTPRedirect(answer, to: method, try #require(URL(string: from)))
+    return try HTTPRedirect(answer, to: method, try #require(URL(string: from)))
   }
 
   @Test(arguments: [307, 308]) func sameRequestIsSentAgain(_ status: Int) throws {
@@ -21,9 +21,20 @@ import Testing
   @Test(arguments: [
     "https://b.org/y", "https://a.org:444/y", "https://A.org.evil/y", "//b.org/x",
   ])
-  func otherOriginGetsNoCredentials(_ location: String) throws {
-    let redirect = try #require(try self.redirect(307, "PUT", to: location))
+  func readAtAnotherOriginGetsNoCredentials(_ location: String) throws {
+    let redirect = try #require(try self.redirect(307, "GET", to: location))
     #expect(!redirect.keepsCredentials)
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func writeIsNotSentToAnotherOrigin(_ status: Int) throws {
+    for location in ["https://b.org/y", "//a.org:444/y", "file:///etc/passwd", "http://a.org/x"] {
+      #expect(throws: HTTPForeignAnswerError.self) {
+        try self.redirect(status, "PUT", to: location)
+      }
+    }
+    let upgrade = try self.redirect(308, "PUT", from: "http://a.org/x", to: "https://a.org/x")
+    #expect(upgrade?.keepsBody == true && upgrade?.keepsCredentials == false)
   }
 
   @Test func sameOriginMayBeWrittenInOtherWays() throws {
@@ -42,8 +53,8 @@ import Testing
   }
 
   @Test func nothingGoesFromHTTPSToHTTP() throws {
-    #expect(try self.redirect(307, "POST", to: "http://a.org/x") == nil)
-    #expect(try self.redirect(307, "POST", from: "http://a.org/x", to: "https://a.org/x") != nil)
+    #expect(try self.redirect(307, "GET", to: "http://a.org/x") == nil)
+    #expect(try self.redirect(307, "GET", from: "http://a.org/x", to: "https://a.org/x") != nil)
   }
 
   @Test(arguments: [200, 300, 304, 305, 404]) func otherStatusesAreAnswers(_ status: Int) throws {

@@ -42,6 +42,39 @@ import Testing
     #expect(keys == [ticket.idempotencyKey, ticket.idempotencyKey])
   }
 
+  @Test func pageOfAPortalIsNotTheServersAnswer() async throws {
+    let server = try LoopbackServer { request, number in
+      number == 1
+        ? .status(200, headers: ["Content-Type": "text/html"], body: "<title>Please log in")
+        : .status(
+          200, headers: ["Idempotency-Key": request.headers["idempotency-key"] ?? ""],
+          body: "done")
+    }
+    let http = HTTPMutation().durable(.init(maxAttempts: 1))
+    try self.replayer.register(http)
+    let request = try HTTPRequestDescription(
+      url: server.url, body: .data(Data("x".utf8)), expects: HTTPExpectation(echoesKey: true))
+    let ticket = try await self.client.store(for: http).enqueue(with: request)
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(failed: 1))
+    let entry = try self.entry(ticket.id)
+    #expect(entry.maybeApplied && entry.failures == 0)
+    #expect(entry.waitReason == .backoff)
+    try await self.storage.outbox.retry(ticket.id)
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    #expect(try await ticket.outcome().body == Data("done".utf8))
+  }
+
+  @Test(arguments: [511, 407])
+  func portalsOwnStatusCostsNothing(_ status: Int) async throws {
+    let server = try LoopbackServer { _, _ in .status(status) }
+    let http = HTTPMutation().durable(.init(maxAttempts: 1))
+    try self.replayer.register(http)
+    let ticket = try await self.client.store(for: http)
+      .enqueue(with: try HTTPRequestDescription(url: server.url))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(failed: 1))
+    #expect(try self.entry(ticket.id).failures == 0)
+  }
+
   @Test func rowGoesByTheHostOfItsURLAndHoldsNoSecret() async throws {
     let server = try LoopbackServer { _, _ in .status(500) }
     let credential = HTTPCredential(for: [server.url]) { ["Authorization": "Bearer hushhush"] }

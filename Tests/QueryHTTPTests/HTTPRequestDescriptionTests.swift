@@ -53,10 +53,18 @@ import Testing
     for body in bodies {
       let request = try HTTPRequestDescription(
         method: "PATCH", url: url, headers: ["content-type": "text/plain"], body: body,
-        acceptedStatuses: [200...204, 410...410], responseLimit: 7, credential: "api")
+        acceptedStatuses: [200...204, 410...410], responseLimit: 7, credential: "api",
+        expects: HTTPExpectation(contentTypes: ["text/"], headers: ["Server"], echoesKey: true))
       let data = try JSONEncoder().encode(request)
       #expect(try JSONDecoder().decode(HTTPRequestDescription.self, from: data) == request)
     }
+  }
+
+  @Test func requestOfAnEarlierVersionIsRead() throws {
+    let request = try HTTPRequestDescription(url: self.url("https://example.org/"))
+    let data = try JSONEncoder().encode(request)
+    #expect(!String(decoding: data, as: UTF8.self).contains("expects"))
+    #expect(try JSONDecoder().decode(HTTPRequestDescription.self, from: data) == request)
   }
 
   @Test func fileThatWasNotCopiedIsNotWritten() throws {

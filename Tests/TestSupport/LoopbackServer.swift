@@ -14,7 +14,7 @@ public struct ReceivedRequest: Sendable {
 }
 
 /// An HTTP server on the loopback interface that answers as the test says. Each connection serves one
-/// request, on a thread of its own unless it is told to be serial. It runs until it is released.
+/// request, unless it is told to keep them, on a thread of its own unless it is told to be serial. It runs until it is released.
 public final class LoopbackServer: Sendable {
   public enum Answer: Sendable {
     case status(Int, headers: [String: String] = [:], body: String = "")
@@ -22,8 +22,19 @@ public final class LoopbackServer: Sendable {
     case raw(String)
     /// Nothing, until the test ends.
     case silence
+    /// A byte of this now and then, and never the end.
+    case drops(String)
     /// This, when the test opens the gate.
     indirect case afterGate(Gate, Answer)
+
+    /// Whether the connection ends with it.
+    fileprivate var isLast: Bool {
+      switch self {
+      case .raw, .drops: true
+      case .afterGate(_, let answer): answer.isLast
+      case .status, .silence: false
+      }
+    }
   }
 
   /// Its address, with a path.
@@ -39,10 +50,13 @@ public final class LoopbackServer: Sendable {
   /// - Parameters:
   ///   - isSerial: Whether connections are served one after another, in the order in which they were
   ///     made, so that the order of ``requests`` is that of the clients.
+  ///   - keepsConnections: Whether a connection serves one request after another, until one asks for
+  ///     its end or is answered with bytes.
   ///   - script: Answers a request, given how many there were with this one.
   /// - Throws: `POSIXError` if no socket can be opened.
   public init(
     isSerial: Bool = false,
+    keepsConnections: Bool = false,
     _ script: @escaping @Sendable (ReceivedRequest, _ number: Int) -> Answer
   ) throws {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
@@ -66,7 +80,9 @@ public final class LoopbackServer: Sendable {
     self.socket = socket
     self.url = url
     let (requests, connections) = (self.requests, self.connections)
-    Thread.detachNewThread { Self.accept(socket, isSerial, requests, connections, script) }
+    Thread.detachNewThread {
+      Self.accept(socket, isSerial, keepsConnections, requests, connections, script)
+    }
   }
 
   /// Starts a server that answers each request with the same JSON.
@@ -88,23 +104,23 @@ public final class LoopbackServer: Sendable {
   }
 
   private static func accept(
-    _ socket: Int32, _ isSerial: Bool, _ requests: Recorder<ReceivedRequest>,
+    _ socket: Int32, _ isSerial: Bool, _ isKeeping: Bool, _ requests: Recorder<ReceivedRequest>,
     _ silent: Locked<[Int32]>, _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
   ) {
     let count = Counter()
     let serve = { @Sendable (connection: Int32) in
-      guard let request = Self.read(connection) else {
-        close(connection)
-        return
+      while let request = Self.read(connection) {
+        requests.append(request)
+        let answer = script(request, count.increment())
+        if case .silence = answer {
+          silent.withLock { $0.append(connection) }
+          return
+        }
+        let isKept = isKeeping && request.headers["connection"] != "close" && !answer.isLast
+        Self.send(answer, to: connection, isKept: isKept)
+        if !isKept { break }
       }
-      requests.append(request)
-      let answer = script(request, count.increment())
-      if case .silence = answer {
-        silent.withLock { $0.append(connection) }
-      } else {
-        Self.send(answer, to: connection)
-        close(connection)
-      }
+      close(connection)
     }
     while true {
       let connection = Glibc.accept(socket, nil, nil)
@@ -118,7 +134,7 @@ public final class LoopbackServer: Sendable {
     close(socket)
   }
 
-  private static func send(_ answer: Answer, to connection: Int32) {
+  private static func send(_ answer: Answer, to connection: Int32, isKept: Bool = false) {
     let text: String
     switch answer {
     case .silence: return
@@ -129,22 +145,34 @@ public final class LoopbackServer: Sendable {
         isOpen.signal()
       }
       isOpen.wait()
-      return Self.send(answer, to: connection)
+      return Self.send(answer, to: connection, isKept: isKept)
+    case .drops(let drops):
+      for byte in drops.utf8 {
+        guard Self.send([byte], to: connection) else { return }
+        Thread.sleep(forTimeInterval: 0.05)
+      }
+      return
     case .raw(let raw): text = raw
     case .status(let status, let headers, let body):
       let lines = headers.map { "\($0): \($1)\r\n" }.joined()
       text =
         "HTTP/1.1 \(status) Status\r\n\(lines)Content-Length: \(body.utf8.count)\r\n"
-        + "Connection: close\r\n\r\n\(body)"
+        + (isKept ? "" : "Connection: close\r\n") + "\r\n\(body)"
     }
-    var rest = Array(text.utf8)[...]
+    Self.send(Array(text.utf8), to: connection)
+  }
+
+  @discardableResult
+  private static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes {
         Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
-      guard count > 0 else { return }
+      guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }
+    return true
   }
 
   private static func read(_ connection: Int32) -> ReceivedRequest? {

@@ -14,6 +14,8 @@ package enum ExitCode: Int32, Error, CaseIterable, Sendable {
   case inputOutput = 74
   /// Work remains that this program could do later.
   case workRemains = 75
+  /// A mutation was declared dead: a person should look at it.
+  case died = 76
   /// Interrupted before it was done.
   case interrupted = 130
 }

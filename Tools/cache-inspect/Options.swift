@@ -27,7 +27,7 @@ enum Options {
   static let output = ToolOption("output", "o", .file, "FILE", "write to this file")
   static let requiredOutput = ToolOption(
     "output", "o", .file, "FILE", "write to this file", isRequired: true)
-  static let yes = ToolOption("yes", "y", .flag, "", "do not ask")
+  static let yes = CommonOption.yes
   static let all = ToolOption("all", nil, .flag, "", "all of them")
   static let toBytes = ToolOption(
     "to-bytes", nil, .integer(0...Int.max), "N", "until a partition has at most N bytes")

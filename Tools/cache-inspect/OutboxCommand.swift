@@ -13,9 +13,9 @@ struct OutboxCommand {
   func list() throws -> ExitCode {
     let store = try self.invocation.inspection()
     var table = Table([
-      Table.Column("NUMBER", .right), Table.Column("NAME"), Table.Column("LANE"),
-      Table.Column("STATE"), Table.Column("REASON"), Table.Column("ATTEMPTS", .right),
-      Table.Column("NEXT"), Table.Column("ID", isFlexible: true),
+      Table.Column("NUMBER", .right), Table.Column("NAME", isFlexible: true),
+      Table.Column("LANE", isFlexible: true), Table.Column("STATE"), Table.Column("REASON"),
+      Table.Column("ATTEMPTS", .right), Table.Column("NEXT"), Table.Column("ID"),
     ])
     try store.mutations(in: self.invocation.partition) { mutation in
       if let json = self.invocation.json {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// What an error of an attempt means if the mutation does not say so itself.
 struct FailureVerdict: Hashable, Sendable {
@@ -24,8 +25,14 @@ extension FailureVerdict {
       self.init(ofURLError: code)
       return
     }
+    if let code = Self.posixCode(of: error), let verdict = Self(ofPOSIXError: code) {
+      self = verdict
+      return
+    }
     switch error {
     case is CancellationError: self.init(failure: .cancelled, maybeApplied: true)
+    case is MutationUnreachedError: self.init(failure: .connectivity, maybeApplied: false)
+    case is any UnansweredError: self.init(failure: .connectivity, maybeApplied: true)
     case let error as HTTPStatusError: self.init(of: error)
     case is any UnsentError:
       self.init(failure: .permanent(reason: "\(error)"), maybeApplied: false)
@@ -36,14 +43,22 @@ extension FailureVerdict {
     }
   }
 
-  /// The code of an error: an HTTP status or that of a `URLError`, if it has one.
+  /// The code of an error: an HTTP status, that of a `URLError` or of the system, if it has one.
   static func code(of error: any Error) -> Int? {
-    (error as? HTTPStatusError)?.statusCode ?? Self.urlErrorCode(of: error)
+    if let error = error as? MutationUnreachedError { return Self.code(of: error.underlying) }
+    return (error as? HTTPStatusError)?.statusCode ?? Self.urlErrorCode(of: error)
+      ?? Self.posixCode(of: error)
   }
 
   /// The code of an error of URL loading, as in `URLError.Code`; nil for any other.
   static func urlErrorCode(of error: any Error) -> Int? {
     error._domain == "NSURLErrorDomain" ? error._code : nil
+  }
+
+  /// The code of an error of the system, as `ECONNREFUSED`; nil for any other.
+  private static func posixCode(of error: any Error) -> Int? {
+    if let error = error as? POSIXError { return Int(error.code.rawValue) }
+    return error._domain == "NSPOSIXErrorDomain" ? error._code : nil
   }
 
   // As in `URLError.Code`, which is Foundation's, and comes with ICU.
@@ -68,18 +83,37 @@ extension FailureVerdict {
     [-1_004, -1_003, -1_006, -1_009].contains(code) || (-1_206 ... -1_200).contains(code)
   }
 
+  /// What an error of the connection says; nil for any other of the system's.
+  ///
+  /// - Parameter code: As `ECONNREFUSED`.
+  private init?(ofPOSIXError code: Int) {
+    switch Int32(truncatingIfNeeded: code) {
+    case ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, ENOTCONN:
+      self.init(failure: .connectivity, maybeApplied: false)
+    case ECONNRESET, EPIPE, ETIMEDOUT: self.init(failure: .connectivity, maybeApplied: true)
+    default: return nil
+    }
+  }
+
   private init(of error: HTTPStatusError) {
-    let isServers = error.statusCode >= 500
     let failure: MutationFailure =
       switch error.statusCode {
       case 401: .authentication
+      // What answers so is a proxy or a portal: the server was not reached.
+      case 407, 511: .connectivity
       case 409, 412: .conflict
-      case 408, 425, 429, 500, 502, 503, 504, 507: .transient(retryAfter: error.retryAfter)
+      case 501, 505: .permanent(reason: "status \(error.statusCode)")
+      // 423, of WebDAV: somebody holds a lock now.
+      case 408, 423, 425, 429, 500...599: .transient(retryAfter: error.retryAfter)
       default: .permanent(reason: "status \(error.statusCode)")
       }
-    self.init(failure: failure, maybeApplied: isServers)
+    self.init(failure: failure, maybeApplied: error.statusCode >= 500 && error.statusCode != 511)
   }
 }
 
 /// An error thrown before anything was sent; retrying cannot help.
 package protocol UnsentError: Error {}
+
+/// An error of an answer that is not the server's: the mutation is sent again when the network is
+/// back, and may have been carried out.
+package protocol UnansweredError: Error {}

@@ -42,6 +42,26 @@ public struct MutationAppliedError: Error, CustomStringConvertible {
   }
 }
 
+/// Throw this from a mutation that certainly has not reached the server: the host was not found, the
+/// connection was refused. It waits for the network, and the attempt is not counted.
+///
+/// The library knows this of `URLError` and of the system's codes, as in `POSIXError`. Other
+/// transports, of gRPC or of a database's driver, have errors of their own.
+public struct MutationUnreachedError: Error, CustomStringConvertible {
+  /// Why the server was not reached.
+  public let underlying: any Error
+
+  /// Creates an error.
+  ///
+  /// - Parameter underlying: Why the server was not reached.
+  public init(underlying: any Error) { self.underlying = underlying }
+
+  /// Why the server was not reached.
+  public var description: String {
+    "The server was not reached: \(ErrorText.of(self.underlying))"
+  }
+}
+
 extension MutationFailure {
   /// The class, as it is recorded with the attempt.
   package var word: String {

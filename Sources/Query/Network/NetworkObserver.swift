@@ -12,6 +12,33 @@ public protocol NetworkObserver: Sendable {
   ) -> QuerySubscription
 }
 
+/// A network observer that always reports a network, for servers that need none: those of the same
+/// machine or site.
+///
+/// ```swift
+/// let replayer = MutationReplayer(client: client, network: .always)
+/// ```
+public struct AlwaysConnectedNetworkObserver: NetworkObserver {
+  /// Creates an observer.
+  public init() {}
+
+  /// ``NetworkConnectionStatus/connected``.
+  public var currentStatus: NetworkConnectionStatus { .connected }
+
+  /// Calls a handler once, before this returns.
+  public func subscribe(
+    with handler: @escaping @Sendable (NetworkConnectionStatus) -> Void
+  ) -> QuerySubscription {
+    handler(.connected)
+    return .empty
+  }
+}
+
+extension NetworkObserver where Self == AlwaysConnectedNetworkObserver {
+  /// The observer that always reports a network.
+  public static var always: AlwaysConnectedNetworkObserver { AlwaysConnectedNetworkObserver() }
+}
+
 /// A network observer for tests: it reports the status that the test sets.
 public final class MockNetworkObserver: NetworkObserver {
   private let values: ObserverList<NetworkConnectionStatus>

@@ -22,7 +22,12 @@ struct ChangeCommand {
   /// - Throws: `UsageError`; `OutboxError`; `StorageError`; what printing throws.
   func run() async throws -> ExitCode {
     let invocation = self.session.invocation
-    for entry in try self.entries() {
+    let entries = try self.session.entries(named: invocation.command)
+    if invocation.command.path.first == "discard" {
+      let names = entries.map { "\($0.name) \($0.idText)" }.joined(separator: ", ")
+      try Confirmation.require("Discard for good what it would write: \(names)?", invocation)
+    }
+    for entry in entries {
       let row = try await self.change(entry)
       if let json = invocation.json {
         try json.print(row, to: invocation.output)
@@ -33,23 +38,6 @@ struct ChangeCommand {
       }
     }
     return .success
-  }
-
-  /// The mutations that are named, each once, in the order of the command line.
-  private func entries() throws -> [OutboxEntry] {
-    let command = self.session.invocation.command
-    let all = try self.session.outbox.entries()
-    let names = all.map(\.id.uuidString)
-    var found = [OutboxEntry]()
-    for word in command.arguments {
-      do {
-        let entry = all[try PrefixLookup.index(of: word, in: names, noun: "live or dead mutation")]
-        if !found.contains(where: { $0.id == entry.id }) { found.append(entry) }
-      } catch {
-        throw command.usageError(error.message)
-      }
-    }
-    return found
   }
 
   private func change(_ entry: OutboxEntry) async throws -> Row {

@@ -31,7 +31,7 @@ struct DeadCommand {
     ])
     for entry in entries {
       table.add([
-        .init(entry.shortID), .init(entry.name), .init(entry.lane ?? "–"),
+        .init(entry.idText), .init(entry.name), .init(entry.lane ?? "–"),
         .init(entry.reason, .bad), .init("\(entry.attempts)"),
         .init(Age.text(of: entry.createdAt, at: invocation.now), .faint),
         .init(entry.lastError?.text ?? "–"),

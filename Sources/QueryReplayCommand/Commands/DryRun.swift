@@ -44,7 +44,7 @@ struct DryRun {
       ])
       for (index, entry) in plan.order.enumerated() {
         table.add([
-          .init("\(index + 1)"), .init(entry.shortID), .init(entry.name),
+          .init("\(index + 1)"), .init(entry.idText), .init(entry.name),
           .init(entry.effectiveHost), .init(entry.lane ?? "–"), .init("\(entry.attempts)"),
           .init(Age.text(of: entry.createdAt, at: invocation.now), .faint),
         ])

@@ -50,6 +50,8 @@ struct RunCommand {
 
   /// The exit code of a run that was not interrupted.
   private func code(_ live: [OutboxEntry], _ summary: ReplaySummary) -> ExitCode {
+    // Before the rest: it is the one end that no later turn changes.
+    if summary.dead > 0 { return .died }
     let lane = self.session.invocation.command.text(RunOption.lane)
     let meant = live.filter { lane == nil || $0.lane == lane }
     if meant.contains(where: { self.session.canSend($0) }) {

@@ -41,7 +41,7 @@ struct RunLine {
       names[id] = isEnd ? nil : known
       let identifier = MutationJSON.text(id)
       let row = Row(event: name, id: identifier, name: known)
-      return (row, "\(words) \(identifier.prefix(8)) \(SafeText.escape(known ?? ""))")
+      return (row, "\(words) \(identifier) \(SafeText.escape(known ?? ""))")
     }
     switch event {
     case .claimed(let id):

@@ -3,8 +3,8 @@ import Query
 import ToolSupport
 
 extension OutboxEntry {
-  /// The prefix of its identifier that users type.
-  var shortID: String { String(MutationJSON.text(self.id).prefix(8)) }
+  /// Its whole identifier: those of one minute begin alike.
+  var idText: String { MutationJSON.text(self.id) }
 
   /// What it waits for, or why it is dead; empty if it is due or runs.
   var reason: String { self.deadReason?.rawValue ?? self.waitReason?.rawValue ?? "" }

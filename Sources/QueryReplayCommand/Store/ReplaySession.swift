@@ -10,7 +10,7 @@ struct ReplaySession {
   let invocation: Invocation
   let storage: SQLiteQueryStorage
   let client: QueryClient
-  let network: SystemNetworkObserver
+  let network: any NetworkObserver
   let replayer: MutationReplayer
   /// The account.
   let partition: String
@@ -40,7 +40,8 @@ struct ReplaySession {
     self.invocation = invocation
     self.partition = partition
     self.owner = "\(choice)"
-    let network = SystemNetworkObserver()
+    let network: any NetworkObserver =
+      command.has(RunOption.evenOffline) ? .always : SystemNetworkObserver()
     self.network = network
     self.client = QueryClient(storage: self.storage)
     self.replayer = MutationReplayer(
@@ -69,6 +70,25 @@ struct ReplaySession {
     throw ToolError(
       .noStore,
       "there is no store of \(choice): \(files.mutations) is missing; check --store, --application")
+  }
+
+  /// The live and dead mutations that a command line names by identifiers or their beginnings, each
+  /// once, in the order of the command line.
+  ///
+  /// - Throws: `UsageError` if one is not found; `StorageError`.
+  func entries(named command: ParsedCommand) throws -> [OutboxEntry] {
+    let all = try self.outbox.entries()
+    let names = all.map(\.id.uuidString)
+    var found = [OutboxEntry]()
+    for word in command.arguments {
+      do {
+        let entry = all[try PrefixLookup.index(of: word, in: names, noun: "live or dead mutation")]
+        if !found.contains(where: { $0.id == entry.id }) { found.append(entry) }
+      } catch {
+        throw command.usageError(error.message)
+      }
+    }
+    return found
   }
 
   /// Whether this program sends rows of this kind.

@@ -17,11 +17,17 @@ final class MonitorThread: StatusMonitor {
     var statuses: StatusList?
     var jobs = [Job]()
     var isStopped = false
+    /// Whether GIO has given its first status.
+    var isFollowing = false
   }
 
   private let context = MainContext()
   private let state = Locked(State())
   private let hasStatus = DispatchSemaphore(value: 0)
+
+  /// How long a caller waits for the first status: GIO asks a service for it, and the service may be
+  /// silent for ever.
+  private static let patience = DispatchTimeInterval.milliseconds(500)
 
   /// Starts a thread, which keeps the object until it is stopped.
   static func start() -> MonitorThread {
@@ -35,9 +41,19 @@ final class MonitorThread: StatusMonitor {
   var statuses: StatusList {
     if let statuses = self.state.withLock({ $0.statuses }) { return statuses }
     // Each waiter that is let through lets the next one through.
-    self.hasStatus.wait()
+    _ = self.hasStatus.wait(timeout: .now() + Self.patience)
     self.hasStatus.signal()
-    return self.statuses
+    // The status is a hint: without an answer the network is tried, and the answer corrects it.
+    return self.statuses(orElse: .connected)
+  }
+
+  /// The statuses, which begin with this one if there are none yet.
+  private func statuses(orElse status: NetworkConnectionStatus) -> StatusList {
+    self.state.withLock { state in
+      let statuses = state.statuses ?? StatusList(status)
+      state.statuses = statuses
+      return statuses
+    }
   }
 
   func stop() {
@@ -49,9 +65,12 @@ final class MonitorThread: StatusMonitor {
     let question = ReachabilityQuestion(url)
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        self.perform { question.ask($0) { continuation.resume(returning: $0) } }
+        question.expect { continuation.resume(returning: $0) }
+        self.perform { question.ask($0) }
       }
     } onCancel: {
+      // The thread may wait for a service that does not answer. Otherwise GIO ends the question.
+      if !self.state.withLock({ $0.isFollowing }) { question.giveUp() }
       self.perform { _ in question.cancel() }
     }
   }
@@ -69,9 +88,11 @@ final class MonitorThread: StatusMonitor {
   private func follow() {
     var monitor = NetworkMonitor()
     let links = monitor.isOfKernel ? LinkWatch(context: self.context) : nil
-    let statuses = StatusList(monitor.status)
-    self.state.withLock { $0.statuses = statuses }
+    let status = monitor.status
+    let statuses = self.statuses(orElse: status)
+    self.state.withLock { $0.isFollowing = true }
     self.hasStatus.signal()
+    statuses.send(status)
     while let jobs = self.takeJobs() {
       for job in jobs { job(monitor) }
       self.context.iterate()

@@ -8,7 +8,13 @@ import Query
 final class ReachabilityQuestion: @unchecked Sendable {
   private let url: URL
   private let cancellable: UnsafeMutablePointer<GCancellable>
-  private let answer = Locked<(@Sendable (NetworkReachability) -> Void)?>(nil)
+  private let state = Locked(State.new)
+
+  private enum State {
+    case new
+    case waiting(@Sendable (NetworkReachability) -> Void)
+    case over
+  }
 
   init(_ url: URL) {
     self.url = url
@@ -17,21 +23,30 @@ final class ReachabilityQuestion: @unchecked Sendable {
 
   deinit { g_object_unref(self.cancellable) }
 
+  /// Sets what takes the answer, once. Call it before the question is asked; it may have been given
+  /// up already.
+  func expect(_ answer: @escaping @Sendable (NetworkReachability) -> Void) {
+    let isOver = self.state.withLock { state in
+      if case .over = state { return true }
+      state = .waiting(answer)
+      return false
+    }
+    if isOver { answer(.unknown) }
+  }
+
+  /// Answers with ``NetworkReachability/unknown``, unless there was an answer. It is not asked then.
+  func giveUp() { self.finish(.unknown) }
+
   /// Asks. Call it once.
   ///
-  /// - Parameters:
-  ///   - monitor: The monitor to ask.
-  ///   - answer: Takes the answer, once.
-  func ask(
-    _ monitor: NetworkMonitor,
-    _ answer: @escaping @Sendable (NetworkReachability) -> Void
-  ) {
+  /// - Parameter monitor: The monitor to ask.
+  func ask(_ monitor: NetworkMonitor) {
+    guard self.state.withLock({ if case .waiting = $0 { true } else { false } }) else { return }
     // GIO treats a URL without a host as one with an empty host. Only the portal uses the port, and
     // only if the URL names one.
     guard let name = self.url.host(), !name.isEmpty,
       let host = g_network_address_parse_uri(self.url.absoluteString, 0, nil)
-    else { return answer(.unknown) }
-    self.answer.withLock { $0 = answer }
+    else { return self.finish(.unknown) }
     g_network_monitor_can_reach_async(
       monitor.pointer, host, self.cancellable, reachabilityCallback,
       Unmanaged.passRetained(self).toOpaque()
@@ -43,9 +58,10 @@ final class ReachabilityQuestion: @unchecked Sendable {
   func cancel() { g_cancellable_cancel(self.cancellable) }
 
   fileprivate func finish(_ reachability: NetworkReachability) {
-    let answer = self.answer.withLock { answer in
-      defer { answer = nil }
-      return answer
+    let answer = self.state.withLock { state -> (@Sendable (NetworkReachability) -> Void)? in
+      defer { state = .over }
+      if case .waiting(let answer) = state { return answer }
+      return nil
     }
     answer?(reachability)
   }

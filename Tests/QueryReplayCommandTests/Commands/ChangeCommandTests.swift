@@ -55,7 +55,11 @@ struct ChangeCommandTests {
         #"{"id":"\#(id)","isOutOfOrder":false,"name":"create-note","result":"retried"}"#
       ])
     #expect(try await ToolRun("retry", "--new-key", "3f2a02", on: store).end == .code(0))
-    #expect(try await ToolRun("discard", "4b", on: store).end == .code(0))
+    let unasked = try await ToolRun("discard", "4b", on: store)
+    #expect(unasked.end == .code(64), "there is no terminal to ask on")
+    #expect(unasked.errors.first?.contains("give --yes") == true)
+    #expect(try await store.counts() == OutboxCounts(pending: 2, dead: 1))
+    #expect(try await ToolRun("discard", "4b", "--yes", on: store).end == .code(0))
     let entries = try await store.entries()
     #expect(entries.map(\.state) == [.pending, .pending])
     #expect(entries[0].idempotencyKey == "key-3F2A0100")
@@ -64,7 +68,7 @@ struct ChangeCommandTests {
 
   @Test func whatIsNotDeadCannotBeDiscarded() async throws {
     let store = try await self.store()
-    let run = try await ToolRun("discard", "4b", on: store)
+    let run = try await ToolRun("discard", "4b", "--yes", on: store)
     #expect(run.end == .code(64))
     #expect(run.errors.first?.contains("is not dead; cancel it") == true)
     #expect(try await store.counts() == OutboxCounts(pending: 3))

@@ -17,7 +17,7 @@ struct DryRunTests {
     #expect(run.errors == [])
     let ids = (lane + single).map { $0.uuidString.lowercased() }
     #expect(run.lines.count == 5)
-    for (line, id) in zip(run.lines.dropFirst(), ids) { #expect(line.contains(id.prefix(8))) }
+    for (line, id) in zip(run.lines.dropFirst(), ids) { #expect(line.contains(id)) }
     #expect(
       run.lines.last
         == "1 mutation “create-note” (version 1) left to the application \(store.path)")

@@ -50,7 +50,7 @@ struct RunCommandTests {
     #expect(try await store.entries().map(\.attempts) == [0])
   }
 
-  @Test func whatCouldBeSentLaterEndsWith75AndWhatIsDeadDoesNot() async throws {
+  @Test func whatCouldBeSentLaterEndsWith75AndWhatHasDiedWith76() async throws {
     let isBroken = Locked(true)
     let server = try LoopbackServer { _, _ in .status(isBroken.withLock { $0 } ? 503 : 400) }
     let store = try ReplayStore()
@@ -64,9 +64,11 @@ struct RunCommandTests {
     #expect(failed.lines.contains { $0.contains(": transient, waits (backoff): ") })
     #expect(try await ToolRun("retry", waiting[0].id.uuidString, on: store).end == .code(0))
     let refused = try await ToolRun("run", "--once", on: store)
-    #expect(refused.end == .code(0))
+    #expect(refused.end == .code(76))
     #expect(refused.lines.last == "0 sent, 0 failed, 0 waiting, 1 dead")
     #expect(try await store.counts() == OutboxCounts(dead: 1))
+    let later = try await ToolRun("run", "--once", on: store)
+    #expect(later.end == .code(0), "it did not die in this run")
   }
 
   @Test func laneAndMaximumAreKept() async throws {

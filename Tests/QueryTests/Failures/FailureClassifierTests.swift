@@ -37,7 +37,7 @@ import Testing
     #expect(!verdict.maybeApplied)
   }
 
-  @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 507])
+  @Test(arguments: [408, 423, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 530, 598])
   func theseStatusesPassAndKeepTheServersWait(_ status: Int) {
     let error = HTTPStatusError(statusCode: status, retryAfter: .seconds(7))
     let verdict = FailureVerdict(of: error)
@@ -58,11 +58,48 @@ import Testing
     }
   }
 
+  @Test(arguments: [407, 511])
+  func whatAProxyOrAPortalAnswersIsNotTheServers(_ status: Int) {
+    let verdict = FailureVerdict(of: HTTPStatusError(statusCode: status))
+    #expect(verdict == FailureVerdict(failure: .connectivity, maybeApplied: false))
+  }
+
   @Test func aStatusBelow500SaysThatNothingWasDone() {
     for status in [302, 400, 401, 409, 429] {
       #expect(!FailureVerdict(of: HTTPStatusError(statusCode: status)).maybeApplied)
     }
     #expect(FailureVerdict(of: HTTPStatusError(statusCode: 501)).maybeApplied)
+  }
+
+  @Test(arguments: [
+    POSIXErrorCode.ECONNREFUSED, .ENETUNREACH, .EHOSTUNREACH, .ENETDOWN, .EHOSTDOWN, .ENOTCONN,
+  ])
+  func aConnectionThatCameNotAboutIsConnectivity(_ code: POSIXErrorCode) {
+    let expected = FailureVerdict(failure: .connectivity, maybeApplied: false)
+    #expect(FailureVerdict(of: POSIXError(code)) == expected)
+    let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code.rawValue))
+    #expect(FailureVerdict(of: error) == expected)
+    #expect(FailureVerdict.code(of: error) == Int(code.rawValue))
+  }
+
+  @Test(arguments: [POSIXErrorCode.ECONNRESET, .EPIPE, .ETIMEDOUT])
+  func aConnectionThatBrokeMayHaveLostTheAnswer(_ code: POSIXErrorCode) {
+    let expected = FailureVerdict(failure: .connectivity, maybeApplied: true)
+    #expect(FailureVerdict(of: POSIXError(code)) == expected)
+    let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code.rawValue))
+    #expect(FailureVerdict(of: error) == expected)
+  }
+
+  @Test func otherErrorsOfTheSystemAreUnknown() {
+    #expect(FailureVerdict(of: POSIXError(.ENOSPC)) == FailureVerdict(of: TestError()))
+  }
+
+  @Test func aMutationMaySayThatItDidNotReachTheServer() {
+    let error = MutationUnreachedError(underlying: POSIXError(.ENOENT))
+    #expect(
+      FailureVerdict(of: error) == FailureVerdict(failure: .connectivity, maybeApplied: false))
+    #expect(FailureVerdict.code(of: error) == Int(ENOENT))
+    #expect("\(error)".hasPrefix("The server was not reached: "))
   }
 
   @Test func aTimeoutIsALostAnswer() {

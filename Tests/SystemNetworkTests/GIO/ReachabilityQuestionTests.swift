@@ -58,18 +58,29 @@ import Testing
       let monitor = NetworkMonitor()
       do {
         let question = ReachabilityQuestion(URL(filePath: "/"))
-        question.ask(monitor) { answers.append($0) }
+        question.expect { answers.append($0) }
+        question.ask(monitor)
       }
       do {
         let question = ReachabilityQuestion(Self.address)
         released = question
-        question.ask(monitor) { answers.append($0) }
+        question.expect { answers.append($0) }
+        question.ask(monitor)
         question.cancel()
       }
       while answers.count < 2 { context.iterate() }
     }
     #expect(answers.elements == [.unknown, .unknown])
     #expect(released == nil)
+  }
+
+  @Test func aQuestionThatWasGivenUpIsAnsweredAndNotAsked() {
+    let answers = Recorder<NetworkReachability>()
+    let question = ReachabilityQuestion(Self.address)
+    question.giveUp()
+    question.expect { answers.append($0) }
+    question.giveUp()
+    #expect(answers.elements == [.unknown])
   }
 
   private static let address = URL(string: "http://192.0.2.1/") ?? URL(filePath: "/")

@@ -6,8 +6,18 @@ import TestSupport
 final class WatcherProcess: Sendable {
   private let child: ChildProcess
 
-  init(in namespace: NetworkNamespace) throws {
-    let child = try namespace.start(ChildProcess.product("network-watcher"), input: .pipe)
+  convenience init(in namespace: NetworkNamespace) throws {
+    try self.init(namespace.start(ChildProcess.product("network-watcher"), input: .pipe))
+  }
+
+  /// One outside of any network namespace, with these variables.
+  convenience init(environment: [String: String]) throws {
+    try self.init(
+      ChildProcess(
+        ChildProcess.product("network-watcher"), [], environment: environment, input: .pipe))
+  }
+
+  private init(_ child: ChildProcess) throws {
     self.child = child
     DispatchQueue.global().asyncAfter(deadline: .now() + 1_800) { [weak child] in child?.kill() }
   }

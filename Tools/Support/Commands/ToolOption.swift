@@ -119,6 +119,8 @@ package enum CommonOption {
     "json", nil, .flag, "", "print JSON, one object a line; times are in UTC, sizes in bytes")
   /// UTC instead of the user's time zone.
   package static let utc = ToolOption("utc", "u", .flag, "", "print times in UTC")
+  /// No question before something is changed for good. Only the commands that ask have it.
+  package static let yes = ToolOption("yes", "y", .flag, "", "do not ask")
   /// The help.
   package static let help = ToolOption("help", "h", .flag, "", "show this help")
   /// The release.

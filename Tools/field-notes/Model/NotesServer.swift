@@ -33,6 +33,8 @@ struct NotesServer: Sendable {
     request.httpMethod = method
     request.httpBody = try JSONEncoder().encode(content)
     request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    // URLSession on Linux notices only at the time-out that a used connection was closed.
+    request.setValue("close", forHTTPHeaderField: "Connection")
     request.setValue(attempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
     return try await self.send(request)
   }
