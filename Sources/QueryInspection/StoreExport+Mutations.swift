@@ -36,7 +36,7 @@ extension StoreExport {
   private func put(_ chunk: Chunk) throws {
     for line in chunk.lines {
       try self.put(line)
-      if let file = line.text("bodyFile") { try self.putBody(file) }
+      for file in BodyNames.split(line.text("bodyFile")) { try self.putBody(file) }
     }
     for damaged in chunk.damaged { self.leaveOut(damaged) }
   }
@@ -155,7 +155,7 @@ extension StoreExport {
 
   /// Writes the body file of a mutation, if it exists.
   private func putBody(_ name: String) throws {
-    guard BodyPath.isPlain(name) else { return }
+    guard BodyNames.isPlain(name) else { return }
     let path = "\(self.store.mutationsFile.folder)/bodies/\(name)"
     guard let data = FileManager.default.contents(atPath: path) else {
       self.leaveOut("the file bodies/\(name) of a mutation, which is missing")
@@ -163,14 +163,5 @@ extension StoreExport {
     }
     try self.put(
       ExportLine(.body, ["name": .text(name), "data": .text(data.base64EncodedString())]))
-  }
-}
-
-/// The names of files in `bodies/`.
-enum BodyPath {
-  /// Whether a name does not lead out of its folder.
-  static func isPlain(_ name: String) -> Bool {
-    !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
-      && !name.utf8.contains(0)
   }
 }

@@ -71,7 +71,7 @@ package final class ErasedMutations {
     try self.connection.execute(DependencyRow.deleteByDependant, row.number)
     try self.connection.execute(LaneHeadRow.delete, row.number)
     try self.connection.execute(OutboxRow.delete, row.number)
-    if let file = row.bodyFile { self.bodyFiles.append(file) }
+    self.bodyFiles += BodyNames.split(row.bodyFile)
   }
 
   /// The body files that no row names any more, each handed out once.

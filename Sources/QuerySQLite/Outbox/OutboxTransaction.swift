@@ -212,7 +212,7 @@ extension OutboxTransaction {
     self.memory.leases.remove(row.number)
     if row.standing.state == .leased { self.outcome.endedLeases.insert(row.number) }
     if row.standing.state != .dead { self.outcome.mustCheckAwaiting = true }
-    if let bodyFile = row.bodyFile { self.outcome.bodyFiles.append(bodyFile) }
+    self.outcome.bodyFiles += BodyNames.split(row.bodyFile)
     // The connection does not enforce foreign keys.
     if row.hasDependencies {
       try self.connection.execute(DependencyRow.deleteByDependant, row.number)

@@ -149,9 +149,42 @@ extension SQLiteOutbox {
 extension SQLiteOutbox {
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
     try self.requireRoom(for: mutation.arguments, "enqueue")
-    return try await self.write(needsOwner: claiming) {
-      try $0.enqueue(mutation, claiming: claiming)
+    if mutation.bodies.isEmpty {
+      return try await self.write(needsOwner: claiming) {
+        try $0.enqueue(mutation, claiming: claiming)
+      }
     }
+    let copies = try await self.database.bodies.copy(mutation.bodies)
+    var mutation = mutation
+    mutation.bodyFile = copies.names
+    let new = mutation
+    return try await self.keeping(copies, of: new.id) {
+      try await self.write(needsOwner: claiming) { try $0.enqueue(new, claiming: claiming) }
+    }
+  }
+
+  /// Commits the row of copies, which stay locked meanwhile; if no row has them, they are removed.
+  private func keeping(
+    _ copies: BodyCopies, of id: UUID,
+    _ commit: () async throws -> EnqueuedMutation
+  ) async throws -> EnqueuedMutation {
+    defer { withExtendedLifetime(copies) {} }
+    do {
+      return try await commit()
+    } catch {
+      // A commit whose end is not known may have been made: then the row has them. What cannot be
+      // read now is cleaned up when the file is opened next.
+      if let names = try? self.read({ try $0.row(id)?.bodyFile }), names == copies.names {
+        throw error
+      }
+      copies.remove()
+      throw error
+    }
+  }
+
+  func bodies(of id: UUID) async throws -> [URL] {
+    let found = try self.read { tables in try tables.row(id)?.bodyFile }
+    return try await self.database.bodies.check(found ?? nil)
   }
 
   private func requireRoom(for arguments: Data, _ operation: String) throws(StorageError) {

@@ -130,8 +130,8 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   /// Commits a mutation.
   ///
-  /// - Throws: What coding throws; ``OutboxError``; ``StorageError``; ``MutationDeclarationError``;
-  ///   ``QueryIdentityError``. Nothing is kept then.
+  /// - Throws: What coding throws; ``OutboxError``; ``StorageError``; ``MutationBodyError``;
+  ///   ``MutationDeclarationError``; ``QueryIdentityError``. Nothing is kept then.
   func enqueue(
     _ arguments: Arguments,
     in context: QueryContext,
@@ -139,11 +139,6 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   ) async throws -> EnqueuedMutation {
     let ground = try self.ground.get()
     let options = self.plan.options
-    var (arguments, bodyFile) = (arguments, String?.none)
-    if let adopt = options.adoptBody, let folder = ground.outbox.bodiesFolder {
-      let adopted = try adopt(arguments, folder)
-      (arguments, bodyFile) = (adopted.0, adopted.bodyFile)
-    }
     var mutation = NewMutation(
       id: .inOrder(),
       name: self.plan.name, instance: ground.instance, version: options.version,
@@ -152,8 +147,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       coalesce: options.coalesce, dependencies: context.mutationDependencies,
       coder: options.coder.name,
       arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
-      bodyFile: bodyFile, waitReason: self.isHeldBack(context) ? .offline : nil)
+      waitReason: self.isHeldBack(context) ? .offline : nil)
     mutation.hasFreshID = true
+    mutation.bodies = options.bodies?(arguments) ?? []
     return try await ground.outbox.enqueue(mutation, claiming: claiming)
   }
 

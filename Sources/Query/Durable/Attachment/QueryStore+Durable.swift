@@ -8,7 +8,8 @@ extension QueryStore where State: _MutationStateProtocol {
   ///   - dependencies: The durable mutations that must have succeeded before this one is sent.
   /// - Returns: A ticket, when the mutation is on disk.
   /// - Throws: ``MutationDeclarationError``, also if the mutation is not durable; ``StorageError``;
-  ///   ``OutboxError``; ``QueryIdentityError``; what the coder throws. Nothing is saved then.
+  ///   ``OutboxError``; ``MutationBodyError``; ``QueryIdentityError``; what the coder throws. Nothing
+  ///   is saved then.
   @discardableResult
   public func enqueue(
     with arguments: State.Arguments,

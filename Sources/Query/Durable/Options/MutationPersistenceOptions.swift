@@ -50,9 +50,11 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// answer: the mutation's name counts as one.
   public var host: (@Sendable (Arguments) -> String?)?
 
-  /// Copies a file that arguments name into the outbox's folder, before they are coded: returns the
-  /// arguments to store, and the name of the copy, if they name a file.
-  package var adoptBody: (@Sendable (Arguments, URL) throws -> (Arguments, bodyFile: String?))?
+  /// The files that go with a mutation, such as a photo to upload: each is copied beside the outbox
+  /// before the mutation is committed, and may be changed or removed as soon as that is done. The
+  /// mutation reads the copies by ``MutationAttempt/bodies()``; they are removed when it has ended.
+  /// Nil: it has none.
+  public var bodies: (@Sendable (Arguments) -> [URL])?
 
   /// Creates options. See the properties for what each is.
   public init(
@@ -69,7 +71,8 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
       @Sendable (Arguments, any Error, QueryContext) async throws -> ConflictResolution<Arguments>
     )? = nil,
     invalidates: (@Sendable (Arguments) -> [QueryPath])? = nil,
-    host: (@Sendable (Arguments) -> String?)? = nil
+    host: (@Sendable (Arguments) -> String?)? = nil,
+    bodies: (@Sendable (Arguments) -> [URL])? = nil
   ) {
     self.scope = scope
     self.onFailure = onFailure
@@ -83,5 +86,6 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
     self.onConflict = onConflict
     self.invalidates = invalidates
     self.host = host
+    self.bodies = bodies
   }
 }

@@ -44,4 +44,6 @@ struct OutboxEffects: Sendable {
   var events = [OutboxEvent]()
   /// The leases that ended without being settled, and why.
   var revocations = [(lease: MutationLease, reason: MutationLease.Revocation)]()
+  /// The files that no row names any more.
+  var bodyFiles = [String]()
 }

@@ -20,6 +20,7 @@ final class MemoryMutationOutbox: MutationOutbox {
   private let hub = RecipientList<OutboxEvent>()
   private let clock: OutboxClock
   private let maximumArgumentBytes: Int
+  private let bodies = TemporaryBodies()
 
   /// Creates an empty outbox.
   init(limits: MutationHistoryLimits, maximumArgumentBytes: Int, clock: OutboxClock) {
@@ -35,14 +36,15 @@ final class MemoryMutationOutbox: MutationOutbox {
     _ operation: String,
     _ transition: (inout OutboxTable, OutboxTime) throws -> Result
   ) throws -> Result {
-    let (result, revocations) = try self.guarded.withLock { guarded in
+    let (result, effects) = try self.guarded.withLock { guarded in
       try guarded.requireOpen(operation)
       let result = try transition(&guarded.table, self.clock.now())
       let effects = guarded.table.takeEffects()
       self.hub.post(effects.events)
-      return (result, effects.revocations)
+      return (result, effects)
     }
-    for revocation in revocations { revocation.lease.revoke(revocation.reason) }
+    for revocation in effects.revocations { revocation.lease.revoke(revocation.reason) }
+    for name in effects.bodyFiles { self.bodies.folder.remove(name) }
     self.hub.deliver()
     return result
   }
@@ -146,9 +148,27 @@ extension MemoryMutationOutbox {
 
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
     try self.requireRoom(for: mutation.arguments, "enqueue")
-    return try self.change("enqueue") { table, time in
-      try table.enqueue(mutation, claiming: claiming, at: time)
+    var mutation = mutation
+    var copies: BodyCopies?
+    if !mutation.bodies.isEmpty {
+      copies = try await self.bodies.folder.copy(mutation.bodies)
+      mutation.bodyFile = copies?.names
     }
+    do {
+      return try self.change("enqueue") { table, time in
+        try table.enqueue(mutation, claiming: claiming, at: time)
+      }
+    } catch {
+      copies?.remove()
+      throw error
+    }
+  }
+
+  func bodies(of id: UUID) async throws -> [URL] {
+    let names = try self.read("bodies") { table, _ in
+      table.index(of: id).flatMap { table.rows[$0].bodyFile }
+    }
+    return try await self.bodies.folder.check(names)
   }
 
   private func requireRoom(for arguments: Data, _ operation: String) throws {

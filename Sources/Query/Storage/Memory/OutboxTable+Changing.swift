@@ -98,6 +98,7 @@ extension OutboxTable {
   mutating func erase() {
     for row in self.rows {
       if let lease = row.lease { self.effects.revocations.append((lease, .lost)) }
+      self.effects.bodyFiles += BodyNames.split(row.bodyFile)
     }
     self.effects.events.append(.erased)
     self.rows = []

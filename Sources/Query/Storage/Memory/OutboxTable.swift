@@ -113,6 +113,7 @@ extension OutboxTable {
     _ time: OutboxTime
   ) {
     let row = self.rows.remove(at: index)
+    self.effects.bodyFiles += BodyNames.split(row.bodyFile)
     let id = row.entry.id
     let record = RecordedMutation(
       self.entry(of: row, isHead: true, at: time), outcome, result: result, endedAt: time.wall,
@@ -181,7 +182,8 @@ extension OutboxTable: OutboxLookup {
     self.lastNumber += 1
     var row = OutboxRow(
       entry: OutboxEntry(mutation, number: self.lastNumber, createdAt: time.wall),
-      standing: OutboxStanding(mutation), age: OutboxAge(from: time), dependencies: dependencies)
+      standing: OutboxStanding(mutation), age: OutboxAge(from: time), dependencies: dependencies,
+      bodyFile: mutation.bodyFile)
     self.effects.events.append(.enqueued(mutation.id))
     let superseded = self.supersede(by: &row, mutation, at: time)
     self.rows.append(row)

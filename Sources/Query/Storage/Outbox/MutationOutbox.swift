@@ -73,15 +73,16 @@ public protocol MutationOutbox: Sendable {
 
   // MARK: - For the engine
 
-  /// Commits a mutation, and leases it to this process in the same commit if it may run now.
+  /// Commits a mutation, and leases it to this process in the same commit if it may run now. Its files
+  /// are copied before that, and the copies are on the disk.
   ///
   /// - Parameters:
   ///   - mutation: The mutation.
   ///   - claiming: Whether to lease it if it may run now: no earlier live one in its lane,
   ///     dependencies succeeded, no pause.
   /// - Throws: ``OutboxError/unknownDependencies(_:)``, and only then ``OutboxError/ended(_:)`` of a
-  ///   dependency; ``StorageError``: constraint if the identifier is taken, too big if the
-  ///   arguments are. Nothing is stored then.
+  ///   dependency; ``MutationBodyError/notAFile(path:)``; ``StorageError``: constraint if the
+  ///   identifier is taken, too big if the arguments are. Nothing is stored then.
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation
 
   /// Leases mutations that may run now, the lowest number first, after taking back the rows of
@@ -122,8 +123,11 @@ public protocol MutationOutbox: Sendable {
   /// Releases lanes that wait for other credentials, or those that wait after a failed connection.
   func release(_ reason: MutationWaitReason) async throws
 
-  /// The folder for the body files of mutations; nil if there is none.
-  var bodiesFolder: URL? { get }
+  /// The copies of the files that go with a live or dead mutation, in the order in which they were
+  /// given, after a check that none has changed. They are removed with the mutation.
+  ///
+  /// - Throws: ``MutationBodyError/damaged(name:)``; ``StorageError``.
+  func bodies(of id: UUID) async throws -> [URL]
 
   /// Calls a handler after each commit that changed the outbox, of this process or another one, off
   /// every lock.
@@ -152,9 +156,6 @@ extension MutationOutbox {
   public func standings(of ids: [UUID]) throws -> [MutationStanding] {
     try ids.map { try self.standing(of: $0) }
   }
-
-  /// No folder.
-  public var bodiesFolder: URL? { nil }
 
   /// The counts now, and after each change, other processes' too.
   public var changes: OutboxChanges { OutboxChanges(of: self) }

@@ -30,7 +30,9 @@ public struct NewMutation: Sendable {
   public var coder: String
   /// The coded arguments.
   public var arguments: Data
-  /// A file in `bodies/` that belongs to it, and is removed with it.
+  /// The files that go with it. The outbox copies them before it commits the mutation.
+  public var bodies = [URL]()
+  /// The copies of ``bodies``, as an outbox on disk names them: they are removed with the mutation.
   public var bodyFile: String?
   /// What it already waits for, if that is known: ``MutationWaitReason/offline``.
   public var waitReason: MutationWaitReason?
