@@ -101,12 +101,30 @@ extension StoreExport {
       }
       for line in lines { try self.put(line) }
     }
+    try self.putChunks { try self.forgotten(of: partition, after: $0, on: $1) }
     if try self.standing(of: partition).revision == before.revision { return }
     throw InspectionError.unavailable(
       StorageError(
         operation: "export", code: .busy,
         message: "the outbox was changed meanwhile; stop its applications, and try again",
         fileName: DatabaseKind.mutations.fileName))
+  }
+
+  private func forgotten(
+    of partition: Int64, after last: Int64, on connection: SQLiteConnection
+  ) throws -> Chunk {
+    let table = self.schema.forgotten
+    var chunk = Chunk()
+    try connection.withStatement(table.read) { row in
+      try row.bindAll(partition, last, Self.rowsPerRead)
+      while try row.step() {
+        chunk.count += 1
+        chunk.last = try row.integer(at: Int32(table.columns.count))
+        chunk.lines.append(try table.line(row))
+      }
+    }
+    if chunk.count < Self.rowsPerRead { chunk.last = nil }
+    return chunk
   }
 
   private func standing(of partition: Int64) throws -> (line: ExportLine, revision: Int64) {

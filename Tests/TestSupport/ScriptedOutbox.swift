@@ -114,6 +114,10 @@ extension ScriptedOutbox {
     try await self.base.enqueue(mutation, claiming: claiming)
   }
 
+  public func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {
+    try await self.base.enqueue(mutations)
+  }
+
   public func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool {
     try await self.base.settle(lease, outcome)
   }

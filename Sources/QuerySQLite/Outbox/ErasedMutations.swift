@@ -60,8 +60,14 @@ package final class ErasedMutations {
       if rows.count >= limit { return false }
     }
     if budget.isSpent(after: count) { return false }
-    try self.connection.execute(Self.aliases, partition, budget.rows - count)
-    return try self.connection.changes < budget.rows - count
+    for sql in [Self.aliases, ForgottenRow.erase] {
+      let limit = budget.rows - count
+      try self.connection.execute(sql, partition, limit)
+      let changes = try self.connection.changes
+      if changes >= limit { return false }
+      count += changes
+    }
+    return true
   }
 
   private func delete(_ row: Row, _ isEnded: Bool) throws {

@@ -148,38 +148,62 @@ extension SQLiteOutbox {
 
 extension SQLiteOutbox {
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
-    try self.requireRoom(for: mutation.arguments, "enqueue")
-    if mutation.bodies.isEmpty {
-      return try await self.write(needsOwner: claiming) {
-        try $0.enqueue(mutation, claiming: claiming)
+    let enqueued = try await self.copyingFiles(of: [mutation]) { mutations in
+      try await self.write(needsOwner: claiming) {
+        [try $0.enqueue(mutations[0], claiming: claiming)]
       }
     }
-    let copies = try await self.database.bodies.copy(mutation.bodies)
-    var mutation = mutation
-    mutation.bodyFile = copies.names
-    let new = mutation
-    return try await self.keeping(copies, of: new.id) {
-      try await self.write(needsOwner: claiming) { try $0.enqueue(new, claiming: claiming) }
+    return enqueued[0]
+  }
+
+  func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {
+    if mutations.isEmpty { return [] }
+    return try await self.copyingFiles(of: mutations) { mutations in
+      try await self.write { changes in
+        try mutations.map { try changes.enqueue($0, claiming: false) }
+      }
     }
   }
 
-  /// Commits the row of copies, which stay locked meanwhile; if no row has them, they are removed.
-  private func keeping(
-    _ copies: BodyCopies, of id: UUID,
-    _ commit: () async throws -> EnqueuedMutation
-  ) async throws -> EnqueuedMutation {
+  /// Copies the files of mutations, which stay locked until the rows are committed, and removes again
+  /// those that no row has got.
+  private func copyingFiles(
+    of mutations: [NewMutation],
+    _ commit: ([NewMutation]) async throws -> [EnqueuedMutation]
+  ) async throws -> [EnqueuedMutation] {
+    for mutation in mutations { try self.requireRoom(for: mutation.arguments, "enqueue") }
+    if mutations.allSatisfy(\.bodies.isEmpty) { return try await commit(mutations) }
+    var (copied, copies) = (mutations, [Int: BodyCopies]())
     defer { withExtendedLifetime(copies) {} }
     do {
-      return try await commit()
-    } catch {
-      // A commit whose end is not known may have been made: then the row has them. What cannot be
-      // read now is cleaned up when the file is opened next.
-      if let names = try? self.read({ try $0.row(id)?.bodyFile }), names == copies.names {
-        throw error
+      for (index, mutation) in mutations.enumerated() where !mutation.bodies.isEmpty {
+        // One that is there already has its files.
+        if mutation.isRepeatable, try self.isKnown(mutation.id) { continue }
+        let own = try await self.database.bodies.copy(mutation.bodies)
+        copies[index] = own
+        copied[index].bodyFile = own.names
       }
-      copies.remove()
+      let enqueued = try await commit(copied)
+      for (index, own) in copies where enqueued[index].isOld { own.remove() }
+      return enqueued
+    } catch {
+      for (index, own) in copies {
+        // A commit whose end is not known may have been made: then the row has them. What cannot be
+        // read now is cleaned up when the file is opened next.
+        let id = mutations[index].id
+        if case .some(let names?) = try? self.read({ try $0.row(id)?.bodyFile }),
+          names == own.names
+        {
+          continue
+        }
+        own.remove()
+      }
       throw error
     }
+  }
+
+  private func isKnown(_ id: UUID) throws -> Bool {
+    if case .unknown = try self.standing(of: id) { false } else { true }
   }
 
   func bodies(of id: UUID) async throws -> [URL] {

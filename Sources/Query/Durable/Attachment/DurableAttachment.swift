@@ -137,6 +137,15 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     in context: QueryContext,
     claiming: Bool
   ) async throws -> EnqueuedMutation {
+    try await self.ground.get().outbox.enqueue(
+      try self.newMutation(arguments, in: context), claiming: claiming)
+  }
+
+  /// A mutation as it is committed.
+  ///
+  /// - Throws: What coding throws; ``MutationDeclarationError``; ``QueryIdentityError``;
+  ///   ``StorageError`` if the context has no storage.
+  func newMutation(_ arguments: Arguments, in context: QueryContext) throws -> NewMutation {
     let ground = try self.ground.get()
     let options = self.plan.options
     var mutation = NewMutation(
@@ -150,7 +159,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       waitReason: self.isHeldBack(context) ? .offline : nil)
     mutation.hasFreshID = true
     mutation.bodies = options.bodies?(arguments) ?? []
-    return try await ground.outbox.enqueue(mutation, claiming: claiming)
+    return mutation
   }
 
   // MARK: - Coding

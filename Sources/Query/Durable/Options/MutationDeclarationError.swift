@@ -9,6 +9,8 @@ public enum MutationDeclarationError: Error, Hashable, Sendable {
   case coalescesWithoutScope(name: String)
   /// `maxAttempts` is less than 1, or `maxAge` is not positive.
   case invalidLimit(name: String)
+  /// A batch has a mutation of a store whose storage is not that of the client.
+  case otherStorage(name: String)
 }
 
 extension MutationDeclarationError: CustomStringConvertible {
@@ -25,6 +27,8 @@ extension MutationDeclarationError: CustomStringConvertible {
       "\(name) coalesces, and has no scope that says what takes the place of what."
     case .invalidLimit(let name):
       "\(name) has a maxAttempts below 1, or a maxAge that is not positive: it could never be sent."
+    case .otherStorage(let name):
+      "The store of \(name) has another storage than the client that commits the batch."
     }
   }
 }

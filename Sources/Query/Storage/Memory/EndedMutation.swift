@@ -8,6 +8,8 @@ struct EndedMutation: Sendable {
   var outcome: RecordedMutation.Outcome
   /// When it ended, by the wall clock.
   var endedAt: Date
+  /// Its place in the order of ending.
+  var sequence: Int
 
   /// The name that it was persisted as.
   var name: String { self.record.entry.name }

@@ -147,19 +147,37 @@ extension MemoryMutationOutbox {
   }
 
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
-    try self.requireRoom(for: mutation.arguments, "enqueue")
-    var mutation = mutation
-    var copies: BodyCopies?
-    if !mutation.bodies.isEmpty {
-      copies = try await self.bodies.folder.copy(mutation.bodies)
-      mutation.bodyFile = copies?.names
-    }
-    do {
-      return try self.change("enqueue") { table, time in
-        try table.enqueue(mutation, claiming: claiming, at: time)
+    let enqueued = try await self.copyingFiles(of: [mutation]) { mutations in
+      try self.change("enqueue") { table, time in
+        [try table.enqueue(mutations[0], claiming: claiming, at: time)]
       }
+    }
+    return enqueued[0]
+  }
+
+  func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {
+    try await self.copyingFiles(of: mutations) { mutations in
+      try self.change("enqueue") { table, time in try table.enqueue(mutations, at: time) }
+    }
+  }
+
+  /// Copies the files of mutations, and removes again those that no row has got.
+  private func copyingFiles(
+    of mutations: [NewMutation], _ commit: ([NewMutation]) throws -> [EnqueuedMutation]
+  ) async throws -> [EnqueuedMutation] {
+    for mutation in mutations { try self.requireRoom(for: mutation.arguments, "enqueue") }
+    var (copied, copies) = (mutations, [Int: BodyCopies]())
+    do {
+      for (index, mutation) in mutations.enumerated() where !mutation.bodies.isEmpty {
+        let own = try await self.bodies.folder.copy(mutation.bodies)
+        copies[index] = own
+        copied[index].bodyFile = own.names
+      }
+      let enqueued = try commit(copied)
+      for (index, own) in copies where enqueued[index].isOld { own.remove() }
+      return enqueued
     } catch {
-      copies?.remove()
+      for own in copies.values { own.remove() }
       throw error
     }
   }

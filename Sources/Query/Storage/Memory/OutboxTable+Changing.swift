@@ -103,6 +103,7 @@ extension OutboxTable {
     self.effects.events.append(.erased)
     self.rows = []
     self.history = []
+    self.forgotten = ForgottenMutations()
     self.attempts = [:]
     self.aliases = [:]
     self.pausedSince = nil
@@ -134,6 +135,8 @@ extension OutboxTable {
     kept.removeFirst(surplus)
     self.replaceHistory(by: kept)
     self.pruneAliases(at: time)
+    let days = MutationHistoryLimits(days: self.limits.forgottenDays)
+    if limits.days > 0 { self.forgotten.prune(atMost: 64) { days.isPast($0, at: time) } }
   }
 
   /// The history without the excess of each mutation. Only the last to end can have caused it.
@@ -154,6 +157,7 @@ extension OutboxTable {
     let ids = Set(kept.map(\.record.id))
     for past in self.history where !ids.contains(past.record.id) {
       self.attempts[past.record.id] = nil
+      self.forgotten.insert(past, newest: self.lastSequence)
     }
     self.history = kept
   }

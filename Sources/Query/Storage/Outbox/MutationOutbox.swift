@@ -85,6 +85,12 @@ public protocol MutationOutbox: Sendable {
   ///   identifier is taken, too big if the arguments are. Nothing is stored then.
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation
 
+  /// Commits several mutations together, in their order, each as by ``enqueue(_:claiming:)`` without
+  /// claiming: all or none. Later ones may depend on earlier ones.
+  ///
+  /// - Throws: As ``enqueue(_:claiming:)``. Nothing is stored then.
+  func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation]
+
   /// Leases mutations that may run now, the lowest number first, after taking back the rows of
   /// processes that have exited.
   func claim(_ request: ClaimRequest) async throws -> ClaimAnswer
@@ -175,6 +181,9 @@ public enum OutboxError: Error, Hashable, Sendable {
   case unknownDependencies([UUID])
   /// An alias is an identifier that is never reused, and was published with another value.
   case aliasTaken(String)
+  /// It was enqueued in another version of its arguments, or with another coder: it cannot be given
+  /// arguments of this one. Discard it, and enqueue another.
+  case otherVersion(UUID, version: Int)
 }
 
 extension OutboxError: CustomStringConvertible {
@@ -186,6 +195,8 @@ extension OutboxError: CustomStringConvertible {
     case .notDead(let id): "The mutation \(id) is not dead; cancel it."
     case .unknownDependencies(let ids):
       "There are no mutations \(ids.map(\.uuidString).joined(separator: ", ")) to depend on."
+    case .otherVersion(let id, let version):
+      "The mutation \(id) was enqueued in version \(version) of its arguments."
     case .aliasTaken(let alias): "The alias \(alias) was published with another value."
     }
   }
