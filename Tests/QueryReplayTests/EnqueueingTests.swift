@@ -221,6 +221,29 @@ import Testing
     #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
   }
 
+  @Test func aStorageOnDiskGoesByTheClockOverARestart() async throws {
+    let folder = try ScratchFolder()
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.clock = self.clock
+    func storage() throws -> SQLiteQueryStorage {
+      try SQLiteQueryStorage(directory: folder.url, configuration: configuration)
+    }
+    let post = self.post
+    self.answers.append(0)
+    let first = try storage()
+    try await QueryClient(storage: first).store(for: post)
+      .enqueue(with: "a", after: .seconds(86_400))
+    try await first.close()
+    let next = try storage()
+    let replayer = MutationReplayer(
+      client: QueryClient(storage: next), configuration: ReplayConfiguration(clock: self.clock))
+    try replayer.register(post)
+    #expect(try await replayer.replayOnce() == ReplaySummary(waiting: 1))
+    self.clock.advance(by: .seconds(86_400))
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    try await next.close()
+  }
+
   @Test func aReplayerThatRunsGoesByTheClock() async throws {
     let post = self.post
     let replayer = MutationReplayer(

@@ -187,18 +187,19 @@ extension SQLiteOutbox {
       for (index, own) in copies where enqueued[index].isOld { own.remove() }
       return enqueued
     } catch {
-      for (index, own) in copies {
-        // A commit whose end is not known may have been made: then the row has them. What cannot be
-        // read now is cleaned up when the file is opened next.
-        let id = mutations[index].id
-        if case .some(let names?) = try? self.read({ try $0.row(id)?.bodyFile }),
-          names == own.names
-        {
-          continue
-        }
-        own.remove()
-      }
+      for (index, own) in copies where self.isLeft(own, by: mutations[index].id) { own.remove() }
       throw error
+    }
+  }
+
+  /// Whether copies have got no row. A commit that has failed may have been made all the same; what
+  /// cannot be read now is cleaned up when the file is opened next.
+  private func isLeft(_ copies: BodyCopies, by id: UUID) -> Bool {
+    do {
+      let names = try self.read { tables in try tables.row(id)?.bodyFile }
+      return (names ?? nil) != copies.names
+    } catch {
+      return false
     }
   }
 

@@ -69,9 +69,17 @@ package struct BodyFolder: Sendable {
       openat(folder.number, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))
     var status = stat()
     guard let file, fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      flock(file.number, LOCK_EX | LOCK_NB) == 0, try !isNamed()
+      Self.isLeft(file, since: status.st_mtim), try !isNamed()
     else { return }
     unlinkat(folder.number, name, 0)
+  }
+
+  /// Whether no living process is about to name a file. Where files have no locks, that is known of an
+  /// old one only.
+  private static func isLeft(_ file: BodyDescriptor, since modified: timespec) -> Bool {
+    if flock(file.number, LOCK_EX | LOCK_NB) == 0 { return true }
+    return errno != EWOULDBLOCK && errno != EINTR
+      && Date().timeIntervalSince1970 - Double(modified.tv_sec) > 3_600
   }
 
   /// The names of its files; none if there is no folder.
