@@ -208,7 +208,8 @@ CREATE TABLE attempts (
   error_type TEXT,
   error_text TEXT,
   idempotency_key TEXT,                 -- what a conflict replaced (5); NULL: that of the row
-  arguments BLOB
+  arguments BLOB,
+  response BLOB                         -- the beginning of the answer, if the error has it: 4 KiB
 ) STRICT;
 
 CREATE UNIQUE INDEX attempts_by_mutation ON attempts (mutation, number);
@@ -254,6 +255,20 @@ CREATE UNIQUE INDEX history_by_id ON history (id);
 CREATE INDEX history_by_name ON history (partition, name, instance, sequence);
 -- Effects that a crash left undone.
 CREATE INDEX history_effects ON history (partition, sequence) WHERE effects IS NOT NULL;
+
+-- Ended mutations that the history has forgotten (3): what succeeded is so for ever for those that
+-- depend on it, and an identifier that a caller gave is not taken twice. Kept for 30 days or the history's,
+-- of the last million that ended.
+CREATE TABLE forgotten (
+  id BLOB PRIMARY KEY,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  sequence INTEGER NOT NULL,            -- as it was in the history
+  outcome TEXT NOT NULL,
+  successor BLOB,
+  ended_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX forgotten_by_sequence ON forgotten (partition, sequence, ended_at);
 
 -- Damaged files that were set aside, of which all that can be read is in this one (persistence 8). The
 -- row is committed with what it tells of, so that nothing is salvaged twice.

@@ -59,13 +59,13 @@ public struct HTTPMutation: MutationRequest {
   /// Sends the request once.
   ///
   /// - Throws: `HTTPStatusError`; ``HTTPForeignAnswerError``; ``HTTPCredentialError``;
-  ///   ``HTTPRequestError``; `URLError`; what a credential throws.
+  ///   ``HTTPRequestError``; `MutationBodyError`; `URLError`; what a credential throws.
   public func mutate(
     with arguments: HTTPRequestDescription,
     in context: QueryContext,
     with continuation: QueryContinuation<HTTPResponseDescription>
   ) async throws -> HTTPResponseDescription {
-    let file = try Self.file(of: arguments.body, context)
+    let file = try await Self.file(of: arguments.body, context)
     let key = context.mutationAttempt?.idempotencyKey
     let answer = try await self.send(arguments, file, key)
     guard arguments.accepts(answer.status) else {
@@ -102,7 +102,7 @@ extension HTTPMutation {
       try classify?(error, attempt) ?? Self.failure(of: error)
     }
     options.host = { host?($0) ?? HTTPOrigin($0.url)?.authority }
-    options.adoptBody = { try Self.adopt($0, in: $1) }
+    options.bodies = { if case .file(let file) = $0.body { [file] } else { [] } }
     return self.persisted(reservedAs: Self.name, options)
   }
 
@@ -114,29 +114,18 @@ extension HTTPMutation {
     default: nil
     }
   }
-
-  private static func adopt(
-    _ request: HTTPRequestDescription, in folder: URL
-  ) throws -> (HTTPRequestDescription, bodyFile: String?) {
-    guard case .file(let source) = request.body else { return (request, nil) }
-    let copy = try BodyFiles(folder: folder).adopt(source)
-    return (try request.with(body: .copy(copy)), copy.name)
-  }
 }
 
 // MARK: - Sending
 
 extension HTTPMutation {
-  private static func file(of body: HTTPRequestBody, _ context: QueryContext) throws -> URL? {
-    switch body {
-    case .none, .data: return nil
-    case .file(let file): return file
-    case .copy(let copy):
-      guard let folder = context.queryStorage?.outbox.bodiesFolder else {
-        throw HTTPRequestError.noFolderForFiles
-      }
-      return try BodyFiles(folder: folder).check(copy)
-    }
+  /// The file to send. What a row says is not trusted: a durable request sends its copy alone.
+  private static func file(
+    of body: HTTPRequestBody, _ context: QueryContext
+  ) async throws -> URL? {
+    guard case .file(let file) = body else { return nil }
+    guard let attempt = context.mutationAttempt else { return file }
+    return try await attempt.body()
   }
 
   private func send(

@@ -61,14 +61,6 @@ public struct HTTPRequestDescription: Hashable, Sendable {
     try self.validate()
   }
 
-  /// The request with another body.
-  func with(body: HTTPRequestBody) throws -> Self {
-    try Self(
-      method: self.method, url: self.url, headers: self.headers, body: body,
-      acceptedStatuses: self.acceptedStatuses, responseLimit: self.responseLimit,
-      credential: self.credential, expects: self.expects)
-  }
-
   func accepts(_ status: Int) -> Bool { self.acceptedStatuses.contains { $0.contains(status) } }
 }
 

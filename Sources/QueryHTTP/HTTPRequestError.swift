@@ -12,14 +12,6 @@ public enum HTTPRequestError: Error, Hashable, Sendable {
   case headerNotAllowed(String)
   /// The value of the header has a line break or another control character.
   case badHeaderValue(String)
-  /// The storage has no folder for the files of requests.
-  case noFolderForFiles
-  /// The name of a file in that folder is not a valid one.
-  case badFileName(String)
-  /// It is not a file that can be read.
-  case notAFile(path: String)
-  /// The file of the request is missing, or has changed.
-  case fileDamaged(name: String)
 }
 
 extension HTTPRequestError: CustomStringConvertible {
@@ -34,10 +26,6 @@ extension HTTPRequestError: CustomStringConvertible {
       request is sent.
       """
     case .badHeaderValue(let name): "The value of the header \(name) has control characters."
-    case .noFolderForFiles: "The storage has no folder for the files of requests."
-    case .badFileName(let name): "\"\(name)\" is no name of a file of a request."
-    case .notAFile(let path): "\(path) is no file that can be sent."
-    case .fileDamaged(let name): "The file \(name) is missing, or not what it was."
     }
   }
 }

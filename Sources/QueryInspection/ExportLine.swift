@@ -14,6 +14,7 @@ struct ExportLine: Hashable, Sendable {
     case body
     case dependency
     case alias
+    case forgotten
     case trailer
   }
 

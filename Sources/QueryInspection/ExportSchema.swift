@@ -19,6 +19,10 @@ struct ExportSchema: Sendable {
   /// Aliases: a client's names for the server's. Read by partition.
   let alias: ExportTable
 
+  /// Ended mutations that the history has forgotten. Read by partition, sequence and limit; the
+  /// sequence follows the columns.
+  let forgotten: ExportTable
+
   /// That of this release.
   static let current = Result { try ExportSchema() }
 
@@ -78,6 +82,15 @@ struct ExportSchema: Sendable {
         assembling: """
           INSERT INTO aliases \(aliases.values) ON CONFLICT (partition, alias) DO NOTHING
           """))
+    let forgotten = Part(.forgotten, schema, "forgotten", identifiers: ["id", "successor"])
+    self.forgotten = forgotten.table(
+      read: SQL(
+        assembling: """
+          SELECT \(forgotten.columns.list), sequence FROM forgotten
+          WHERE partition = ? AND sequence > ? ORDER BY sequence LIMIT ?
+          """),
+      insert: SQL(
+        assembling: "INSERT INTO forgotten \(forgotten.values) ON CONFLICT (id) DO NOTHING"))
   }
 }
 

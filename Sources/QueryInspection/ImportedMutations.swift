@@ -17,12 +17,22 @@ struct ImportedMutations {
   private var isInOutbox = false
   private var newestNumber: Int64 = 0
   private let now = OutboxClock.systemWithSync.now()
+  private let files: HeldFiles
+
+  /// The files of mutations, locked until these are committed: a process that cleans up would take
+  /// them for left ones.
+  final class HeldFiles {
+    fileprivate var handles = [FileHandle]()
+  }
 
   /// Begins, in a write transaction.
   ///
   /// - Throws: `InspectionError` (outbox not empty); `StorageError`.
-  init(_ work: StoreImport, on connection: SQLiteConnection) throws {
+  init(
+    _ work: StoreImport, holding files: HeldFiles = HeldFiles(), on connection: SQLiteConnection
+  ) throws {
     self.connection = connection
+    self.files = files
     self.folder = work.maintenance.locations.folder(of: .mutations)
     self.withOutbox = work.withOutbox
     if work.withOutbox {
@@ -129,6 +139,13 @@ struct ImportedMutations {
     }
     // Bytes: the same.
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    while flock(descriptor, LOCK_EX) != 0 && errno == EINTR {}
+    var status = stat()
+    // It was taken for a left one before it was locked.
+    if fstat(descriptor, &status) == 0, status.st_nlink == 0 {
+      return try self.write(data, as: name)
+    }
+    self.files.handles.append(file)
     do {
       if !isThere { try file.write(contentsOf: data) }
       // Even a file that was there: an import that was killed may not have come to this.

@@ -72,9 +72,11 @@ extension StoreCheck {
           chunk.findings.append(
             self.finding(.wrongMutation, name, subject, "it is not what was enqueued"))
         }
-        if let body = row.bodyFile, !self.hasBody(body) {
+        let missing = BodyNames.split(row.bodyFile).filter { !self.hasBody($0) }
+        if !missing.isEmpty {
+          let names = missing.map { "bodies/\($0)" }.joined(separator: ", ")
           chunk.findings.append(
-            self.finding(.missingBody, name, subject, "its file bodies/\(body) is missing"))
+            self.finding(.missingBody, name, subject, "its file \(names) is missing"))
         }
       } catch let error as StorageError where error.code == .mismatch {
         chunk.findings.append(
@@ -87,8 +89,8 @@ extension StoreCheck {
   }
 
   private func hasBody(_ name: String) -> Bool {
-    if name.isEmpty || name.contains("/") || name == "." || name == ".." { return false }
-    return FileNumber(path: "\(self.store.mutationsFile.folder)/bodies/\(name)") != nil
+    BodyNames.isPlain(name)
+      && FileNumber(path: "\(self.store.mutationsFile.folder)/bodies/\(name)") != nil
   }
 }
 

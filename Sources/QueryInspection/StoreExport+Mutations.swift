@@ -36,7 +36,7 @@ extension StoreExport {
   private func put(_ chunk: Chunk) throws {
     for line in chunk.lines {
       try self.put(line)
-      if let file = line.text("bodyFile") { try self.putBody(file) }
+      for file in BodyNames.split(line.text("bodyFile")) { try self.putBody(file) }
     }
     for damaged in chunk.damaged { self.leaveOut(damaged) }
   }
@@ -101,12 +101,30 @@ extension StoreExport {
       }
       for line in lines { try self.put(line) }
     }
+    try self.putChunks { try self.forgotten(of: partition, after: $0, on: $1) }
     if try self.standing(of: partition).revision == before.revision { return }
     throw InspectionError.unavailable(
       StorageError(
         operation: "export", code: .busy,
         message: "the outbox was changed meanwhile; stop its applications, and try again",
         fileName: DatabaseKind.mutations.fileName))
+  }
+
+  private func forgotten(
+    of partition: Int64, after last: Int64, on connection: SQLiteConnection
+  ) throws -> Chunk {
+    let table = self.schema.forgotten
+    var chunk = Chunk()
+    try connection.withStatement(table.read) { row in
+      try row.bindAll(partition, last, Self.rowsPerRead)
+      while try row.step() {
+        chunk.count += 1
+        chunk.last = try row.integer(at: Int32(table.columns.count))
+        chunk.lines.append(try table.line(row))
+      }
+    }
+    if chunk.count < Self.rowsPerRead { chunk.last = nil }
+    return chunk
   }
 
   private func standing(of partition: Int64) throws -> (line: ExportLine, revision: Int64) {
@@ -155,7 +173,7 @@ extension StoreExport {
 
   /// Writes the body file of a mutation, if it exists.
   private func putBody(_ name: String) throws {
-    guard BodyPath.isPlain(name) else { return }
+    guard BodyNames.isPlain(name) else { return }
     let path = "\(self.store.mutationsFile.folder)/bodies/\(name)"
     guard let data = FileManager.default.contents(atPath: path) else {
       self.leaveOut("the file bodies/\(name) of a mutation, which is missing")
@@ -163,14 +181,5 @@ extension StoreExport {
     }
     try self.put(
       ExportLine(.body, ["name": .text(name), "data": .text(data.base64EncodedString())]))
-  }
-}
-
-/// The names of files in `bodies/`.
-enum BodyPath {
-  /// Whether a name does not lead out of its folder.
-  static func isPlain(_ name: String) -> Bool {
-    !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
-      && !name.utf8.contains(0)
   }
 }

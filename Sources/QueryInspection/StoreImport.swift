@@ -87,8 +87,10 @@ struct StoreImport {
       try connection.pragma("PRAGMA foreign_keys = 1")
       imported.ended = try self.importEnded(on: connection)
       if !self.withOutbox { return }
+      let files = ImportedMutations.HeldFiles()
+      defer { withExtendedLifetime(files) {} }
       try connection.write {
-        var rows = try ImportedMutations(self, on: connection)
+        var rows = try ImportedMutations(self, holding: files, on: connection)
         try self.reader.forEachItem { try rows.addUnended($0) }
         try rows.finish()
         imported.mutations = rows.mutations

@@ -62,6 +62,7 @@ extension StoreInspection {
       try Self.groups(in: partition, now, on: connection)
     }
     (statistics.kinds, statistics.ages) = groups ?? ([], [])
+    statistics.bodies = self.bodies
     do {
       try self.entries(EntryQuery(partition: partition, sort: .size, limit: largest)) {
         statistics.largest.append($0)
@@ -70,6 +71,13 @@ extension StoreInspection {
       throw InspectionError(any: error, operation: "read")
     }
     return statistics
+  }
+
+  private var bodies: StoreStatistics.Group {
+    let folder = BodyFolder(besideOutboxIn: self.file(.mutations).folder)
+    let sizes = folder.names.compactMap { FileState(of: "\(folder.path)/\($0)").databaseSize }
+    return StoreStatistics.Group(
+      name: "bodies", count: sizes.count, byteCount: sizes.reduce(0, +))
   }
 
   private static func cachePartitions(

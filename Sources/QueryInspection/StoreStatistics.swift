@@ -37,6 +37,9 @@ package struct StoreStatistics: Hashable, Sendable {
     package var byteCount: Int
   }
 
+  /// The files of mutations, in `bodies/`.
+  package var bodies = Group(name: "bodies", count: 0, byteCount: 0)
+
   /// An account.
   package struct Partition: Hashable, Sendable {
     /// Its name.

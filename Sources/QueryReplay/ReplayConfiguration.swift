@@ -1,3 +1,5 @@
+public import Query
+
 /// How a ``MutationReplayer`` sends what is due.
 public struct ReplayConfiguration: Sendable {
   /// How many mutations it sends at a time, over all of its runs. 4 by default.
@@ -39,12 +41,14 @@ public struct ReplayConfiguration: Sendable {
   ///   - lane: The only lane whose mutations are sent; nil: all mutations are.
   ///   - maximumAttempts: How many attempts it makes at most, over all of its runs; less than 0 counts
   ///     as 0, nil: no limit.
+  ///   - clock: What its waits go by in a test; nil: the clock of the system.
   public init(
     maximumConcurrency: Int = 4,
     maximumPerHost: Int = 2,
     pollInterval: Duration = .seconds(30),
     lane: String? = nil,
-    maximumAttempts: Int? = nil
+    maximumAttempts: Int? = nil,
+    clock: MockQueryClock? = nil
   ) {
     self.maximumConcurrency = maximumConcurrency
     self.maximumPerHost = maximumPerHost
@@ -53,7 +57,7 @@ public struct ReplayConfiguration: Sendable {
     self.maximumAttempts = maximumAttempts
     self.spread = .seconds(2)
     self.pauseAfterCancellation = .seconds(1)
-    self.clock = .system
+    self.clock = clock.map { ReplayClock($0) } ?? .system
   }
 
   /// The configuration with its numbers brought into range.

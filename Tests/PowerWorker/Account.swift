@@ -55,12 +55,13 @@ extension Account {
   /// - Returns: Its lease, if it was claimed.
   @discardableResult
   func enqueue(
-    _ text: String, lane: String? = nil, length: Int = 100, body: String? = nil,
+    _ text: String, lane: String? = nil, length: Int = 100, file: URL? = nil,
     claiming: Bool = false
   ) async throws -> MutationLease? {
-    let mutation = NewMutation(
+    var mutation = NewMutation(
       name: "note", instance: "[]", lane: lane, coder: "json",
-      arguments: Data(PowerNote(text, version: 0, length: length).text.utf8), bodyFile: body)
+      arguments: Data(PowerNote(text, version: 0, length: length).text.utf8))
+    mutation.bodies = file.map { [$0] } ?? []
     Self.mark("enqueue", self.name, mutation.id.uuidString, text)
     let enqueued = try await self.storage.outbox.enqueue(mutation, claiming: claiming)
     Self.mark("enqueued", mutation.id.uuidString)

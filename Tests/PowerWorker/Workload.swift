@@ -123,19 +123,10 @@ extension Workload {
 
   /// Enqueues a mutation with a file, as one that has files does it.
   private static func enqueueFile(_ account: Account, _ name: String) async throws {
-    guard let folder = account.storage.outbox.bodiesFolder else { return }
-    try Self.write(Data(repeating: 0x62, count: 6_000), to: folder.appending(path: name).path)
-    try await account.enqueue(name, body: name)
-  }
-
-  private static func write(_ data: Data, to path: String) throws {
-    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY)
-    guard file >= 0, folder >= 0 else { throw CocoaError(.fileWriteUnknown) }
-    try FileHandle(fileDescriptor: file, closeOnDealloc: true).write(contentsOf: data)
-    fsync(file)
-    fsync(folder)
-    close(folder)
+    let source = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data(repeating: 0x62, count: 6_000).write(to: source)
+    defer { try? FileManager.default.removeItem(at: source) }
+    try await account.enqueue(name, file: source)
   }
 
   private static func launch(_ place: Place) async throws {
@@ -201,11 +192,8 @@ extension Workload {
   private static func export(_ place: Place) async throws {
     let source = "\(place.folder).source"
     try await Self.fill(source, mutations: 4, values: 3)
-    try FileManager.default.createDirectory(
-      atPath: "\(source)/bodies", withIntermediateDirectories: true)
-    try Self.write(Data(repeating: 0x62, count: 6_000), to: "\(source)/bodies/body")
     let account = try Account("main", in: source)
-    try await account.enqueue("with-file", body: "body")
+    try await Self.enqueueFile(account, "with-file")
     try await account.close()
     guard FileManager.default.createFile(atPath: place.export, contents: nil) else {
       throw CocoaError(.fileWriteUnknown)

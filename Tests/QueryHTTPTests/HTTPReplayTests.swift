@@ -1,6 +1,7 @@
 import Foundation
 import Query
 import QueryReplay
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -149,39 +150,37 @@ import Testing
     #expect(try !self.entry(ticket.id).maybeApplied)
   }
 
-  @Test func fileNeedsAStorageWithAFolder() async throws {
-    let folder = try ScratchFolder()
-    let file = try folder.file("photo", Data("x".utf8))
-    let url = try #require(URL(string: "http://127.0.0.1:1/"))
-    let store = self.client.store(for: HTTPMutation().durable())
-    let request = try HTTPRequestDescription(url: url, body: .file(file))
-    await #expect(throws: HTTPRequestError.noFolderForFiles) {
-      try await store.enqueue(with: request)
-    }
-    #expect(try self.storage.outbox.counts == OutboxCounts())
-  }
-
-  @Test func fileIsSentAsItWasWhenItWasEnqueued() async throws {
-    let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
-    let file = try source.file("photo", Data("before".utf8))
+  /// The file is sent as it was when it was enqueued, by another process's eyes: all that is left of
+  /// the first launch is what is on disk.
+  @Test func fileIsSentAfterARestartAndGone() async throws {
+    let (folder, source) = (try ScratchFolder(), try ScratchFolder())
+    let data = Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let file = try source.file("photo", data)
     let server = try LoopbackServer { _, _ in .status(200) }
-    let client = QueryClient(
-      storage: ScriptedStorage(outbox: { ScriptedOutbox($0, bodiesFolder: bodies.url) }))
-    let replayer = MutationReplayer(client: client)
     let http = HTTPMutation().durable()
-    try replayer.register(http)
-    try await client.store(for: http)
+    let first = try SQLiteQueryStorage(directory: folder.url)
+    let ticket = try await QueryClient(storage: first).store(for: http)
       .enqueue(with: try HTTPRequestDescription(url: server.url, body: .file(file)))
-    try Data("after".utf8).write(to: file)
+    try FileManager.default.removeItem(at: file)
+    try await first.close()
+
+    let bodies = folder.url.appending(path: "bodies").path
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bodies).count == 1)
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    let replayer = MutationReplayer(client: QueryClient(storage: storage))
+    try replayer.register(http)
     #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
     let received = try #require(await server.requests.wait(forCount: 1).first)
-    #expect(received.body == Array("before".utf8))
+    #expect(Data(received.body) == data)
+    #expect(received.headers["idempotency-key"] == ticket.idempotencyKey)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bodies) == [])
+    try await storage.close()
   }
 
   @Test func damagedFileIsNotSent() async throws {
-    let (source, bodies) = (try ScratchFolder(), try ScratchFolder())
+    let (folder, source) = (try ScratchFolder(), try ScratchFolder())
     let server = try LoopbackServer { _, _ in .status(200) }
-    let storage = ScriptedStorage(outbox: { ScriptedOutbox($0, bodiesFolder: bodies.url) })
+    let storage = try SQLiteQueryStorage(directory: folder.url)
     let client = QueryClient(storage: storage)
     let replayer = MutationReplayer(client: client)
     let http = HTTPMutation().durable()
@@ -189,9 +188,27 @@ import Testing
     let file = try source.file("photo", Data("before".utf8))
     let ticket = try await client.store(for: http)
       .enqueue(with: try HTTPRequestDescription(url: server.url, body: .file(file)))
-    _ = try bodies.file(try #require(bodies.names.first), Data("befour".utf8))
+    let copy = try #require(try await storage.outbox.bodies(of: ticket.id).first)
+    try Data("befour".utf8).write(to: copy)
     #expect(try await replayer.replayOnce() == ReplaySummary(dead: 1))
     #expect(try storage.outbox.entry(ticket.id)?.deadReason == .rejected)
+    #expect(server.requests.count == 0)
+    try await storage.close()
+  }
+
+  /// What a row says is not trusted: only the copy is sent, not what its path leads to now.
+  @Test func fileOfARowWithoutACopyIsNotSent() async throws {
+    let source = try ScratchFolder()
+    let file = try source.file("secret", Data("secret".utf8))
+    let server = try LoopbackServer { _, _ in .status(200) }
+    let http = HTTPMutation().durable()
+    try self.replayer.register(http)
+    let store = self.client.store(for: http)
+    let ticket = try await store.enqueue(with: try HTTPRequestDescription(url: server.url))
+    let other = try HTTPRequestDescription(url: server.url, body: .file(file))
+    try await self.storage.outbox.retry(
+      ticket.id, withArguments: try JSONQueryCoder.json.encode(other))
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(dead: 1))
     #expect(server.requests.count == 0)
   }
 }

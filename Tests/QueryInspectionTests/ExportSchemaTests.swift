@@ -44,13 +44,18 @@ import Testing
       try Self.columns(\.attempt) == [
         "mutation identifier", "number integer", "owner text", "startedAt integer",
         "endedAt integer?", "class text?", "code integer?", "errorType text?", "errorText text?",
-        "idempotencyKey text?", "arguments bytes?",
+        "idempotencyKey text?", "arguments bytes?", "response bytes?",
       ])
     #expect(try Self.columns(\.dependency) == ["dependant integer", "target integer"])
     #expect(
       try Self.columns(\.alias) == [
         "alias text", "value text", "publisher identifier", "publishedAt integer",
         "newestNumber integer",
+      ])
+    #expect(
+      try Self.columns(\.forgotten) == [
+        "id identifier", "sequence integer", "outcome text", "successor identifier?",
+        "endedAt integer",
       ])
   }
 }

@@ -153,4 +153,47 @@ import Testing
       }
     }
   }
+
+  @Test func filesAnswersAndWhatIsForgottenComeAlong() async throws {
+    let (scratch, source) = (
+      try OutboxScratch { $0.mutationHistory.perMutation = 1 }, try ScratchFolder()
+    )
+    let files = [
+      try source.file("a", Data("first".utf8)), try source.file("b", Data(count: 100_000)),
+    ]
+    var mutation = OutboxScratch.mutation()
+    mutation.bodies = files
+    _ = try await scratch.outbox.enqueue(mutation, claiming: true)
+    var sent = [UUID]()
+    for _ in 0..<20 {
+      let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
+      let lease = try #require(enqueued.lease)
+      _ = try await scratch.outbox.settle(lease, OutboxScratch.success)
+      sent.append(lease.entry.id)
+    }
+    let refused = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
+    let failure = FailedAttempt(
+      error: RestoredError(typeName: "T", text: "refused"), code: 422, outcome: "permanent",
+      isCharged: true, maybeApplied: false, next: .dead(.rejected),
+      response: Data("too long".utf8))
+    _ = try await scratch.outbox.settle(try #require(refused.lease), .failed(failure))
+    let statistics = try StoreInspection(directory: URL(filePath: scratch.folder.path))
+      .statistics(now: 0)
+    #expect(statistics.bodies.count == 2)
+    #expect(statistics.bodies.byteCount == 100_005)
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    try await scratch.storage.close()
+
+    let folder = try TemporaryFolder()
+    _ = try Self.importExport(data, into: folder)
+    let next = try OutboxScratch(in: folder)
+    let dependant = try await next.add(after: sent)
+    #expect(try next.outbox.entry(dependant)?.waitReason == nil)
+    let copies = try await next.outbox.bodies(of: mutation.id)
+    #expect(
+      try copies.map { try Data(contentsOf: $0) } == [Data("first".utf8), Data(count: 100_000)])
+    let attempts = try next.outbox.attempts(of: refused.entry.id)
+    #expect(attempts.map(\.response) == [Data("too long".utf8)])
+    try await next.storage.close()
+  }
 }

@@ -13,6 +13,12 @@ import QuerySQLite
 ///   the same, while it replays
 /// replay-worker replay FOLDER URL
 ///   replays until nothing is left; then "drained"
+/// replay-worker photo FOLDER URL FILE
+///   enqueues a mutation with a file; then "drained"
+/// replay-worker once FOLDER URL ID COUNT
+///   enqueues a mutation of that identifier COUNT times; after each "key KEY"
+/// replay-worker together FOLDER URL WRITER COUNT SIZE
+///   enqueues COUNT times SIZE mutations together, in a lane each time; after each "together LANE"
 /// replay-worker mutate FOLDER URL WRITER
 ///   mutates once; then "done", or what was thrown
 /// replay-worker serve PORT
@@ -41,6 +47,11 @@ struct ReplayWorker {
       try await worker.enqueue(arguments)
       try await worker.waitUntilEmpty()
       replaying.cancel()
+    case "photo":
+      try await worker.client.store(for: worker.mutation).enqueue(
+        with: LaneNote(lane: "photo", number: 0, photo: URL(filePath: arguments[3])))
+    case "once": try await worker.enqueueOnce(arguments)
+    case "together": try await worker.enqueueTogether(arguments)
     case "mutate": await worker.mutate(arguments)
     default: exit(64)
     }
@@ -61,7 +72,34 @@ struct ReplayWorker {
     context.mutationBackoff = MutationBackoff(base: .milliseconds(20))
     self.client = QueryClient(storage: self.storage, defaultContext: context)
     self.mutation = SendNote(server: server).persisted(
-      as: "send-note", MutationPersistenceOptions(scope: .by { $0.lane }))
+      as: "send-note",
+      MutationPersistenceOptions(scope: .by { $0.lane }, bodies: { $0.photo.map { [$0] } ?? [] }))
+  }
+
+  private func enqueueOnce(_ arguments: [String]) async throws {
+    guard let id = UUID(uuidString: arguments[3]), let count = Int(arguments[4]) else { exit(64) }
+    let store = self.client.store(for: self.mutation)
+    for number in 0..<count {
+      let ticket = try await store.enqueue(with: LaneNote(lane: "once", number: number), id: id)
+      Self.say("key \(ticket.idempotencyKey)")
+    }
+  }
+
+  private func enqueueTogether(_ arguments: [String]) async throws {
+    let store = self.client.store(for: self.mutation)
+    let numbers = arguments[4...].compactMap { Int($0) }
+    for round in 0..<numbers[0] {
+      let lane = "\(arguments[3])-\(round)"
+      try await self.client.enqueue { batch in
+        var last: UUID?
+        for number in 0..<numbers[1] {
+          let ticket = try batch.add(
+            store, with: LaneNote(lane: lane, number: number), dependsOn: last.map { [$0] } ?? [])
+          last = ticket.id
+        }
+      }
+      Self.say("together \(lane)")
+    }
   }
 
   /// Writes a line at once, also into a pipe.

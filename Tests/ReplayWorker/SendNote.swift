@@ -7,6 +7,7 @@ import QueryHTTP
 struct LaneNote: Codable, Sendable {
   var lane: String
   var number: Int
+  var photo: URL?
 }
 
 /// Sends a note to the server of a test, with all that the server's log is to show.
@@ -29,6 +30,7 @@ struct SendNote: MutationRequest {
     request.setValue(note.lane, forHTTPHeaderField: "X-Lane")
     request.setValue("\(note.number)", forHTTPHeaderField: "X-Number")
     request.setValue("\(attempt.maybeApplied)", forHTTPHeaderField: "X-Maybe-Applied")
+    if note.photo != nil { request.httpBody = try Data(contentsOf: try await attempt.body()) }
     let (_, response) = try await URLSession.shared.answer(to: request)
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
     if status != 200 { throw HTTPStatusError(statusCode: status) }

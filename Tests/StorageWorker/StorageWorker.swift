@@ -14,6 +14,9 @@ import QuerySQLite
 ///   the names of the database's files that another process has locked
 /// storage-worker lease FOLDER
 ///   commits a mutation and leases it; "leased ID", and then it waits to be killed
+/// storage-worker body FOLDER FILE [WARM]
+///   commits a mutation with a file, the second one with WARM; "grown KIB", by how much the process's
+///   memory grew at most
 /// storage-worker use FOLDER
 ///   does a bit of everything, and says what came of it: "value TEXT", "fetched TEXT", "flush CODE",
 ///   "enqueue CODE", "entries COUNT"; "ok" instead of a code of SQLite where it worked
@@ -29,6 +32,7 @@ struct StorageWorker {
     case "read": try Self.read(arguments)
     case "locks": try Self.locks(arguments)
     case "lease": try await Self.lease(arguments)
+    case "body": try await Self.enqueueBody(arguments)
     case "use": try await Self.use(arguments)
     case "identities": for identity in try Identities.all() { Self.say(identity) }
     default: exit(64)
@@ -84,6 +88,29 @@ struct StorageWorker {
     let enqueued = try await storage.outbox.enqueue(mutation, claiming: true)
     Self.say("leased \(enqueued.entry.id)")
     while true { try await Task.sleep(for: .seconds(3_600)) }
+  }
+
+  private static func enqueueBody(_ arguments: [String]) async throws {
+    let storage = try Self.storage(arguments[1])
+    var mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
+    if arguments.count > 3 {
+      // What a program loads at its first write does not count.
+      try await storage.outbox.cancel(
+        try await storage.outbox.enqueue(mutation, claiming: false).entry.id)
+      mutation.id = UUID()
+    }
+    mutation.bodies = [URL(filePath: arguments[2])]
+    let before = Self.peakKibibytes
+    _ = try await storage.outbox.enqueue(mutation, claiming: false)
+    Self.say("grown \(Self.peakKibibytes - before)")
+    try await storage.close()
+  }
+
+  /// The most memory that the process ever had.
+  private static var peakKibibytes: Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
   }
 
   /// Does what users of the tests' storages do to a store of theirs.

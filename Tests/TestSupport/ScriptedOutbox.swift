@@ -2,11 +2,10 @@ public import Foundation
 public import Query
 
 /// An outbox that passes everything on to another one, counts what is read, and does what a test
-/// says: its claims fail, or wait at a gate after they are committed, and it has a folder for files.
+/// says: its claims fail, or wait at a gate after they are committed.
 public struct ScriptedOutbox: MutationOutbox {
   /// The number of mutations that each read returned.
   public let reads = Recorder<Int>()
-  public let bodiesFolder: URL?
 
   private let base: any MutationOutbox
   private let fault: Locked<StorageError?>
@@ -17,17 +16,14 @@ public struct ScriptedOutbox: MutationOutbox {
   ///   - base: The outbox that does the work.
   ///   - fault: What claims throw.
   ///   - gate: Where claims wait.
-  ///   - bodiesFolder: Its folder for files.
   package init(
     _ base: any MutationOutbox,
     fault: Locked<StorageError?> = Locked(nil),
-    gate: Gate? = nil,
-    bodiesFolder: URL? = nil
+    gate: Gate? = nil
   ) {
     self.base = base
     self.fault = fault
     self.gate = gate
-    self.bodiesFolder = bodiesFolder
   }
 
   /// Tells the subscribers that another process has changed something.
@@ -118,6 +114,10 @@ extension ScriptedOutbox {
     try await self.base.enqueue(mutation, claiming: claiming)
   }
 
+  public func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {
+    try await self.base.enqueue(mutations)
+  }
+
   public func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool {
     try await self.base.settle(lease, outcome)
   }
@@ -125,6 +125,8 @@ extension ScriptedOutbox {
   public func clearHistory(of name: String, instance: String) async throws {
     try await self.base.clearHistory(of: name, instance: instance)
   }
+
+  public func bodies(of id: UUID) async throws -> [URL] { try await self.base.bodies(of: id) }
 
   public func value(ofAlias alias: String) throws -> String? {
     try self.base.value(ofAlias: alias)

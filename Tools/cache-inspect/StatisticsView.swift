@@ -9,6 +9,8 @@ struct StatisticsView: Encodable {
   let ages: [GroupView]
   let largest: [EntryView]
   let limits: LimitsView
+  /// The files of mutations; nil if there are none.
+  let bodies: GroupView?
 
   init(_ statistics: StoreStatistics, now: Int64) {
     self.files = statistics.files.map { FileView($0) }
@@ -17,6 +19,7 @@ struct StatisticsView: Encodable {
     self.ages = statistics.ages.map { GroupView($0) }
     self.largest = statistics.largest.map { EntryView($0, now: now) }
     self.limits = LimitsView(statistics.limits)
+    self.bodies = statistics.bodies.count > 0 ? GroupView(statistics.bodies) : nil
   }
 
   /// A database file.

@@ -43,6 +43,10 @@ struct StatsCommand {
       ])
     }
     try self.print(table)
+    if statistics.bodies.count > 0 {
+      let size = ByteCount.text(statistics.bodies.byteCount)
+      try self.invocation.output.line("files of mutations: \(statistics.bodies.count), \(size)\n")
+    }
     for file in statistics.files where !file.setAside.isEmpty {
       let names = file.setAside.map { SafeText.escape($0) }.joined(separator: ", ")
       try self.invocation.output.line("set aside beside \(file.name): \(names)\n")

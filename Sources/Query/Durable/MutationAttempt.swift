@@ -27,6 +27,22 @@ public struct MutationAttempt: Sendable {
 
   private let aliases: AttemptAliases
 
+  /// The copies of the files that were given with the mutation, in that order: see
+  /// ``MutationPersistenceOptions/bodies``. Each is read and compared with its checksum first. Read
+  /// them in this attempt: they are removed when the mutation has ended.
+  ///
+  /// - Throws: ``MutationBodyError/damaged(name:)``: if the mutation rethrows it, it is dead;
+  ///   ``StorageError``.
+  public func bodies() async throws -> [URL] { try await self.aliases.outbox.bodies(of: self.id) }
+
+  /// The first of ``bodies()``.
+  ///
+  /// - Throws: As ``bodies()``, and ``MutationBodyError/noFile`` if there is none.
+  public func body() async throws -> URL {
+    guard let body = try await self.bodies().first else { throw MutationBodyError.noFile }
+    return body
+  }
+
   init(lease: MutationLease, aliases: AttemptAliases) {
     self.id = lease.entry.id
     self.idempotencyKey = lease.entry.idempotencyKey
@@ -67,7 +83,7 @@ public struct MutationAliasError: Error, Hashable, Sendable, CustomStringConvert
 
 /// The aliases of one attempt.
 final class AttemptAliases: Sendable {
-  private let outbox: any MutationOutbox
+  let outbox: any MutationOutbox
   private let published = Locked([String: String]())
 
   init(_ outbox: any MutationOutbox) { self.outbox = outbox }

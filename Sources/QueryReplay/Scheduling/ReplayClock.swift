@@ -1,3 +1,5 @@
+import Query
+
 /// A replayer's source of time and waits; a test supplies its own.
 package struct ReplayClock: Sendable {
   /// The time that has passed since some moment, time of suspension included.
@@ -14,6 +16,11 @@ package struct ReplayClock: Sendable {
   ) {
     self.now = now
     self.sleep = sleep
+  }
+
+  /// A test's clock.
+  init(_ clock: MockQueryClock) {
+    self.init(now: { clock.elapsed }, sleep: { try await clock.sleep(until: $0) })
   }
 
   /// The continuous clock: a task that sleeps by it hangs on a timer of `CLOCK_BOOTTIME`, which is due

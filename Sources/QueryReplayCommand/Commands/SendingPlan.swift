@@ -61,7 +61,8 @@ struct SendingPlan {
     // Each new replayer tries once what waits for credentials; the other rows are this replayer's
     // to send.
     case nil, .authentication, .handler, .predecessor: return nil
-    case .backoff, .offline, .dependency, .paused, .retryAfter: return entry.waitReason?.rawValue
+    case .backoff, .offline, .dependency, .paused, .retryAfter, .scheduled:
+      return entry.waitReason?.rawValue
     }
   }
 }

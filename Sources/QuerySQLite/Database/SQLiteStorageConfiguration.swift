@@ -45,6 +45,11 @@ public struct SQLiteStorageConfiguration: Sendable {
   /// How much of the history of ended mutations is kept.
   public var mutationHistory = MutationHistoryLimits()
 
+  /// What the waits of mutations go by in a test; nil: the clocks of the system.
+  public var clock: MockQueryClock? {
+    didSet { self.outboxClock = self.clock.map { OutboxClock($0) } ?? .systemWithSync }
+  }
+
   /// The outbox's source of time.
   package var outboxClock = OutboxClock.systemWithSync
 

@@ -9,16 +9,7 @@ extension StorageError {
   ///   - operation: What the storage was doing.
   ///   - path: The file that the call was about.
   package init(errno number: Int32, operation: String, path: String) {
-    let code: Code =
-      switch number {
-      case ENOSPC, EDQUOT: .full
-      case EROFS: .readOnly
-      case EACCES, EPERM: .permission
-      case EIO: .inputOutput
-      default: .cannotOpen
-      }
     self.init(
-      operation: operation, code: code, message: String(cString: strerror(number)),
-      fileName: (path as NSString).lastPathComponent)
+      systemError: number, operation: operation, fileName: (path as NSString).lastPathComponent)
   }
 }

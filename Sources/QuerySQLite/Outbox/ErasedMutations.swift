@@ -60,8 +60,14 @@ package final class ErasedMutations {
       if rows.count >= limit { return false }
     }
     if budget.isSpent(after: count) { return false }
-    try self.connection.execute(Self.aliases, partition, budget.rows - count)
-    return try self.connection.changes < budget.rows - count
+    for sql in [Self.aliases, ForgottenRow.erase] {
+      let limit = budget.rows - count
+      try self.connection.execute(sql, partition, limit)
+      let changes = try self.connection.changes
+      if changes >= limit { return false }
+      count += changes
+    }
+    return true
   }
 
   private func delete(_ row: Row, _ isEnded: Bool) throws {
@@ -71,7 +77,7 @@ package final class ErasedMutations {
     try self.connection.execute(DependencyRow.deleteByDependant, row.number)
     try self.connection.execute(LaneHeadRow.delete, row.number)
     try self.connection.execute(OutboxRow.delete, row.number)
-    if let file = row.bodyFile { self.bodyFiles.append(file) }
+    self.bodyFiles += BodyNames.split(row.bodyFile)
   }
 
   /// The body files that no row names any more, each handed out once.

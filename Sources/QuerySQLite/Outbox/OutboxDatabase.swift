@@ -23,6 +23,9 @@ final class OutboxDatabase: Sendable {
 
   let thread: WritingThread<OutboxWriter>
 
+  /// The files that go with mutations.
+  let bodies: BodyFolder
+
   /// Whether the file can be written.
   let health: WriteHealth
 
@@ -41,6 +44,7 @@ final class OutboxDatabase: Sendable {
     self.health = WriteHealth(firstDelay: configuration.retryDelay)
     let opener = DatabaseOpener(outboxIn: folder, configuration)
     self.path = opener.path
+    self.bodies = BodyFolder(besideOutboxIn: folder)
     self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) { [fileNumber] in
       let connection = try opener.openReader(acceptsNewer: true)
       let isSame = fileNumber.withLock { $0 } == FileNumber(path: opener.path)

@@ -54,6 +54,7 @@ struct OutboxRestoration {
       + allEnded.filter { erased.contains($0.partition) }.map(\.row.id)
     try self.restoreAttempts(butOf: Set(ids))
     try self.restoreAliases(partitions)
+    try self.restoreForgotten(partitions)
     try self.derive()
     try self.pause(partitions)
     report.lost = self.source.lost
@@ -154,7 +155,7 @@ extension OutboxRestoration {
       try self.connection.execute(
         AttemptRow.salvage, attempt.mutation, attempt.number, attempt.owner, attempt.startedAt,
         attempt.endedAt, attempt.outcome, attempt.code, attempt.error?.typeName,
-        attempt.error?.text, attempt.key, attempt.arguments)
+        attempt.error?.text, attempt.key, attempt.arguments, attempt.response)
     }
   }
 
@@ -164,6 +165,15 @@ extension OutboxRestoration {
       try self.connection.execute(
         AliasRow.insert, partition, alias.alias, alias.value, alias.publisher, alias.publishedAt,
         alias.newestNumber)
+    }
+  }
+
+  private func restoreForgotten(_ partitions: [Int64: Int64]) throws {
+    for row in try self.source.forgottenRows() {
+      guard let partition = partitions[row.partition] else { continue }
+      try self.connection.execute(
+        ForgottenRow.salvage, row.id, partition, row.sequence, row.outcome, row.successor,
+        row.endedAt)
     }
   }
 

@@ -455,7 +455,7 @@ extension OutboxRow {
     self.createdAt = now.wall.microsecondsSince1970
     self.age = OutboxAge(from: now)
     self.bodyFile = new.bodyFile
-    self.standing = OutboxStanding(new)
+    self.standing = OutboxStanding(new, at: now)
     self.completeEntry()
     self.checksum = self.ownChecksum
   }

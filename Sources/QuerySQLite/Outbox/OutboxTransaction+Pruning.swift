@@ -152,6 +152,7 @@ extension OutboxTransaction {
     let gone = try self.connection.first(Self.countUpTo, id, name, instance, newest) {
       (count: try $0.integer(at: 0), bytes: try $0.integer(at: 1))
     }
+    try self.remember(ForgottenRow.insertUpTo, id, name, instance, newest)
     try self.connection.execute(Self.deleteAttemptsUpTo, id, name, instance, newest)
     try self.connection.execute(Self.deleteUpTo, id, name, instance, newest)
     if let gone { self.didDelete(gone.count, bytes: gone.bytes) }
@@ -196,6 +197,7 @@ extension OutboxTransaction {
     }
     if let first = rows.first, let last {
       let id = self.partition.id
+      try self.remember(ForgottenRow.insertBetween, id, first.sequence, last.sequence)
       try self.connection.execute(
         Self.deleteAttemptsBetween, id, first.sequence, last.sequence)
       try self.connection.execute(Self.deleteBetween, id, first.sequence, last.sequence)
@@ -229,7 +231,9 @@ extension OutboxTransaction {
       read: Doomed.init)
     self.outcome.mustPruneByAge = try !self.delete(rows, budget) || rows.count == budget.rows
     if self.outcome.mustPruneByAge { return }
-    self.outcome.mustPruneByAge = try !self.pruneAliases(before: first, atMost: budget.rows)
+    self.outcome.mustPruneByAge =
+      try !self.pruneAliases(before: first, atMost: budget.rows)
+      || !self.pruneForgotten(atMost: budget.rows)
   }
 
   /// Removes rows beyond the limit of all mutations together, as many as fit into a transaction.
@@ -268,6 +272,7 @@ extension OutboxTransaction {
   private mutating func delete(_ doomed: [Doomed], _ budget: StepBudget) throws -> Bool {
     for (index, row) in doomed.enumerated() {
       if budget.isSpent(after: index) { return false }
+      try self.remember(ForgottenRow.insertOne, row.sequence)
       try self.connection.execute(Self.deleteAttempts, row.sequence)
       try self.connection.execute(Self.delete, row.sequence)
       self.didDelete(1, bytes: row.bytes)

@@ -28,7 +28,9 @@ extension OutboxTransaction {
       try self.endAttempt(row, "cancelled")
       try self.follow(sequel, &row, to: standing)
     case .failed(let failure):
-      try self.endAttempt(row, failure.outcome, code: failure.code, error: failure.error)
+      try self.endAttempt(
+        row, failure.outcome, code: failure.code, error: failure.error,
+        response: failure.response)
       if sequel == .pending, case .retry(let arguments, let key, _) = failure.next {
         try self.replaceContent(of: &row, arguments: arguments, key: key)
       }
@@ -91,14 +93,15 @@ extension OutboxTransaction {
     _ row: OutboxRow,
     _ outcome: String?,
     code: Int? = nil,
-    error: RestoredError? = nil
+    error: RestoredError? = nil,
+    response: Data? = nil
   ) throws {
     guard let lease = row.standing.lease else { return }
     let (number, endedAt) = (row.standing.attempts, outcome == nil ? nil : self.nowAt)
     try self.connection.insert(isNew: true, AttemptRow.insert, AttemptRow.write) { sql in
       try self.connection.execute(
         sql, row.id, number, lease.owner, lease.startedAt, endedAt, outcome, code,
-        error?.typeName, error?.text)
+        error?.typeName, error?.text, response)
     }
     if number > AttemptRow.maximum {
       try self.connection.execute(AttemptRow.prune, row.id, number - AttemptRow.maximum + 1)

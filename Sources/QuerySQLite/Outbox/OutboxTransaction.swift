@@ -212,7 +212,7 @@ extension OutboxTransaction {
     self.memory.leases.remove(row.number)
     if row.standing.state == .leased { self.outcome.endedLeases.insert(row.number) }
     if row.standing.state != .dead { self.outcome.mustCheckAwaiting = true }
-    if let bodyFile = row.bodyFile { self.outcome.bodyFiles.append(bodyFile) }
+    self.outcome.bodyFiles += BodyNames.split(row.bodyFile)
     // The connection does not enforce foreign keys.
     if row.hasDependencies {
       try self.connection.execute(DependencyRow.deleteByDependant, row.number)
@@ -243,10 +243,7 @@ extension OutboxTransaction {
     if !new.hasFreshID,
       try self.connection.first(Self.isKnown, new.id, read: { try $0.bool(at: 0) }) == true
     {
-      throw StorageError(
-        operation: "enqueue", code: .constraint,
-        message: "there is a mutation of this identifier already",
-        fileName: self.connection.fileName)
+      return try self.answer(toRepeated: new)
     }
     let targets = new.dependencies.isEmpty ? [] : try self.openDependencies(of: new)
     let old = try self.replaceable(new, targets)
@@ -258,6 +255,7 @@ extension OutboxTransaction {
     }
     row.renumber(try self.partition.takeNumber(on: self.connection))
     try row.insert(on: self.connection)
+    if row.standing.wait.delay != nil { try row.saveStanding(on: self.connection) }
     self.count(row.standing.state, 1)
     for target in targets { try self.insertDependency(of: row.number, on: target) }
     row.hasDependencies = !targets.isEmpty
@@ -278,11 +276,34 @@ extension OutboxTransaction {
     SELECT EXISTS (SELECT 1 FROM outbox WHERE has_waited <> 0 AND id = ?1)
       OR EXISTS (SELECT 1 FROM outbox WHERE state = 'leased' AND id = ?1)
       OR EXISTS (SELECT 1 FROM history WHERE id = ?1)
+      OR EXISTS (SELECT 1 FROM forgotten WHERE id = ?1)
     """
+
+  /// The answer for a mutation whose identifier is taken.
+  private func answer(toRepeated new: NewMutation) throws -> EnqueuedMutation {
+    if let row = try self.row(new.id) {
+      return try self.answer(toRepeated: new, row.entry(self.view), at: self.now)
+    }
+    let record = try self.connection.first(HistoryRow.readByID, self.partition.id, new.id) {
+      try HistoryRow.record($0)
+    }
+    if let record = record ?? nil {
+      return try self.answer(toRepeated: new, record.entry, at: self.now)
+    }
+    if try self.end(of: new.id) != nil {
+      return try self.answer(toRepeated: new, nil, at: self.now)
+    }
+    // It is one of another account.
+    var other = new
+    other.isRepeatable = false
+    return try self.answer(toRepeated: other, nil, at: self.now)
+  }
 
   /// Whether nothing blocks a new mutation without dependencies.
   private func mayRunAtOnce(_ new: NewMutation) throws -> Bool {
-    guard new.waitReason == nil, self.partition.pausedAt == nil else { return false }
+    guard new.waitReason == nil, new.delay == nil, self.partition.pausedAt == nil else {
+      return false
+    }
     guard let lane = new.lane else { return true }
     let head = try self.connection.first(LaneHeadRow.readOfLane, self.partition.id, lane) { _ in
       true
@@ -345,8 +366,8 @@ extension OutboxTransaction: OutboxLookup {
     let end = try self.connection.first(HistoryRow.readOutcome, self.partition.id, id) { row in
       (try row.text(at: 0), row.isNull(at: 1) ? nil : try row.uuid(at: 1))
     }
-    guard let end, let outcome = RecordedMutation.Outcome(rawValue: end.0) else { return nil }
-    return (outcome, end.1)
+    guard let end else { return try self.forgotten(id) }
+    return RecordedMutation.Outcome(rawValue: end.0).map { ($0, end.1) }
   }
 }
 

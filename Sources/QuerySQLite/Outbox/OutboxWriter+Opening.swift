@@ -135,18 +135,12 @@ extension OutboxWriter {
     for partition in self.database.partitions { self.prepare(partition) }
     // Housekeeping, which may fail.
     try? self.sweepOwners(connection)
-    try? self.bodies.sweep { name in
-      try connection.first(Self.findBody, name) { _ in true } ?? false
-    }
+    // A file that was set aside may have rows that could not be read, and whose files are here.
+    if (try? self.file.setAside.names().isEmpty) == true { try? self.bodies.sweep(connection) }
     self.didWrite(connection)
     self.scheduleEmptyingLog(connection)
     connection.busyHandler.patience = .limited(self.configuration.busyTimeout)
   }
-
-  /// File.
-  private static let findBody: SQL = """
-    SELECT 1 FROM outbox WHERE body_file IS NOT NULL AND body_file = ?
-    """
 
   /// A file of a newer release can be read, if its tables have the columns known here.
   private func readNewer() {

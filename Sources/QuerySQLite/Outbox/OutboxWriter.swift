@@ -10,7 +10,7 @@ final class OutboxWriter: DatabaseWriter {
   let file: FileKeeper
   let neighbours: Neighbours
   let reaper: OutboxReaper
-  let bodies: BodyFiles
+  let bodies: BodyFolder
 
   /// The database of this thread. Set once, before anything else.
   unowned var database: OutboxDatabase!
@@ -92,7 +92,7 @@ final class OutboxWriter: DatabaseWriter {
     self.file = FileKeeper(opener)
     self.neighbours = Neighbours(kind: .mutations, folder: opener.folder)
     self.reaper = OutboxReaper(folder: opener.folder)
-    self.bodies = BodyFiles(folder: opener.folder)
+    self.bodies = BodyFolder(besideOutboxIn: opener.folder)
     self.log = LogKeeper(
       kind: .mutations, folder: opener.folder, frameLimit: configuration.checkpointFrames)
   }

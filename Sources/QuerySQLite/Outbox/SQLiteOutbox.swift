@@ -148,10 +148,68 @@ extension SQLiteOutbox {
 
 extension SQLiteOutbox {
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
-    try self.requireRoom(for: mutation.arguments, "enqueue")
-    return try await self.write(needsOwner: claiming) {
-      try $0.enqueue(mutation, claiming: claiming)
+    let enqueued = try await self.copyingFiles(of: [mutation]) { mutations in
+      try await self.write(needsOwner: claiming) {
+        [try $0.enqueue(mutations[0], claiming: claiming)]
+      }
     }
+    return enqueued[0]
+  }
+
+  func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {
+    if mutations.isEmpty { return [] }
+    return try await self.copyingFiles(of: mutations) { mutations in
+      try await self.write { changes in
+        try mutations.map { try changes.enqueue($0, claiming: false) }
+      }
+    }
+  }
+
+  /// Copies the files of mutations, which stay locked until the rows are committed, and removes again
+  /// those that no row has got.
+  private func copyingFiles(
+    of mutations: [NewMutation],
+    _ commit: ([NewMutation]) async throws -> [EnqueuedMutation]
+  ) async throws -> [EnqueuedMutation] {
+    for mutation in mutations { try self.requireRoom(for: mutation.arguments, "enqueue") }
+    if mutations.allSatisfy(\.bodies.isEmpty) { return try await commit(mutations) }
+    var (copied, copies) = (mutations, [Int: BodyCopies]())
+    defer { withExtendedLifetime(copies) {} }
+    do {
+      for (index, mutation) in mutations.enumerated() where !mutation.bodies.isEmpty {
+        // One that is there already has its files.
+        if mutation.isRepeatable, try self.isKnown(mutation.id) { continue }
+        let own = try await self.database.bodies.copy(mutation.bodies)
+        copies[index] = own
+        copied[index].bodyFile = own.names
+      }
+      let enqueued = try await commit(copied)
+      for (index, own) in copies where enqueued[index].isOld { own.remove() }
+      return enqueued
+    } catch {
+      for (index, own) in copies where self.isLeft(own, by: mutations[index].id) { own.remove() }
+      throw error
+    }
+  }
+
+  /// Whether copies have got no row. A commit that has failed may have been made all the same; what
+  /// cannot be read now is cleaned up when the file is opened next.
+  private func isLeft(_ copies: BodyCopies, by id: UUID) -> Bool {
+    do {
+      let names = try self.read { tables in try tables.row(id)?.bodyFile }
+      return (names ?? nil) != copies.names
+    } catch {
+      return false
+    }
+  }
+
+  private func isKnown(_ id: UUID) throws -> Bool {
+    if case .unknown = try self.standing(of: id) { false } else { true }
+  }
+
+  func bodies(of id: UUID) async throws -> [URL] {
+    let found = try self.read { tables in try tables.row(id)?.bodyFile }
+    return try await self.database.bodies.check(found ?? nil)
   }
 
   private func requireRoom(for arguments: Data, _ operation: String) throws(StorageError) {

@@ -124,6 +124,30 @@ extension SalvageSource {
     }
   }
 
+  /// A mutation that the history has forgotten: the columns of ``ForgottenRow/salvage``.
+  struct Forgotten {
+    let id: UUID
+    let partition: Int64
+    let sequence: Int64
+    let outcome: String
+    let successor: UUID?
+    let endedAt: Int64
+  }
+
+  private static let forgotten: SQL = """
+    SELECT id, partition, sequence, outcome, successor, ended_at FROM forgotten
+    """
+
+  func forgottenRows() throws -> [Forgotten] {
+    try self.readable(Self.forgotten) { row in
+      Forgotten(
+        id: try row.uuid(at: 0), partition: try row.integer(at: 1),
+        sequence: try row.integer(at: 2), outcome: try row.text(at: 3),
+        successor: row.isNull(at: 4) ? nil : try row.uuid(at: 4),
+        endedAt: try row.integer(at: 5))
+    }
+  }
+
   /// The ended mutations.
   func endedRows() throws -> [(partition: Int64, row: HistoryRow)] {
     try self.readable(Self.history) { row in
@@ -146,11 +170,12 @@ extension SalvageSource {
     let error: RestoredError?
     let key: String?
     let arguments: Data?
+    let response: Data?
   }
 
   private static let attempts: SQL = """
     SELECT mutation, number, owner, started_at, ended_at, class, code, error_type, error_text,
-      idempotency_key, arguments
+      idempotency_key, arguments, response
     FROM attempts ORDER BY id
     """
 
@@ -162,7 +187,7 @@ extension SalvageSource {
         startedAt: try row.integer(at: 3), endedAt: try row.optionalInteger(at: 4),
         outcome: try row.optionalText(at: 5), code: try row.optionalInteger(at: 6),
         error: try row.optionalError(at: 7), key: try row.optionalText(at: 9),
-        arguments: try row.optionalData(at: 10))
+        arguments: try row.optionalData(at: 10), response: try row.optionalData(at: 11))
     }
   }
 

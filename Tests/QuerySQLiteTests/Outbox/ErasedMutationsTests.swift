@@ -21,7 +21,7 @@ import Testing
   }
 
   private static let tables = [
-    "outbox", "history", "aliases", "attempts", "dependencies", "lane_heads",
+    "outbox", "history", "aliases", "attempts", "dependencies", "lane_heads", "forgotten",
   ]
 
   private func count(_ connection: SQLiteConnection) throws -> Int {

@@ -102,6 +102,7 @@ struct OutboxCoverage {
 /// What is done to both outboxes in one step.
 enum OutboxOperation: Sendable {
   case enqueue(NewMutation, claiming: Bool)
+  case enqueueTogether([NewMutation])
   case claim(Set<MutationHandler>, limit: Int, HostSlots, lane: String?)
   case claimOne(UUID)
   /// The place of the lease among all that were ever given, so that old ones come again.

@@ -33,7 +33,12 @@ extension OutboxPair {
   /// What is done next.
   func nextOperation(using generator: inout SeededGenerator) -> OutboxOperation {
     switch Int.random(in: 0..<100, using: &generator) {
-    case 0..<28:
+    case 0..<3:
+      return .enqueueTogether(
+        (0..<Int.random(in: 1...4, using: &generator)).map { _ in
+          self.mutation(using: &generator)
+        })
+    case 3..<28:
       return .enqueue(
         self.mutation(using: &generator), claiming: Bool.random(using: &generator))
     case 28..<45: return self.claim(using: &generator)
@@ -95,6 +100,10 @@ extension OutboxPair {
     mutation.host = [nil, "host 1", "host 2"].randomElement(using: &generator) ?? nil
     mutation.onFailure = Int.random(in: 0..<4, using: &generator) == 0 ? .halt : .continue
     if Int.random(in: 0..<5, using: &generator) == 0 { mutation.maxAge = .seconds(60) }
+    mutation.isRepeatable = isKnown && Bool.random(using: &generator)
+    if Int.random(in: 0..<10, using: &generator) == 0 {
+      mutation.delay = .seconds([0, 5, 100].randomElement(using: &generator) ?? 5)
+    }
     if mutation.lane != nil, Int.random(in: 0..<3, using: &generator) == 0 {
       mutation.coalesce = .latest
     }
@@ -159,7 +168,10 @@ extension OutboxPair {
   ///
   /// - Returns: What they answer, as texts.
   mutating func apply(_ operation: OutboxOperation) async -> (reference: String, other: String) {
-    if case .enqueue(let mutation, _) = operation {
+    var enqueued = [NewMutation]()
+    if case .enqueue(let mutation, _) = operation { enqueued = [mutation] }
+    if case .enqueueTogether(let mutations) = operation { enqueued = mutations }
+    for mutation in enqueued {
       self.ids.append(mutation.id)
       self.keys.insert(mutation.idempotencyKey)
     }
@@ -213,7 +225,11 @@ extension OutboxPair {
     case .enqueue(let mutation, let claiming):
       let enqueued = try await outbox.enqueue(mutation, claiming: claiming)
       new = [enqueued.lease].compactMap(\.self)
-      return "\(enqueued.entry) \(enqueued.superseded as Any) \(new.map(\.isReplay))"
+      return """
+        \(enqueued.entry) \(enqueued.superseded as Any) \(enqueued.isOld) \(new.map(\.isReplay))
+        """
+    case .enqueueTogether(let mutations):
+      return "\(try await outbox.enqueue(mutations))"
     case .claim(let handlers, let limit, let slots, let lane):
       let request = ClaimRequest(
         .lowest(handledBy: handlers), limit: limit, hostSlots: slots, lane: lane)

@@ -32,7 +32,9 @@ import Testing
     (OutboxTransaction.deleteUpTo, "history_by_name"),
     (OutboxTransaction.deleteAttemptsUpTo, "history_by_name"),
     (OutboxTransaction.refused, "outbox_refused"), (OutboxTransaction.offline, "outbox_offline"),
-    (AliasRow.prune, "aliases_by_date"),
+    (AliasRow.prune, "aliases_by_date"), (ForgottenRow.insertUpTo, "history_by_name"),
+    (ForgottenRow.prune, "forgotten_by_sequence"),
+    (ForgottenRow.erase, "forgotten_by_sequence"),
   ])
   func aStatementSeeks(_ sql: SQL, _ index: String) throws {
     try self.plans.expectSeek(of: sql, by: index)
@@ -44,6 +46,13 @@ import Testing
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
     try self.plans.expectRowNumber(of: sql)
+  }
+
+  /// Of all rows only those with files are looked at.
+  @Test(arguments: [BodyFolder.allNames, BodyFolder.isNamed])
+  func rowsWithFilesAreFoundAmongThemselves(_ sql: SQL) throws {
+    let plan = try self.plans[sql]
+    #expect(plan.contains("outbox USING COVERING INDEX outbox_by_body"), "\(plan)")
   }
 
   /// Those that run are few.

@@ -120,6 +120,28 @@ import Testing
     try await next.storage.close()
   }
 
+  @Test func whatADamagedFileHasForgottenIsStillRemembered() async throws {
+    let first = try OutboxScratch { $0.mutationHistory.perMutation = 1 }
+    var ids = [UUID]()
+    for number in 0..<20 {
+      let enqueued = try await first.outbox.enqueue(
+        OutboxScratch.mutation("\(number)"), claiming: true)
+      let lease = try #require(enqueued.lease)
+      _ = try await first.outbox.settle(lease, OutboxScratch.success)
+      ids.append(lease.entry.id)
+    }
+    let forgotten = try ids.filter { id in
+      if case .unknown = try first.outbox.standing(of: id) { true } else { false }
+    }
+    #expect(forgotten.count > 10)
+    try first.damage("DELETE FROM migrations")
+    try await first.storage.close()
+    let next = try OutboxScratch(in: first.folder)
+    let dependant = try await next.add(after: forgotten)
+    #expect(try next.outbox.entry(dependant)?.waitReason == nil)
+    try await next.storage.close()
+  }
+
   @Test func aFlippedByteIsNeverSent() async throws {
     let scratch = try OutboxScratch()
     let id = try await scratch.add("pay 1")

@@ -135,7 +135,7 @@ extension DurableAttachment {
       error: RestoredError(error), code: FailureVerdict.code(of: error),
       outcome: verdict.failure.word,
       isCharged: isCharged ?? verdict.failure.isCharged, maybeApplied: verdict.maybeApplied,
-      next: next)
+      next: next, response: (error as? HTTPStatusError)?.body.map { Data($0.prefix(4 << 10)) })
   }
 
   private func pending(

@@ -133,20 +133,26 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   /// Commits a mutation.
   ///
-  /// - Throws: What coding throws; ``OutboxError``; ``StorageError``; ``MutationDeclarationError``;
-  ///   ``QueryIdentityError``. Nothing is kept then.
+  /// - Throws: What coding throws; ``OutboxError``; ``StorageError``; ``MutationBodyError``;
+  ///   ``MutationDeclarationError``; ``QueryIdentityError``. Nothing is kept then.
   func enqueue(
     _ arguments: Arguments,
     in context: QueryContext,
     claiming: Bool
   ) async throws -> EnqueuedMutation {
+    let enqueued = try await self.ground.get().outbox.enqueue(
+      try self.newMutation(arguments, in: context), claiming: claiming)
+    self.warnOfWaiting(enqueued)
+    return enqueued
+  }
+
+  /// A mutation as it is committed.
+  ///
+  /// - Throws: What coding throws; ``MutationDeclarationError``; ``QueryIdentityError``;
+  ///   ``StorageError`` if the context has no storage.
+  func newMutation(_ arguments: Arguments, in context: QueryContext) throws -> NewMutation {
     let ground = try self.ground.get()
     let options = self.plan.options
-    var (arguments, bodyFile) = (arguments, String?.none)
-    if let adopt = options.adoptBody, let folder = ground.outbox.bodiesFolder {
-      let adopted = try adopt(arguments, folder)
-      (arguments, bodyFile) = (adopted.0, adopted.bodyFile)
-    }
     var mutation = NewMutation(
       id: .inOrder(),
       name: self.plan.name, instance: ground.instance, version: options.version,
@@ -155,14 +161,17 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       coalesce: options.coalesce, dependencies: context.mutationDependencies,
       coder: options.coder.name,
       arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
-      bodyFile: bodyFile, waitReason: self.isHeldBack(context) ? .offline : nil)
+      waitReason: self.isHeldBack(context) ? .offline : nil)
     mutation.hasFreshID = true
-    let enqueued = try await ground.outbox.enqueue(mutation, claiming: claiming)
-    if enqueued.lease == nil {
-      context.queryClient?.replayCoordinator.willWait(
-        self.plan.handler(instance: ground.instance))
-    }
-    return enqueued
+    mutation.bodies = options.bodies?(arguments) ?? []
+    return mutation
+  }
+
+  /// Says that a mutation which was committed waits, if it does and the client's replayer does not know it.
+  func warnOfWaiting(_ enqueued: EnqueuedMutation) {
+    guard enqueued.lease == nil, let ground = try? self.ground.get() else { return }
+    self.store?.context.queryClient?.replayCoordinator.willWait(
+      self.plan.handler(instance: ground.instance))
   }
 
   override func disagreement(with context: QueryContext) -> QueryWarning? {

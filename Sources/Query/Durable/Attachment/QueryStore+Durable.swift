@@ -6,29 +6,51 @@ extension QueryStore where State: _MutationStateProtocol {
   /// - Parameters:
   ///   - arguments: What the mutation is given.
   ///   - dependencies: The durable mutations that must have succeeded before this one is sent.
+  ///   - id: The mutation's identifier, if it has one already, such as that of a form: enqueueing it
+  ///     again does nothing, whether it waits, runs or has ended, and the first arguments stay. The text
+  ///     of the UUID is its idempotency key. Nil: one of its own.
+  ///   - delay: How long it is not sent, counted from now; those behind it in its lane wait for it.
+  ///     `outbox.cancel` is the undo until then, and `outbox.retry` sends it at once. Nil: it may be
+  ///     sent at once.
   /// - Returns: A ticket, when the mutation is on disk.
   /// - Throws: ``MutationDeclarationError``, also if the mutation is not durable; ``StorageError``;
-  ///   ``OutboxError``; ``QueryIdentityError``; what the coder throws. Nothing is saved then.
+  ///   ``OutboxError``; ``MutationBodyError``; ``QueryIdentityError``; what the coder throws. Nothing
+  ///   is saved then.
   @discardableResult
   public func enqueue(
     with arguments: State.Arguments,
-    dependsOn dependencies: [UUID] = []
+    dependsOn dependencies: [UUID] = [],
+    id: UUID? = nil,
+    after delay: Duration? = nil
   ) async throws -> MutationTicket<State.Value> {
-    let durable = try self.requireDurable()
-    var context = self.context
-    context.mutationDependencies = dependencies
-    let enqueued = try await durable.enqueue(arguments, in: context, claiming: false)
-    durable.show(enqueued.entry, arguments)
+    let (durable, new) = try self.newMutation(arguments, dependencies, id, delay)
+    let enqueued = try await durable.ground.get().outbox.enqueue(new, claiming: false)
+    durable.warnOfWaiting(enqueued)
+    if !enqueued.isOld { durable.show(enqueued.entry, arguments) }
     return try durable.ticket(enqueued.entry.id, enqueued.entry.idempotencyKey)
   }
 
-  private var durable: DurableAttachment<State.Arguments, State.Value>? {
-    self.withLock { self.storing } as? DurableAttachment<State.Arguments, State.Value>
+  /// A mutation of this store as it is committed.
+  ///
+  /// - Throws: As ``enqueue(with:dependsOn:id:after:)`` of what can be seen before the commit.
+  func newMutation(
+    _ arguments: State.Arguments, _ dependencies: [UUID], _ id: UUID?, _ delay: Duration?
+  ) throws -> (DurableAttachment<State.Arguments, State.Value>, NewMutation) {
+    let durable = try self.requireDurable()
+    var context = self.context
+    context.mutationDependencies = dependencies
+    var new = try durable.newMutation(arguments, in: context)
+    if let id {
+      (new.id, new.idempotencyKey, new.isRepeatable) = (id, id.uuidString, true)
+    }
+    new.delay = delay
+    return (durable, new)
   }
 
-  /// - Throws: ``MutationDeclarationError/notPersisted(mutation:)``.
+  /// - Throws: ``MutationDeclarationError`` if the mutation is not durable.
   func requireDurable() throws -> DurableAttachment<State.Arguments, State.Value> {
-    guard let durable = self.durable else {
+    let storing = self.withLock { self.storing }
+    guard let durable = storing as? DurableAttachment<State.Arguments, State.Value> else {
       throw MutationDeclarationError.notPersisted(mutation: "\(self.path)")
     }
     return durable
@@ -49,12 +71,12 @@ extension QueryStore where State: _MutationStateProtocol {
 extension QueryStore where State: _MutationStateProtocol, State.Arguments == Void {
   /// Commits a durable mutation that takes no arguments without sending it.
   ///
-  /// See ``enqueue(with:dependsOn:)``.
+  /// See ``enqueue(with:dependsOn:id:after:)``.
   @discardableResult
-  public func enqueue(dependsOn dependencies: [UUID] = []) async throws -> MutationTicket<
-    State.Value
-  > {
-    try await self.enqueue(with: (), dependsOn: dependencies)
+  public func enqueue(
+    dependsOn dependencies: [UUID] = [], id: UUID? = nil, after delay: Duration? = nil
+  ) async throws -> MutationTicket<State.Value> {
+    try await self.enqueue(with: (), dependsOn: dependencies, id: id, after: delay)
   }
 }
 

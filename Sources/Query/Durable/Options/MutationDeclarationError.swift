@@ -12,6 +12,8 @@ public enum MutationDeclarationError: Error, Hashable, Sendable {
   /// The client has a store at this path whose mutation is declared otherwise: give one of the two a path
   /// of its own.
   case otherDeclaration(path: String, declared: String, redeclared: String)
+  /// A batch has a mutation of a store whose storage is not that of the client.
+  case otherStorage(name: String)
 }
 
 extension MutationDeclarationError: CustomStringConvertible {
@@ -36,6 +38,8 @@ extension MutationDeclarationError: CustomStringConvertible {
       Two declarations of \(path) disagree: \(declared), and \(redeclared). Give one of the two a path of \
       its own.
       """
+    case .otherStorage(let name):
+      "The store of \(name) has another storage than the client that commits the batch."
     }
   }
 }

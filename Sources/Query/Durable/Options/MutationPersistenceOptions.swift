@@ -55,9 +55,11 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// is left behind after five seconds, as after any cancellation.
   public var attemptTimeout: Duration?
 
-  /// Copies a file that arguments name into the outbox's folder, before they are coded: returns the
-  /// arguments to store, and the name of the copy, if they name a file.
-  package var adoptBody: (@Sendable (Arguments, URL) throws -> (Arguments, bodyFile: String?))?
+  /// The files that go with a mutation, such as a photo to upload: each is copied beside the outbox
+  /// before the mutation is committed, and may be changed or removed as soon as that is done. The
+  /// mutation reads the copies by ``MutationAttempt/bodies()``; they are removed when it has ended.
+  /// Nil: it has none.
+  public var bodies: (@Sendable (Arguments) -> [URL])?
 
   /// Creates options. See the properties for what each is.
   public init(
@@ -75,7 +77,8 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
     )? = nil,
     invalidates: (@Sendable (Arguments) -> [QueryPath])? = nil,
     host: (@Sendable (Arguments) -> String?)? = nil,
-    attemptTimeout: Duration? = nil
+    attemptTimeout: Duration? = nil,
+    bodies: (@Sendable (Arguments) -> [URL])? = nil
   ) {
     self.scope = scope
     self.onFailure = onFailure
@@ -90,5 +93,6 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
     self.invalidates = invalidates
     self.host = host
     self.attemptTimeout = attemptTimeout
+    self.bodies = bodies
   }
 }

@@ -8,6 +8,8 @@ struct EndedMutation: Sendable {
   var outcome: RecordedMutation.Outcome
   /// When it ended, by the wall clock.
   var endedAt: Date
+  /// Its place in the order of ending.
+  var sequence: Int
 
   /// The name that it was persisted as.
   var name: String { self.record.entry.name }
@@ -44,4 +46,6 @@ struct OutboxEffects: Sendable {
   var events = [OutboxEvent]()
   /// The leases that ended without being settled, and why.
   var revocations = [(lease: MutationLease, reason: MutationLease.Revocation)]()
+  /// The files that no row names any more.
+  var bodyFiles = [String]()
 }

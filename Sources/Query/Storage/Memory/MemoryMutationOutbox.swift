@@ -20,6 +20,7 @@ final class MemoryMutationOutbox: MutationOutbox {
   private let hub = RecipientList<OutboxEvent>()
   private let clock: OutboxClock
   private let maximumArgumentBytes: Int
+  private let bodies = TemporaryBodies()
 
   /// Creates an empty outbox.
   init(limits: MutationHistoryLimits, maximumArgumentBytes: Int, clock: OutboxClock) {
@@ -35,14 +36,15 @@ final class MemoryMutationOutbox: MutationOutbox {
     _ operation: String,
     _ transition: (inout OutboxTable, OutboxTime) throws -> Result
   ) throws -> Result {
-    let (result, revocations) = try self.guarded.withLock { guarded in
+    let (result, effects) = try self.guarded.withLock { guarded in
       try guarded.requireOpen(operation)
       let result = try transition(&guarded.table, self.clock.now())
       let effects = guarded.table.takeEffects()
       self.hub.post(effects.events)
-      return (result, effects.revocations)
+      return (result, effects)
     }
-    for revocation in revocations { revocation.lease.revoke(revocation.reason) }
+    for revocation in effects.revocations { revocation.lease.revoke(revocation.reason) }
+    for name in effects.bodyFiles { self.bodies.folder.remove(name) }
     self.hub.deliver()
     return result
   }
@@ -145,10 +147,46 @@ extension MemoryMutationOutbox {
   }
 
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
-    try self.requireRoom(for: mutation.arguments, "enqueue")
-    return try self.change("enqueue") { table, time in
-      try table.enqueue(mutation, claiming: claiming, at: time)
+    let enqueued = try await self.copyingFiles(of: [mutation]) { mutations in
+      try self.change("enqueue") { table, time in
+        [try table.enqueue(mutations[0], claiming: claiming, at: time)]
+      }
     }
+    return enqueued[0]
+  }
+
+  func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {
+    try await self.copyingFiles(of: mutations) { mutations in
+      try self.change("enqueue") { table, time in try table.enqueue(mutations, at: time) }
+    }
+  }
+
+  /// Copies the files of mutations, and removes again those that no row has got.
+  private func copyingFiles(
+    of mutations: [NewMutation], _ commit: ([NewMutation]) throws -> [EnqueuedMutation]
+  ) async throws -> [EnqueuedMutation] {
+    for mutation in mutations { try self.requireRoom(for: mutation.arguments, "enqueue") }
+    var (copied, copies) = (mutations, [Int: BodyCopies]())
+    do {
+      for (index, mutation) in mutations.enumerated() where !mutation.bodies.isEmpty {
+        let own = try await self.bodies.folder.copy(mutation.bodies)
+        copies[index] = own
+        copied[index].bodyFile = own.names
+      }
+      let enqueued = try commit(copied)
+      for (index, own) in copies where enqueued[index].isOld { own.remove() }
+      return enqueued
+    } catch {
+      for own in copies.values { own.remove() }
+      throw error
+    }
+  }
+
+  func bodies(of id: UUID) async throws -> [URL] {
+    let names = try self.read("bodies") { table, _ in
+      table.index(of: id).flatMap { table.rows[$0].bodyFile }
+    }
+    return try await self.bodies.folder.check(names)
   }
 
   private func requireRoom(for arguments: Data, _ operation: String) throws {

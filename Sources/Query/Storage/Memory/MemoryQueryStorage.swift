@@ -42,13 +42,15 @@ public final class MemoryQueryStorage: QueryStorage {
   ///   - synchronousHydrationLimit: Values with more coded bytes than this are decoded off the thread
   ///     that creates the store; 64 KiB by default.
   ///   - historyLimits: How many ended mutations are kept.
+  ///   - clock: What the waits of mutations go by in a test; nil: the clocks of the system.
   public convenience init(
     synchronousHydrationLimit: Int = 64 << 10,
-    historyLimits: MutationHistoryLimits = MutationHistoryLimits()
+    historyLimits: MutationHistoryLimits = MutationHistoryLimits(),
+    clock: MockQueryClock? = nil
   ) {
     self.init(
       synchronousHydrationLimit: synchronousHydrationLimit, historyLimits: historyLimits,
-      outboxClock: .system)
+      outboxClock: clock.map { OutboxClock($0) } ?? .system)
   }
 
   /// Creates an empty storage whose outbox takes its time from a test.

@@ -10,6 +10,8 @@ struct OutboxRow: Sendable {
   var age: OutboxAge
   /// The mutations it depends on that have not succeeded yet.
   var dependencies: [UUID]
+  /// The copies of its files.
+  var bodyFile: String?
   /// The lease, if it is leased.
   var lease: MutationLease?
 

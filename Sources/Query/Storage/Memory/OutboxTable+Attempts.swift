@@ -150,6 +150,7 @@ extension OutboxTable {
       (attempt.outcome, attempt.code, attempt.error) = (
         failure.outcome, failure.code, failure.error
       )
+      attempt.response = failure.response
     }
     self.attempts[id]?.append(attempt)
   }

@@ -98,10 +98,12 @@ extension OutboxTable {
   mutating func erase() {
     for row in self.rows {
       if let lease = row.lease { self.effects.revocations.append((lease, .lost)) }
+      self.effects.bodyFiles += BodyNames.split(row.bodyFile)
     }
     self.effects.events.append(.erased)
     self.rows = []
     self.history = []
+    self.forgotten = ForgottenMutations()
     self.attempts = [:]
     self.aliases = [:]
     self.pausedSince = nil
@@ -133,6 +135,8 @@ extension OutboxTable {
     kept.removeFirst(surplus)
     self.replaceHistory(by: kept)
     self.pruneAliases(at: time)
+    let days = MutationHistoryLimits(days: self.limits.forgottenDays)
+    if limits.days > 0 { self.forgotten.prune(atMost: 64) { days.isPast($0, at: time) } }
   }
 
   /// The history without the excess of each mutation. Only the last to end can have caused it.
@@ -153,6 +157,7 @@ extension OutboxTable {
     let ids = Set(kept.map(\.record.id))
     for past in self.history where !ids.contains(past.record.id) {
       self.attempts[past.record.id] = nil
+      self.forgotten.insert(past, newest: self.lastSequence)
     }
     self.history = kept
   }

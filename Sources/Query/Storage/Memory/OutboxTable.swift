@@ -10,6 +10,8 @@ struct OutboxTable: Sendable {
   var rows = [OutboxRow]()
   /// Those that ended, in the order in which they did.
   var history = [EndedMutation]()
+  /// What is left of those that the history has forgotten.
+  var forgotten = ForgottenMutations()
   /// The attempts of both, the oldest first.
   var attempts = [UUID: [OutboxAttempt]]()
   /// The published aliases.
@@ -20,6 +22,8 @@ struct OutboxTable: Sendable {
   var handlers: Set<MutationHandler>?
   /// The newest number. It only ever grows.
   var lastNumber = 0
+  /// The place of the newest in the order of ending.
+  var lastSequence = 0
   /// Incremented by each erasure: a lease from before it cannot be settled after it.
   var epoch = 0
   /// Incremented each time that credentials change.
@@ -113,11 +117,15 @@ extension OutboxTable {
     _ time: OutboxTime
   ) {
     let row = self.rows.remove(at: index)
+    self.effects.bodyFiles += BodyNames.split(row.bodyFile)
     let id = row.entry.id
     let record = RecordedMutation(
       self.entry(of: row, isHead: true, at: time), outcome, result: result, endedAt: time.wall,
       successor: successor)
-    self.history.append(EndedMutation(record: record, outcome: outcome, endedAt: time.wall))
+    self.lastSequence += 1
+    self.history.append(
+      EndedMutation(
+        record: record, outcome: outcome, endedAt: time.wall, sequence: self.lastSequence))
     self.effects.events.append(OutboxEvent(outcome, of: id, successor: successor))
     for index in self.rows.indices where self.rows[index].dependencies.contains(id) {
       // A caller that retries one of them wants it sent without that one.
@@ -172,16 +180,24 @@ extension OutboxTable: OutboxLookup {
     claiming: Bool,
     at time: OutboxTime
   ) throws -> EnqueuedMutation {
-    guard self.index(of: mutation.id) == nil, self.ended(mutation.id) == nil else {
-      throw StorageError(
-        operation: "enqueue", code: .constraint,
-        message: "there is a mutation of this identifier already")
+    if let index = self.index(of: mutation.id) {
+      let row = self.rows[index]
+      let entry = self.entry(of: row, isHead: self.isHead(row), at: time)
+      return try self.answer(toRepeated: mutation, entry, at: time)
+    }
+    if let end = self.ended(mutation.id) {
+      return try self.answer(toRepeated: mutation, end.record.entry, at: time)
+    }
+    if self.forgotten[mutation.id] != nil {
+      return try self.answer(toRepeated: mutation, nil, at: time)
     }
     let dependencies: [UUID] = try self.openDependencies(of: mutation)
     self.lastNumber += 1
     var row = OutboxRow(
       entry: OutboxEntry(mutation, number: self.lastNumber, createdAt: time.wall),
-      standing: OutboxStanding(mutation), age: OutboxAge(from: time), dependencies: dependencies)
+      standing: OutboxStanding(mutation, at: time), age: OutboxAge(from: time),
+      dependencies: dependencies,
+      bodyFile: mutation.bodyFile)
     self.effects.events.append(.enqueued(mutation.id))
     let superseded = self.supersede(by: &row, mutation, at: time)
     self.rows.append(row)
@@ -200,6 +216,17 @@ extension OutboxTable: OutboxLookup {
 
   func end(of id: UUID) -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
     self.ended(id).map { ($0.outcome, $0.record.successor) }
+      ?? self.forgotten[id].map { ($0.outcome, $0.successor) }
+  }
+
+  /// Appends several, or none of them.
+  mutating func enqueue(
+    _ mutations: [NewMutation], at time: OutboxTime
+  ) throws -> [EnqueuedMutation] {
+    var table = self
+    let enqueued = try mutations.map { try table.enqueue($0, claiming: false, at: time) }
+    self = table
+    return enqueued
   }
 }
 

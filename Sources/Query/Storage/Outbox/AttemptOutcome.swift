@@ -68,6 +68,8 @@ public struct FailedAttempt: Sendable {
   public var maybeApplied: Bool
   /// What becomes of the row.
   public var next: Next
+  /// The beginning of the server's answer, if the error has it: at most 4 KiB.
+  public var response: Data?
 
   /// Creates an outcome. See the properties for what each is.
   public init(
@@ -76,7 +78,8 @@ public struct FailedAttempt: Sendable {
     outcome: String,
     isCharged: Bool,
     maybeApplied: Bool,
-    next: Next
+    next: Next,
+    response: Data? = nil
   ) {
     self.error = error
     self.code = code
@@ -84,5 +87,6 @@ public struct FailedAttempt: Sendable {
     self.isCharged = isCharged
     self.maybeApplied = maybeApplied
     self.next = next
+    self.response = response
   }
 }

@@ -11,6 +11,13 @@ public struct MutationHistoryLimits: Hashable, Sendable {
 
   static let `default` = Self()
 
+  /// How many ended mutations' identifiers are remembered, at most, after the history has forgotten
+  /// the rest of them.
+  package static let forgotten = 1_000_000
+
+  /// For how many days they are, at least: a mutation may depend on one that was sent long ago.
+  package var forgottenDays: Int { self.days > 0 ? max(self.days, 30) : 30 }
+
   /// Creates limits. See the properties for what each is.
   public init(
     perMutation: Int = 50,

@@ -73,16 +73,23 @@ public protocol MutationOutbox: Sendable {
 
   // MARK: - For the engine
 
-  /// Commits a mutation, and leases it to this process in the same commit if it may run now.
+  /// Commits a mutation, and leases it to this process in the same commit if it may run now. Its files
+  /// are copied before that, and the copies are on the disk.
   ///
   /// - Parameters:
   ///   - mutation: The mutation.
   ///   - claiming: Whether to lease it if it may run now: no earlier live one in its lane,
   ///     dependencies succeeded, no pause.
   /// - Throws: ``OutboxError/unknownDependencies(_:)``, and only then ``OutboxError/ended(_:)`` of a
-  ///   dependency; ``StorageError``: constraint if the identifier is taken, too big if the
-  ///   arguments are. Nothing is stored then.
+  ///   dependency; ``MutationBodyError/notAFile(path:)``; ``StorageError``: constraint if the
+  ///   identifier is taken, too big if the arguments are. Nothing is stored then.
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation
+
+  /// Commits several mutations together, in their order, each as by ``enqueue(_:claiming:)`` without
+  /// claiming: all or none. Later ones may depend on earlier ones.
+  ///
+  /// - Throws: As ``enqueue(_:claiming:)``. Nothing is stored then.
+  func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation]
 
   /// Leases mutations that may run now, the lowest number first, after taking back the rows of
   /// processes that have exited.
@@ -122,8 +129,11 @@ public protocol MutationOutbox: Sendable {
   /// Releases lanes that wait for other credentials, or those that wait after a failed connection.
   func release(_ reason: MutationWaitReason) async throws
 
-  /// The folder for the body files of mutations; nil if there is none.
-  var bodiesFolder: URL? { get }
+  /// The copies of the files that go with a live or dead mutation, in the order in which they were
+  /// given, after a check that none has changed. They are removed with the mutation.
+  ///
+  /// - Throws: ``MutationBodyError/damaged(name:)``; ``StorageError``.
+  func bodies(of id: UUID) async throws -> [URL]
 
   /// Calls a handler after each commit that changed the outbox, of this process or another one, off
   /// every lock.
@@ -153,9 +163,6 @@ extension MutationOutbox {
     try ids.map { try self.standing(of: $0) }
   }
 
-  /// No folder.
-  public var bodiesFolder: URL? { nil }
-
   /// The counts now, and after each change, other processes' too.
   public var changes: OutboxChanges { OutboxChanges(of: self) }
 }
@@ -174,6 +181,9 @@ public enum OutboxError: Error, Hashable, Sendable {
   case unknownDependencies([UUID])
   /// An alias is an identifier that is never reused, and was published with another value.
   case aliasTaken(String)
+  /// It was enqueued in another version of its arguments, or with another coder: it cannot be given
+  /// arguments of this one. Discard it, and enqueue another.
+  case otherVersion(UUID, version: Int)
 }
 
 extension OutboxError: CustomStringConvertible {
@@ -185,6 +195,8 @@ extension OutboxError: CustomStringConvertible {
     case .notDead(let id): "The mutation \(id) is not dead; cancel it."
     case .unknownDependencies(let ids):
       "There are no mutations \(ids.map(\.uuidString).joined(separator: ", ")) to depend on."
+    case .otherVersion(let id, let version):
+      "The mutation \(id) was enqueued in version \(version) of its arguments."
     case .aliasTaken(let alias): "The alias \(alias) was published with another value."
     }
   }

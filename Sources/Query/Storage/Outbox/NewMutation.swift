@@ -30,10 +30,17 @@ public struct NewMutation: Sendable {
   public var coder: String
   /// The coded arguments.
   public var arguments: Data
-  /// A file in `bodies/` that belongs to it, and is removed with it.
+  /// The files that go with it. The outbox copies them before it commits the mutation.
+  public var bodies: [URL]
+  /// The copies of ``bodies``, as an outbox on disk names them: they are removed with the mutation.
   public var bodyFile: String?
   /// What it already waits for, if that is known: ``MutationWaitReason/offline``.
   public var waitReason: MutationWaitReason?
+  /// It is not sent before this time has passed since it was committed; nil: it may be sent at once.
+  public var delay: Duration?
+  /// Whether a mutation of the same identifier, name and instance may be there, or have ended: then
+  /// nothing is committed, and that one is the answer.
+  public var isRepeatable: Bool
   /// Whether the identifier was just generated, so that no lookup is needed to see whether it is
   /// known.
   package var hasFreshID = false
@@ -55,7 +62,10 @@ public struct NewMutation: Sendable {
     coder: String,
     arguments: Data,
     bodyFile: String? = nil,
-    waitReason: MutationWaitReason? = nil
+    waitReason: MutationWaitReason? = nil,
+    bodies: [URL] = [],
+    delay: Duration? = nil,
+    isRepeatable: Bool = false
   ) {
     self.id = id
     self.idempotencyKey = idempotencyKey
@@ -73,6 +83,9 @@ public struct NewMutation: Sendable {
     self.arguments = arguments
     self.bodyFile = bodyFile
     self.waitReason = waitReason
+    self.bodies = bodies
+    self.delay = delay
+    self.isRepeatable = isRepeatable
   }
 }
 
@@ -84,12 +97,18 @@ public struct EnqueuedMutation: Sendable {
   public var lease: MutationLease?
   /// The mutation that it superseded.
   public var superseded: UUID?
+  /// Whether the mutation was there, or has ended, and nothing was committed. Of one that has ended the
+  /// entry is what the history has; of one that the history has forgotten, what was given.
+  public var isOld: Bool
 
   /// Creates an answer. See the properties for what each is.
-  public init(entry: OutboxEntry, lease: MutationLease? = nil, superseded: UUID? = nil) {
+  public init(
+    entry: OutboxEntry, lease: MutationLease? = nil, superseded: UUID? = nil, isOld: Bool = false
+  ) {
     self.entry = entry
     self.lease = lease
     self.superseded = superseded
+    self.isOld = isOld
   }
 }
 

@@ -40,6 +40,7 @@ extension OutboxClause: CustomStringConvertible {
     case .credentials:
       "The server refused the credentials: it waits for other credentials, or a retry."
     case .network: "It waits for the network."
+    case .time(.scheduled, let remaining): "It is to be sent in \(remaining.secondWords)."
     case .time(let reason, let remaining):
       "It is tried again in \(remaining.secondWords)\(reason.ofTimeWords)."
     case .handler(let name, let version):

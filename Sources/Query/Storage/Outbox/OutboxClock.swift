@@ -43,6 +43,16 @@ package struct OutboxClock: Sendable {
       isSynchronised: false)
   }
 
+  /// A test's clock. It is of a boot of its own, whose wall clock is right.
+  package init(_ clock: MockQueryClock) {
+    self.init {
+      let microseconds = Int(clock.elapsed.microseconds)
+      return OutboxTime(
+        wall: clock.now(), boottime: microseconds, monotonic: microseconds, bootID: "mock",
+        isSynchronised: true)
+    }
+  }
+
   // On Linux the continuous clock is CLOCK_BOOTTIME, and the suspending one CLOCK_MONOTONIC.
   private static func microseconds(_ sinceBoot: Duration) -> Int { Int(sinceBoot.microseconds) }
 

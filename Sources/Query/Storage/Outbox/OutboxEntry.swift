@@ -150,6 +150,8 @@ public enum MutationWaitReason: String, Hashable, Sendable, CaseIterable {
   case paused
   /// The time that the server named in its answer.
   case retryAfter
+  /// The time that it was enqueued for.
+  case scheduled
 }
 
 /// Why a mutation is dead.
@@ -205,6 +207,9 @@ public struct OutboxAttempt: Hashable, Sendable {
   public var replacedKey: String?
   /// The arguments that it was sent with, if a conflict has replaced them since.
   public var replacedArguments: Data?
+  /// The beginning of the server's answer, as of ``HTTPStatusError/body``: at most 4 KiB. It may have a
+  /// user's values in it.
+  public var response: Data?
 
   /// Creates a record. See the properties for what each is.
   public init(
@@ -215,7 +220,8 @@ public struct OutboxAttempt: Hashable, Sendable {
     code: Int? = nil,
     error: RestoredError? = nil,
     replacedKey: String? = nil,
-    replacedArguments: Data? = nil
+    replacedArguments: Data? = nil,
+    response: Data? = nil
   ) {
     self.number = number
     self.startedAt = startedAt
@@ -225,5 +231,6 @@ public struct OutboxAttempt: Hashable, Sendable {
     self.error = error
     self.replacedKey = replacedKey
     self.replacedArguments = replacedArguments
+    self.response = response
   }
 }

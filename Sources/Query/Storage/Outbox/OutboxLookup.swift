@@ -48,6 +48,26 @@ extension OutboxLookup {
   }
 }
 
+extension OutboxLookup {
+  /// The answer for a mutation whose identifier is taken.
+  ///
+  /// - Parameters:
+  ///   - new: The mutation.
+  ///   - known: The entry of the mutation that has the identifier; nil if the history has forgotten it.
+  /// - Throws: ``StorageError`` (constraint) unless the new one may be that one.
+  package func answer(
+    toRepeated new: NewMutation, _ known: OutboxEntry?, at now: OutboxTime
+  ) throws(StorageError) -> EnqueuedMutation {
+    let entry = known ?? OutboxEntry(new, number: 0, createdAt: now.wall)
+    guard new.isRepeatable, entry.name == new.name, entry.instance == new.instance else {
+      throw StorageError(
+        operation: "enqueue", code: .constraint,
+        message: "there is a mutation of this identifier already")
+    }
+    return EnqueuedMutation(entry: entry, isOld: true)
+  }
+}
+
 extension NewMutation {
   /// Whether it takes the place of the last live row of its lane, unless a mutation depends on that.
   ///

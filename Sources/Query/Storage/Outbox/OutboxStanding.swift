@@ -72,7 +72,13 @@ package struct OutboxStanding: Hashable, Sendable {
   package init() {}
 
   /// A new mutation's.
-  package init(_ new: NewMutation) { self.wait = OutboxWait(new.waitReason) }
+  package init(_ new: NewMutation, at now: OutboxTime) {
+    if let delay = new.delay, delay > .zero {
+      self.wait = .time(.scheduled, OutboxDelay(delay, from: now))
+    } else {
+      self.wait = OutboxWait(new.waitReason)
+    }
+  }
 }
 
 // MARK: - Questions

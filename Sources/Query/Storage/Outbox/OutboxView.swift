@@ -90,7 +90,7 @@ extension OutboxEntry {
       return try dependency().map { .dependency($0) } ?? .alias(standing.wait.alias ?? "")
     case .authentication: return .credentials
     case .handler: return .handler(name: self.name, version: self.version)
-    case .offline, .backoff, .retryAfter:
+    case .offline, .backoff, .retryAfter, .scheduled:
       let remaining = standing.remaining(view.now) ?? 0
       if remaining == 0 { return .network }
       return .time(self.waitReason ?? .backoff, remaining: .microseconds(remaining))

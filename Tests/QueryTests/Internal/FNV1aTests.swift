@@ -1,6 +1,6 @@
 import Testing
 
-@testable import QueryHTTP
+@testable import Query
 
 @Suite struct FNV1aTests {
   @Test(
