@@ -22,10 +22,6 @@ public struct ReplayConfiguration: Sendable {
   /// run at a time.
   package var spread: Duration
 
-  /// How long nothing is sent to a host after an attempt that cancelled itself: its row is due at
-  /// once, and would run again and again.
-  package var pauseAfterCancellation: Duration
-
   /// The source of time and waits.
   package var clock: ReplayClock
 
@@ -52,7 +48,6 @@ public struct ReplayConfiguration: Sendable {
     self.lane = lane
     self.maximumAttempts = maximumAttempts
     self.spread = .seconds(2)
-    self.pauseAfterCancellation = .seconds(1)
     self.clock = .system
   }
 

@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox 55b1c9ec8860406f03a1d2623287d870"]
+      ["mutations-0001-outbox 7d0000fd01ca97764ef66f105ce99537"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {
