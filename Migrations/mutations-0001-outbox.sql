@@ -83,7 +83,15 @@ CREATE TABLE outbox (
   dead_reason TEXT,                     -- of a dead one
   attempts INTEGER NOT NULL DEFAULT 0,  -- raised before the handler runs (4)
   failures INTEGER NOT NULL DEFAULT 0,  -- what max_attempts limits (5)
+  -- Those of them that nobody can tell why, and from when the first of them counts.
+  unknown_failures INTEGER NOT NULL DEFAULT 0,
+  unknown_at INTEGER,
+  unknown_boottime INTEGER,
+  unknown_boot_id TEXT,
+  unknown_is_synchronised INTEGER NOT NULL DEFAULT 0,
   crash_count INTEGER NOT NULL DEFAULT 0, -- five: 'crashLoop' (4)
+  -- 0 or 1: whether it ran when its process died, as others did: it runs alone, until an attempt ends.
+  is_suspect INTEGER NOT NULL DEFAULT 0,
   maybe_applied INTEGER NOT NULL DEFAULT 0,
   awaited_alias TEXT,                   -- what it waits for with 'dependency' (3)
   credentials_epoch INTEGER NOT NULL DEFAULT 0, -- when it was leased: a refusal of older ones (5)
@@ -98,6 +106,7 @@ CREATE TABLE outbox (
   lease_token INTEGER NOT NULL DEFAULT 0,
   lease_end_monotonic INTEGER,
   lease_boot_id TEXT,
+  lease_started_monotonic INTEGER,      -- in the boot of `lease_boot_id`
   attempt_started_at INTEGER,           -- of the attempt that runs, which `attempts` does not have yet
   last_failure TEXT,                    -- the class of the last attempt's failure
   failed_at INTEGER,
@@ -153,22 +162,26 @@ CREATE TABLE lane_heads (
   -- 'ready': may run once it is due; else what holds the lane: 'leased', 'dependency',
   -- 'authentication' or 'halted'.
   state TEXT NOT NULL,
-  -- In the boot that `clock` names. 0: at once; a claim makes it 0 when the time has come.
+  is_repeat INTEGER NOT NULL DEFAULT 0, -- whether a ready one was tried before
+  -- In the boot that `clock` names: since when it is due, or when it will be. 0: it waits for no time; a
+  -- claim makes that of one that was never tried 0 when its time has come.
   due_boottime INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE UNIQUE INDEX lane_heads_by_lane ON lane_heads (partition, lane) WHERE lane IS NOT NULL;
 -- The claim (4): a seek or two for each registered handler and host, however many rows belong to
--- others, or wait. Those that are due come first, by their number.
+-- others, or wait. Those that were never tried come first, by their number; the others are in the order
+-- in which they became due, so that none is passed over for ever.
 CREATE INDEX lane_heads_ready
-  ON lane_heads (partition, name, instance, version, host, due_boottime, number)
+  ON lane_heads (partition, name, instance, version, host, is_repeat, due_boottime, number)
   WHERE state = 'ready';
 -- The next time to wake up (4).
 CREATE INDEX lane_heads_waiting
   ON lane_heads (partition, name, instance, version, due_boottime)
   WHERE state = 'ready' AND due_boottime > 0;
--- Those whose time has come.
-CREATE INDEX lane_heads_due ON lane_heads (due_boottime) WHERE state = 'ready' AND due_boottime > 0;
+-- Those that were never tried, and whose time has come.
+CREATE INDEX lane_heads_due ON lane_heads (due_boottime)
+  WHERE state = 'ready' AND is_repeat = 0 AND due_boottime > 0;
 
 -- dependsOn (3): an edge goes when its target succeeds, so a row with one has to wait.
 CREATE TABLE dependencies (

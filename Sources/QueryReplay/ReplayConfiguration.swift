@@ -24,10 +24,6 @@ public struct ReplayConfiguration: Sendable {
   /// run at a time.
   package var spread: Duration
 
-  /// How long nothing is sent to a host after an attempt that cancelled itself: its row is due at
-  /// once, and would run again and again.
-  package var pauseAfterCancellation: Duration
-
   /// The source of time and waits.
   package var clock: ReplayClock
 
@@ -56,7 +52,6 @@ public struct ReplayConfiguration: Sendable {
     self.lane = lane
     self.maximumAttempts = maximumAttempts
     self.spread = .seconds(2)
-    self.pauseAfterCancellation = .seconds(1)
     self.clock = clock.map { ReplayClock($0) } ?? .system
   }
 

@@ -133,6 +133,25 @@ import Testing
     #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
   }
 
+  @Test func mutationsThatCancelThemselvesWaitAndAreChargedAndTheNextIsSent() async throws {
+    let add = Add { number, _ in
+      if number < 3 { throw CancellationError() }
+      return number
+    }
+    .persisted(as: "add")
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(add)
+    var tickets = [MutationTicket<Int>]()
+    for number in 1...3 {
+      tickets.append(try await self.client.store(for: add).enqueue(with: number))
+    }
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1, failed: 2))
+    #expect(try await tickets[2].outcome() == 3)
+    let entries = try self.storage.outbox.entries()
+    #expect(entries.map(\.failures) == [1, 1])
+    #expect(entries.map(\.waitReason) == [.backoff, .backoff])
+  }
+
   @Test func networkOfTheClientCounts() async throws {
     let network = MockNetworkObserver(initialStatus: .disconnected)
     self.client.defaultContext.networkObserver = network

@@ -66,19 +66,6 @@ import Testing
     #expect(try await scratch.replayer.replayOnce() == ReplaySummary(failed: 2))
   }
 
-  @Test func handlerThatCancelsItselfIsTriedAFewTimes() async throws {
-    let scratch = ReplayScratch()
-    let runner = try scratch.runner { _ in throw CancellationError() }
-    try await scratch.enqueue()
-    let once = Task { try await scratch.replayer.replayOnce() }
-    for second in 1...3 {
-      await scratch.clock.sleeper(until: .seconds(second))
-      scratch.clock.advance(by: .seconds(1))
-    }
-    #expect(try await once.value == ReplaySummary(failed: 1))
-    #expect(runner.calls.count == 4)
-  }
-
   @Test func deadlineEndsTheAttemptsThatRun() async throws {
     let scratch = ReplayScratch()
     let gate = Gate()

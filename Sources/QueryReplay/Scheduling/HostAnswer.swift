@@ -6,8 +6,6 @@ enum HostAnswer: Hashable, Sendable {
   case answered
   /// The host was not reached, or its answer was lost.
   case unreachable
-  /// The attempt cancelled itself, although no caller cancelled it.
-  case gaveUp
   /// Nothing.
   case nothing
 
@@ -15,9 +13,8 @@ enum HostAnswer: Hashable, Sendable {
   init(_ report: AttemptReport) {
     switch report {
     case .pending(.connectivity, _): self = .unreachable
-    case .pending(.cancelled, _): self = .gaveUp
     case .pending(_, .dependency), .dead(.dependency), .dead(.undecodable): self = .nothing
-    case .cancelled, .leaseLost: self = .nothing
+    case .pending(.cancelled, _), .cancelled, .leaseLost: self = .nothing
     case .succeeded, .superseded, .pending, .dead: self = .answered
     }
   }

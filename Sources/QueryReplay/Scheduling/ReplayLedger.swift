@@ -64,12 +64,6 @@ extension ReplayLedger {
     return self.guarded.withLock { $0.slots.nextSlot(after: now) }
   }
 
-  /// Whether a host takes mutations one at a time for now.
-  var isSpreading: Bool {
-    let now = self.clock.now()
-    return self.guarded.withLock { $0.slots.isSpreading(at: now) }
-  }
-
   func isRunning(_ id: UUID) -> Bool { self.guarded.withLock { $0.slots.isRunning(id) } }
 
   func isProbe(_ id: UUID) -> Bool { self.guarded.withLock { $0.slots.isProbe(id) } }

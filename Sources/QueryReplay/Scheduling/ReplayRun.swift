@@ -25,8 +25,6 @@ final class ReplayRun: Sendable {
     var tally = ReplayTally()
     var running = 0
     var failures = 0
-    /// How often it could have ended, had hosts not been resting.
-    var rests = 0
     var lastNews: ReplayEvent?
   }
 
@@ -220,7 +218,7 @@ extension ReplayRun {
     let now = self.clock.now()
     let nextSlot = ledger.nextSlot
     let isIdle = wasIdle && ledger.isIdle
-    if answer.leases.isEmpty, isIdle, nextSlot == nil || self.hasRestedEnough() {
+    if answer.leases.isEmpty, isIdle, nextSlot == nil {
       if self.isOnce { return .end }
       let counts = try self.parts.outbox.counts
       let isDrained = counts.pending == 0 && counts.leased == 0
@@ -229,15 +227,6 @@ extension ReplayRun {
     // A row that is due and was not leased waits for another attempt to end.
     let nextDue = answer.nextDue.flatMap { $0 > .zero ? now + $0 : nil }
     return .wait(until: min(poll, nextSlot ?? poll, nextDue ?? poll))
-  }
-
-  /// Whether an ending run stops waiting for hosts whose attempts cancel themselves.
-  private func hasRestedEnough() -> Bool {
-    guard self.isOnce, !self.parts.ledger.isSpreading else { return false }
-    return self.guarded.withLock { run in
-      run.rests += 1
-      return run.rests > 3
-    }
   }
 
   private func nextRecovery() -> Duration {

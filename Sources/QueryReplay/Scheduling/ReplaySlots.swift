@@ -16,12 +16,20 @@ struct ReplaySlots: Sendable {
     var end: Duration
   }
 
+  private struct Attempt {
+    var host: String
+    /// Whether its mutation was tried before.
+    var isRepeat: Bool
+  }
+
   private let limits: ReplayConfiguration
-  private var running = [UUID: String]()
+  private var running = [UUID: Attempt]()
   private var counts = [String: Int]()
   private var delays = [String: Delay]()
   /// The hosts that answered since the network came back; nil if no host needs a probe.
   private var answered: Set<String>?
+  /// The hosts of which the last one leased was a first try: a repeat is next, if none runs.
+  private var hostsOfFirstTries = Set<String>()
   private var isClaiming = false
   /// How many were leased until now.
   private var begun = 0
@@ -75,7 +83,14 @@ extension ReplaySlots {
     self.begun += entries.count
     for entry in entries {
       let host = entry.effectiveHost
-      self.running[entry.id] = host
+      let isRepeat = entry.attempts > 1
+      self.running[entry.id] = Attempt(host: host, isRepeat: isRepeat)
+      if isRepeat {
+        self.hostsOfFirstTries.remove(host)
+      } else {
+        if self.hostsOfFirstTries.count >= Self.maximumHosts { self.hostsOfFirstTries = [] }
+        self.hostsOfFirstTries.insert(host)
+      }
       self.counts[host, default: 0] += 1
       if let interval = self.delays[host]?.interval {
         self.delays[host]?.notBefore = now + interval
@@ -88,16 +103,15 @@ extension ReplaySlots {
     self.delays.values.map(\.notBefore).filter { $0 > now }.min()
   }
 
-  /// Whether a host takes mutations one at a time for now.
-  func isSpreading(at now: Duration) -> Bool {
-    self.delays.values.contains { $0.interval > .zero && $0.end > now }
-  }
-
   private func slots(at now: Duration) -> HostSlots {
     let others = self.answered == nil ? self.limits.maximumPerHost : 1
     var slots = HostSlots(others: others)
     let hosts = Set(self.counts.keys).union(self.delays.keys).union(self.answered ?? [])
     for host in hosts { slots[host] = self.room(for: host, at: now) }
+    slots.repeatsFirst = self.hostsOfFirstTries
+    for attempt in self.running.values where attempt.isRepeat {
+      slots.repeatsFirst.remove(attempt.host)
+    }
     return slots
   }
 
@@ -117,7 +131,7 @@ extension ReplaySlots {
 
   /// Whether an answer of the host of a running mutation would be the first since the network is back.
   func isProbe(_ id: UUID) -> Bool {
-    guard let answered = self.answered, let host = self.running[id] else { return false }
+    guard let answered = self.answered, let host = self.running[id]?.host else { return false }
     return !answered.contains(host)
   }
 
@@ -130,14 +144,11 @@ extension ReplaySlots {
   ///   - now: The time.
   mutating func end(_ id: UUID, _ answer: HostAnswer, waiting: Int, at now: Duration) {
     let isProbe = self.isProbe(id)
-    guard let host = self.running.removeValue(forKey: id) else { return }
+    guard let host = self.running.removeValue(forKey: id)?.host else { return }
     let count = self.counts[host, default: 1] - 1
     self.counts[host] = count > 0 ? count : nil
     switch answer {
     case .answered where isProbe: self.open(host, waiting: waiting, at: now)
-    case .gaveUp:
-      let end = now + self.limits.pauseAfterCancellation
-      self.delays[host] = Delay(notBefore: end, interval: .zero, end: end)
     case .answered, .unreachable, .nothing: break
     }
   }

@@ -13,12 +13,15 @@ struct LaneHeadRow: Equatable {
   }
 
   var state: State
-  /// By `CLOCK_BOOTTIME` of this boot, microseconds; 0: at once.
+  /// Whether it was tried before.
+  var isRepeat: Bool
+  /// Since when it is due, or when it will be, by `CLOCK_BOOTTIME` of this boot, microseconds; 0: at
+  /// once.
   var dueBoottime: Int64
 
   /// Makes the head that a row is of its lane.
   init(_ row: OutboxRow, _ now: OutboxTime) {
-    self.dueBoottime = 0
+    (self.isRepeat, self.dueBoottime) = (row.standing.isRepeat, 0)
     switch row.standing.state {
     case .leased: self.state = .leased
     case .dead: self.state = .halted
@@ -29,7 +32,7 @@ struct LaneHeadRow: Equatable {
       case .credentials: self.state = .authentication
       case .nothing, .time:
         self.state = .ready
-        self.dueBoottime = row.standing.wait.delay?.dueBoottime(now) ?? 0
+        self.dueBoottime = row.standing.dueBoottime(now)
       }
     }
   }
@@ -44,22 +47,22 @@ extension LaneHeadRow {
   func write(_ sql: SQL, of row: OutboxRow, on connection: SQLiteConnection) throws {
     try connection.execute(
       sql, row.number, row.partition, row.lane, row.name, row.instance, row.version,
-      row.effectiveHost, self.state.rawValue, self.dueBoottime)
+      row.effectiveHost, self.state.rawValue, self.isRepeat, self.dueBoottime)
   }
 
-  /// Number, partition, lane, name, instance, version, host, state, due: replaces the lane's head,
-  /// and the row's.
+  /// Number, partition, lane, name, instance, version, host, state, whether it is a repeat, due: replaces
+  /// the lane's head, and the row's.
   static let write: SQL = """
     INSERT OR REPLACE INTO lane_heads
-      (number, partition, lane, name, instance, version, host, state, due_boottime)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      (number, partition, lane, name, instance, version, host, state, is_repeat, due_boottime)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// The same, replacing none.
   static let insert: SQL = """
     INSERT INTO lane_heads
-      (number, partition, lane, name, instance, version, host, state, due_boottime)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      (number, partition, lane, name, instance, version, host, state, is_repeat, due_boottime)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// Number.
@@ -83,34 +86,44 @@ extension LaneHeadRow {
     """
 
   /// Partition, name, instance, version and host of the previous result, highest version: the first
-  /// head of the next version and host. Version, host, due, number.
+  /// head of the next version and host. Version, host, whether it is a repeat, due, number.
   static let nextGroup: SQL = """
-    SELECT version, host, due_boottime, number FROM lane_heads
+    SELECT version, host, is_repeat, due_boottime, number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ?
       AND (version, host) > (?, ?) AND version <= ?
-    ORDER BY version, host, due_boottime, number LIMIT 1
+    ORDER BY version, host, is_repeat, due_boottime, number LIMIT 1
     """
 
-  /// Partition, name, instance, version, host, number: the next due head of the same group.
-  static let nextDue: SQL = """
+  /// Partition, name, instance, version, host, number: the next due head of the same group that was never
+  /// tried.
+  static let nextFirstTry: SQL = """
     SELECT number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ? AND version = ?
-      AND host = ? AND due_boottime = 0 AND number > ?
+      AND host = ? AND is_repeat = 0 AND due_boottime = 0 AND number > ?
     ORDER BY number LIMIT 1
     """
 
-  /// Partition, name, instance, version: when the next one becomes due.
+  /// Partition, name, instance, version, host, due and number of the previous one, now: the next due head
+  /// of the same group that was tried. Due, number.
+  static let nextRepeat: SQL = """
+    SELECT due_boottime, number FROM lane_heads
+    WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ? AND version = ?
+      AND host = ? AND is_repeat = 1 AND (due_boottime, number) > (?, ?) AND due_boottime <= ?
+    ORDER BY due_boottime, number LIMIT 1
+    """
+
+  /// Partition, name, instance, version, now: when the next one becomes due.
   static let firstWaiting: SQL = """
     SELECT due_boottime FROM lane_heads
     WHERE state = 'ready' AND due_boottime > 0 AND partition = ? AND name = ? AND instance = ?
-      AND version = ?
+      AND version = ? AND due_boottime > ?
     ORDER BY due_boottime LIMIT 1
     """
 
-  /// Now, limit: those that have become due.
+  /// Now, limit: those that were never tried, and have become due.
   static let findDue: SQL = """
     SELECT number FROM lane_heads
-    WHERE state = 'ready' AND due_boottime > 0 AND due_boottime <= ?
+    WHERE state = 'ready' AND is_repeat = 0 AND due_boottime > 0 AND due_boottime <= ?
     ORDER BY due_boottime LIMIT ?
     """
 

@@ -67,7 +67,7 @@ extension OutboxRepair {
         OR h.state NOT IN ('ready', 'leased', 'dependency', 'authentication', 'halted')
         OR (h.state = 'leased') <> (o.state = 'leased') OR (h.state = 'halted') <> (o.state = 'dead')
         OR (h.state = 'authentication' AND o.wait_reason IS NOT 'authentication')
-        OR h.due_boottime < 0
+        OR h.due_boottime < 0 OR (h.state = 'ready' AND h.is_repeat <> (o.attempts > 0))
         OR (h.due_boottime > max(coalesce(o.due_boottime, 0), 1)
           AND (o.due_boottime IS NULL OR o.due_boot_id IS (SELECT boot_id FROM clock))))
     """

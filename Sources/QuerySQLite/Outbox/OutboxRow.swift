@@ -217,13 +217,16 @@ extension OutboxStanding {
     try visitor.count("attempts", &self.attempts)
     var (owner, end) = (self.lease?.owner, self.lease?.endMonotonic)
     var (bootID, startedAt) = (self.lease?.bootID, self.lease?.startedAt)
+    var startedMonotonic = self.lease?.startedMonotonic
     try visitor.column("lease_owner", &owner)
     try visitor.column("lease_end_monotonic", &end)
     try visitor.column("lease_boot_id", &bootID)
+    try visitor.column("lease_started_monotonic", &startedMonotonic)
     try visitor.column("attempt_started_at", &startedAt)
     self.lease = owner.map {
       Lease(
-        owner: $0, endMonotonic: end ?? 0, bootID: bootID ?? "", startedAt: startedAt ?? 0)
+        owner: $0, endMonotonic: end ?? 0, bootID: bootID ?? "",
+        startedMonotonic: startedMonotonic ?? 0, startedAt: startedAt ?? 0)
     }
     try visitor.column("lease_token", &self.token)
     try visitor.column("credentials_epoch", &self.credentialsEpoch)
@@ -235,7 +238,10 @@ extension OutboxStanding {
     var alias = self.wait.alias
     try visitor.column("awaited_alias", &alias)
     try visitor.count("failures", &self.failures)
+    try visitor.count("unknown_failures", &self.unknownFailures)
+    try self.columnsOfUnknown(&visitor)
     try visitor.count("crash_count", &self.crashCount)
+    try visitor.column("is_suspect", &self.isSuspect)
     try visitor.column("maybe_applied", &self.maybeApplied)
     try visitor.column("is_cancel_requested", &self.isCancelRequested)
     var (endAt, endBoottime) = (self.wait.delay?.endAt, self.wait.delay?.endBoottime)
@@ -252,6 +258,26 @@ extension OutboxStanding {
     try visitor.column("last_failure", &self.lastFailure)
     try visitor.column("failed_at", &self.failedAt)
     try visitor.error("last_error_type", "last_error_text", &self.lastError)
+  }
+}
+
+extension OutboxStanding {
+  private mutating func columnsOfUnknown(
+    _ visitor: inout some ColumnVisitor
+  ) throws(StorageError) {
+    var (startAt, startBoottime) = (self.unknownSince?.startAt, self.unknownSince?.startBoottime)
+    var (bootID, isSynchronised) = (
+      self.unknownSince?.bootID, self.unknownSince?.isSynchronised ?? false
+    )
+    try visitor.column("unknown_at", &startAt)
+    try visitor.column("unknown_boottime", &startBoottime)
+    try visitor.column("unknown_boot_id", &bootID)
+    try visitor.column("unknown_is_synchronised", &isSynchronised)
+    self.unknownSince = startAt.map {
+      OutboxAge(
+        startAt: $0, startBoottime: startBoottime ?? 0, bootID: bootID ?? "",
+        isSynchronised: isSynchronised)
+    }
   }
 }
 

@@ -40,14 +40,14 @@ extension OutboxTransaction {
     {
       answer.nextDue = .microseconds(remaining)
     }
-    guard self.mayRun(row) else { return }
+    guard self.mayRun(row), self.mayRunBesideOthers(row.standing) else { return }
     let lease = try self.lease(&row, isReplay: row.standing.attempts > 0)
     if let lease { answer.leases.append(lease) }
     if row.standing.deadReason == .expired { answer.expired += 1 }
   }
 
-  /// Marks heads as due whose time has come, so that one seek finds the lowest number of the due
-  /// ones.
+  /// Marks heads as due that were never tried and whose time has come, so that one seek finds the lowest
+  /// number of them.
   ///
   /// - Returns: Whether those were all.
   private func promoteDue() throws -> Bool {
@@ -67,21 +67,23 @@ extension OutboxTransaction {
     var groups = try self.groups(of: handlers)
     while answer.leases.count < request.limit {
       groups.removeAll { slots[$0.host] <= 0 }
-      guard let index = groups.indices.min(by: { groups[$0].number < groups[$1].number }) else {
-        return
-      }
-      let group = groups[index]
-      let number = group.number
+      let next = groups.indices.compactMap { index in
+        groups[index].next(slots).map { (index: index, candidate: $0) }
+      }.min { $0.candidate.order < $1.candidate.order }
+      guard let (index, candidate) = next else { return }
+      let (group, number) = (groups[index], candidate.number)
       guard var row = try self.row(number), self.isHead(row, of: group), self.mayRun(row) else {
         // The head disagrees, in a damaged file: it is made anew.
         try self.repairHead(number)
-        try self.advance(&groups, index)
+        try self.advance(&groups[index], candidate.isRepeat)
         continue
       }
+      // It is its turn, once those that run have ended.
+      guard self.mayRunBesideOthers(row.standing) else { return }
       if let lease = try self.lease(&row, isReplay: true) {
         answer.leases.append(lease)
-        slots[row.effectiveHost] -= 1
-        try self.advance(&groups, index)
+        slots.take(row.effectiveHost, isRepeat: candidate.isRepeat)
+        try self.advance(&groups[index], candidate.isRepeat)
         continue
       }
       if row.standing.deadReason == .expired { answer.expired += 1 }
@@ -115,7 +117,9 @@ extension OutboxTransaction {
         answer.nextDue = self.untilDue(row)
         return
       }
-      guard request.limit > 0, request.hostSlots[row.effectiveHost] > 0 else { return }
+      guard request.limit > 0, request.hostSlots[row.effectiveHost] > 0,
+        self.mayRunBesideOthers(row.standing)
+      else { return }
       if let lease = try self.lease(&row, isReplay: true) {
         answer.leases.append(lease)
         return
@@ -172,13 +176,22 @@ extension OutboxTransaction {
     return self.beginAttempt(of: row, isReplay: isReplay)
   }
 
+  /// Whether a row may run beside what this process runs. A suspect runs alone.
+  func mayRunBesideOthers(_ standing: OutboxStanding) -> Bool {
+    let held = self.terms.leases.filter { !self.outcome.endedLeases.contains($0.key) }
+    if held.isEmpty, self.outcome.leases.isEmpty { return true }
+    return !standing.isSuspect && !held.values.contains { $0.leased.row.standing.isSuspect }
+      && !self.outcome.leases.values.contains { $0.row.standing.isSuspect }
+  }
+
   /// The standing of a row that this process runs.
   func leased(_ standing: OutboxStanding, by owner: String) -> OutboxStanding {
     var standing = standing
     let end = Int64(self.now.monotonic).clampedSum(self.terms.leaseLength.microseconds)
     standing.begin(
       OutboxStanding.Lease(
-        owner: owner, endMonotonic: end, bootID: self.now.bootID, startedAt: self.nowAt),
+        owner: owner, endMonotonic: end, bootID: self.now.bootID,
+        startedMonotonic: Int64(self.now.monotonic), startedAt: self.nowAt),
       credentialsEpoch: self.partition.credentialsEpoch)
     return standing
   }
@@ -187,7 +200,8 @@ extension OutboxTransaction {
   mutating func beginAttempt(of row: OutboxRow, isReplay: Bool) -> MutationLease {
     let lease = MutationLease(
       entry: row.entry(self.view), isReplay: isReplay, token: Int(row.standing.token),
-      epoch: Int(self.partition.epoch))
+      epoch: Int(self.partition.epoch),
+      earlier: row.standing.earlierAttempts(self.now, synchronisedAt: self.terms.synchronisedAt))
     self.outcome.leases[row.number] = LeasedRow(lease: lease, row: row)
     self.outcome.endedLeases.remove(row.number)
     self.memory.leases.insert(row.number)
@@ -209,11 +223,36 @@ extension OutboxTransaction {
     let handler: MutationHandler
     let version: Int64
     let host: String
-    /// The lowest number not tried yet.
-    var number: Int64
+    /// The lowest number of those that were never tried, and that this claim has not looked at.
+    var firstTry: Int64?
+    /// The first of those that were tried.
+    var repeated: (due: Int64, number: Int64)?
+
+    /// The head that goes first.
+    func next(_ slots: HostSlots) -> Candidate? {
+      let first = self.firstTry.map {
+        Candidate(
+          number: $0, isRepeat: false,
+          order: ClaimOrder(number: $0, isRepeat: false, dueBoottime: 0, host: self.host, slots))
+      }
+      let repeated = self.repeated.map {
+        Candidate(
+          number: $0.number, isRepeat: true,
+          order: ClaimOrder(
+            number: $0.number, isRepeat: true, dueBoottime: $0.due, host: self.host, slots))
+      }
+      return [first, repeated].compactMap(\.self).min { $0.order < $1.order }
+    }
   }
 
-  /// One seek for each handler, version and host that has a head, and one more.
+  /// A head that a claim may take.
+  struct Candidate {
+    let number: Int64
+    let isRepeat: Bool
+    let order: ClaimOrder
+  }
+
+  /// Two seeks for each handler, version and host that has a head, and one more.
   func groups(of handlers: Set<MutationHandler>) throws -> [Group] {
     var groups = [Group]()
     for handler in handlers {
@@ -222,11 +261,14 @@ extension OutboxTransaction {
       var lastHost: any SQLiteBindable = Data()
       while let group = try self.nextGroup(of: handler, after: last, lastHost) {
         (last, lastHost) = (group.version, group.host)
-        if group.due == 0 {
-          groups.append(
-            Group(
-              handler: handler, version: group.version, host: group.host, number: group.number))
+        var found = Group(handler: handler, version: group.version, host: group.host)
+        if !group.isRepeat {
+          if group.due == 0 { found.firstTry = group.number }
+          try self.advance(&found, true)
+        } else if group.due <= self.now.boottime {
+          found.repeated = (group.due, group.number)
         }
+        if found.firstTry != nil || found.repeated != nil { groups.append(found) }
       }
     }
     return groups
@@ -236,7 +278,7 @@ extension OutboxTransaction {
     of handler: MutationHandler,
     after version: Int64,
     _ host: any SQLiteBindable
-  ) throws -> (version: Int64, host: String, due: Int64, number: Int64)? {
+  ) throws -> (version: Int64, host: String, isRepeat: Bool, due: Int64, number: Int64)? {
     try self.connection.withStatement(LaneHeadRow.nextGroup) { row in
       try row.bind(self.partition.id, at: 1)
       try row.bind(handler.name, at: 2)
@@ -246,23 +288,26 @@ extension OutboxTransaction {
       try row.bind(Int64(handler.version), at: 6)
       guard try row.step() else { return nil }
       return (
-        try row.integer(at: 0), try row.text(at: 1), try row.integer(at: 2),
-        try row.integer(at: 3)
+        try row.integer(at: 0), try row.text(at: 1), try row.bool(at: 2),
+        try row.integer(at: 3), try row.integer(at: 4)
       )
     }
   }
 
-  /// Moves on to the next head of a group, or drops the group.
-  func advance(_ groups: inout [Group], _ index: Int) throws {
-    let group = groups[index]
-    let next = try self.connection.first(
-      LaneHeadRow.nextDue, self.partition.id, group.handler.name, group.handler.instance,
-      group.version, group.host, group.number
-    ) { try $0.integer(at: 0) }
-    if let next {
-      groups[index].number = next
+  /// Moves on to the next head of a group that was tried before, or to the next that never was.
+  func advance(_ group: inout Group, _ isRepeat: Bool) throws {
+    let (partition, handler) = (self.partition.id, group.handler)
+    if isRepeat {
+      let last = group.repeated ?? (due: -1, number: 0)
+      group.repeated = try self.connection.first(
+        LaneHeadRow.nextRepeat, partition, handler.name, handler.instance, group.version,
+        group.host, last.due, last.number, self.now.boottime
+      ) { (due: try $0.integer(at: 0), number: try $0.integer(at: 1)) }
     } else {
-      groups.remove(at: index)
+      group.firstTry = try self.connection.first(
+        LaneHeadRow.nextFirstTry, partition, handler.name, handler.instance, group.version,
+        group.host, group.firstTry ?? 0
+      ) { try $0.integer(at: 0) }
     }
   }
 
@@ -275,7 +320,7 @@ extension OutboxTransaction {
         last = group.version
         let due = try self.connection.first(
           LaneHeadRow.firstWaiting, self.partition.id, handler.name, handler.instance,
-          group.version
+          group.version, self.now.boottime
         ) { try $0.integer(at: 0) }
         if let due { first = min(first ?? due, due) }
       }

@@ -120,6 +120,6 @@ extension OutboxTransaction {
   private mutating func release(_ number: Int64, _ reason: MutationWaitReason) throws {
     guard var row = try self.row(number) else { return }
     var standing = row.standing
-    if standing.release(reason) { try self.update(&row, to: standing) }
+    if standing.release(reason, at: self.now) { try self.update(&row, to: standing) }
   }
 }

@@ -207,23 +207,30 @@ extension OutboxTransaction {
   mutating func reap() throws -> Duration? {
     let leases = try self.connection.rows(OwnerRow.leases, self.partition.id) { try Lease($0) }
     var first: Int64?
-    var gone = [String: Bool]()
+    // How many rows those that have exited had leased.
+    var gone = [String: Int?]()
     for lease in leases {
       if lease.owner == self.terms.owner {
         // It belongs to a commit that was reported to this process as failed.
-        if self.terms.leases[lease.number] == nil { try self.reap(lease, isCrash: false) }
+        if self.terms.leases[lease.number] == nil { try self.reap(lease) { _ in .release } }
         continue
       }
-      let isGone = gone[lease.owner] ?? self.terms.reaper.isGone(lease.owner)
-      gone[lease.owner] = isGone
-      if isGone {
+      let count = try gone[lease.owner] ?? self.leaseCount(ofExited: lease.owner)
+      gone.updateValue(count, forKey: lease.owner)
+      if let count {
         self.outcome.hasReaped = true
-        try self.reap(lease, isCrash: lease.bootID == self.now.bootID)
+        // An exit in another boot is no crash.
+        let isCrash = lease.bootID == self.now.bootID
+        let length = self.terms.leaseLength
+        try self.reap(lease) { held in
+          isCrash
+            ? .crash(isAlone: count == 1, hasRunLong: held.hasRunLong(length)) : .release
+        }
         continue
       }
       let left = self.remaining(lease)
       if left <= 0 {
-        try self.reap(lease, isCrash: false)
+        try self.reap(lease) { _ in .release }
       } else {
         first = min(first ?? left, left)
       }
@@ -241,12 +248,26 @@ extension OutboxTransaction {
       length: self.terms.leaseLength.microseconds)
   }
 
+  /// Owner: how many rows it has leased, of all accounts.
+  private static let countOfOwner: SQL = """
+    SELECT count(*) FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND lease_owner = ?
+    """
+
+  /// How many rows an owner has leased; nil if it has not exited.
+  private func leaseCount(ofExited owner: String) throws -> Int? {
+    guard self.terms.reaper.isGone(owner) else { return nil }
+    return try self.connection.first(Self.countOfOwner, owner) { Int(try $0.integer(at: 0)) }
+  }
+
   /// Takes back a row whose attempt no process runs any more.
-  private mutating func reap(_ lease: Lease, isCrash: Bool) throws {
+  private mutating func reap(
+    _ lease: Lease, _ loss: (OutboxStanding.Lease) -> OutboxStanding.Loss
+  ) throws {
     guard var row = try self.row(lease.number), row.standing.state == .leased else { return }
     try self.endAttempt(row, nil)
     var standing = row.standing
-    let sequel = standing.lose(isCrash: isCrash)
+    let sequel = standing.lose(standing.lease.map(loss) ?? .release, at: self.now)
     guard sequel == .pending else { return try self.follow(sequel, &row, to: standing) }
     try self.update(&row, to: standing)
     self.tell(.reaped(row.id))
@@ -261,6 +282,6 @@ extension OutboxTransaction {
     else { return }
     try self.endAttempt(row, nil)
     var standing = row.standing
-    try self.follow(standing.lose(isCrash: false), &row, to: standing)
+    try self.follow(standing.lose(.release, at: self.now), &row, to: standing)
   }
 }

@@ -250,7 +250,9 @@ extension OutboxTransaction {
     var row = OutboxRow(new, partition: self.partition.id, now: self.now)
     // Most rows may run at once, and are never written as pending.
     let owner = claiming ? self.terms.owner : nil
-    if let owner, old == nil, targets.isEmpty, try self.mayRunAtOnce(new) {
+    if let owner, old == nil, targets.isEmpty, self.mayRunBesideOthers(row.standing),
+      try self.mayRunAtOnce(new)
+    {
       row.standing = self.leased(row.standing, by: owner)
     }
     row.renumber(try self.partition.takeNumber(on: self.connection))
@@ -265,7 +267,9 @@ extension OutboxTransaction {
     var lease: MutationLease?
     if row.standing.state == .leased {
       lease = self.beginAttempt(of: row, isReplay: false)
-    } else if claiming, new.waitReason == nil, self.mayRun(row) {
+    } else if claiming, new.waitReason == nil, self.mayRun(row),
+      self.mayRunBesideOthers(row.standing)
+    {
       lease = try self.lease(&row, isReplay: false)
     }
     return EnqueuedMutation(entry: row.entry(self.view), lease: lease, superseded: old?.id)

@@ -37,6 +37,7 @@ extension OutboxWriter {
           }
         }
       }
+      self.heartbeatDue = .now + self.untilNextBeat
       self.didWork()
       self.loseLeases { lost.contains(Int64($0.lease.entry.number)) }
       for lease in cancelled { lease.revoke(.cancelRequested) }
@@ -46,6 +47,19 @@ extension OutboxWriter {
       // Well before another process would take the rows.
       self.heartbeatDue = .now + self.configuration.leaseLength / 12
     }
+  }
+
+  /// How long until leases are to be extended: for one that is long enough for its attempt not to be
+  /// blamed for a crash, as soon as it is, since only an extension shows that.
+  private var untilNextBeat: Duration {
+    let now = Int64(self.now.monotonic)
+    var next = self.heartbeatInterval
+    for held in self.leases.values {
+      guard let start = held.leased.row.standing.lease?.startedMonotonic else { continue }
+      let left = OutboxStanding.longRun - .microseconds(now.clampedDifference(start))
+      if left > .zero { next = min(next, left + .milliseconds(1)) }
+    }
+    return next
   }
 
   /// Ends leases that this process no longer holds.

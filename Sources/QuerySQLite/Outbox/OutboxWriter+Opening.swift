@@ -192,7 +192,7 @@ extension OutboxWriter {
       if let delay { row.standing.wait = OutboxWait(row.standing.wait.reason, delay) }
       try row.saveStanding(on: connection)
       try connection.execute(
-        LaneHeadRow.setDue, delay?.dueBoottime(now) ?? 0, number)
+        LaneHeadRow.setDue, row.standing.dueBoottime(now), number)
     }
     return numbers.count < budget.rows ? nil : numbers.last
   }

@@ -80,6 +80,37 @@ import Testing
     #expect(Set(notes.map(\.key)).count == 1)
   }
 
+  /// Whatever else ran when it took the process down.
+  @Test func theOthersAreDelivered() async throws {
+    let folder = try ScratchFolder()
+    let isFirst = Locked(true)
+    let server = try LoopbackServer { request, _ in
+      let isBomb = request.headers["x-lane"] == "a-0"
+      return isBomb || isFirst.withLock { $0 } ? .silence : .status(200)
+    }
+    let url = server.url.absoluteString
+    let writer = try ReplayProcess(["enqueue", folder.path, url, "a", "3", "3"])
+    #expect(await writer.rest().last == "drained")
+    for round in 1...6 {
+      let victim = try ReplayProcess(["replay", folder.path, url])
+      await server.requests.wait { requests in
+        requests.filter { $0.headers["x-lane"] == "a-0" }.count == round && requests.count > round
+      }
+      victim.child.kill()
+      _ = await victim.child.end()
+      isFirst.withLock { $0 = false }
+    }
+    let last = try ReplayProcess(["replay", folder.path, url])
+    #expect(await last.rest().last == "drained")
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    let dead = try storage.outbox.entries(in: .dead)
+    #expect(dead.map(\.deadReason) == [.crashLoop])
+    #expect(dead.map(\.number) == [1])
+    let history = try storage.outbox.history(of: "send-note", instance: Self.handler.instance)
+    #expect(history.filter { $0.state == .ended(.succeeded) }.count == 2)
+    try await storage.close()
+  }
+
   @Test func aMutationThatTakesItsProcessDownFiveTimesIsDead() async throws {
     let folder = try ScratchFolder()
     let server = try LoopbackServer { _, _ in .silence }

@@ -159,18 +159,24 @@ import Testing
     }
   }
 
-  @Test func handlerThatCancelsItselfIsNotCalledAgainAtOnce() async throws {
+  /// Twenty hang until they time out, with waits that are shorter than a round of them all.
+  @Test func writesThatHangDoNotKeepANewOneFromBeingSent() async throws {
     let scratch = ReplayScratch()
-    let runner = try scratch.runner { _ in throw CancellationError() }
-    try await scratch.enqueue()
-    try await scratch.whileRunning {
-      for count in 1...3 {
-        await runner.calls.wait(forCount: count)
-        await scratch.clock.sleeper(until: .seconds(count))
-        #expect(runner.calls.count == count)
-        scratch.clock.advance(by: .seconds(1))
+    let (attempts, sentAt) = (Locked(0), Locked<Int?>(nil))
+    _ = try scratch.runner { lease in
+      let count = attempts.withLock { count in
+        count += 1
+        return count
       }
+      if lease.entry.lane == "good" { sentAt.withLock { $0 = count } }
+      scratch.clock.advance(by: .seconds(60))
+      if lease.entry.lane == "good" || count > 200 { return .success }
+      if count == 50 { try await scratch.enqueue(lane: "good") }
+      return .failure(.transient(retryAfter: nil), .wait(.backoff, .seconds(20)))
     }
+    try await scratch.enqueue(20)
+    try await scratch.whileRunning { await scratch.counts { $0.pending + $0.leased == 0 } }
+    #expect(try #require(sentAt.withLock { $0 }) <= 54)
   }
 
   @Test func failingStorageIsAskedAgain() async throws {

@@ -11,10 +11,11 @@ import Testing
     MutationHandler(name: "edit", instance: "", version: 1, upgradesOlder: false)
   ]
 
-  private func entry(_ host: String) -> OutboxEntry {
+  private func entry(_ host: String, attempts: Int = 1) -> OutboxEntry {
     OutboxEntry(
-      id: UUID(), number: 1, name: "edit", instance: "", host: host, idempotencyKey: "",
-      createdAt: Date(timeIntervalSince1970: 0), coder: "json", arguments: Data())
+      id: UUID(), number: 1, name: "edit", instance: "", host: host, attempts: attempts,
+      idempotencyKey: "", createdAt: Date(timeIntervalSince1970: 0), coder: "json",
+      arguments: Data())
   }
 
   private mutating func claim(at now: Duration = .zero) throws -> ClaimRequest {
@@ -87,17 +88,25 @@ import Testing
     #expect(self.slots.nextSlot(after: .seconds(2)) == nil)
   }
 
-  @Test mutating func hostRestsAfterAnAttemptThatCancelledItself() throws {
+  @Test mutating func repeatGoesFirstAfterAFirstTryIfNoneRuns() throws {
+    let slots1 = try self.claim().hostSlots
+    #expect(slots1.repeatsFirst == [])
+    let first = self.entry("a", attempts: 1)
+    self.slots.endClaim([first], at: .zero)
+    let slots2 = try self.claim().hostSlots
+    #expect(slots2.repeatsFirst == ["a"])
+    let again = self.entry("a", attempts: 2)
+    self.slots.endClaim([again], at: .zero)
+    self.slots.end(first.id, .answered, waiting: 0, at: .zero)
     _ = try self.claim()
-    let entry = self.entry("a")
-    self.slots.endClaim([entry], at: .zero)
-    self.slots.end(entry.id, .gaveUp, waiting: 0, at: .zero)
-    #expect(self.slots.nextSlot(after: .zero) == .seconds(1))
-    let slots7 = try self.claim().hostSlots
-    #expect(slots7["a"] == 0)
+    let next = self.entry("a", attempts: 1)
+    self.slots.endClaim([next], at: .zero)
+    let slots3 = try self.claim().hostSlots
+    #expect(slots3.repeatsFirst == [])
     self.slots.endClaim([], at: .zero)
-    let slots8 = try self.claim(at: .seconds(1)).hostSlots
-    #expect(slots8["a"] == 2)
+    self.slots.end(again.id, .unreachable, waiting: 0, at: .zero)
+    let slots4 = try self.claim().hostSlots
+    #expect(slots4.repeatsFirst == ["a"])
   }
 
   @Test mutating func endOfAnUnknownAttemptChangesNothing() throws {

@@ -42,7 +42,7 @@ extension OutboxContractTests {
     #expect(try await claimed(.handler("a", version: 2)) == [new])
     #expect(try await claimed(.handler("a", version: 3)) == [])
     #expect(try await claimed(.handler("a", version: 3, upgradesOlder: true)) == [old, new])
-    #expect(try await claimed(.handler("a"), .handler("b")) == [old, other])
+    #expect(try await claimed(.handler("a"), .handler("b")) == [other, old])
     let handler = MutationHandler(
       name: "a", instance: "other", version: 1, upgradesOlder: false)
     #expect(try await claimed(handler) == [instance])

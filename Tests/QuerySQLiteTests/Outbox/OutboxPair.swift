@@ -122,9 +122,11 @@ extension OutboxPair {
       let version = Int.random(in: 0..<4, using: &generator) == 0 ? 1 : 2
       handlers.insert(.handler(name, version: version, upgradesOlder: version == 2))
     }
-    let slots = HostSlots(
+    var slots = HostSlots(
       ["host 1": Int.random(in: 0...2, using: &generator)],
       others: [1, 2, 10].randomElement(using: &generator) ?? 1)
+    slots.repeatsFirst =
+      [[], ["host 1"], ["host 1", "host 2", "name:a"]].randomElement(using: &generator) ?? []
     let lane = [nil, nil, nil, "lane 1"].randomElement(using: &generator) ?? nil
     return .claim(
       handlers, limit: Int.random(in: 1...4, using: &generator), slots, lane: lane)

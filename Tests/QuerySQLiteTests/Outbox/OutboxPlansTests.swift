@@ -17,7 +17,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (LaneHeadRow.nextGroup, "lane_heads_ready"), (LaneHeadRow.nextDue, "lane_heads_ready"),
+    (LaneHeadRow.nextGroup, "lane_heads_ready"), (LaneHeadRow.nextFirstTry, "lane_heads_ready"),
+    (LaneHeadRow.nextRepeat, "lane_heads_ready"),
     (LaneHeadRow.firstWaiting, "lane_heads_waiting"), (LaneHeadRow.findDue, "lane_heads_due"),
     (LaneHeadRow.find, "outbox_by_lane"), (LaneHeadRow.deleteOfLane, "lane_heads_by_lane"),
     (OutboxRow.findByID, "outbox_by_id"), (OutboxRow.findByID, "outbox_leased"),

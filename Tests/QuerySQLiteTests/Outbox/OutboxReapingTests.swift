@@ -15,17 +15,33 @@ import Testing
     try OutboxScratch { $0.outboxClock = self.clock.clock }
   }
 
-  /// Gives all pending rows to another process, for a minute.
-  private func leaseToOther(_ scratch: OutboxScratch) throws {
+  /// Gives pending rows to another process, for a minute.
+  private func leaseToOther(
+    _ scratch: OutboxScratch, _ which: SQL.Words = "number > 0", start: Int? = nil
+  ) throws {
+    let connection = try SQLiteConnection(path: scratch.path)
+    try connection.write {
+      try connection.execute("UPDATE outbox SET lease_started_monotonic = ?", start)
+    }
+    try connection.close()
+    try scratch.damage(
+      SQL(
+        assembling: """
+          UPDATE outbox SET state = 'leased', lease_owner = '0E9B5E0C-7C1C-4C53-9D15-0A4B1F2D3E4F',
+            lease_token = lease_token + 1, attempts = attempts + 1, lease_boot_id = 'boot-a',
+            lease_end_monotonic = 1060000000 WHERE state = 'pending' AND \(which)
+          """))
     try scratch.damage(
       """
-      UPDATE outbox SET state = 'leased', lease_owner = '0E9B5E0C-7C1C-4C53-9D15-0A4B1F2D3E4F',
-        lease_token = lease_token + 1, attempts = attempts + 1, lease_boot_id = 'boot-a',
-        lease_end_monotonic = 1060000000 WHERE state = 'pending'
+      UPDATE lane_heads SET state = 'leased'
+      WHERE number IN (SELECT number FROM outbox WHERE state = 'leased')
       """)
-    try scratch.damage("UPDATE lane_heads SET state = 'leased'")
     try scratch.damage(
-      "UPDATE partitions SET leased_count = pending_count, pending_count = 0")
+      """
+      UPDATE partitions SET
+        leased_count = (SELECT count(*) FROM outbox WHERE state = 'leased'),
+        pending_count = (SELECT count(*) FROM outbox WHERE state = 'pending')
+      """)
   }
 
   /// The lock file of the other process, locked as long as what is returned lives.
@@ -67,6 +83,66 @@ import Testing
     #expect(entry.deadReason == .crashLoop)
     try await scratch.outbox.retry(id)
     #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["0"])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func whatRanBesideOthersIsASuspectAndRunsAlone() async throws {
+    let scratch = try self.scratch()
+    let ids = [try await scratch.add(), try await scratch.add()]
+    try self.leaseToOther(scratch)
+    let file = try self.lockFile(scratch, isLocked: false)
+    let first = try await scratch.claim(10)
+    #expect(first.map(\.entry.id) == [ids[0]], "nothing else at once")
+    #expect(try scratch.rows("SELECT crash_count || is_suspect FROM outbox") == ["01", "01"])
+    #expect(try await scratch.claim(10).isEmpty, "nothing while it runs")
+    let alone = try await scratch.outbox.enqueue(OutboxScratch.mutation("new"), claiming: true)
+    #expect(alone.lease == nil)
+    let only = try await scratch.outbox.claim(ClaimRequest(.mutation(alone.entry.id)))
+    #expect(only.leases.isEmpty)
+    #expect(try await scratch.outbox.settle(first[0], OutboxScratch.success))
+    // A suspect does not begin beside what runs either, and keeps its turn.
+    let new = try await scratch.claim(10)
+    #expect(new.map(\.entry.id) == [alone.entry.id])
+    #expect(try await scratch.claim(10).isEmpty)
+    #expect(try await scratch.outbox.settle(new[0], OutboxScratch.success))
+    let second = try await scratch.claim(10)
+    #expect(second.map(\.entry.id) == [ids[1]])
+    #expect(try await scratch.outbox.settle(second[0], OutboxScratch.failure(.now)))
+    #expect(try scratch.rows("SELECT is_suspect FROM outbox") == ["0"])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test func onlyASuspectThatRanAloneIsCharged() async throws {
+    let scratch = try self.scratch()
+    let ids = [try await scratch.add(), try await scratch.add()]
+    let file = try self.lockFile(scratch, isLocked: false)
+    for _ in 0..<6 {
+      try self.leaseToOther(scratch)
+      _ = try await scratch.outbox.claim(ClaimRequest(.lowest(handledBy: [])))
+    }
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["0", "0"])
+    for crash in 1...5 {
+      try self.leaseToOther(scratch, "number = 1")
+      _ = try await scratch.outbox.claim(ClaimRequest(.lowest(handledBy: [])))
+      #expect(try scratch.rows("SELECT crash_count FROM outbox") == ["\(crash)", "0"])
+    }
+    #expect(try scratch.outbox.entry(ids[0])?.deadReason == .crashLoop)
+    #expect(try scratch.outbox.entry(ids[1])?.state == .pending)
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  /// Five uploads that somebody stopped with Control-C have killed no process.
+  @Test(arguments: [(29, "1"), (30, "0")])
+  func anAttemptThatRanLongIsNotCharged(_ seconds: Int, _ count: String) async throws {
+    let scratch = try self.scratch()
+    try await scratch.add()
+    try self.leaseToOther(scratch, start: 1_000_000_000 - seconds * 1_000_000)
+    let file = try self.lockFile(scratch, isLocked: false)
+    #expect(try await scratch.claim().count == 1)
+    #expect(try scratch.rows("SELECT crash_count FROM outbox") == [count])
     try file.close()
     try await scratch.storage.close()
   }

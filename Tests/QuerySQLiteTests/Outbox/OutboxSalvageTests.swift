@@ -108,7 +108,7 @@ import Testing
     #expect(try next.outbox.value(ofAlias: "x") == "y")
     let new = try await next.add("new")
     #expect(try next.outbox.entry(new)?.number == 5)
-    #expect(try await next.claim(10).map(\.entry.id) == [a, c, new])
+    #expect(try await next.claim(10).map(\.entry.id) == [a, new, c])
     let log = next.storage.events
     var events = log.makeAsyncIterator()
     guard case .setAside(let name, let reason)? = await events.next() else {

@@ -213,7 +213,7 @@ import Testing
       }
       #expect(changes.partition.credentialsEpoch == 1, "the credentials have changed once")
       steps.append(
-        try self.connection.first("SELECT count(*) FROM outbox WHERE wait_reason IS NULL") {
+        try self.connection.first("SELECT count(*) FROM outbox WHERE wait_reason = 'backoff'") {
           Int(try $0.integer(at: 0))
         } ?? 0)
     }

@@ -20,7 +20,7 @@ extension DurableAttachment {
     _ arguments: Arguments,
     in context: QueryContext
   ) async -> AttemptRuling {
-    let verdict = self.verdict(on: error, context)
+    var verdict = self.verdict(on: error, context)
     if lease.revocation == .cancelRequested {
       return AttemptRuling(
         outcome: .cancelled(maybeApplied: verdict.maybeApplied), report: .cancelled,
@@ -37,8 +37,17 @@ extension DurableAttachment {
         return self.ruling(on: error, self.verdict(on: error, context), lease, in: context)
       }
     }
+    // If no caller has cancelled it, the handler has cancelled itself, and may do so for ever.
+    let isOwn = verdict.failure == .cancelled && !Task.isCancelled
+    if isOwn { verdict.limit = Self.unknownLimit }
     return self.ruling(on: error, verdict, lease, in: context)
   }
+
+  /// How often a mutation may cancel itself.
+  private static var unknownLimit: Int { 5 }
+
+  /// For how long a mutation is tried at least that fails in a way that is not known.
+  private static var unknownTime: Duration { .seconds(24 * 3_600) }
 
   /// The mutation's own classification if it has one; what the server may have done goes by the
   /// error.
@@ -68,27 +77,55 @@ extension DurableAttachment {
   ) -> AttemptRuling {
     if let alias = (error as? MutationAliasError)?.alias {
       return self.pending(
-        .waitForAlias(alias), .dependency, error, verdict, lease, isCharged: false)
+        .waitForAlias(alias), .dependency, error, verdict, lease, Charge(isCharged: false))
     }
-    let failures = lease.entry.failures + (verdict.failure.isCharged ? 1 : 0)
-    let limit = min(lease.entry.maxAttempts ?? .max, verdict.limit ?? .max)
+    let charge = Charge(verdict)
+    let failures = lease.entry.failures + (charge.isCharged ? 1 : 0)
+    let isExhausted =
+      charge.isCharged
+      && (failures >= lease.entry.maxAttempts ?? .max || self.isHopeless(verdict, lease.earlier))
     let backoff = context.mutationBackoff
     switch verdict.failure {
     case .connectivity:
       let reason: MutationWaitReason = context.isKnownToBeOffline ? .offline : .backoff
       let wait = backoff.delay(after: lease.entry.attempts)
       return self.pending(.wait(reason, wait), reason, error, verdict, lease)
-    case .transient where failures >= limit: return self.dead(.exhausted, error, verdict, lease)
+    case .transient where isExhausted, .cancelled where isExhausted:
+      return self.dead(.exhausted, error, verdict, lease, charge)
     case .transient(let retryAfter):
       let wait = backoff.delay(after: failures)
       let floor = min(retryAfter ?? .zero, .seconds(24 * 3_600))
       let reason: MutationWaitReason = floor > wait ? .retryAfter : .backoff
-      return self.pending(.wait(reason, max(wait, floor)), reason, error, verdict, lease)
+      return self.pending(.wait(reason, max(wait, floor)), reason, error, verdict, lease, charge)
     case .authentication:
       return self.pending(.waitForCredentials, .authentication, error, verdict, lease)
     case .conflict: return self.dead(.conflict, error, verdict, lease)
     case .permanent: return self.dead(.rejected, error, verdict, lease)
+    case .cancelled where charge.isCharged:
+      let wait = backoff.delay(after: failures)
+      return self.pending(.wait(.backoff, wait), .backoff, error, verdict, lease, charge)
     case .cancelled: return self.pending(.now, nil, error, verdict, lease)
+    }
+  }
+
+  /// Whether a mutation has failed as often, and for as long, as one may in ways that are not known.
+  private func isHopeless(_ verdict: FailureVerdict, _ earlier: EarlierAttempts) -> Bool {
+    guard let limit = verdict.limit else { return false }
+    return earlier.unknownFailures + 1 >= limit && earlier.unknownFor >= Self.unknownTime
+  }
+
+  /// What a failure counts for.
+  private struct Charge {
+    /// Whether it counts against `maxAttempts`.
+    var isCharged: Bool
+    /// Whether nobody can tell why it happened.
+    var isUnknown = false
+
+    init(isCharged: Bool) { self.isCharged = isCharged }
+
+    init(_ verdict: FailureVerdict) {
+      self.isUnknown = verdict.limit != nil
+      self.isCharged = verdict.failure.isCharged || self.isUnknown
     }
   }
 
@@ -129,13 +166,14 @@ extension DurableAttachment {
     _ next: FailedAttempt.Next,
     _ error: any Error,
     _ verdict: FailureVerdict,
-    isCharged: Bool? = nil
+    _ charge: Charge? = nil
   ) -> FailedAttempt {
-    FailedAttempt(
+    let charge = charge ?? Charge(verdict)
+    return FailedAttempt(
       error: RestoredError(error), code: FailureVerdict.code(of: error),
-      outcome: verdict.failure.word,
-      isCharged: isCharged ?? verdict.failure.isCharged, maybeApplied: verdict.maybeApplied,
-      next: next, response: (error as? HTTPStatusError)?.body.map { Data($0.prefix(4 << 10)) })
+      outcome: verdict.failure.word, isCharged: charge.isCharged, isUnknown: charge.isUnknown,
+      maybeApplied: verdict.maybeApplied, next: next,
+      response: (error as? HTTPStatusError)?.body.map { Data($0.prefix(4 << 10)) })
   }
 
   private func pending(
@@ -144,10 +182,10 @@ extension DurableAttachment {
     _ error: any Error,
     _ verdict: FailureVerdict,
     _ lease: MutationLease,
-    isCharged: Bool? = nil
+    _ charge: Charge? = nil
   ) -> AttemptRuling {
     AttemptRuling(
-      outcome: .failed(self.failed(next, error, verdict, isCharged: isCharged)),
+      outcome: .failed(self.failed(next, error, verdict, charge)),
       report: .pending(verdict.failure, reason),
       error: MutationQueuedError(
         id: lease.entry.id, idempotencyKey: lease.entry.idempotencyKey, waitReason: reason,
@@ -158,10 +196,11 @@ extension DurableAttachment {
     _ reason: MutationDeadReason,
     _ error: any Error,
     _ verdict: FailureVerdict,
-    _ lease: MutationLease
+    _ lease: MutationLease,
+    _ charge: Charge? = nil
   ) -> AttemptRuling {
     AttemptRuling(
-      outcome: .failed(self.failed(.dead(reason), error, verdict)), report: .dead(reason),
-      error: error)
+      outcome: .failed(self.failed(.dead(reason), error, verdict, charge)),
+      report: .dead(reason), error: error)
   }
 }

@@ -36,7 +36,11 @@ public struct MutationBatch {
     guard store.context.queryStorage?.slots === self.storage.slots else {
       throw MutationDeclarationError.otherStorage(name: durable.plan.name)
     }
-    self.items.append(Item(new: new) { durable.show($0, arguments) })
+    self.items.append(
+      Item(new: new) { entry in
+        durable.warnOfWaiting(EnqueuedMutation(entry: entry))
+        durable.show(entry, arguments)
+      })
     return try durable.ticket(new.id, new.idempotencyKey)
   }
 

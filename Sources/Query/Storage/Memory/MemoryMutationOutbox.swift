@@ -143,7 +143,7 @@ extension MemoryMutationOutbox {
   func resume() async throws { try self.change("resume") { table, _ in table.resume() } }
 
   func release(_ reason: MutationWaitReason) async throws {
-    try self.change("release") { table, _ in table.release(reason) }
+    try self.change("release") { table, time in table.release(reason, at: time) }
   }
 
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {

@@ -3,7 +3,7 @@ import FoundationEssentials
 // MARK: - Claiming
 
 extension OutboxTable {
-  /// Leases the lowest requested rows that may run now. Rows on its way that grew too old become
+  /// Leases requested rows that may run now, in the order of ``ClaimOrder``. Rows on its way that grew too old become
   /// dead instead, and use up neither the limit nor a host's slots.
   mutating func claim(_ request: ClaimRequest, at time: OutboxTime) -> ClaimAnswer {
     if case .lowest(let handlers) = request.target { self.handlers = handlers }
@@ -17,7 +17,7 @@ extension OutboxTable {
         self.kill(at: index, .expired, time)
         answer.expired += 1
       } else {
-        slots[row.entry.effectiveHost] -= 1
+        slots.take(row.entry.effectiveHost, isRepeat: row.standing.isRepeat)
         let isReplay = request.target.isLowest || row.standing.attempts > 0
         answer.leases.append(self.lease(at: index, isReplay: isReplay, time))
       }
@@ -27,18 +27,25 @@ extension OutboxTable {
     return answer
   }
 
-  /// The index of the lowest row that may run now, and whose host has a slot.
+  /// The index of the first row that may run now, and whose host has a slot.
   private func next(
     _ request: ClaimRequest,
     _ slots: HostSlots,
     at time: OutboxTime
   ) -> Int? {
     let heads = self.heads
-    return self.rows.firstIndex { row in
+    var first: (index: Int, order: ClaimOrder)?
+    for (index, row) in self.rows.enumerated() {
       let isHead = heads.contains(row.entry.number)
-      return self.mayRun(row, isHead: isHead, at: time) && request.means(row.entry)
-        && slots[row.entry.effectiveHost] > 0
+      let host = row.entry.effectiveHost
+      guard self.mayRun(row, isHead: isHead, at: time), request.means(row.entry), slots[host] > 0
+      else { continue }
+      let order = ClaimOrder(
+        number: Int64(row.entry.number), isRepeat: row.standing.isRepeat,
+        dueBoottime: row.standing.dueBoottime(time), host: host, slots)
+      if first.map({ order < $0.order }) ?? true { first = (index, order) }
     }
+    return first?.index
   }
 
   /// How long until a row that is first in its lane, and waits for nothing else, becomes due.
@@ -69,7 +76,8 @@ extension OutboxTable {
     self.attempts[row.entry.id] = (self.attempts[row.entry.id] ?? []).suffix(19) + [attempt]
     let lease = MutationLease(
       entry: self.entry(of: row, isHead: true, at: time), isReplay: isReplay,
-      token: Int(row.standing.token), epoch: self.epoch)
+      token: Int(row.standing.token), epoch: self.epoch,
+      earlier: row.standing.earlierAttempts(time, synchronisedAt: nil))
     self.rows[index].lease = lease
     self.effects.events.append(.claimed(row.entry.id))
     return lease
@@ -104,7 +112,9 @@ extension OutboxTable {
     at time: OutboxTime
   ) -> Bool {
     let id = lease.entry.id
+    // An identifier may come back once the history has forgotten it, a number does not.
     guard lease.epoch == self.epoch, let index = self.index(of: id),
+      self.rows[index].entry.number == lease.entry.number,
       self.rows[index].standing.isLeased(by: Self.owner, token: lease.token)
     else { return false }
     self.rows[index].lease = nil

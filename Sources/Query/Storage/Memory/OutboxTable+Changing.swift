@@ -84,13 +84,13 @@ extension OutboxTable {
   }
 
   /// Releases rows that wait for credentials, or those that wait after a failed connection.
-  mutating func release(_ reason: MutationWaitReason) {
+  mutating func release(_ reason: MutationWaitReason, at time: OutboxTime) {
     switch reason {
     case .authentication: self.credentialsEpoch += 1
     case .offline: break
     default: return
     }
-    for index in self.rows.indices { _ = self.rows[index].standing.release(reason) }
+    for index in self.rows.indices { _ = self.rows[index].standing.release(reason, at: time) }
     self.effects.events.append(.released)
   }
 

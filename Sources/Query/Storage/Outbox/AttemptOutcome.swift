@@ -64,6 +64,8 @@ public struct FailedAttempt: Sendable {
   public var outcome: String
   /// Whether it counts against `maxAttempts`.
   public var isCharged: Bool
+  /// Whether nobody can tell why it failed: such failures are counted apart, too.
+  public var isUnknown: Bool
   /// Whether the server may have carried the mutation out.
   public var maybeApplied: Bool
   /// What becomes of the row.
@@ -77,6 +79,7 @@ public struct FailedAttempt: Sendable {
     code: Int? = nil,
     outcome: String,
     isCharged: Bool,
+    isUnknown: Bool = false,
     maybeApplied: Bool,
     next: Next,
     response: Data? = nil
@@ -85,6 +88,7 @@ public struct FailedAttempt: Sendable {
     self.code = code
     self.outcome = outcome
     self.isCharged = isCharged
+    self.isUnknown = isUnknown
     self.maybeApplied = maybeApplied
     self.next = next
     self.response = response

@@ -4,7 +4,8 @@ public import FoundationEssentials
 public struct ClaimRequest: Sendable {
   /// Which rows to claim.
   public enum Target: Sendable {
-    /// The lowest rows that one of these handlers can run.
+    /// Rows that one of these handlers can run: first those that were never tried, the lowest number
+    /// first; then those that were, the one that is due longest first.
     case lowest(handledBy: Set<MutationHandler>)
     /// A row that the caller can run.
     case mutation(UUID)
@@ -72,6 +73,9 @@ public struct HostSlots: Hashable, Sendable {
   public var slots: [String: Int]
   /// The number for any other one.
   public var others: Int
+  /// Hosts of which one mutation that was tried before goes ahead of those that never were: those
+  /// must not wait for an end of the others.
+  public var repeatsFirst = Set<String>()
 
   /// Creates slots. See the properties for what each is.
   public init(_ slots: [String: Int] = [:], others: Int) {
@@ -88,7 +92,7 @@ public struct HostSlots: Hashable, Sendable {
 
 /// What a claim has got.
 public struct ClaimAnswer: Sendable {
-  /// The leases, the lowest number first.
+  /// The leases, in the order in which the rows were taken.
   public var leases: [MutationLease]
   /// How long until another row of these handlers becomes due, or a lease of another process ends;
   /// nil: not before something changes.

@@ -24,15 +24,21 @@ public final class MutationLease: Sendable {
   public let token: Int
   /// The epoch of the partition: after an erasure nothing is settled.
   public let epoch: Int
+  /// What the outbox knew of earlier attempts when it gave the lease.
+  public let earlier: EarlierAttempts
 
   private let guarded = Locked(Guarded())
 
   /// Creates a lease, as a storage does. See the properties for what each is.
-  public init(entry: OutboxEntry, isReplay: Bool, token: Int, epoch: Int) {
+  public init(
+    entry: OutboxEntry, isReplay: Bool, token: Int, epoch: Int,
+    earlier: EarlierAttempts = EarlierAttempts()
+  ) {
     self.entry = entry
     self.isReplay = isReplay
     self.token = token
     self.epoch = epoch
+    self.earlier = earlier
   }
 
   /// Why it ended, if it was revoked.

@@ -37,10 +37,24 @@ package struct OutboxDelay: Hashable, Sendable {
     return min(max(left, 0), max(self.length, 0))
   }
 
-  /// When it ends by `CLOCK_BOOTTIME` of the boot of a time, at least 1; 0 if it has ended.
+  /// A wait that ended at a time of the wall clock, or now if that is still to come.
+  ///
+  /// - Parameters:
+  ///   - date: Microseconds since 1970.
+  ///   - now: The time.
+  package init(endedAt date: Int64, _ now: OutboxTime) {
+    let wall = now.wall.microsecondsSince1970
+    let age = max(wall.clampedDifference(date), 0)
+    self.init(
+      endAt: min(date, wall), endBoottime: max(Int64(now.boottime).clampedDifference(age), 1),
+      bootID: now.bootID, length: 0)
+  }
+
+  /// When it ends, or has ended, by `CLOCK_BOOTTIME` of the boot of a time; at least 1.
   package func dueBoottime(_ now: OutboxTime) -> Int64 {
-    let remaining = self.remaining(now)
-    return remaining == 0 ? 0 : max(Int64(now.boottime).clampedSum(remaining), 1)
+    let (remaining, boottime) = (self.remaining(now), Int64(now.boottime))
+    if remaining > 0 { return max(boottime.clampedSum(remaining), 1) }
+    return max(self.bootID == now.bootID ? min(self.endBoottime, boottime) : boottime, 1)
   }
 
   /// The same wait in terms of the boot of a time.

@@ -13,8 +13,15 @@ package struct OutboxStanding: Hashable, Sendable {
   package var attempts = 0
   /// How many of them failed and count against the limit.
   package var failures = 0
-  /// How many of the last attempts ended with a crash of their process.
+  /// How many of those failed in a way that is not known.
+  package var unknownFailures = 0
+  /// When the first of those was.
+  package var unknownSince: OutboxAge?
+  /// How many of the last attempts ended with a crash of their process, in which nothing else ran.
   package var crashCount = 0
+  /// Whether it ran beside others when their process crashed, and no attempt has ended since: it runs
+  /// alone, so that the next crash shows whether it is to blame.
+  package var isSuspect = false
   /// Whether the server may have carried out an earlier attempt.
   package var maybeApplied = false
   /// Whether a caller has requested that the current attempt be cancelled.
@@ -37,16 +44,47 @@ package struct OutboxStanding: Hashable, Sendable {
     /// By `CLOCK_MONOTONIC`, microseconds, in the boot of ``bootID``.
     package var endMonotonic: Int64
     package var bootID: String
+    /// When it was given, by `CLOCK_MONOTONIC` of that boot; 0: unknown.
+    package var startedMonotonic: Int64
     /// When the attempt began, microseconds since 1970.
     package var startedAt: Int64
 
-    package init(owner: String, endMonotonic: Int64, bootID: String, startedAt: Int64) {
+    package init(
+      owner: String, endMonotonic: Int64, bootID: String, startedMonotonic: Int64 = 0,
+      startedAt: Int64
+    ) {
       self.owner = owner
       self.endMonotonic = endMonotonic
       self.bootID = bootID
+      self.startedMonotonic = startedMonotonic
       self.startedAt = startedAt
     }
+
+    /// Whether its attempt is known to have run so long that it cannot be what has crashed its process:
+    /// that happens soon, or not at all.
+    ///
+    /// - Parameter length: How long a lease lasts after its last extension.
+    package func hasRunLong(_ length: Duration) -> Bool {
+      guard self.startedMonotonic > 0 else { return false }
+      return self.endMonotonic.clampedDifference(self.startedMonotonic)
+        .clampedDifference(length.microseconds) >= OutboxStanding.longRun.microseconds
+    }
   }
+
+  /// How an attempt ended without being settled.
+  package enum Loss: Hashable, Sendable {
+    /// Its process has crashed.
+    ///
+    /// - Parameters:
+    ///   - isAlone: Whether it ran nothing else.
+    ///   - hasRunLong: Whether the attempt had run for ``OutboxStanding/longRun``.
+    case crash(isAlone: Bool, hasRunLong: Bool)
+    /// It has given the row back, its lease has ended, or its computer has.
+    case release
+  }
+
+  /// An attempt that has run for so long has not crashed its process.
+  package static let longRun = Duration.seconds(30)
 
   /// What an outbox does with a row after a transition.
   package enum Sequel: Hashable, Sendable {
@@ -100,6 +138,16 @@ extension OutboxStanding {
     self.state == .pending ? self.wait.delay?.remaining(now) : nil
   }
 
+  /// Whether an attempt was made before.
+  package var isRepeat: Bool { self.attempts > 0 }
+
+  /// Since when it is due, or when it will be, by `CLOCK_BOOTTIME` of the boot of a time. 0: it waits
+  /// for no time, or has never been tried and its time has come.
+  package func dueBoottime(_ now: OutboxTime) -> Int64 {
+    guard let delay = self.wait.delay else { return 0 }
+    return !self.isRepeat && delay.remaining(now) == 0 ? 0 : delay.dueBoottime(now)
+  }
+
   /// Whether only the row's lane, or a pause, can keep it from running.
   package func isReady(hasDependencies: Bool, at now: OutboxTime) -> Bool {
     self.state == .pending && !hasDependencies && self.wait.isOver(at: now)
@@ -147,8 +195,12 @@ extension OutboxStanding {
 
   private mutating func note(_ failure: FailedAttempt, at now: OutboxTime) {
     if failure.isCharged { self.failures += 1 }
+    if failure.isUnknown {
+      self.unknownFailures += 1
+      if self.unknownSince == nil { self.unknownSince = OutboxAge(from: now) }
+    }
     self.maybeApplied = self.maybeApplied || failure.maybeApplied
-    self.crashCount = 0
+    (self.crashCount, self.isSuspect) = (0, false)
     self.lastError = failure.error
     self.lastFailure = failure.outcome
     self.failedAt = now.wall.microsecondsSince1970
@@ -160,20 +212,24 @@ extension OutboxStanding {
     at now: OutboxTime
   ) -> Sequel {
     switch next {
-    case .now: self.makePending()
+    case .now: self.makeDue(at: now)
     case .wait(let reason, let delay):
       self.makePending(OutboxWait(reason, OutboxDelay(delay, from: now)))
     case .waitForCredentials:
       // If new credentials came while it was refused, it is retried with those.
-      self.makePending(self.credentialsEpoch == credentialsEpoch ? .credentials : .nothing)
+      if self.credentialsEpoch == credentialsEpoch {
+        self.makePending(.credentials)
+      } else {
+        self.makeDue(at: now)
+      }
     case .waitForAlias(let alias):
       switch prospect {
-      case .published: self.makePending()
+      case .published: self.makeDue(at: now)
       case .awaited: self.makePending(.alias(alias))
       case .vain: return self.kill(.dependency)
       }
     case .retry(_, _, let delay):
-      self.makePending(delay > .zero ? .time(.backoff, OutboxDelay(delay, from: now)) : .nothing)
+      self.makePending(.time(.backoff, OutboxDelay(delay, from: now)))
     case .dead(let reason): return self.kill(reason)
     case .drop: return .ended(.superseded)
     }
@@ -185,13 +241,19 @@ extension OutboxStanding {
 
   /// Takes the row back from a process that no longer runs it.
   ///
-  /// - Parameter isCrash: Whether the process has crashed.
-  package mutating func lose(isCrash: Bool) -> Sequel {
+  /// - Parameters:
+  ///   - loss: Why.
+  ///   - now: The time.
+  package mutating func lose(_ loss: Loss, at now: OutboxTime) -> Sequel {
     self.maybeApplied = true
-    if isCrash { self.crashCount += 1 }
+    switch loss {
+    case .release, .crash(_, hasRunLong: true): break
+    case .crash(isAlone: true, _): self.crashCount += 1
+    case .crash(isAlone: false, _): self.isSuspect = true
+    }
     if self.isCancelRequested { return .ended(.cancelled) }
     if self.crashCount >= Self.maximumCrashes { return self.kill(.crashLoop) }
-    self.makePending()
+    self.makePending(.time(.backoff, OutboxDelay(.zero, from: now)))
     return .pending
   }
 }
@@ -205,6 +267,12 @@ extension OutboxStanding {
     self.wait = wait
     self.deadReason = nil
     self.lease = nil
+  }
+
+  /// Makes the row pending and due: behind those whose last attempts failed before its own.
+  private mutating func makeDue(at now: OutboxTime) {
+    let delay = OutboxDelay(endedAt: self.failedAt ?? now.wall.microsecondsSince1970, now)
+    self.makePending(self.isRepeat ? .time(.backoff, delay) : .nothing)
   }
 
   /// Makes the row dead. Those that depend on it go on waiting.
@@ -224,7 +292,10 @@ extension OutboxStanding {
   package mutating func retry(_ id: UUID) throws(OutboxError) -> Bool {
     if self.state == .leased { throw .running(id) }
     let wasDead = self.state == .dead
-    if wasDead { (self.failures, self.crashCount) = (0, 0) }
+    if wasDead {
+      (self.failures, self.crashCount, self.isSuspect) = (0, 0, false)
+      (self.unknownFailures, self.unknownSince) = (0, nil)
+    }
     self.makePending()
     return wasDead
   }
@@ -252,14 +323,14 @@ extension OutboxStanding {
   /// Lets a row go on that waits for credentials, or that waits after a failed connection.
   ///
   /// - Returns: Whether it waited for that.
-  package mutating func release(_ reason: MutationWaitReason) -> Bool {
+  package mutating func release(_ reason: MutationWaitReason, at now: OutboxTime) -> Bool {
     guard self.state == .pending else { return false }
     switch (reason, self.wait) {
     case (.authentication, .credentials), (.offline, .time(.offline, _)): break
     case (.offline, .time) where self.lastFailure == MutationFailure.connectivity.word: break
     default: return false
     }
-    self.wait = .nothing
+    self.makeDue(at: now)
     return true
   }
 }

@@ -78,15 +78,22 @@ struct AttemptRulingTests {
     #expect(try device.outbox.entries().first?.failures == 1)
   }
 
-  @Test func anUnknownErrorIsTriedFiveTimes() async throws {
+  /// Neither five errors of a bad minute, nor one a day after a failure of another kind.
+  @Test func anUnknownErrorIsTriedFiveTimesAndForADay() async throws {
     let device = Device()
+    let calls = Counter()
     let runner = try #require(
       try device.launch().durableRunner(
-        for: SaveNote { _ in throw TestError() }.persisted(as: "save-note")))
+        for: SaveNote { _ in
+          if calls.increment() <= 4 { throw HTTPStatusError(statusCode: 503) }
+          throw TestError()
+        }.persisted(as: "save-note")))
     let store = device.launch().store(for: SaveNote().persisted(as: "save-note"))
     let ticket = try await store.enqueue(with: Note(id: 1, text: "a"))
-    for number in 1...5 {
-      device.clock.advance(by: .seconds(600))
+    for number in 1...14 {
+      // The first unknown one is the fifth, the last one a day after it.
+      device.clock.advance(by: .seconds(number == 14 ? 24 * 3_600 - 8 * 600 : 600))
+      #expect(try device.outbox.entry(ticket.id)?.state == .pending)
       let claim = try await device.outbox.claim(
         ClaimRequest(.lowest(handledBy: [runner.handler])))
       let lease = try #require(claim.leases.first)

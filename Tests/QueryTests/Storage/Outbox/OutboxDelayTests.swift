@@ -19,7 +19,8 @@ import Testing
     #expect(wait.remaining(self.time(wall: 0, boottime: 69)) == 1_000_000)
     #expect(wait.remaining(self.time(wall: 0, boottime: 70)) == 0)
     #expect(wait.dueBoottime(self.time(wall: 0, boottime: 30)) == 70_000_000)
-    #expect(wait.dueBoottime(self.time(wall: 0, boottime: 70)) == 0)
+    #expect(wait.dueBoottime(self.time(wall: 0, boottime: 80)) == 70_000_000)
+    #expect(wait.dueBoottime(self.time(wall: 5_000, boottime: 5, boot: "b")) == 5_000_000)
   }
 
   @Test func acrossBootsWhatIsLeftIsNeverMoreThanTheWholeWait() {

@@ -9,6 +9,9 @@ import Testing
 
   private let id = UUID()
 
+  private static let over = OutboxDelay(
+    endAt: 100_000_000, endBoottime: 100_000_000, bootID: "boot", length: 0)
+
   private func time(_ seconds: Int = 100) -> OutboxTime {
     OutboxTime(
       wall: Date(timeIntervalSince1970: Double(seconds)), boottime: seconds * 1_000_000,
@@ -118,11 +121,11 @@ extension OutboxStandingTests {
     let retry = FailedAttempt.Next.retry(arguments: Data(), key: "key", after: .seconds(5))
     let atOnce = FailedAttempt.Next.retry(arguments: Data(), key: "key", after: .zero)
     let expected: [(FailedAttempt.Next, Sequel, OutboxWait)] = [
-      (.now, .pending, .nothing),
+      (.now, .pending, .time(.backoff, self.delay(0))),
       (.wait(.retryAfter, .seconds(5)), .pending, .time(.retryAfter, self.delay(5))),
       (.waitForCredentials, .pending, .credentials),
       (retry, .pending, .time(.backoff, self.delay(5))),
-      (atOnce, .pending, .nothing),
+      (atOnce, .pending, .time(.backoff, self.delay(0))),
       (.dead(.conflict), .dead(.conflict), .nothing),
       (.drop, .ended(.superseded), .nothing),
     ]
@@ -137,12 +140,12 @@ extension OutboxStandingTests {
     var standing = self.leased(credentialsEpoch: 1)
     let outcome = self.failure(.waitForCredentials)
     #expect(self.settle(&standing, outcome, credentialsEpoch: 2) == .pending)
-    #expect(standing.wait == .nothing)
+    #expect(standing.wait == .time(.backoff, self.delay(0)))
   }
 
   @Test(
     arguments: [
-      (.published, .pending, .nothing), (.awaited, .pending, .alias("x")),
+      (.published, .pending, .time(.backoff, Self.over)), (.awaited, .pending, .alias("x")),
       (.vain, .dead(.dependency), .nothing),
     ] as [(OutboxStanding.AliasProspect, OutboxStanding.Sequel, OutboxWait)])
   func anAliasIsAwaitedOnlyIfItCanBePublished(
@@ -162,7 +165,9 @@ extension OutboxStandingTests {
     var failed = standing
     #expect(self.settle(&failed, self.failure(.dead(.rejected))) == .ended(.cancelled))
     #expect(failed.failures == 1)
-    #expect(standing.lose(isCrash: true) == .ended(.cancelled))
+    #expect(
+      standing.lose(.crash(isAlone: true, hasRunLong: false), at: self.time()) == .ended(.cancelled)
+    )
   }
 
   @Test func theFifthCrashIsTheLast() {
@@ -170,15 +175,66 @@ extension OutboxStandingTests {
     let lease = OutboxStanding.Lease(owner: "a", endMonotonic: 9, bootID: "boot", startedAt: 1)
     for crash in 1...5 {
       standing.begin(lease, credentialsEpoch: 0)
-      #expect(standing.lose(isCrash: true) == (crash < 5 ? .pending : .dead(.crashLoop)))
+      #expect(
+        standing.lose(.crash(isAlone: true, hasRunLong: false), at: self.time())
+          == (crash < 5 ? .pending : .dead(.crashLoop)))
     }
     #expect(standing.maybeApplied)
     #expect(standing.deadReason == .crashLoop)
   }
 
+  @Test func oneOfSeveralIsASuspectUntilAnAttemptEnds() {
+    var standing = self.leased()
+    let sequel = standing.lose(.crash(isAlone: false, hasRunLong: false), at: self.time())
+    #expect(sequel == .pending)
+    #expect(standing.isSuspect)
+    #expect(standing.crashCount == 0)
+    standing.begin(
+      OutboxStanding.Lease(owner: "a", endMonotonic: 9, bootID: "boot", startedAt: 1),
+      credentialsEpoch: 0)
+    _ = self.settle(&standing, self.failure(.now))
+    #expect(!standing.isSuspect)
+  }
+
+  @Test(arguments: [true, false])
+  func whatHasRunLongIsNotBlamed(_ isAlone: Bool) {
+    var standing = self.leased()
+    _ = standing.lose(.crash(isAlone: isAlone, hasRunLong: true), at: self.time())
+    #expect(standing.crashCount == 0)
+    #expect(!standing.isSuspect)
+    #expect(standing.maybeApplied)
+  }
+
+  @Test func anExtensionShowsHowLongAnAttemptHasRun() {
+    func lease(_ start: Int64, _ end: Int64) -> OutboxStanding.Lease {
+      OutboxStanding.Lease(
+        owner: "a", endMonotonic: end * 1_000_000, bootID: "boot",
+        startedMonotonic: start * 1_000_000, startedAt: 1)
+    }
+    #expect(!lease(100, 160).hasRunLong(.seconds(60)))
+    #expect(!lease(100, 189).hasRunLong(.seconds(60)))
+    #expect(lease(100, 190).hasRunLong(.seconds(60)))
+    #expect(!lease(0, 190).hasRunLong(.seconds(60)), "unknown")
+  }
+
+  @Test func unknownFailuresAreCountedApartFromTheFirstOn() throws {
+    var standing = self.leased()
+    let failure = FailedAttempt(
+      error: RestoredError(typeName: "Failure", text: "?"), outcome: "transient", isCharged: true,
+      isUnknown: true, maybeApplied: true, next: .now)
+    _ = self.settle(&standing, self.failure(.now))
+    #expect(standing.earlierAttempts(self.time(), synchronisedAt: nil) == EarlierAttempts())
+    for _ in 0..<2 { _ = self.settle(&standing, .failed(failure)) }
+    let earlier = standing.earlierAttempts(self.time(160), synchronisedAt: nil)
+    #expect(earlier == EarlierAttempts(unknownFailures: 2, unknownFor: .seconds(60)))
+    standing.kill(.exhausted)
+    _ = try standing.retry(self.id)
+    #expect(standing.earlierAttempts(self.time(), synchronisedAt: nil) == EarlierAttempts())
+  }
+
   @Test func aLeaseThatRanOutIsNoCrash() {
     var standing = self.leased()
-    #expect(standing.lose(isCrash: false) == .pending)
+    #expect(standing.lose(.release, at: self.time()) == .pending)
     #expect(standing.crashCount == 0)
     #expect(standing.maybeApplied)
     #expect(standing.lease == nil)
@@ -225,6 +281,25 @@ extension OutboxStandingTests {
     #expect(!dead.isCancelRequested)
   }
 
+  /// So that those that failed first go first.
+  @Test func whatIsReleasedIsDueSinceItFailed() {
+    var standing = self.leased()
+    _ = self.settle(&standing, self.failure(.waitForCredentials))
+    let isReleased = standing.release(.authentication, at: self.time(130))
+    #expect(isReleased)
+    #expect(standing.dueBoottime(self.time(130)) == 100_000_000)
+    #expect(standing.remaining(self.time(130)) == 0)
+  }
+
+  @Test func whatWasNeverTriedIsDueAtOnceWhenItsTimeHasCome() {
+    var standing = OutboxStanding()
+    standing.makePending(.time(.backoff, self.delay(5)))
+    #expect(standing.dueBoottime(self.time(104)) == 105_000_000)
+    #expect(standing.dueBoottime(self.time(106)) == 0)
+    standing.attempts = 1
+    #expect(standing.dueBoottime(self.time(106)) == 105_000_000)
+  }
+
   @Test func aReleaseLetsOnlyItsOwnWaitsEnd() {
     let backoff = OutboxWait.time(.backoff, self.delay(60))
     let connectivity = MutationFailure.connectivity.word
@@ -242,7 +317,7 @@ extension OutboxStandingTests {
     for (wait, failure, reason, isReleased) in expected {
       var standing = OutboxStanding()
       (standing.wait, standing.lastFailure) = (wait, failure)
-      #expect(standing.release(reason) == isReleased)
+      #expect(standing.release(reason, at: self.time()) == isReleased)
       #expect(standing.wait == (isReleased ? .nothing : wait))
     }
   }
