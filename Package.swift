@@ -150,7 +150,7 @@ let tests: [Target] = [
   ),
   .testTarget(
     name: "QueryHTTPTests",
-    dependencies: ["QueryHTTP", "QueryReplay", "Query", "TestSupport"]
+    dependencies: ["QueryHTTP", "QueryReplay", "Query", "QuerySQLite", "TestSupport"]
   ),
   .executableTarget(
     name: "torture",
