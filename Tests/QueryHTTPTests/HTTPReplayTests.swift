@@ -134,6 +134,8 @@ import Testing
     #expect(entry.deadReason == .rejected)
     #expect(entry.lane == "a")
     #expect(!entry.maybeApplied)
+    #expect(
+      try self.storage.outbox.attempts(of: ticket.id).map(\.response) == [Data("no".utf8)])
   }
 
   @Test func serverThatIsNotThereCostsNothing() async throws {

@@ -146,7 +146,44 @@ import Testing
     try await storage.close()
   }
 
-  @Test func argumentsOfAnotherVersionAreNotGivenToARow() async throws {
+  /// What a conflict or a person puts in the place of the arguments is of this release's version.
+  @Test(arguments: [409, 422])
+  func newArgumentsOfAnOldRowAreNotUpgraded(_ status: Int) async throws {
+    let storage = try self.storage()
+    let ticket = try await QueryClient(storage: storage).store(for: Post().persisted(as: "post"))
+      .enqueue(with: "old")
+    let sent = Recorder<String>()
+    let post = Post { text, _ in
+      sent.append(text)
+      if sent.count == 1 { throw HTTPStatusError(statusCode: status) }
+    }
+    .persisted(
+      as: "post",
+      .init(
+        version: 2,
+        upgrade: { data, _ in
+          let text = try JSONDecoder().decode(String.self, from: data)
+          return try JSONEncoder().encode("upgraded \(text)")
+        },
+        onConflict: { _, _, _ in .retry(with: "merged") }))
+    let client = QueryClient(storage: storage)
+    let store = client.store(for: post)
+    let replayer = MutationReplayer(client: client)
+    try replayer.register(post)
+    var summary = try await replayer.replayOnce()
+    if status == 422 {
+      #expect(summary == ReplaySummary(dead: 1))
+      #expect(try store.dead.map(\.arguments) == ["upgraded old"])
+      try await store.retry(ticket.id, with: "merged")
+      summary = try await replayer.replayOnce()
+    }
+    while try storage.outbox.counts.pending > 0 { _ = try await replayer.replayOnce() }
+    #expect(sent.elements == ["upgraded old", "merged"])
+    #expect(try await MutationTicket(id: ticket.id, in: store).outcome() == "merged")
+    try await storage.close()
+  }
+
+  @Test func argumentsOfAnotherCoderAreNotGivenToARow() async throws {
     let storage = try self.storage()
     let refusing = Post { _, _ in throw HTTPStatusError(statusCode: 422) }
     let old = refusing.persisted(as: "post")
@@ -154,10 +191,10 @@ import Testing
     try replayer.register(old)
     let ticket = try await QueryClient(storage: storage).store(for: old).enqueue(with: "a")
     #expect(try await replayer.replayOnce() == ReplaySummary(dead: 1))
-    let new = refusing.persisted(as: "post", .init(version: 2))
+    let new = refusing.persisted(as: "post", .init(coder: .propertyList))
     let store = QueryClient(storage: storage).store(for: new)
     #expect(try store.dead.map(\.arguments) == [nil])
-    await #expect(throws: OutboxError.otherVersion(ticket.id, version: 1)) {
+    await #expect(throws: OutboxError.otherCoder(ticket.id, name: "json")) {
       try await store.retry(ticket.id, with: "b")
     }
     try await storage.close()

@@ -94,8 +94,10 @@ extension ScriptedOutbox {
     try await self.base.retry(id, newKey: newKey)
   }
 
-  public func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
-    try await self.base.retry(id, withArguments: arguments)
+  public func retry(
+    _ id: UUID, withArguments arguments: Data, version: Int?
+  ) async throws -> Bool {
+    try await self.base.retry(id, withArguments: arguments, version: version)
   }
 
   public func discard(_ id: UUID) async throws { try await self.base.discard(id) }

@@ -403,9 +403,10 @@ extension OutboxRow {
   private static let updateToWait = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments), has_waited = 1 WHERE number = ?")
 
-  /// Key, arguments, checksum, number.
+  /// Key, arguments, version, checksum, number.
   private static let updateContent: SQL = """
-    UPDATE outbox SET idempotency_key = ?, arguments = ?, checksum = ? WHERE number = ?
+    UPDATE outbox SET idempotency_key = ?, arguments = ?, version = ?, checksum = ?
+    WHERE number = ?
     """
 
   /// The columns of the age, number.
@@ -451,14 +452,15 @@ extension OutboxRow {
   ///
   /// - Throws: `StorageError`.
   mutating func replaceContent(
-    arguments: Data, key: String, on connection: SQLiteConnection
+    arguments: Data, version: Int?, key: String, on connection: SQLiteConnection
   ) throws {
     let wasSound = self.isSound
     self.enqueued.arguments = arguments
+    if let version { self.enqueued.version = version }
     self.enqueued.idempotencyKey = key
     if wasSound { self.checksum = self.ownChecksum }
     try connection.execute(
-      Self.updateContent, key, arguments, self.checksum, self.number)
+      Self.updateContent, key, arguments, self.version, self.checksum, self.number)
   }
 
   /// Restarts its age at a time.

@@ -8,16 +8,19 @@ extension OutboxTransaction {
   ///
   /// - Parameters:
   ///   - arguments: Other arguments, which get a new key.
+  ///   - version: The version of those; nil: that of the row.
   ///   - newKey: Whether it gets a new key in any case.
   /// - Returns: Whether later rows of its lane have run.
   /// - Throws: `OutboxError`; `StorageError`.
-  mutating func retry(_ id: UUID, arguments: Data?, newKey: Bool) throws -> Bool {
+  mutating func retry(
+    _ id: UUID, arguments: Data?, version: Int? = nil, newKey: Bool
+  ) throws -> Bool {
     var row = try self.requireRow(id)
     var standing = row.standing
     let wasDead = try standing.retry(id)
     if arguments != nil || newKey {
       try self.replaceContent(
-        of: &row, arguments: arguments ?? row.arguments, key: UUID().uuidString)
+        of: &row, arguments: arguments ?? row.arguments, version: version, key: UUID().uuidString)
     }
     if wasDead { try row.restartAge(self.now, on: self.connection) }
     try self.follow(.pending, &row, to: standing)

@@ -32,7 +32,8 @@ extension OutboxTransaction {
         row, failure.outcome, code: failure.code, error: failure.error,
         response: failure.response)
       if sequel == .pending, case .retry(let arguments, let key, _) = failure.next {
-        try self.replaceContent(of: &row, arguments: arguments, key: key)
+        try self.replaceContent(
+          of: &row, arguments: arguments, version: failure.version, key: key)
       }
       try self.follow(sequel, &row, to: standing)
     }
@@ -110,13 +111,17 @@ extension OutboxTransaction {
 
   /// Gives a row other arguments and another key; its last attempt keeps the old ones.
   ///
+  /// - Parameter version: The version of the arguments; nil: that of the row.
   /// - Throws: `StorageError`.
-  func replaceContent(of row: inout OutboxRow, arguments: Data, key: String) throws {
+  func replaceContent(
+    of row: inout OutboxRow, arguments: Data, version: Int?, key: String
+  ) throws {
     let isNew = arguments != row.arguments
     try self.connection.execute(
       AttemptRow.replace, row.idempotencyKey, isNew ? row.arguments : nil, row.id,
       row.standing.attempts)
-    try row.replaceContent(arguments: arguments, key: key, on: self.connection)
+    try row.replaceContent(
+      arguments: arguments, version: version, key: key, on: self.connection)
   }
 }
 

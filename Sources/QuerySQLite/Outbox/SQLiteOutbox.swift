@@ -238,9 +238,13 @@ extension SQLiteOutbox {
     try await self.write { try $0.retry(id, arguments: nil, newKey: newKey) }
   }
 
-  func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
+  func retry(
+    _ id: UUID, withArguments arguments: Data, version: Int?
+  ) async throws -> Bool {
     try self.requireRoom(for: arguments, "retry")
-    return try await self.write { try $0.retry(id, arguments: arguments, newKey: true) }
+    return try await self.write {
+      try $0.retry(id, arguments: arguments, version: version, newKey: true)
+    }
   }
 
   func discard(_ id: UUID) async throws { try await self.write { try $0.discard(id) } }

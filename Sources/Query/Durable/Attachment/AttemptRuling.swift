@@ -157,6 +157,11 @@ extension DurableAttachment {
       var ruling = self.pending(
         .retry(arguments: data, key: UUID.random().uuidString, after: wait),
         wait == .zero ? nil : .backoff, error, verdict, lease)
+      if case .failed(var failed) = ruling.outcome {
+        // The row may be one of an earlier version, and its new arguments are not.
+        failed.version = self.plan.options.version
+        ruling.outcome = .failed(failed)
+      }
       ruling.isTriedAgain = wait == .zero
       return ruling
     }

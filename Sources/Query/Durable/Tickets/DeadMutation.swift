@@ -64,10 +64,10 @@ extension QueryStore where State: _MutationStateProtocol {
     guard let entry = try ground.outbox.entry(id), entry.name == durable.plan.name,
       entry.instance == ground.instance
     else { throw OutboxError.unknown(id) }
-    guard entry.version == options.version, entry.coder == options.coder.name else {
-      throw OutboxError.otherVersion(id, version: entry.version)
+    guard entry.coder == options.coder.name else {
+      throw OutboxError.otherCoder(id, name: entry.coder)
     }
     let data = try durable.plan.codec.encodeArguments(arguments, options.coder)
-    return try await ground.outbox.retry(id, withArguments: data)
+    return try await ground.outbox.retry(id, withArguments: data, version: options.version)
   }
 }

@@ -122,11 +122,13 @@ extension MemoryMutationOutbox {
     return try self.change("retry") { table, time in try table.retry(id, key: key, at: time) }
   }
 
-  func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
+  func retry(
+    _ id: UUID, withArguments arguments: Data, version: Int?
+  ) async throws -> Bool {
     try self.requireRoom(for: arguments, "retry")
     let key = UUID.random().uuidString
     return try self.change("retry") { table, time in
-      try table.retry(id, key: key, arguments: arguments, at: time)
+      try table.retry(id, key: key, arguments: arguments, version: version, at: time)
     }
   }
 

@@ -9,18 +9,20 @@ extension OutboxTable {
   ///   - id: The mutation.
   ///   - key: The key that it gets; nil: it keeps its own.
   ///   - arguments: The arguments that it gets; nil: it keeps its own.
+  ///   - version: The version of those; nil: that of the row.
   /// - Returns: Whether rows behind it in its lane have run.
   /// - Throws: ``OutboxError``.
   mutating func retry(
     _ id: UUID,
     key: String?,
     arguments: Data? = nil,
+    version: Int? = nil,
     at time: OutboxTime
   ) throws(OutboxError) -> Bool {
     let index = try self.requireIndex(of: id)
     let wasDead = try self.rows[index].standing.retry(id)
     if wasDead { self.rows[index].age = OutboxAge(from: time) }
-    if let key { self.replaceKey(at: index, by: key, arguments: arguments) }
+    if let key { self.replaceKey(at: index, by: key, arguments: arguments, version: version) }
     self.follow(.pending, at: index, time)
     return self.hasBeenOvertaken(self.rows[index])
   }

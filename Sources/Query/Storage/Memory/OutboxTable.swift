@@ -135,7 +135,9 @@ extension OutboxTable {
   }
 
   /// Gives a row another key, and perhaps other arguments. The last attempt keeps what it was sent with.
-  mutating func replaceKey(at index: Int, by key: String, arguments: Data? = nil) {
+  mutating func replaceKey(
+    at index: Int, by key: String, arguments: Data? = nil, version: Int? = nil
+  ) {
     let old = self.rows[index].entry
     if var attempt = self.attempts[old.id]?.popLast() {
       attempt.replacedKey = attempt.replacedKey ?? old.idempotencyKey
@@ -146,6 +148,7 @@ extension OutboxTable {
     }
     self.rows[index].entry.idempotencyKey = key
     if let arguments { self.rows[index].entry.arguments = arguments }
+    if let version { self.rows[index].entry.version = version }
   }
 
   /// Releases rows whose alias is published, and declares those dead for which no earlier live row

@@ -72,6 +72,8 @@ public struct FailedAttempt: Sendable {
   public var next: Next
   /// The beginning of the server's answer, if the error has it: at most 4 KiB.
   public var response: Data?
+  /// The version of the arguments of ``Next/retry(arguments:key:after:)``; nil: that of the row.
+  public var version: Int?
 
   /// Creates an outcome. See the properties for what each is.
   public init(
@@ -82,7 +84,8 @@ public struct FailedAttempt: Sendable {
     isUnknown: Bool = false,
     maybeApplied: Bool,
     next: Next,
-    response: Data? = nil
+    response: Data? = nil,
+    version: Int? = nil
   ) {
     self.error = error
     self.code = code
@@ -92,5 +95,6 @@ public struct FailedAttempt: Sendable {
     self.maybeApplied = maybeApplied
     self.next = next
     self.response = response
+    self.version = version
   }
 }

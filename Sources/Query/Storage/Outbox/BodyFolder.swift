@@ -74,8 +74,8 @@ package struct BodyFolder: Sendable {
     unlinkat(folder.number, name, 0)
   }
 
-  /// Whether no living process is about to name a file. Where files have no locks, that is known of an
-  /// old one only.
+  /// Whether no living process is about to name a file. On a file system without locks only the age of
+  /// the file tells.
   private static func isLeft(_ file: BodyDescriptor, since modified: timespec) -> Bool {
     if flock(file.number, LOCK_EX | LOCK_NB) == 0 { return true }
     return errno != EWOULDBLOCK && errno != EINTR

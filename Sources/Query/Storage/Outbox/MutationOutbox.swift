@@ -44,11 +44,12 @@ public protocol MutationOutbox: Sendable {
   ///
   /// - Parameters:
   ///   - id: The mutation, which must not be running.
-  ///   - arguments: The coded arguments, by the coder and in the version of the row.
+  ///   - arguments: The coded arguments, by the coder of the row.
+  ///   - version: Their version; nil: that of the row.
   /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
   /// - Throws: ``OutboxError``; ``StorageError``.
   @discardableResult
-  func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool
+  func retry(_ id: UUID, withArguments arguments: Data, version: Int?) async throws -> Bool
 
   /// Ends a dead mutation. Those that depend on it become dead.
   ///
@@ -151,6 +152,15 @@ extension MutationOutbox {
   @discardableResult
   public func retry(_ id: UUID) async throws -> Bool { try await self.retry(id, newKey: false) }
 
+  /// Makes a mutation live again with other arguments of the row's version, under a new key.
+  ///
+  /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
+  /// - Throws: ``OutboxError``; ``StorageError``.
+  @discardableResult
+  public func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
+    try await self.retry(id, withArguments: arguments, version: nil)
+  }
+
   /// The end of ``history(of:instance:)``.
   public func history(
     of name: String, instance: String, newest limit: Int
@@ -181,9 +191,9 @@ public enum OutboxError: Error, Hashable, Sendable {
   case unknownDependencies([UUID])
   /// An alias is an identifier that is never reused, and was published with another value.
   case aliasTaken(String)
-  /// It was enqueued in another version of its arguments, or with another coder: it cannot be given
-  /// arguments of this one. Discard it, and enqueue another.
-  case otherVersion(UUID, version: Int)
+  /// Its arguments were coded by another coder, so it cannot be given any of this one. Discard it, and
+  /// enqueue another.
+  case otherCoder(UUID, name: String)
 }
 
 extension OutboxError: CustomStringConvertible {
@@ -195,8 +205,8 @@ extension OutboxError: CustomStringConvertible {
     case .notDead(let id): "The mutation \(id) is not dead; cancel it."
     case .unknownDependencies(let ids):
       "There are no mutations \(ids.map(\.uuidString).joined(separator: ", ")) to depend on."
-    case .otherVersion(let id, let version):
-      "The mutation \(id) was enqueued in version \(version) of its arguments."
+    case .otherCoder(let id, let name):
+      "The arguments of the mutation \(id) were coded by another coder, \(name)."
     case .aliasTaken(let alias): "The alias \(alias) was published with another value."
     }
   }
