@@ -32,7 +32,7 @@ struct ExportSchema: Sendable {
       .mutation, schema, "outbox", identifiers: ["id"],
       except: [
         "lease_owner", "lease_end_monotonic", "lease_boot_id", "attempt_started_at",
-        "has_waited", "lease_started_monotonic",
+        "has_waited", "is_suspect", "lease_started_monotonic",
       ])
     let pending: [String: SQL.Words] = [
       "state": "CASE state WHEN 'leased' THEN 'pending' ELSE state END",

@@ -20,6 +20,8 @@ import Testing
         "maxAge integer?", "coalesce text", "createdAt integer", "ageAt integer",
         "ageBoottime integer", "ageBootID text", "ageIsSynchronised integer", "state text",
         "waitReason text?", "deadReason text?", "attempts integer", "failures integer",
+        "unknownFailures integer", "unknownAt integer?", "unknownBoottime integer?",
+        "unknownBootID text?", "unknownIsSynchronised integer",
         "crashCount integer", "maybeApplied integer", "awaitedAlias text?",
         "credentialsEpoch integer", "isCancelRequested integer", "dueAt integer?",
         "dueBoottime integer?", "dueBootID text?", "dueDelay integer?", "leaseToken integer",
