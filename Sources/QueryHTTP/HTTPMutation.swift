@@ -54,6 +54,15 @@ public struct HTTPMutation: MutationRequest {
     self.transport = HTTPTransport(timeout: timeout, timeLimit: timeLimit)
   }
 
+  /// The name of an HTTP mutation; nil if it has none.
+  ///
+  /// - Parameter instance: The instance of its rows, which is its path's canonical text.
+  package static func label(ofInstance instance: String) -> String? {
+    let path = try? JSONDecoder().decode([String].self, from: Data(instance.utf8))
+    guard let path, path.count == 2, path[0] == "http" else { return nil }
+    return path[1]
+  }
+
   public var path: QueryPath { self.label.map { ["http", $0] } ?? ["http"] }
 
   /// Sends the request once.

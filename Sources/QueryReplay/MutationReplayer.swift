@@ -78,6 +78,13 @@ extension MutationReplayer {
   /// Which mutations of the outbox it can send.
   package var handlers: Set<MutationHandler> { self.registry.withLock { $0.handlers } }
 
+  /// The instances of a name that have live or dead mutations in the outbox.
+  ///
+  /// - Throws: `StorageError`.
+  package func instances(of name: String) throws -> Set<String> {
+    Set(try self.parts().outbox.entries().lazy.filter { $0.name == name }.map(\.instance))
+  }
+
   func register(_ runner: any DurableRunner) throws {
     try self.registry.withLock { try $0.add(runner) }
     self.ledger.wakeAll()

@@ -11,6 +11,10 @@ extension ReplayTool {
     let file = command.path == ["run"] ? Self.credentialFile(command) : nil
     let credentials = try file?.read() ?? HTTPCredentials()
     try replayer.register(HTTPMutation(credentials: credentials).durable())
+    for instance in try replayer.instances(of: HTTPMutation.name) {
+      guard let name = HTTPMutation.label(ofInstance: instance) else { continue }
+      try replayer.register(HTTPMutation(name: name, credentials: credentials).durable())
+    }
   }
 
   private static func credentialFile(_ command: ParsedCommand) -> CredentialFile? {

@@ -1,5 +1,7 @@
 import Foundation
 import Query
+import QueryHTTP
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -32,6 +34,19 @@ struct RunCommandTests {
         #"{"event":"succeeded","id":"\#(id)","name":"http/1",T}"#,
         #"{"dead":0,"event":"ended","failed":0,"others":[],"succeeded":1,"waiting":0}"#,
       ])
+  }
+
+  @Test func requestsOfAMutationWithANameAreSentToo() async throws {
+    let server = try LoopbackServer { _, _ in .status(200) }
+    let store = try ReplayStore()
+    let storage = try SQLiteQueryStorage(directory: URL(filePath: store.path))
+    let photos = HTTPMutation(name: "photos").durable(.init(scope: .named("photos")))
+    try await QueryClient(storage: storage).store(for: photos)
+      .enqueue(with: HTTPRequestDescription(url: server.url))
+    try await storage.close()
+    let run = try await ToolRun("run", "--once", on: store)
+    #expect(run.lines.last == "1 sent, 0 failed, 0 waiting, 0 dead")
+    #expect(server.requests.count == 1)
   }
 
   @Test func rowsOfAnApplicationAreLeftAndNamed() async throws {

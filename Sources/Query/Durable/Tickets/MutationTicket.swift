@@ -38,7 +38,8 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
   ///   mutation; ``StorageError``; what the coder throws.
   public func outcome() async throws -> Value {
     var id = self.id
-    let watch = OutboxWatch(self.outbox)
+    // With a thousand tickets, each is woken by its own row alone.
+    var watch = OutboxWatch(self.outbox, of: id)
     while true {
       switch try self.outbox.standing(of: id) {
       case .dead(let entry):
@@ -46,6 +47,7 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
       case .ended(let record):
         guard let successor = record.successor else { return try self.decode(record.ofSuccess()) }
         id = successor
+        watch = OutboxWatch(self.outbox, of: id)
       case .unknown: throw MutationEndedError(id: id, reason: .unknown)
       case .pending(let entry, _), .leased(let entry):
         if AttemptScope.isInside {

@@ -1,12 +1,19 @@
+import FoundationEssentials
+
 /// Waits for changes of an outbox; no change since its creation is missed.
 final class OutboxWatch: Sendable {
   private let signal: AsyncSignal
   private let subscription: QuerySubscription
 
-  init(_ outbox: any MutationOutbox) {
+  /// - Parameters:
+  ///   - outbox: The outbox.
+  ///   - id: Only changes that may decide what became of this mutation count; nil: all do.
+  init(_ outbox: any MutationOutbox, of id: UUID? = nil) {
     let signal = AsyncSignal()
     self.signal = signal
-    self.subscription = outbox.subscribe { _ in signal.wake() }
+    self.subscription = outbox.subscribe { event in
+      if id.map(event.mayConcern) ?? true { signal.wake() }
+    }
   }
 
   /// Returns at the next change, or at once if there was one since the last call.
@@ -16,5 +23,19 @@ final class OutboxWatch: Sendable {
     try Task.checkCancellation()
     await self.signal.wait()
     try Task.checkCancellation()
+  }
+}
+
+extension OutboxEvent {
+  /// Whether it may have changed what became of a mutation.
+  fileprivate func mayConcern(_ id: UUID) -> Bool {
+    switch self {
+    case .changedByAnotherProcess, .erased: true
+    case .released: false
+    case .enqueued(let other), .claimed(let other), .reaped(let other), .pending(let other),
+      .succeeded(let other), .dead(let other, _), .cancelled(let other), .superseded(let other, _),
+      .discarded(let other):
+      other == id
+    }
   }
 }

@@ -43,6 +43,19 @@ import Testing
     #expect(try await outcome == "done")
   }
 
+  @Test func aTicketIsWokenByItsOwnMutationAlone() async throws {
+    let counted = ScriptedOutbox(self.outbox)
+    let id = try await self.add().id
+    let ticket = MutationTicket(id: id, idempotencyKey: "", outbox: counted) { _ in "done" }
+    async let outcome = ticket.outcome()
+    while counted.reads.count == 0 { await Task.yield() }
+    for _ in 1...20 { try await self.settle(self.add().id, self.success("other")) }
+    try await self.settle(id, self.success("own"))
+    #expect(try await outcome == "done")
+    // At the start, as it was claimed, and as it ended; never for one of the others.
+    #expect(counted.reads.count <= 4)
+  }
+
   @Test func theOutcomeOfASupersededOneIsThatOfItsSuccessor() async throws {
     let first = try await self.add(lane: "lane")
     async let outcome = first.outcome()
