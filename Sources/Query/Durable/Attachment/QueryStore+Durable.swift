@@ -118,6 +118,8 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
   let store: QueryStore<MutationState<Arguments, Value>>
   let durable: DurableAttachment<Arguments, Value>
 
+  var isAttemptedWhileOffline: Bool { self.store.context.isAttemptedWhileOffline }
+
   func run(_ lease: MutationLease) async -> AttemptReport {
     guard let outbox = try? self.durable.ground.get().outbox else { return .leaseLost }
     let entry = lease.entry
