@@ -10,7 +10,11 @@ public import Query
 /// ```
 /// A mutation goes through the client's store for it, so that its state, history and handlers show
 /// it like any attempt. Any number of replayers may run, in any number of processes: no two of them
-/// run the same mutation. Without a network no attempt is made, and none is counted.
+/// run the same mutation. Without a network each host is tried by one mutation at a time, at once and
+/// then after pauses of 30 s to 5 min while it is not reached, which counts for nothing: the system may
+/// be wrong, and a server of the same site needs no way to everywhere. Behind a portal nothing is
+/// tried, since the portal would take the write. Mutations with `attemptsWhileOffline()` are sent as
+/// ever.
 public final class MutationReplayer: Sendable {
   private let client: QueryClient?
   private let outbox: @Sendable () -> (any MutationOutbox)?
@@ -24,8 +28,8 @@ public final class MutationReplayer: Sendable {
   ///
   /// - Parameters:
   ///   - client: The client whose storage is replayed, and whose stores show the attempts.
-  ///   - network: Says whether there is a network. Nil: the client's observer; if the client has
-  ///     none, the replayer assumes that there always is a network.
+  ///   - network: Says whether there is a network; `.always`: there is one always. Nil: the client's
+  ///     observer; if the client has none, the replayer assumes that there always is a network.
   ///   - configuration: Limits how much is sent at a time.
   public init(
     client: QueryClient,

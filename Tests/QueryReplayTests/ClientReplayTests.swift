@@ -153,7 +153,7 @@ import Testing
   }
 
   @Test func networkOfTheClientCounts() async throws {
-    let network = MockNetworkObserver(initialStatus: .disconnected)
+    let network = MockNetworkObserver(initialStatus: .requiresConnection)
     self.client.defaultContext.networkObserver = network
     let add = Add().persisted(as: "add")
     let replayer = MutationReplayer(client: self.client)
@@ -161,6 +161,38 @@ import Testing
     try await self.client.store(for: add).enqueue(with: 1)
     #expect(try await replayer.replayOnce() == ReplaySummary(waiting: 1))
     network.send(status: .connected)
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+  }
+
+  @Test func errorThatIsNotKnownCostsNothingWhileThereIsNoNetwork() async throws {
+    let add = Add { _, _ in throw TestError() }.persisted(as: "add", .init(maxAttempts: 1))
+    let network = MockNetworkObserver(initialStatus: .disconnected)
+    let replayer = MutationReplayer(client: self.client, network: network)
+    try replayer.register(add)
+    let ticket = try await self.client.store(for: add).enqueue(with: 1)
+    #expect(try await replayer.replayOnce() == ReplaySummary(failed: 1))
+    let entry = try #require(try self.storage.outbox.entry(ticket.id))
+    #expect(entry.failures == 0 && entry.waitReason == .offline)
+    network.send(status: .connected)
+    #expect(try await replayer.replayOnce() == ReplaySummary(dead: 1))
+  }
+
+  @Test func registrationSaysThatTheNetworkDoesNotMatter() async throws {
+    let network = MockNetworkObserver(initialStatus: .requiresConnection)
+    let replayer = MutationReplayer(client: self.client, network: network)
+    let add = Add().persisted(as: "add").attemptsWhileOffline()
+    try replayer.register(add)
+    try await self.client.store(for: add).enqueue(with: 1)
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+  }
+
+  @Test func observerThatAlwaysReportsANetworkLetsAllBeSent() async throws {
+    self.client.defaultContext.networkObserver = MockNetworkObserver(
+      initialStatus: .requiresConnection)
+    let replayer = MutationReplayer(client: self.client, network: .always)
+    let add = Add().persisted(as: "add")
+    try replayer.register(add)
+    try await self.client.store(for: add).enqueue(with: 1)
     #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
   }
 

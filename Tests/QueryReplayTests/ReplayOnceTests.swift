@@ -90,13 +90,29 @@ import Testing
     #expect(runner.calls.count == 0)
   }
 
-  @Test func offlineNothingIsTried() async throws {
-    let scratch = ReplayScratch(.disconnected)
+  @Test func behindAPortalNothingIsTried() async throws {
+    let scratch = ReplayScratch(.requiresConnection)
     let runner = try scratch.runner()
     try await scratch.enqueue(3)
     #expect(try await scratch.replayer.replayOnce() == ReplaySummary(waiting: 3))
     #expect(runner.calls.count == 0)
     #expect(scratch.replayer.ledger.claims == 0)
+  }
+
+  @Test func offlineEachHostIsTriedOnceUntilItAnswers() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let runner = try scratch.runner { lease in
+      lease.entry.host == "here"
+        ? .success : .failure(.connectivity, .wait(.offline, .seconds(1)))
+    }
+    try await scratch.enqueue(3, host: "gone")
+    try await scratch.enqueue(3, host: "here")
+    let summary = try await scratch.replayer.replayOnce()
+    #expect(summary == ReplaySummary(succeeded: 3, failed: 1, waiting: 2))
+    #expect(runner.calls.count == 4)
+    scratch.clock.advance(by: .seconds(1))
+    let again = try await scratch.replayer.replayOnce()
+    #expect(again == ReplaySummary(waiting: 3), "the host has a pause")
   }
 
   @Test func cancellingItGivesItsLeasesBack() async throws {

@@ -21,6 +21,7 @@ extension QueryContext {
 
   /// Whether the network is known to be down.
   var isKnownToBeOffline: Bool {
+    if OfflineProbe.isRunning { return true }
     guard let observer = self.networkObserver else { return false }
     return observer.currentStatus < self.satisfiedConnectionStatus
   }
@@ -28,7 +29,8 @@ extension QueryContext {
 
 extension MutationRequest {
   /// Lets `mutate` of this durable mutation make an attempt although the network is known to be
-  /// down, instead of leaving it queued: for servers that can be reached without one.
+  /// down, instead of leaving it queued, and a replayer send it: for servers that can be reached
+  /// without one.
   public func attemptsWhileOffline() -> ModifiedQuery<
     Self, _AttemptsWhileOfflineModifier<Self>
   > {
@@ -38,4 +40,11 @@ extension MutationRequest {
 
 public struct _AttemptsWhileOfflineModifier<Query: MutationRequest>: _ContextUpdatingQueryModifier {
   public func setup(context: inout QueryContext) { context.isAttemptedWhileOffline = true }
+}
+
+/// An attempt that a replayer makes to find out whether a host can be reached, although the network is
+/// known to be down.
+package enum OfflineProbe {
+  /// Whether the current task runs inside one.
+  @TaskLocal package static var isRunning = false
 }

@@ -18,6 +18,8 @@ struct HandlerRegistry: Sendable {
 
   /// Which rows they can run.
   private(set) var handlers = Set<MutationHandler>()
+  /// Those of them to which the network does not matter.
+  private(set) var handlersWhileOffline = Set<MutationHandler>()
 
   /// Adds a mutation, replacing an earlier one of the same name, instance and version.
   ///
@@ -36,7 +38,9 @@ struct HandlerRegistry: Sendable {
     runners.append(runner)
     runners.sort { $0.handler.version > $1.handler.version }
     self.runners[place] = runners
-    self.handlers = Set(self.runners.values.joined().map(\.handler))
+    let all = self.runners.values.joined()
+    self.handlers = Set(all.map(\.handler))
+    self.handlersWhileOffline = Set(all.filter(\.isAttemptedWhileOffline).map(\.handler))
   }
 
   /// The runner of a row: the one registered for its version, else the newest that accepts it.

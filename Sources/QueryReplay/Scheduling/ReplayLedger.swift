@@ -7,6 +7,7 @@ import Query
 final class ReplayLedger: Sendable {
   private struct Guarded {
     var slots: ReplaySlots
+    var probes = OfflineProbes()
     var signals = [Int: AsyncSignal]()
     var next = 0
     var wasOffline = false
@@ -71,21 +72,34 @@ extension ReplayLedger {
   /// Whether no further attempt may be made.
   var isUsedUp: Bool { self.guarded.withLock { $0.slots.isUsedUp } }
 
+  /// When the next host is probed again while there is no network; nil if none waits for that.
+  var nextProbe: Duration? {
+    let now = self.clock.now()
+    return self.guarded.withLock { $0.probes.next(after: now) }
+  }
+
   /// See ``ReplaySlots/beginClaim(_:at:)``.
-  func beginClaim(_ handlers: Set<MutationHandler>) -> ClaimRequest? {
+  ///
+  /// - Parameter isProbing: Whether only probes are leased, because there may be no network.
+  func beginClaim(_ handlers: Set<MutationHandler>, isProbing: Bool) -> ClaimRequest? {
     let now = self.clock.now()
     return self.guarded.withLock { ledger in
-      let request = ledger.slots.beginClaim(handlers, at: now)
+      var request = ledger.slots.beginClaim(handlers, at: now)
       if request != nil { ledger.claims += 1 }
+      if isProbing, var slots = request?.hostSlots {
+        ledger.probes.restrict(&slots, at: now)
+        request?.hostSlots = slots
+      }
       return request
     }
   }
 
   /// See ``ReplaySlots/endClaim(_:at:)``.
-  func endClaim(_ entries: [OutboxEntry], wakingBut own: AsyncSignal) {
+  func endClaim(_ entries: [OutboxEntry], isProbing: Bool, wakingBut own: AsyncSignal) {
     let now = self.clock.now()
     let others = self.guarded.withLock { ledger in
       ledger.slots.endClaim(entries, at: now)
+      if isProbing { ledger.probes.begin(entries) }
       return ledger.signals.values.filter { $0 !== own }
     }
     for signal in others { signal.wake() }
@@ -94,7 +108,10 @@ extension ReplayLedger {
   /// See ``ReplaySlots/end(_:_:waiting:at:)``.
   func end(_ id: UUID, _ answer: HostAnswer, waiting: Int) {
     let now = self.clock.now()
-    self.guarded.withLock { $0.slots.end(id, answer, waiting: waiting, at: now) }
+    self.guarded.withLock { ledger in
+      ledger.slots.end(id, answer, waiting: waiting, at: now)
+      ledger.probes.end(id, answer, at: now)
+    }
     self.wakeAll()
   }
 }
@@ -111,10 +128,15 @@ extension ReplayLedger {
     self.guarded.withLock { ledger in
       guard ledger.wasOffline else { return }
       ledger.wasOffline = false
+      ledger.probes = OfflineProbes()
       ledger.slots.beginProbing()
       ledger.mustRelease.insert(.offline)
     }
   }
+
+  /// Notes that an attempt was made while there was no network. If there is one now, its row may have
+  /// begun to wait for the network after those that did were released.
+  func noteProbeEnd() { self.guarded.withLock { _ = $0.mustRelease.insert(.offline) } }
 
   /// Takes the wait reasons to release, so that no other run does. The run gives them back if the
   /// release fails.

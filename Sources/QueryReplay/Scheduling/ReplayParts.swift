@@ -13,10 +13,24 @@ struct ReplayParts: Sendable {
 
   var clock: ReplayClock { self.configuration.clock }
 
-  var isOnline: Bool {
-    guard let network = self.network else { return true }
-    return network.currentStatus >= self.requiredStatus
+  /// How far the network is known to reach.
+  enum Reach: Hashable, Sendable {
+    /// Everywhere.
+    case everywhere
+    /// Perhaps nowhere: hosts are probed.
+    case perhapsNowhere
+    /// To a portal, which would take a write for itself and report success: hosts are not probed.
+    case toPortal
   }
+
+  var reach: Reach {
+    guard let status = self.network?.currentStatus, status < self.requiredStatus else {
+      return .everywhere
+    }
+    return status == .disconnected ? .perhapsNowhere : .toPortal
+  }
+
+  var isOnline: Bool { self.reach == .everywhere }
 
   /// How long to wait for the storage after so many failures in a row, 1 or more.
   func recovery(after failures: Int) -> Duration {

@@ -26,6 +26,15 @@ final class ReplayRun: Sendable {
     var running = 0
     var failures = 0
     var lastNews: ReplayEvent?
+    /// The attempts that were begun while there was no network.
+    var probes = [UUID: Task<AttemptReport, Never>]()
+  }
+
+  /// A claim of one turn.
+  private struct Round {
+    var handlers: Set<MutationHandler>
+    /// Whether it leases probes alone, because there may be no network.
+    var isProbing: Bool
   }
 
   private let parts: ReplayParts
@@ -137,15 +146,16 @@ extension ReplayRun {
   private func step(_ group: inout DiscardingTaskGroup) async throws -> Step {
     self.parts.ledger.countTurn()
     let poll = self.clock.now() + self.parts.configuration.pollInterval
-    guard self.parts.isOnline else {
+    let reach = self.parts.reach
+    if reach == .everywhere {
+      self.parts.ledger.noteOnline()
+      self.cancelProbes()
+    } else {
       self.parts.ledger.noteOffline()
-      self.announce(.waiting(.network))
-      return self.isOnce && self.isIdle ? .end : .wait(until: poll)
     }
-    self.parts.ledger.noteOnline()
     do {
-      try await self.release()
-      let step = try await self.claim(&group, poll)
+      if reach == .everywhere { try await self.release() }
+      let step = try await self.claim(&group, poll, reach)
       self.guarded.withLock { $0.failures = 0 }
       return step
     } catch {
@@ -170,9 +180,12 @@ extension ReplayRun {
     }
   }
 
-  private func claim(_ group: inout DiscardingTaskGroup, _ poll: Duration) async throws -> Step {
+  private func claim(
+    _ group: inout DiscardingTaskGroup, _ poll: Duration, _ reach: ReplayParts.Reach
+  ) async throws -> Step {
     let ledger = self.parts.ledger
-    let handlers = self.parts.registry().handlers
+    let registry = self.parts.registry()
+    let handlers = registry.handlers
     let isRepeating = self.guarded.withLock { $0.tally.isRepeating }
     let (isDone, isUsedUp) = (self.isOnce && isRepeating, ledger.isUsedUp)
     if handlers.isEmpty || isDone || isUsedUp {
@@ -180,25 +193,61 @@ extension ReplayRun {
     }
     // An attempt that ends during the claim may free more than the answer shows.
     let wasIdle = ledger.isIdle
-    guard let request = ledger.beginClaim(handlers) else {
-      return .wait(until: min(poll, ledger.nextSlot ?? poll))
+    var all = ClaimAnswer()
+    for round in Self.rounds(registry, reach) {
+      guard let answer = try await self.claim(round, in: &group) else {
+        return .wait(until: min(poll, ledger.nextSlot ?? poll))
+      }
+      all.leases += answer.leases
+      all.nextDue = [all.nextDue, answer.nextDue].compactMap { $0 }.min()
+    }
+    return reach == .everywhere
+      ? try self.step(after: all, wasIdle: wasIdle, poll)
+      : self.step(afterOffline: all, wasIdle: wasIdle, poll)
+  }
+
+  private static func rounds(_ registry: HandlerRegistry, _ reach: ReplayParts.Reach) -> [Round] {
+    let (all, free) = (registry.handlers, registry.handlersWhileOffline)
+    let rounds =
+      switch reach {
+      case .everywhere: [Round(handlers: all, isProbing: false)]
+      case .toPortal: [Round(handlers: free, isProbing: false)]
+      case .perhapsNowhere:
+        [
+          Round(handlers: free, isProbing: false),
+          Round(handlers: all.subtracting(free), isProbing: true),
+        ]
+      }
+    return rounds.filter { !$0.handlers.isEmpty }
+  }
+
+  /// - Returns: Nil if there is no room, or another run is claiming.
+  private func claim(
+    _ round: Round, in group: inout DiscardingTaskGroup
+  ) async throws -> ClaimAnswer? {
+    let ledger = self.parts.ledger
+    guard let request = ledger.beginClaim(round.handlers, isProbing: round.isProbing) else {
+      return nil
     }
     let answer: ClaimAnswer
     do {
       answer = try await self.parts.outbox.claim(request)
     } catch {
-      ledger.endClaim([], wakingBut: self.signal)
+      ledger.endClaim([], isProbing: round.isProbing, wakingBut: self.signal)
       throw error
     }
     // Before an attempt can end.
-    ledger.endClaim(answer.leases.map(\.entry), wakingBut: self.signal)
-    self.start(answer, in: &group)
-    return try self.step(after: answer, wasIdle: wasIdle, poll)
+    ledger.endClaim(
+      answer.leases.map(\.entry), isProbing: round.isProbing, wakingBut: self.signal)
+    self.start(answer, isProbing: round.isProbing, in: &group)
+    return answer
   }
 
   /// Starts what was leased; if the run has been cancelled meanwhile, the attempt gives the lease
   /// back.
-  private func start(_ answer: ClaimAnswer, in group: inout DiscardingTaskGroup) {
+  private func start(
+    _ answer: ClaimAnswer, isProbing: Bool, in group: inout DiscardingTaskGroup
+  ) {
     let ids = answer.leases.map(\.entry.id)
     self.guarded.withLock { run in
       run.tally.noteExpired(answer.expired)
@@ -207,8 +256,22 @@ extension ReplayRun {
       if !ids.isEmpty { run.lastNews = nil }
     }
     for lease in answer.leases {
-      group.addTask { await self.attempt(lease) }
+      group.addTask { await self.attempt(lease, isProbe: isProbing) }
     }
+  }
+
+  private func step(
+    afterOffline answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration
+  ) -> Step {
+    let ledger = self.parts.ledger
+    if answer.leases.isEmpty {
+      if self.isOnce, wasIdle, ledger.isIdle { return .end }
+      self.announce(.waiting(.network))
+    }
+    let now = self.clock.now()
+    let nextDue = answer.nextDue.flatMap { $0 > .zero ? now + $0 : nil }
+    let next = [ledger.nextSlot, ledger.nextProbe, nextDue].compactMap { $0 }.min()
+    return .wait(until: min(poll, next ?? poll))
   }
 
   private func step(
@@ -241,18 +304,46 @@ extension ReplayRun {
 // MARK: - Attempts
 
 extension ReplayRun {
-  private func attempt(_ lease: MutationLease) async {
+  private func attempt(_ lease: MutationLease, isProbe: Bool) async {
     let id = lease.entry.id
-    let report = await LeasedAttempt(lease: lease, parts: self.parts).run()
+    let (report, isCancelled) = await self.run(lease, isProbe: isProbe)
     self.guarded.withLock { run in
       run.running -= 1
       if self.isOnce { run.tally.note(report, of: id) }
     }
     if let event = ReplayEvent(report, of: id) { self.parts.events.send(event) }
-    // An attempt cancelled with this run says nothing about its host.
-    let answer = Task.isCancelled ? .nothing : HostAnswer(report)
+    // An attempt that was cancelled from here says nothing about its host.
+    let answer = isCancelled ? .nothing : HostAnswer(report)
     let isFirstAnswer = answer == .answered && self.parts.ledger.isProbe(id)
     let counts = isFirstAnswer ? try? self.parts.outbox.counts : nil
     self.parts.ledger.end(id, answer, waiting: counts?.pending ?? 0)
+  }
+
+  /// - Returns: How it ended, and whether it was cancelled, with the run or because the network is
+  ///   back.
+  private func run(_ lease: MutationLease, isProbe: Bool) async -> (AttemptReport, Bool) {
+    let attempt = LeasedAttempt(lease: lease, parts: self.parts)
+    guard isProbe else { return (await attempt.run(), Task.isCancelled) }
+    let id = lease.entry.id
+    // A task of its own can be cancelled alone.
+    let work = OfflineProbe.$isRunning.withValue(true) { Task { await attempt.run() } }
+    self.guarded.withLock { $0.probes[id] = work }
+    // The network may have come back before that.
+    if self.parts.isOnline { work.cancel() }
+    let report = await withTaskCancellationHandler {
+      await work.value
+    } onCancel: {
+      work.cancel()
+    }
+    self.guarded.withLock { _ = $0.probes.removeValue(forKey: id) }
+    self.parts.ledger.noteProbeEnd()
+    return (report, work.isCancelled || Task.isCancelled)
+  }
+
+  /// Ends the attempts that were begun without a network, some of which wait for answers that cannot
+  /// come: they are due at once.
+  private func cancelProbes() {
+    let probes = self.guarded.withLock { Array($0.probes.values) }
+    for probe in probes { probe.cancel() }
   }
 }

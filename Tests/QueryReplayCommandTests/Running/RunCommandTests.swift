@@ -123,7 +123,7 @@ struct RunCommandTests {
   @Test(
     .enabled(if: NetworkNamespace.isOffered, "\(NetworkNamespace.reason)"),
     arguments: [(true, Int32(69)), (false, 0)])
-  func withoutANetworkNothingIsTriedAndWhatWaitsEndsWith69(
+  func withoutANetworkEachHostIsTriedOnceAndWhatWaitsEndsWith69(
     _ hasWork: Bool, _ code: Int32
   ) async throws {
     let namespace = try NetworkNamespace()
@@ -134,6 +134,20 @@ struct RunCommandTests {
       ChildProcess.product("mutation-replay"), ["run", "--once", "--store", store.path])
     for await _ in child.lines {}
     #expect(await child.end() == .code(code))
-    #expect(try await store.entries().map(\.attempts) == [hasWork ? 0 : 1])
+    #expect(try await store.entries().map(\.attempts) == [1])
+    #expect(try await store.entries().map(\.failures) == [hasWork ? 0 : 1])
+  }
+
+  @Test(.enabled(if: NetworkNamespace.isOffered, "\(NetworkNamespace.reason)"))
+  func evenOfflineGoesByTheServersAloneNotByTheSystem() async throws {
+    let namespace = try NetworkNamespace()
+    let store = try ReplayStore()
+    try await store.add(3, to: try #require(URL(string: "http://192.0.2.2:1/")))
+    let child = try namespace.start(
+      ChildProcess.product("mutation-replay"),
+      ["run", "--once", "--even-offline", "--store", store.path])
+    for await _ in child.lines {}
+    #expect(await child.end() == .code(75), "work remains; the network is taken to be there")
+    #expect(try await store.entries().allSatisfy { $0.attempts > 0 })
   }
 }

@@ -40,4 +40,26 @@ struct LinkReplayTests {
     second.kill()
     serving.kill()
   }
+
+  @Test func serverOfTheSameSiteIsSentToWithoutAWayToEverywhere() async throws {
+    let (client, server) = (try NetworkNamespace(), try NetworkNamespace())
+    try client.connect(to: server)
+    let folder = try ScratchFolder()
+    let serving = try server.start(ChildProcess.product("replay-worker"), ["serve", "8080"])
+    #expect(await serving.line() == "serving")
+    let application = try client.start(
+      ChildProcess.product("offline-notes"), [folder.path, "one", "two", "three"])
+    var saved = [String]()
+    while let line = await application.line(), line != "replaying" {
+      saved.append(line.replacingOccurrences(of: "saved ", with: ""))
+    }
+    #expect(saved.count == 3, "the system says that there is no network")
+    var received = [String]()
+    while received.count < 3, let line = await serving.line() {
+      received.append(String(line.split(separator: " ")[1]))
+    }
+    #expect(received == saved)
+    application.kill()
+    serving.kill()
+  }
 }

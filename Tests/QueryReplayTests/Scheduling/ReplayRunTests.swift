@@ -7,8 +7,8 @@ import Testing
 
 /// When a run looks at the outbox, and what it does about the network.
 @Suite struct ReplayRunTests {
-  @Test func anHourWithoutANetworkCallsNobody() async throws {
-    let scratch = ReplayScratch(.disconnected)
+  @Test func anHourBehindAPortalCallsNobody() async throws {
+    let scratch = ReplayScratch(.requiresConnection)
     let runner = try scratch.runner()
     try await scratch.enqueue(5)
     try await scratch.whileRunning {
@@ -24,6 +24,81 @@ import Testing
       scratch.network.send(status: .connected)
       await scratch.counts { $0 == OutboxCounts() }
     }
+  }
+
+  @Test func withoutANetworkEachHostIsTriedAtOnceAndThenAfterGrowingPauses() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let times = Recorder<Duration>()
+    let runner = try scratch.runner { lease in
+      if lease.entry.host == "here" { return .success }
+      times.append(scratch.clock.now)
+      return .failure(.connectivity, .wait(.offline, .seconds(30)))
+    }
+    try await scratch.enqueue(3, host: "gone")
+    try await scratch.enqueue(3, host: "here")
+    try await scratch.whileRunning {
+      await scratch.counts { $0 == OutboxCounts(pending: 3) }
+      for (count, pause) in [30, 60, 120, 240, 300, 300].enumerated() {
+        await times.wait(forCount: count + 1)
+        // The pause begins when the attempt's end is noted.
+        await scratch.counts { $0 == OutboxCounts(pending: 3) }
+        while !scratch.replayer.ledger.isIdle { await Task.yield() }
+        for _ in 0..<(pause / 30) {
+          await scratch.clock.sleeper(until: scratch.clock.now + .seconds(30))
+          #expect(times.count == count + 1)
+          scratch.clock.advance(by: .seconds(30))
+        }
+      }
+      await times.wait(forCount: 7)
+      // The host that answers is sent to as long as it does, one after another.
+      #expect(runner.load.withLock { $0.mostByHost } == ["gone": 1, "here": 1])
+      #expect(runner.calls.count == 10)
+    }
+  }
+
+  @Test func probeThatHangsIsDueAgainAsSoonAsTheNetworkIsBack() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let gate = Gate()
+    let runner = try scratch.runner { lease in
+      if lease.entry.attempts == 1 { try await gate.pass() }
+      return .success
+    }
+    try await scratch.enqueue(2, lane: "a")
+    try await scratch.whileRunning {
+      await gate.arrival()
+      scratch.network.send(status: .connected)
+      await runner.calls.wait(forCount: 2)
+      gate.open()
+      await scratch.counts { $0 == OutboxCounts() }
+    }
+    #expect(try scratch.outbox.entries().isEmpty)
+  }
+
+  @Test(arguments: [NetworkConnectionStatus.disconnected, .requiresConnection])
+  func mutationToWhichTheNetworkDoesNotMatterIsSentAsEver(
+    _ status: NetworkConnectionStatus
+  ) async throws {
+    let scratch = ReplayScratch(status)
+    let gate = Gate()
+    let runner = ScriptedRunner(
+      "edit", isAttemptedWhileOffline: true, outbox: scratch.outbox
+    ) { _ in
+      try await gate.pass()
+      return .success
+    }
+    try scratch.replayer.register(runner)
+    let other = try scratch.runner("other") { _ in
+      .failure(.connectivity, .wait(.offline, .seconds(1)))
+    }
+    try await scratch.enqueue(4, host: "a")
+    try await scratch.enqueue(name: "other")
+    try await scratch.whileRunning {
+      await gate.arrival(2)
+      gate.open()
+      await scratch.counts { $0.pending + $0.leased == 1 }
+    }
+    #expect(runner.load.withLock { $0.most } == 2)
+    #expect(other.calls.count == (status == .disconnected ? 1 : 0))
   }
 
   @Test func networkThatNeedsALoginIsNone() async throws {
@@ -73,7 +148,7 @@ import Testing
   }
 
   @Test func eachHostGetsOneProbeWhenTheNetworkIsBack() async throws {
-    let scratch = ReplayScratch(.disconnected)
+    let scratch = ReplayScratch(.requiresConnection)
     let (gateA, gateB) = (Gate(), Gate())
     let runner = try scratch.runner { lease in
       try await (lease.entry.host == "a" ? gateA : gateB).pass()
@@ -97,7 +172,7 @@ import Testing
   }
 
   @Test func probeThatFailsLeavesItsHostAtOne() async throws {
-    let scratch = ReplayScratch(.disconnected)
+    let scratch = ReplayScratch(.requiresConnection)
     let gate = Gate()
     let isUp = Locked(false)
     let runner = try scratch.runner { _ in
@@ -143,7 +218,7 @@ import Testing
   }
 
   @Test func manyAreSpreadOverTwoSecondsAfterTheProbe() async throws {
-    let scratch = ReplayScratch(.disconnected)
+    let scratch = ReplayScratch(.requiresConnection)
     let runner = try scratch.runner()
     try await scratch.enqueue(11, host: "a")
     try await scratch.whileRunning {

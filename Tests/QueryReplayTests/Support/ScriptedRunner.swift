@@ -16,6 +16,7 @@ final class ScriptedRunner: DurableRunner {
 
   let handler: MutationHandler
   let requestType: any Any.Type
+  let isAttemptedWhileOffline: Bool
   /// The attempts so far, in the order of their begin.
   let calls = Recorder<MutationLease>()
   /// How many attempts run at the moment, and how many ran at most.
@@ -29,12 +30,14 @@ final class ScriptedRunner: DurableRunner {
     instance: String = "",
     version: Int = 1,
     type: any Any.Type = ScriptedRunner.self,
+    isAttemptedWhileOffline: Bool = false,
     outbox: any MutationOutbox,
     script: @escaping Script = { _ in .success }
   ) {
     self.handler = MutationHandler(
       name: name, instance: instance, version: version, upgradesOlder: false)
     self.requestType = type
+    self.isAttemptedWhileOffline = isAttemptedWhileOffline
     self.outbox = outbox
     self.script = script
   }

@@ -54,6 +54,10 @@ extension DurableAttachment {
   private func verdict(on error: any Error, _ context: QueryContext) -> FailureVerdict {
     var verdict = FailureVerdict(of: error)
     if error is MutationAliasError { verdict.maybeApplied = false }
+    if verdict.limit != nil, OfflineProbe.isRunning {
+      // An error that is not known is most likely that of the missing network.
+      (verdict.failure, verdict.limit) = (.connectivity, nil)
+    }
     guard let classify = self.plan(in: context).options.classify,
       let attempt = context.mutationAttempt
     else {

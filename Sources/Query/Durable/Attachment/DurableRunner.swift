@@ -6,6 +6,9 @@ package protocol DurableRunner: Sendable {
   /// The type of the request, with its modifiers.
   var requestType: Any.Type { get }
 
+  /// Whether the network does not matter to it.
+  var isAttemptedWhileOffline: Bool { get }
+
   /// Runs the attempt of a lease, settles it, and reports how it ended, once the end is committed.
   /// Cancelling the task cancels the attempt, whose row is then pending and due at once.
   func run(_ lease: MutationLease) async -> AttemptReport

@@ -161,6 +161,8 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
   /// That of the registration: a later one replaces coder, closures and credentials of an earlier one.
   let declaration: DurableDeclaration<Arguments, Value>
 
+  var isAttemptedWhileOffline: Bool { self.store.context.isAttemptedWhileOffline }
+
   func run(_ lease: MutationLease) async -> AttemptReport {
     guard let outbox = try? self.durable.ground.get().outbox else { return .leaseLost }
     let entry = lease.entry
