@@ -1,3 +1,5 @@
+// `stat` is of either, by what the compiler has read before.
+import CSQLite
 import Foundation
 
 /// The files in `bodies/` beside the outbox, each of which belongs to a row.

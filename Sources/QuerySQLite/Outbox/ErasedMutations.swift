@@ -60,8 +60,11 @@ package final class ErasedMutations {
       if rows.count >= limit { return false }
     }
     if budget.isSpent(after: count) { return false }
-    try self.connection.execute(Self.aliases, partition, budget.rows - count)
-    return try self.connection.changes < budget.rows - count
+    for sql in [Self.aliases, HostRow.erase] {
+      try self.connection.execute(sql, partition, budget.rows - count)
+      if try self.connection.changes >= budget.rows - count { return false }
+    }
+    return true
   }
 
   private func delete(_ row: Row, _ isEnded: Bool) throws {

@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox 7d0000fd01ca97764ef66f105ce99537"]
+      ["mutations-0001-outbox 3a1a111435e9cca8a52527e84676cf96"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -28,11 +28,14 @@ import Testing
     (HistoryRow.readEffects, "history_effects"),
     (OutboxTransaction.ofMutation, "history_by_name"),
     (OutboxTransaction.beyondCount, "history_by_name"),
-    (OutboxTransaction.nextOfMutation, "history_by_name"),
+    (OutboxTransaction.oldestOfMutation, "history_by_name"),
     (OutboxTransaction.countUpTo, "history_by_name"),
     (OutboxTransaction.deleteUpTo, "history_by_name"),
     (OutboxTransaction.deleteAttemptsUpTo, "history_by_name"),
     (OutboxTransaction.refused, "outbox_refused"), (OutboxTransaction.offline, "outbox_offline"),
+    (OutboxTransaction.overdue, "outbox_expiring"),
+    (OutboxTransaction.nextExpiry, "outbox_expiring"),
+    (OutboxTransaction.unreadable, "outbox_unreadable"),
     (AliasRow.prune, "aliases_by_date"),
   ])
   func aStatementSeeks(_ sql: SQL, _ index: String) throws {
@@ -42,6 +45,7 @@ import Testing
   @Test(arguments: [
     OutboxRow.read, OwnerRow.readLease, OwnerRow.extend, OutboxTransaction.oldest,
     OutboxTransaction.deleteBetween, OutboxTransaction.deleteAttemptsBetween, LaneHeadRow.waiting,
+    OutboxTransaction.olderThanBoot,
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
     try self.plans.expectRowNumber(of: sql)

@@ -10,6 +10,17 @@ public enum AttemptOutcome: Sendable {
   case cancelled(maybeApplied: Bool)
 }
 
+extension AttemptOutcome {
+  /// What it says about the host.
+  package var hostReport: HostReport {
+    switch self {
+    case .succeeded: .answered
+    case .failed(let failure): failure.hostReport
+    case .cancelled: .nothing
+    }
+  }
+}
+
 /// What a successful attempt leaves behind.
 public struct SuccessfulAttempt: Sendable {
   /// The result, coded by the coder of the row; nil if there is none to keep.
@@ -45,6 +56,8 @@ public struct FailedAttempt: Sendable {
     case wait(MutationWaitReason, Duration)
     /// It is pending until lanes that wait for credentials are released.
     case waitForCredentials
+    /// It is pending until handlers are released: no program has read its arguments.
+    case waitForHandler
     /// It is pending until this alias is published; dead if no earlier live mutation can do so.
     case waitForAlias(String)
     /// It is pending, and due after this time, with other arguments and another key. The attempt keeps
@@ -70,6 +83,8 @@ public struct FailedAttempt: Sendable {
   public var maybeApplied: Bool
   /// What becomes of the row.
   public var next: Next
+  /// What it says about the host that it was sent to.
+  public var hostReport: HostReport
 
   /// Creates an outcome. See the properties for what each is.
   public init(
@@ -79,7 +94,8 @@ public struct FailedAttempt: Sendable {
     isCharged: Bool,
     isUnknown: Bool = false,
     maybeApplied: Bool,
-    next: Next
+    next: Next,
+    hostReport: HostReport = .nothing
   ) {
     self.error = error
     self.code = code
@@ -88,5 +104,6 @@ public struct FailedAttempt: Sendable {
     self.isUnknown = isUnknown
     self.maybeApplied = maybeApplied
     self.next = next
+    self.hostReport = hostReport
   }
 }

@@ -119,7 +119,8 @@ public protocol MutationOutbox: Sendable {
   /// The value that a mutation has published for an alias.
   func value(ofAlias alias: String) throws -> String?
 
-  /// Releases lanes that wait for other credentials, or those that wait after a failed connection.
+  /// Releases lanes that wait for other credentials, those that wait after a failed connection, or those
+  /// whose mutation no program could read.
   func release(_ reason: MutationWaitReason) async throws
 
   /// The folder for the body files of mutations; nil if there is none.
