@@ -34,6 +34,7 @@ CREATE TABLE partitions (
   dead_count INTEGER NOT NULL DEFAULT 0,
   history_count INTEGER NOT NULL DEFAULT 0,
   history_bytes INTEGER NOT NULL DEFAULT 0,
+  ill_hosts INTEGER NOT NULL DEFAULT 0, -- how many rows of `hosts` it has: 0 as a rule, and none is read
   -- The newest number and sequence that a row of the account was given: none comes back when its row is
   -- removed. Here and not by AUTOINCREMENT, whose counters are a page more in each commit.
   last_number INTEGER NOT NULL DEFAULT 0,
@@ -145,6 +146,12 @@ CREATE INDEX outbox_offline ON outbox (partition, number)
 -- Rows that wait for credentials (5).
 CREATE INDEX outbox_refused ON outbox (partition, number)
   WHERE state = 'pending' AND wait_reason = 'authentication';
+-- Rows whose arguments no program could read (4).
+CREATE INDEX outbox_unreadable ON outbox (partition, number)
+  WHERE state = 'pending' AND wait_reason = 'handler';
+-- Rows that grow too old, by when they do in the boot in which their age began to count (10).
+CREATE INDEX outbox_expiring ON outbox (partition, age_boot_id, age_boottime + max_age)
+  WHERE max_age IS NOT NULL AND state = 'pending';
 -- Rows with a body file, for the sweep of `bodies/` (8).
 CREATE INDEX outbox_by_body ON outbox (body_file) WHERE body_file IS NOT NULL;
 
@@ -160,7 +167,7 @@ CREATE TABLE lane_heads (
   version INTEGER NOT NULL,
   host TEXT NOT NULL,                   -- the name's own where the row has none
   -- 'ready': may run once it is due; else what holds the lane: 'leased', 'dependency',
-  -- 'authentication' or 'halted'.
+  -- 'authentication', 'handler' or 'halted'.
   state TEXT NOT NULL,
   is_repeat INTEGER NOT NULL DEFAULT 0, -- whether a ready one was tried before
   -- In the boot that `clock` names: since when it is due, or when it will be. 0: it waits for no time; a
@@ -182,6 +189,22 @@ CREATE INDEX lane_heads_waiting
 -- Those that were never tried, and whose time has come.
 CREATE INDEX lane_heads_due ON lane_heads (due_boottime)
   WHERE state = 'ready' AND is_repeat = 0 AND due_boottime > 0;
+
+-- Hosts to which nothing is sent for a while, or one mutation as a probe (5): those that are not well. A
+-- host that answers again has no row.
+CREATE TABLE hosts (
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  host TEXT NOT NULL,                   -- as in `lane_heads`
+  reason TEXT NOT NULL,                 -- 'unreachable', 'askedToWait' or 'refusedCredentials'
+  failures INTEGER NOT NULL,            -- attempts in a row that failed for it
+  -- Until when nothing is sent.
+  due_at INTEGER NOT NULL,
+  due_boottime INTEGER NOT NULL,
+  due_boot_id TEXT NOT NULL,
+  due_delay INTEGER NOT NULL,
+  probe INTEGER,                        -- the number of the mutation that was sent last as a probe
+  PRIMARY KEY (partition, host)
+) STRICT, WITHOUT ROWID;
 
 -- dependsOn (3): an edge goes when its target succeeds, so a row with one has to wait.
 CREATE TABLE dependencies (

@@ -91,6 +91,7 @@ extension MutationReplayer {
 
   func register(_ runner: any DurableRunner) throws {
     try self.registry.withLock { try $0.add(runner) }
+    self.ledger.noteHandler()
     self.ledger.wakeAll()
   }
 }

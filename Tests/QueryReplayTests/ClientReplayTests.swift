@@ -152,6 +152,39 @@ import Testing
     #expect(entries.map(\.waitReason) == [.backoff, .backoff])
   }
 
+  /// Release 2 renames a field and forgets to raise the version; release 2.1 mends it.
+  @Test func whatOneReleaseCannotReadIsSentByTheNext() async throws {
+    struct Old: Codable, Sendable { var name: String }
+    struct New: Codable, Sendable { var title: String }
+    let sent = Recorder<String>()
+    func save(_ options: MutationPersistenceOptions<New>) -> some MutationRequest<New, Void> {
+      BlockMutation(["save"]) { (new: New, _) in sent.append(new.title) }
+        .persisted(as: "save", options)
+    }
+    let old = BlockMutation(["save"]) { (_: Old, _) in }.persisted(as: "save")
+    for name in ["a", "b", "c"] {
+      _ = try await self.client.store(for: old).enqueue(with: Old(name: name))
+    }
+    for _ in 0..<2 {
+      let client = QueryClient(storage: self.storage)
+      let broken = MutationReplayer(client: client)
+      try broken.register(save(.init()))
+      #expect(try await broken.replayOnce() == ReplaySummary(failed: 3))
+      #expect(try await broken.replayOnce() == ReplaySummary(waiting: 3), "once")
+      #expect(
+        try self.storage.outbox.entries().map(\.waitReason) == [.handler, .handler, .handler])
+    }
+    let options = MutationPersistenceOptions<New>(
+      version: 2,
+      upgrade: { data, _ in
+        try JSONEncoder().encode(New(title: JSONDecoder().decode(Old.self, from: data).name))
+      })
+    let next = MutationReplayer(client: QueryClient(storage: self.storage))
+    try next.register(save(options))
+    #expect(try await next.replayOnce() == ReplaySummary(succeeded: 3))
+    #expect(sent.elements.sorted() == ["a", "b", "c"])
+  }
+
   @Test func networkOfTheClientCounts() async throws {
     let network = MockNetworkObserver(initialStatus: .requiresConnection)
     self.client.defaultContext.networkObserver = network

@@ -13,7 +13,8 @@ enum HostAnswer: Hashable, Sendable {
   init(_ report: AttemptReport) {
     switch report {
     case .pending(.connectivity, _): self = .unreachable
-    case .pending(_, .dependency), .dead(.dependency), .dead(.undecodable): self = .nothing
+    case .pending(_, .dependency), .pending(_, .handler), .dead(.dependency), .dead(.undecodable):
+      self = .nothing
     case .pending(.cancelled, _), .cancelled, .leaseLost: self = .nothing
     case .succeeded, .superseded, .pending, .dead: self = .answered
     }

@@ -11,7 +11,8 @@ final class ReplayLedger: Sendable {
     var signals = [Int: AsyncSignal]()
     var next = 0
     var wasOffline = false
-    var mustRelease: Set<MutationWaitReason> = [.authentication]
+    // A new program may have other credentials, and read what another one could not.
+    var mustRelease: Set<MutationWaitReason> = [.authentication, .handler]
     var turns = 0
     var claims = 0
   }
@@ -147,6 +148,9 @@ extension ReplayLedger {
       return reasons
     }
   }
+
+  /// Notes that there is another handler, which may read what the others could not.
+  func noteHandler() { _ = self.guarded.withLock { $0.mustRelease.insert(.handler) } }
 
   func giveBack(_ reasons: Set<MutationWaitReason>) {
     self.guarded.withLock { $0.mustRelease.formUnion(reasons) }

@@ -1,3 +1,5 @@
+// `stat` is of either, by what the compiler has read before.
+import CSQLite
 import Foundation
 import Query
 

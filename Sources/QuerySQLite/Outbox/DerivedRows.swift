@@ -40,6 +40,7 @@ package struct DerivedRows {
       history_count = (SELECT count(*) FROM history AS h WHERE h.partition = partitions.id),
       history_bytes = (SELECT coalesce(sum(min(max(byte_count, 0), 1099511627776)), 0)
         FROM history AS h WHERE h.partition = partitions.id),
+      ill_hosts = (SELECT count(*) FROM hosts AS h WHERE h.partition = partitions.id),
       last_sequence = max(last_sequence, coalesce((SELECT max(sequence) FROM history), 0)),
       revision = CASE WHEN revision < 9223372036854775807 THEN revision + 1 ELSE 0 END
     WHERE ?1 IS NULL OR id = ?1

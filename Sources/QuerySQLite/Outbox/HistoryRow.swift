@@ -146,7 +146,7 @@ extension HistoryRow {
   static let readByName = SQL(
     assembling: """
       SELECT \(allColumns.list) FROM history
-      WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence
+      WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT ?
       """)
 
   /// Partition, id.

@@ -9,6 +9,7 @@ struct LaneHeadRow: Equatable {
     case leased
     case dependency
     case authentication
+    case handler
     case halted
   }
 
@@ -30,6 +31,7 @@ struct LaneHeadRow: Equatable {
       case _ where row.hasDependencies: self.state = .dependency
       case .alias: self.state = .dependency
       case .credentials: self.state = .authentication
+      case .handler: self.state = .handler
       case .nothing, .time:
         self.state = .ready
         self.dueBoottime = row.standing.dueBoottime(now)

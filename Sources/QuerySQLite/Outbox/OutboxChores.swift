@@ -14,6 +14,10 @@ struct OutboxChores {
     case releaseWaiting(for: String)
     /// Rows die that wait for an alias which nobody can publish.
     case endVainWaits
+    /// Rows die that have grown too old: each transaction begins with that.
+    case expire
+    /// The same of rows of earlier boots, after this number.
+    case expireOlder(after: Int64)
   }
 
   private struct Waiting {
@@ -35,6 +39,7 @@ struct OutboxChores {
     if outcome.mustPruneByAge { self.add(.pruneByAge, of: partition) }
     for target in outcome.targetsLeft { self.add(.releaseDependants(of: target), of: partition) }
     for alias in outcome.aliasesLeft { self.add(.releaseWaiting(for: alias), of: partition) }
+    if let last = outcome.olderLeft { self.add(.expireOlder(after: last), of: partition) }
     if outcome.hasVainWaitsLeft { self.add(.endVainWaits, of: partition) }
   }
 
@@ -63,6 +68,8 @@ extension OutboxWriter {
     do {
       let row = try OutboxPartitionRow.find(partition.name, on: connection)
       guard let row, row.counts.pending > 0 else { return }
+      self.chores.add(.expire, of: partition)
+      self.chores.add(.expireOlder(after: 0), of: partition)
       for chore in try OutboxChores.Chore.left(in: row.id, on: connection) {
         self.chores.add(chore, of: partition)
       }
@@ -75,6 +82,7 @@ extension OutboxWriter {
   /// Does a step. If it fails, the next transaction that needs it adds it again.
   func doChore() {
     guard let (partition, chore) = self.chores.next() else { return }
+    if !self.isNeeded(chore, partition) { return }
     let rows = self.configuration.stepRows
     let job = OutboxJob(partition: partition, needsOwner: false) { changes in
       let budget = StepBudget(rows: rows)
@@ -84,6 +92,8 @@ extension OutboxWriter {
       case .releaseDependants(let target): try changes.releaseDependants(of: target, budget)
       case .releaseWaiting(let alias): try changes.releaseWaiting(for: alias, budget)
       case .endVainWaits: try changes.endVainWaits(budget)
+      case .expire: break
+      case .expireOlder(let last): try changes.expireOlder(after: last, budget)
       }
     } completion: { _ in
     }

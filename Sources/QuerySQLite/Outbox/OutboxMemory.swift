@@ -1,3 +1,6 @@
+import Foundation
+import Query
+
 /// What a transaction keeps in memory of a partition, so that the next one need not read it: as
 /// long as no other process has committed in between, the file still agrees.
 ///
@@ -27,10 +30,27 @@ struct OutboxMemory {
   struct HistoryCount {
     let name: String
     let instance: String
-    var count: Int
+    var number: Int
+    /// Until when the oldest one is too recent to be removed, microseconds since 1970.
+    var isRecentUntil = Int64.min
   }
 
-  init(partition: OutboxPartitionRow) { self.partition = partition }
+  /// When the first pending row grows too old.
+  var expiry = Expiry.unknown
+
+  enum Expiry {
+    /// It must be looked up.
+    case unknown
+    /// No row does.
+    case none
+    /// By `CLOCK_BOOTTIME` of this boot, microseconds.
+    case at(Int64)
+  }
+
+  init(partition: OutboxPartitionRow) {
+    self.partition = partition
+    if partition.counts.pending == 0 { self.expiry = .none }
+  }
 }
 
 /// The memories of a file's partitions, and the version of the file that they belong to.

@@ -14,6 +14,8 @@ package struct OutboxPartitionRow: Equatable {
   package var counts: OutboxCounts
   package var historyCount: Int64
   package var historyBytes: Int64
+  /// How many hosts are not well.
+  var illHosts: Int
   /// The newest number and sequence that a row of the account was given.
   var lastNumber: Int64
   var lastSequence: Int64
@@ -83,7 +85,8 @@ extension OutboxPartitionRow {
   /// Name.
   package static let read: SQL = """
     SELECT id, epoch, is_erasing, revision, credentials_epoch, paused_at, pending_count,
-      leased_count, dead_count, history_count, history_bytes, last_number, last_sequence
+      leased_count, dead_count, history_count, history_bytes, last_number, last_sequence,
+      ill_hosts
     FROM partitions WHERE name = ?
     """
 
@@ -91,7 +94,7 @@ extension OutboxPartitionRow {
   static let update: SQL = """
     UPDATE partitions SET epoch = ?, is_erasing = ?, revision = ?, credentials_epoch = ?,
       paused_at = ?, pending_count = ?, leased_count = ?, dead_count = ?, history_count = ?,
-      history_bytes = ?, last_number = ?, last_sequence = ?
+      history_bytes = ?, last_number = ?, last_sequence = ?, ill_hosts = ?
     WHERE id = ?
     """
 
@@ -120,6 +123,7 @@ extension OutboxPartitionRow {
     self.historyBytes = try row.integer(at: 10)
     self.lastNumber = try row.integer(at: 11)
     self.lastSequence = try row.integer(at: 12)
+    self.illHosts = Int(try row.integer(at: 13))
   }
 
   /// Writes the name of its account, or the hash that stands for it.
@@ -145,7 +149,8 @@ extension OutboxPartitionRow {
     try connection.execute(
       Self.update, self.epoch, self.isErasing, self.revision, self.credentialsEpoch,
       self.pausedAt, self.counts.pending, self.counts.leased, self.counts.dead,
-      self.historyCount, self.historyBytes, self.lastNumber, self.lastSequence, self.id)
+      self.historyCount, self.historyBytes, self.lastNumber, self.lastSequence, self.illHosts,
+      self.id)
   }
 }
 

@@ -64,9 +64,11 @@ extension OutboxRepair {
       WHERE o.number IS NULL OR (o.lane IS NULL AND o.state <> 'pending') OR h.partition <> o.partition OR h.lane IS NOT o.lane
         OR h.name <> o.name OR h.instance <> o.instance OR h.version <> o.version
         OR h.host <> coalesce(o.host, 'name:' || o.name)
-        OR h.state NOT IN ('ready', 'leased', 'dependency', 'authentication', 'halted')
+        OR h.state NOT IN
+          ('ready', 'leased', 'dependency', 'authentication', 'handler', 'halted')
         OR (h.state = 'leased') <> (o.state = 'leased') OR (h.state = 'halted') <> (o.state = 'dead')
         OR (h.state = 'authentication' AND o.wait_reason IS NOT 'authentication')
+        OR (h.state = 'handler' AND o.wait_reason IS NOT 'handler')
         OR h.due_boottime < 0 OR (h.state = 'ready' AND h.is_repeat <> (o.attempts > 0))
         OR (h.due_boottime > max(coalesce(o.due_boottime, 0), 1)
           AND (o.due_boottime IS NULL OR o.due_boot_id IS (SELECT boot_id FROM clock))))

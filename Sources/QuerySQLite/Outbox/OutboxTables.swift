@@ -30,7 +30,9 @@ package struct OutboxTables {
     self.partition = try OutboxPartitionRow.find(name, on: connection)
     self.view = OutboxView(
       pausedSince: self.partition?.pausedAt.map { Date(microsecondsSince1970: $0) },
-      handlers: handlers, now: now)
+      handlers: handlers,
+      hosts: try self.partition.map { try HostRow.standings(of: $0, on: connection) } ?? [:],
+      now: now)
   }
 
   package func row(_ number: Int64) throws -> OutboxRow? {
@@ -145,9 +147,9 @@ extension OutboxTables {
   ) throws -> [RecordedMutation] {
     guard let partition else { return [] }
     let ended = try self.connection.rows(
-      HistoryRow.readByName, partition.id, name, instance
+      HistoryRow.readByName, partition.id, name, instance, limit > 0 ? limit : -1
     ) { try HistoryRow.record($0) }
-    var records = ended.suffix(limit > 0 ? limit : ended.count).compactMap { $0 }
+    var records = ended.compactMap { $0 }
     let numbers = try self.connection.rows(
       Self.numbersOfMutation, partition.id, name, instance, newest ?? -1
     ) { try $0.integer(at: 0) }
@@ -205,7 +207,9 @@ extension OutboxTables {
   }
 
   private func isNext(_ row: OutboxRow) throws -> Bool {
-    guard self.view.pausedSince == nil, row.isReady(self.view.now) else { return false }
+    guard self.view.pausedSince == nil, row.isReady(self.view.now),
+      self.view.hosts[row.effectiveHost]?.holdsCallers(at: self.view.now) != true
+    else { return false }
     guard !row.isHead, let lane = row.lane else { return row.isHead }
     return try self.connection.withStatement(Self.before) { before in
       try before.bindAll(row.partition, lane, row.number)

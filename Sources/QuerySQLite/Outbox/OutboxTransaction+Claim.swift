@@ -12,8 +12,10 @@ extension OutboxTransaction {
   ///
   /// - Throws: `StorageError`.
   mutating func claim(_ request: ClaimRequest) throws -> ClaimAnswer {
-    var answer = ClaimAnswer()
+    var answer = ClaimAnswer(expired: self.expired)
+    self.expired = 0
     if case .lowest(let handlers) = request.target { self.handlers = handlers }
+    try self.loadHosts()
     let nextLeaseEnd = try self.reap()
     if self.partition.pausedAt == nil {
       let isAllDue = try self.promoteDue()
@@ -25,6 +27,7 @@ extension OutboxTransaction {
         } else {
           try self.claimLowest(handlers, request, &answer)
           answer.nextDue = try self.nextDue(handlers)
+          try self.noteHolds(handlers, &answer)
         }
       }
       if !isAllDue { answer.nextDue = .zero }
@@ -40,7 +43,9 @@ extension OutboxTransaction {
     {
       answer.nextDue = .microseconds(remaining)
     }
-    guard self.mayRun(row), self.mayRunBesideOthers(row.standing) else { return }
+    guard self.mayRun(row), self.mayRunBesideOthers(row.standing),
+      !self.hostHoldsCallers(row.effectiveHost)
+    else { return }
     let lease = try self.lease(&row, isReplay: row.standing.attempts > 0)
     if let lease { answer.leases.append(lease) }
     if row.standing.deadReason == .expired { answer.expired += 1 }
@@ -64,6 +69,7 @@ extension OutboxTransaction {
     _ answer: inout ClaimAnswer
   ) throws {
     var slots = request.hostSlots
+    try self.limit(&slots)
     var groups = try self.groups(of: handlers)
     while answer.leases.count < request.limit {
       groups.removeAll { slots[$0.host] <= 0 }
@@ -93,6 +99,17 @@ extension OutboxTransaction {
     }
   }
 
+  /// Notes when hosts are to be sent to again for which rows are due.
+  private func noteHolds(_ handlers: Set<MutationHandler>, _ answer: inout ClaimAnswer) throws {
+    guard self.hosts?.values.contains(where: { $0.room(at: self.now) == .none }) == true else {
+      return
+    }
+    for group in try self.groups(of: handlers) {
+      guard let hold = self.hold(ofHost: group.host) else { continue }
+      answer.nextDue = min(answer.nextDue ?? hold, hold)
+    }
+  }
+
   /// Leases the head of a lane: no other row of it may run.
   private mutating func claim(
     lane: String,
@@ -100,6 +117,8 @@ extension OutboxTransaction {
     _ request: ClaimRequest,
     _ answer: inout ClaimAnswer
   ) throws {
+    var slots = request.hostSlots
+    try self.limit(&slots)
     var repaired: Int64?
     while answer.expired < Self.batch, let number = try self.firstNumber(inLane: lane) {
       guard var row = try self.row(number), row.isHead, row.partition == self.partition.id,
@@ -117,9 +136,12 @@ extension OutboxTransaction {
         answer.nextDue = self.untilDue(row)
         return
       }
-      guard request.limit > 0, request.hostSlots[row.effectiveHost] > 0,
+      guard request.limit > 0, slots[row.effectiveHost] > 0,
         self.mayRunBesideOthers(row.standing)
-      else { return }
+      else {
+        answer.nextDue = self.hold(ofHost: row.effectiveHost)
+        return
+      }
       if let lease = try self.lease(&row, isReplay: true) {
         answer.leases.append(lease)
         return
@@ -172,16 +194,21 @@ extension OutboxTransaction {
       try self.kill(&row, .expired)
       return nil
     }
+    try self.noteProbe(row)
     try self.update(&row, to: self.leased(row.standing, by: owner))
     return self.beginAttempt(of: row, isReplay: isReplay)
   }
 
   /// Whether a row may run beside what this process runs. A suspect runs alone.
   func mayRunBesideOthers(_ standing: OutboxStanding) -> Bool {
-    let held = self.terms.leases.filter { !self.outcome.endedLeases.contains($0.key) }
-    if held.isEmpty, self.outcome.leases.isEmpty { return true }
-    return !standing.isSuspect && !held.values.contains { $0.leased.row.standing.isSuspect }
-      && !self.outcome.leases.values.contains { $0.row.standing.isSuspect }
+    let isKept = self.terms.leases.contains { number, held in
+      (standing.isSuspect || held.leased.row.standing.isSuspect)
+        && !self.outcome.endedLeases.contains(number)
+    }
+    let isNew = self.outcome.leases.values.contains {
+      standing.isSuspect || $0.row.standing.isSuspect
+    }
+    return !isKept && !isNew
   }
 
   /// The standing of a row that this process runs.
@@ -201,7 +228,9 @@ extension OutboxTransaction {
     let lease = MutationLease(
       entry: row.entry(self.view), isReplay: isReplay, token: Int(row.standing.token),
       epoch: Int(self.partition.epoch),
-      earlier: row.standing.earlierAttempts(self.now, synchronisedAt: self.terms.synchronisedAt))
+      earlier: row.standing.earlierAttempts(
+        self.now, synchronisedAt: self.terms.synchronisedAt,
+        doesHostAnswer: self.standing(ofHost: row.effectiveHost)?.reason != .unreachable))
     self.outcome.leases[row.number] = LeasedRow(lease: lease, row: row)
     self.outcome.endedLeases.remove(row.number)
     self.memory.leases.insert(row.number)
@@ -209,7 +238,7 @@ extension OutboxTransaction {
     return lease
   }
 
-  private func isTooOld(_ row: OutboxRow) -> Bool {
+  func isTooOld(_ row: OutboxRow) -> Bool {
     guard let maxAge = row.maxAge else { return false }
     return row.age.elapsed(self.now, synchronisedAt: self.terms.synchronisedAt) > maxAge
   }

@@ -18,6 +18,9 @@ extension OutboxTransaction {
     var row = try self.requireRow(id)
     var standing = row.standing
     let wasDead = try standing.retry(id)
+    try self.loadHosts()
+    let host = row.effectiveHost
+    try self.setHost(host, to: self.standing(ofHost: host)?.retried(at: self.now))
     if arguments != nil || newKey {
       try self.replaceContent(
         of: &row, arguments: arguments ?? row.arguments, version: version, key: UUID().uuidString)
@@ -86,6 +89,13 @@ extension OutboxTransaction {
     """
 
   /// Partition, number, limit: those after it.
+  static let unreadable: SQL = """
+    SELECT number FROM outbox
+    WHERE state = 'pending' AND wait_reason = 'handler' AND partition = ? AND number > ?
+    ORDER BY number LIMIT ?
+    """
+
+  /// Partition, number, limit: those after it.
   static let offline: SQL = """
     SELECT number FROM outbox
     WHERE state = 'pending' AND (wait_reason = 'offline' OR last_failure = 'connectivity')
@@ -107,8 +117,11 @@ extension OutboxTransaction {
       if last == 0 { self.partition.credentialsEpoch &+= 1 }
       sql = Self.refused
     case .offline: sql = Self.offline
+    case .handler: sql = Self.unreadable
     default: return nil
     }
+    let now = self.now
+    if last == 0 { try self.changeHosts { $0.released(reason, at: now) } }
     let numbers = try self.connection.rows(sql, self.partition.id, last, budget.rows) {
       try $0.integer(at: 0)
     }

@@ -31,12 +31,10 @@ extension OutboxTransaction {
     WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?
     """
 
-  /// Partition, name, instance, the newest one to remove, an offset: the row with so many before
-  /// it, if there are that many.
-  static let nextOfMutation: SQL = """
-    SELECT sequence FROM history
-    WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ?
-    ORDER BY sequence LIMIT 1 OFFSET ?
+  /// Partition, name, instance, the newest one to remove, limit: those up to it, the oldest first.
+  static let oldestOfMutation: SQL = """
+    SELECT sequence, ended_at FROM history
+    WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ? ORDER BY sequence LIMIT ?
     """
 
   /// Partition, name, instance, the newest one to remove: how many rows and bytes are removed.
@@ -112,16 +110,11 @@ extension OutboxTransaction {
     let limits = self.terms.limits
     if limits.perMutation > 0 {
       // Several at a time: the old rows are adjacent, and those that end now are stored elsewhere.
-      let tolerated = limits.perMutation + min(limits.perMutation / 4, Self.pruningBatch)
-      var count = try self.historyCount(of: name, instance: instance, limit: tolerated + 1)
-      var isCounted = true
-      if count > tolerated {
-        isCounted = try self.deleteHistory(
-          of: name, instance: instance, butNewest: limits.perMutation)
-        count = limits.perMutation
-      }
+      let tolerated = limits.perMutation + Self.slack(of: limits.perMutation)
+      let count = try self.historyCount(of: name, instance: instance, limit: tolerated + 1)
+      let isSurplus = count.number > tolerated && self.nowAt >= count.isRecentUntil
       self.memory.historyCount =
-        isCounted ? OutboxMemory.HistoryCount(name: name, instance: instance, count: count) : nil
+        isSurplus ? try self.deleteHistory(of: name, instance: instance, count) : count
     }
     if self.terms.isHistoryAgeDue && !self.outcome.hasPrunedByAge {
       try self.pruneOldHistory(.rows(Self.prunedAtOnce))
@@ -133,22 +126,34 @@ extension OutboxTransaction {
     try self.pruneOldest()
   }
 
-  /// Removes the oldest rows of a mutation's history: most ends remove some, so one statement
-  /// removes them all. After a limit was lowered there are many, and each end removes some of them.
+  private static func slack(of limit: Int) -> Int { min(limit / 4, Self.pruningBatch) }
+
+  /// Removes the oldest rows of a mutation's history that are not recent: most ends remove some, so one
+  /// statement removes them all. After a limit was lowered there are many, and each end removes some of
+  /// them.
   ///
-  /// - Returns: Whether no others are left.
+  /// - Returns: What is known of the rest.
   private mutating func deleteHistory(
-    of name: String, instance: String, butNewest kept: Int
-  ) throws -> Bool {
+    of name: String, instance: String, _ count: OutboxMemory.HistoryCount
+  ) throws -> OutboxMemory.HistoryCount? {
     let id = self.partition.id
+    let kept = self.terms.limits.perMutation
     let last = try self.connection.first(Self.beyondCount, id, name, instance, kept) {
       try $0.integer(at: 0)
     }
-    guard let last else { return true }
-    let first = try self.connection.first(
-      Self.nextOfMutation, id, name, instance, last, Self.prunedAtOnce - 1
-    ) { try $0.integer(at: 0) }
-    let newest = first ?? last
+    guard let last else { return nil }
+    let limit = self.nowAt.clampedDifference(MutationHistoryLimits.recent)
+    let oldest = try self.connection.rows(
+      Self.oldestOfMutation, id, name, instance, last, Self.prunedAtOnce
+    ) { (sequence: try $0.integer(at: 0), endedAt: try $0.integer(at: 1)) }
+    let old = oldest.prefix { $0.endedAt <= limit }
+    var rest = count
+    // Several are to be old before the next end looks again.
+    let recent = oldest.dropFirst(old.count)
+    if let next = recent.prefix(Self.slack(of: kept) + 1).last {
+      rest.isRecentUntil = next.endedAt.clampedSum(MutationHistoryLimits.recent)
+    }
+    guard let newest = old.last?.sequence else { return rest }
     let gone = try self.connection.first(Self.countUpTo, id, name, instance, newest) {
       (count: try $0.integer(at: 0), bytes: try $0.integer(at: 1))
     }
@@ -156,7 +161,13 @@ extension OutboxTransaction {
     try self.connection.execute(Self.deleteAttemptsUpTo, id, name, instance, newest)
     try self.connection.execute(Self.deleteUpTo, id, name, instance, newest)
     if let gone { self.didDelete(gone.count, bytes: gone.bytes) }
-    return newest == last
+    if newest == last {
+      rest.number = kept
+    } else if rest.isRecentUntil == .min {
+      // The next end goes on.
+      return nil
+    }
+    return rest
   }
 
   private mutating func didDelete(_ count: Int64, bytes: Int64) {
@@ -166,30 +177,37 @@ extension OutboxTransaction {
   }
 
   /// How many rows the history has of a mutation to which one was just added.
-  private func historyCount(of name: String, instance: String, limit: Int) throws -> Int {
-    if let last = self.memory.historyCount, last.name == name, last.instance == instance {
-      return last.count + 1
+  private func historyCount(
+    of name: String, instance: String, limit: Int
+  ) throws -> OutboxMemory.HistoryCount {
+    if var last = self.memory.historyCount, last.name == name, last.instance == instance {
+      last.number += 1
+      return last
     }
-    return try self.connection.first(
+    let number = try self.connection.first(
       Self.countOfMutation, self.partition.id, name, instance, limit
-    ) { Int(try $0.integer(at: 0)) } ?? 0
+    ) { Int(try $0.integer(at: 0)) }
+    return OutboxMemory.HistoryCount(name: name, instance: instance, number: number ?? 0)
   }
 
   /// Removes the oldest rows while there are too many, or they have too many bytes.
   ///
   /// If more must be removed than may be at once, the outcome says so.
   ///
+  /// - Parameter isContinued: Whether this goes on with what an earlier transaction has begun.
   /// - Throws: `StorageError`.
-  private mutating func pruneOldest() throws {
+  private mutating func pruneOldest(isContinued: Bool = false) throws {
     self.outcome.mustPrune = false
     // The last one to end stays, however large it is: a waiting caller must get its result.
-    guard self.partition.historyCount > 1, self.isHistoryTooLarge else { return }
+    guard self.partition.historyCount > 1, self.isHistoryTooLarge(withSlack: !isContinued) else {
+      return
+    }
     let rows = try self.connection.rows(
       Self.oldest, self.partition.id, self.memory.lastPruned, Self.prunedAtOnce,
       read: Doomed.init)
     var last: Doomed?
     var bytes: Int64 = 0
-    for row in rows where self.partition.historyCount > 1 && self.isHistoryTooLarge {
+    for row in rows where self.partition.historyCount > 1 && self.isHistoryTooLarge() {
       if bytes > Self.prunedBytesAtOnce { break }
       bytes += row.bytes
       self.didDelete(1, bytes: row.bytes)
@@ -203,7 +221,7 @@ extension OutboxTransaction {
       try self.connection.execute(Self.deleteBetween, id, first.sequence, last.sequence)
       self.memory.lastPruned = last.sequence
     }
-    guard self.partition.historyCount > 1, self.isHistoryTooLarge else { return }
+    guard self.partition.historyCount > 1, self.isHistoryTooLarge() else { return }
     if last != nil {
       self.outcome.mustPrune = true
     } else if self.memory.lastPruned > 0 {
@@ -242,15 +260,14 @@ extension OutboxTransaction {
   mutating func pruneStep(_ budget: StepBudget) throws {
     var count = 0
     repeat {
-      try self.pruneOldest()
+      try self.pruneOldest(isContinued: true)
       count += Self.prunedAtOnce
     } while self.outcome.mustPrune && !budget.isSpent(after: count)
   }
 
-  private var isHistoryTooLarge: Bool {
-    let limits = self.terms.limits
-    return limits.total > 0 && self.partition.historyCount > limits.total
-      || limits.bytes > 0 && self.partition.historyBytes > limits.bytes
+  private func isHistoryTooLarge(withSlack: Bool = false) -> Bool {
+    self.terms.limits.isExceeded(
+      count: self.partition.historyCount, bytes: self.partition.historyBytes, withSlack: withSlack)
   }
 
   /// Removes ended mutations of a name and instance, as many as fit into a transaction.

@@ -16,6 +16,7 @@ extension OutboxTransaction {
   ) throws -> Bool {
     guard lease.epoch == Int(self.partition.epoch), var row = try self.leasedRow(lease)
     else { return false }
+    try self.note(outcome.hostReport, of: row)
     var standing = row.standing
     let sequel = standing.settle(
       outcome, try self.prospect(of: outcome, row.number),

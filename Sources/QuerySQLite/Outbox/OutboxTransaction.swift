@@ -20,6 +20,8 @@ struct OutboxTransaction {
     var synchronisedAt: Int64?
     /// Whether to check the history's age, which is seldom done.
     var isHistoryAgeDue: Bool
+    /// How many rows have grown too old since the last claim.
+    var expired = 0
   }
 
   /// A leased row, as it is for as long as the lease is held.
@@ -49,6 +51,12 @@ struct OutboxTransaction {
 
   /// The handlers that this process last claimed for.
   var handlers: Set<MutationHandler>?
+
+  /// How many rows this process has declared dead since its last claim, since they grew too old.
+  var expired: Int
+
+  /// The hosts that are not well; nil until they are read.
+  var hosts: [String: HostStanding]?
 
   /// To be applied when this is committed.
   var outcome = Outcome()
@@ -81,6 +89,9 @@ struct OutboxTransaction {
     var aliasesLeft = [String]()
     /// Whether more rows may wait in vain.
     var hasVainWaitsLeft = false
+    /// Whether rows wait whose age began to count in an earlier boot, and the last one examined.
+    var hasRowsOfEarlierBoots = false
+    var olderLeft: Int64?
     /// Whether a process was found that has died.
     var hasReaped = false
   }
@@ -101,6 +112,7 @@ struct OutboxTransaction {
     (self.name, self.connection, self.terms, self.now) = (name, connection, terms, now)
     self.nowAt = now.wall.microsecondsSince1970
     (self.memory, self.before, self.handlers) = (memory, memory.partition, handlers)
+    self.expired = terms.expired
   }
 
   /// Reads the row of a partition, and creates a missing one.
@@ -124,13 +136,15 @@ struct OutboxTransaction {
   var view: OutboxView {
     OutboxView(
       pausedSince: self.partition.pausedAt.map { Date(microsecondsSince1970: $0) },
-      handlers: self.handlers, now: self.now)
+      handlers: self.handlers, hosts: self.hosts ?? [:], now: self.now)
   }
 
   /// Writes the row of the partition if necessary.
   ///
   /// - Throws: `StorageError`.
   mutating func finish() throws {
+    // What ran until now may be too old to wait again.
+    try self.expire()
     if self.outcome.mustCheckAwaiting { try self.endVainWaits(.rows(Self.releasedAtOnce)) }
     if self.outcome.isChanged { self.partition.revision &+= 1 }
     // An account that has rows again is listed by its name.
@@ -194,6 +208,7 @@ extension OutboxTransaction {
       if new == .dead { self.outcome.mustCheckAwaiting = true }
     }
     self.memory.leases.remove(row.number)
+    self.noteExpiry(of: row)
     if standing.wait.alias != nil { self.memory.isFreeOfAwaiting = false }
     try row.saveStanding(on: self.connection)
     if new == .leased, row.isHead, row.lane != nil {
@@ -245,6 +260,7 @@ extension OutboxTransaction {
     {
       return try self.answer(toRepeated: new)
     }
+    try self.loadHosts()
     let targets = new.dependencies.isEmpty ? [] : try self.openDependencies(of: new)
     let old = try self.replaceable(new, targets)
     var row = OutboxRow(new, partition: self.partition.id, now: self.now)
@@ -259,6 +275,7 @@ extension OutboxTransaction {
     try row.insert(on: self.connection)
     if row.standing.wait.delay != nil { try row.saveStanding(on: self.connection) }
     self.count(row.standing.state, 1)
+    self.noteExpiry(of: row)
     for target in targets { try self.insertDependency(of: row.number, on: target) }
     row.hasDependencies = !targets.isEmpty
     self.tell(.enqueued(row.id))
@@ -268,7 +285,7 @@ extension OutboxTransaction {
     if row.standing.state == .leased {
       lease = self.beginAttempt(of: row, isReplay: false)
     } else if claiming, new.waitReason == nil, self.mayRun(row),
-      self.mayRunBesideOthers(row.standing)
+      self.mayRunBesideOthers(row.standing), !self.hostHoldsCallers(row.effectiveHost)
     {
       lease = try self.lease(&row, isReplay: false)
     }
@@ -305,9 +322,9 @@ extension OutboxTransaction {
 
   /// Whether nothing blocks a new mutation without dependencies.
   private func mayRunAtOnce(_ new: NewMutation) throws -> Bool {
-    guard new.waitReason == nil, new.delay == nil, self.partition.pausedAt == nil else {
-      return false
-    }
+    guard new.waitReason == nil, new.delay == nil, self.partition.pausedAt == nil,
+      !self.hostHoldsCallers(new.effectiveHost)
+    else { return false }
     guard let lane = new.lane else { return true }
     let head = try self.connection.first(LaneHeadRow.readOfLane, self.partition.id, lane) { _ in
       true
@@ -385,7 +402,7 @@ extension OutboxTransaction {
   /// Id: no total counts its rows any more.
   private static let clear: SQL = """
     UPDATE partitions SET paused_at = NULL, pending_count = 0, leased_count = 0, dead_count = 0,
-      history_count = 0, history_bytes = 0
+      history_count = 0, history_bytes = 0, ill_hosts = 0
     WHERE id = ?
     """
 
@@ -408,8 +425,10 @@ extension OutboxTransaction {
     partition.isErasing = true
     partition.pausedAt = nil
     partition.counts = OutboxCounts()
+    partition.illHosts = 0
     (partition.historyCount, partition.historyBytes) = (0, 0)
     self.memory = OutboxMemory(partition: partition)
+    self.hosts = nil
     self.outcome.hasErased = true
     self.tell(.erased)
   }

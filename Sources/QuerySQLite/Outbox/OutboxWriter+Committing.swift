@@ -139,7 +139,9 @@ extension OutboxWriter {
           try changes.firstIndex { $0.partition === partition }
           ?? {
             let memory = self.memories.recall(partition.name, at: version)
-            changes.append((partition, try self.begin(partition, connection, now, memory)))
+            var change = try self.begin(partition, connection, now, memory)
+            try change.expire()
+            changes.append((partition, change))
             return changes.count - 1
           }()
         let failure = try self.attempt(
@@ -179,7 +181,8 @@ extension OutboxWriter {
       leaseLength: self.configuration.leaseLength,
       limits: self.configuration.mutationHistory, reaper: self.reaper,
       synchronisedAt: self.synchronisedAt,
-      isHistoryAgeDue: self.isHistoryAgeDue(of: partition, now))
+      isHistoryAgeDue: self.isHistoryAgeDue(of: partition, now),
+      expired: self.expiredCounts[partition.name] ?? 0)
     return try OutboxTransaction(
       partitionNamed: partition.name, on: connection, terms, handlers: partition.handlers, now,
       memory)

@@ -31,6 +31,7 @@ extension OutboxWriter {
         self.historyAgeSeenAt[partition.name] = change.nowAt
       }
       self.chores.add(change.outcome, of: partition)
+      self.scheduleExpiry(of: partition, change)
     }
     if self.leases.isEmpty {
       self.heartbeatDue = nil

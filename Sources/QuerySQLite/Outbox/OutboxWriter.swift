@@ -63,6 +63,15 @@ final class OutboxWriter: DatabaseWriter {
   /// Work left for separate transactions, which no caller waits for.
   var chores = OutboxChores()
 
+  /// When rows of partitions grow too old.
+  var expiries = [String: SuspendingClock.Instant]()
+
+  /// How many rows of partitions have grown too old since the last claim.
+  var expiredCounts = [String: Int]()
+
+  /// When the age of rows of earlier boots is to be checked.
+  var olderExpiries = [String: SuspendingClock.Instant]()
+
   /// When the age of a partition's history was last checked, microseconds since 1970.
   var historyAgeSeenAt = [String: Int64]()
 
@@ -127,6 +136,7 @@ extension OutboxWriter {
     if let due = self.heartbeatDue, now >= due { self.beat() }
     if let due = self.effectsDue, now >= due { self.clearEffects() }
     self.keepLog { try $0.checkpointIfDue(self.connection, now) }
+    self.expire(now)
     if self.chores.isDue(now) { self.doChore() }
     self.neighbours.notify()
     self.lookForOthers(now)
@@ -135,7 +145,7 @@ extension OutboxWriter {
   var nextDue: SuspendingClock.Instant? {
     let times = [
       self.database.health.due, self.chores.due, self.heartbeatDue, self.effectsDue, self.log.due,
-      self.neighbours.due,
+      self.neighbours.due, self.expiries.values.min(), self.olderExpiries.values.min(),
     ]
     return times.compactMap { $0 }.min()
   }

@@ -90,6 +90,7 @@ final class ScriptedRunner: DurableRunner {
     switch next {
     case .wait(let reason, _): .pending(failure, reason)
     case .waitForCredentials: .pending(failure, .authentication)
+    case .waitForHandler: .pending(failure, .handler)
     case .waitForAlias: .pending(failure, .dependency)
     case .dead(let reason): .dead(reason)
     case .drop: .superseded

@@ -1,6 +1,9 @@
 import Foundation
 import Query
+import StorageTestSupport
 import Testing
+
+@testable import QuerySQLite
 
 // MARK: - Claiming
 
@@ -152,6 +155,54 @@ extension OutboxContractTests {
     #expect(entry.state == .dead)
     #expect(entry.deadReason == .expired)
     #expect(entry.attempts == 0)
+  }
+
+  /// Whatever they wait for: paused, behind another one, of a handler that nobody has.
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func whatNobodyClaimsGrowsTooOldToo(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane")
+    var old = [try await trial.add(lane: "lane") { $0.maxAge = .seconds(60) }]
+    old.append(try await trial.add("unknown") { $0.maxAge = .seconds(60) })
+    old.append(try await trial.add(after: [first]) { $0.maxAge = .seconds(60) })
+    let young = try await trial.add("unknown") { $0.maxAge = .seconds(90) }
+    try await trial.outbox.pause()
+    trial.clock.advance(by: .seconds(61))
+    // Any change does; an outbox with a thread needs none.
+    try await trial.add()
+    for id in old { #expect(try trial.entry(id).deadReason == .expired) }
+    #expect(try trial.entry(young).state == .pending)
+    #expect(try trial.outbox.counts.dead == 3)
+  }
+
+  /// The writing thread looks by itself.
+  @Test func anOutboxOnDiskExpiresRowsWhileNothingIsDone() async throws {
+    let folder = try TemporaryFolder()
+    let scratch = try OutboxScratch(in: folder)
+    var mutation = OutboxScratch.mutation()
+    mutation.maxAge = .milliseconds(50)
+    let id = try await scratch.outbox.enqueue(mutation, claiming: false).entry.id
+    for await counts in scratch.outbox.changes where counts.dead == 1 { break }
+    #expect(try scratch.outbox.entry(id)?.deadReason == .expired)
+    try await scratch.storage.close()
+  }
+
+  @Test func rowsOfAnEarlierBootGrowTooOld() async throws {
+    let folder = try TemporaryFolder()
+    let clock = BootClock()
+    let first = try OutboxScratch(in: folder) { $0.outboxClock = clock.clock }
+    var mutation = OutboxScratch.mutation()
+    mutation.maxAge = .seconds(60)
+    let id = try await first.outbox.enqueue(mutation, claiming: false).entry.id
+    try await first.storage.close()
+    clock.edit { time in
+      time.bootID = "boot-b"
+      (time.boottime, time.monotonic) = (61_000_000, 61_000_000)
+    }
+    let second = try OutboxScratch(in: folder) { $0.outboxClock = clock.clock }
+    for await counts in second.outbox.changes where counts.dead == 1 { break }
+    #expect(try second.outbox.entry(id)?.deadReason == .expired)
+    try await second.storage.close()
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)

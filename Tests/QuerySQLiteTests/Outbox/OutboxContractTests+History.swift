@@ -61,6 +61,13 @@ extension OutboxContractTests {
     try await self.succeed(trial, "3")
     #expect(try self.texts(trial) == ["2", "3"])
     #expect(try self.texts(trial, "other") == ["other"])
+    // A ticket knows for a day at least how its mutation ended, however many followed.
+    trial.clock.advance(by: .seconds(24 * 3_600) - .microseconds(1))
+    try await self.succeed(trial, "4")
+    #expect(try trial.ending(first)?.outcome == .succeeded)
+    trial.clock.advance(by: .microseconds(1))
+    try await self.succeed(trial, "5")
+    #expect(try self.texts(trial) == ["4", "5"])
     #expect(try trial.outbox.attempts(of: first) == [], "they go with the mutation")
     guard case .unknown = try trial.outbox.standing(of: first) else {
       Issue.record("it is forgotten")

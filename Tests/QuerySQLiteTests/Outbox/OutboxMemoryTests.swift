@@ -84,8 +84,13 @@ import Testing
   }
 
   @Test func theHistoryIsPrunedThoughAnotherProcessHasRemovedSome() async throws {
-    let scratch = try OutboxScratch { $0.mutationHistory.perMutation = 8 }
+    let clock = BootClock()
+    let scratch = try OutboxScratch {
+      $0.mutationHistory = MutationHistoryLimits(perMutation: 8, days: 0)
+      $0.outboxClock = clock.clock
+    }
     for number in 1...40 {
+      clock.advance(seconds: 86_400)
       let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
       let lease = try #require(enqueued.lease)
       #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))

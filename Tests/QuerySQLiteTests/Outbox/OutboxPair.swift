@@ -141,7 +141,7 @@ extension OutboxPair {
       [MutationWaitReason.backoff, .retryAfter, .offline, .handler]
       .randomElement(using: &generator) ?? .backoff
     let deadReason = MutationDeadReason.allCases.randomElement(using: &generator) ?? .rejected
-    let outcome: AttemptOutcome =
+    var outcome: AttemptOutcome =
       switch Int.random(in: 0..<22, using: &generator) {
       case 0..<4: .success
       case 4: .success(publishing: alias, "value \(place)")
@@ -159,6 +159,15 @@ extension OutboxPair {
       case 14: .failure(.drop, "conflict", code: 409)
       default: .failure(.dead(deadReason), "permanent", code: 400)
       }
+    if case .failed(var failure) = outcome, Int.random(in: 0..<3, using: &generator) == 0 {
+      let reports = [
+        HostReport.answered, .unreachable(pause: .seconds(20)), .unreachable(pause: .seconds(20)),
+        .askedToWait(delay * 2), .refusedCredentials,
+      ]
+      failure.hostReport = reports.randomElement(using: &generator) ?? .nothing
+      failure.isUnknown = failure.isCharged
+      outcome = .failed(failure)
+    }
     return .settle(place, outcome)
   }
 }
@@ -262,7 +271,9 @@ extension OutboxPair {
 
   private static func describe(_ answer: ClaimAnswer, _ new: inout [MutationLease]) -> String {
     new = answer.leases
-    let leases = answer.leases.map { "\($0.entry.id) \($0.entry.attempts) \($0.isReplay)" }
+    let leases = answer.leases.map {
+      "\($0.entry.id) \($0.entry.attempts) \($0.isReplay) \($0.earlier)"
+    }
     return "\(leases) \(answer.nextDue as Any) \(answer.expired)"
   }
 }

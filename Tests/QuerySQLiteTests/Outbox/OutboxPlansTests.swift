@@ -28,7 +28,7 @@ import Testing
     (HistoryRow.readEffects, "history_effects"),
     (OutboxTransaction.ofMutation, "history_by_name"),
     (OutboxTransaction.beyondCount, "history_by_name"),
-    (OutboxTransaction.nextOfMutation, "history_by_name"),
+    (OutboxTransaction.oldestOfMutation, "history_by_name"),
     (OutboxTransaction.countUpTo, "history_by_name"),
     (OutboxTransaction.deleteUpTo, "history_by_name"),
     (OutboxTransaction.deleteAttemptsUpTo, "history_by_name"),
@@ -36,6 +36,9 @@ import Testing
     (AliasRow.prune, "aliases_by_date"), (ForgottenRow.insertUpTo, "history_by_name"),
     (ForgottenRow.prune, "forgotten_by_sequence"),
     (ForgottenRow.erase, "forgotten_by_sequence"),
+    (OutboxTransaction.overdue, "outbox_expiring"),
+    (OutboxTransaction.nextExpiry, "outbox_expiring"),
+    (OutboxTransaction.unreadable, "outbox_unreadable"),
   ])
   func aStatementSeeks(_ sql: SQL, _ index: String) throws {
     try self.plans.expectSeek(of: sql, by: index)
@@ -44,6 +47,7 @@ import Testing
   @Test(arguments: [
     OutboxRow.read, OwnerRow.readLease, OwnerRow.extend, OutboxTransaction.oldest,
     OutboxTransaction.deleteBetween, OutboxTransaction.deleteAttemptsBetween, LaneHeadRow.waiting,
+    OutboxTransaction.olderThanBoot,
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
     try self.plans.expectRowNumber(of: sql)

@@ -133,6 +133,7 @@ import Testing
 
   @Test func eachEndOfAMutationRemovesSomeOfTooMany() throws {
     for number in 0..<150 { _ = try self.end("\(number)") }
+    self.clock.advance(seconds: 86_400)
     let limits = MutationHistoryLimits(perMutation: 4, total: 0, days: 0, bytes: 0)
     var counts = [Int]()
     for number in 150..<154 {

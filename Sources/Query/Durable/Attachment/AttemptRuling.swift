@@ -46,6 +46,10 @@ extension DurableAttachment {
   /// How often a mutation may cancel itself.
   private static var unknownLimit: Int { 5 }
 
+  private static var longestRetryAfter: Duration { .seconds(24 * 3_600) }
+
+  private static var longestWaitForAnAnsweringHost: Duration { .seconds(15) }
+
   /// For how long a mutation is tried at least that fails in a way that is not known.
   private static var unknownTime: Duration { .seconds(24 * 3_600) }
 
@@ -83,32 +87,71 @@ extension DurableAttachment {
       return self.pending(
         .waitForAlias(alias), .dependency, error, verdict, lease, Charge(isCharged: false))
     }
-    let charge = Charge(verdict)
+    let charge = self.charge(for: error, verdict, lease, in: context)
     let failures = lease.entry.failures + (charge.isCharged ? 1 : 0)
     let isExhausted =
       charge.isCharged
       && (failures >= lease.entry.maxAttempts ?? .max || self.isHopeless(verdict, lease.earlier))
     let backoff = context.mutationBackoff
     switch verdict.failure {
+    case .connectivity where isExhausted, .transient where isExhausted,
+      .cancelled where isExhausted:
+      return self.dead(.exhausted, error, verdict, lease, charge)
     case .connectivity:
       let reason: MutationWaitReason = context.isKnownToBeOffline ? .offline : .backoff
-      let wait = backoff.delay(after: lease.entry.attempts)
-      return self.pending(.wait(reason, wait), reason, error, verdict, lease)
-    case .transient where isExhausted, .cancelled where isExhausted:
-      return self.dead(.exhausted, error, verdict, lease, charge)
+      // An answer was lost, and others arrive: there is nothing to wait for.
+      let wait =
+        verdict.maybeApplied && lease.earlier.hostAnswers
+        ? min(backoff.delay(after: max(failures, 1)), Self.longestWaitForAnAnsweringHost)
+        : backoff.delay(after: lease.entry.attempts)
+      return self.pending(.wait(reason, wait), reason, error, verdict, lease, charge)
     case .transient(let retryAfter):
       let wait = backoff.delay(after: failures)
-      let floor = min(retryAfter ?? .zero, .seconds(24 * 3_600))
+      let floor = min(retryAfter ?? .zero, Self.longestRetryAfter)
       let reason: MutationWaitReason = floor > wait ? .retryAfter : .backoff
       return self.pending(.wait(reason, max(wait, floor)), reason, error, verdict, lease, charge)
     case .authentication:
-      return self.pending(.waitForCredentials, .authentication, error, verdict, lease)
-    case .conflict: return self.dead(.conflict, error, verdict, lease)
-    case .permanent: return self.dead(.rejected, error, verdict, lease)
+      return self.pending(.waitForCredentials, .authentication, error, verdict, lease, charge)
+    case .conflict: return self.dead(.conflict, error, verdict, lease, charge)
+    case .permanent: return self.dead(.rejected, error, verdict, lease, charge)
     case .cancelled where charge.isCharged:
       let wait = backoff.delay(after: failures)
       return self.pending(.wait(.backoff, wait), .backoff, error, verdict, lease, charge)
     case .cancelled: return self.pending(.now, nil, error, verdict, lease)
+    }
+  }
+
+  /// What a failure counts for. An answer that is lost again and again while others arrive may be what
+  /// the mutation does to its server.
+  private func charge(
+    for error: any Error, _ verdict: FailureVerdict, _ lease: MutationLease,
+    in context: QueryContext
+  ) -> Charge {
+    var charge = Charge(verdict)
+    charge.hostReport = self.hostReport(of: error, verdict, in: context)
+    let earlier = lease.earlier
+    if verdict.failure == .connectivity, verdict.maybeApplied, earlier.hostAnswers,
+      earlier.endedUnreached, !context.isKnownToBeOffline
+    {
+      charge.isCharged = true
+    }
+    return charge
+  }
+
+  private func hostReport(
+    of error: any Error, _ verdict: FailureVerdict, in context: QueryContext
+  ) -> HostReport {
+    if error is any UnsentError || verdict.limit != nil { return .nothing }
+    switch verdict.failure {
+    case .connectivity:
+      if context.isKnownToBeOffline { return .nothing }
+      let backoff = context.mutationBackoff
+      return .unreachable(pause: backoff.base * 15 * (1 + backoff.random()))
+    case .transient(let retryAfter?) where retryAfter > .zero:
+      return .askedToWait(min(retryAfter, Self.longestRetryAfter))
+    case .authentication: return .refusedCredentials
+    case .transient, .conflict, .permanent: return .answered
+    case .cancelled: return .nothing
     }
   }
 
@@ -124,12 +167,14 @@ extension DurableAttachment {
     var isCharged: Bool
     /// Whether nobody can tell why it happened.
     var isUnknown = false
+    var hostReport = HostReport.nothing
 
     init(isCharged: Bool) { self.isCharged = isCharged }
 
     init(_ verdict: FailureVerdict) {
       self.isUnknown = verdict.limit != nil
       self.isCharged = verdict.failure.isCharged || self.isUnknown
+      if verdict.failure == .conflict { self.hostReport = .answered }
     }
   }
 
@@ -182,7 +227,8 @@ extension DurableAttachment {
       error: RestoredError(error), code: FailureVerdict.code(of: error),
       outcome: verdict.failure.word, isCharged: charge.isCharged, isUnknown: charge.isUnknown,
       maybeApplied: verdict.maybeApplied, next: next,
-      response: (error as? HTTPStatusError)?.body.map { Data($0.prefix(4 << 10)) })
+      response: (error as? HTTPStatusError)?.body.map { Data($0.prefix(4 << 10)) },
+      hostReport: charge.hostReport)
   }
 
   private func pending(

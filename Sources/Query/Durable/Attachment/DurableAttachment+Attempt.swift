@@ -165,7 +165,7 @@ extension DurableAttachment {
       result: ruling.isTriedAgain && !admission.isReplayers ? nil : .failure(ruling.error))
   }
 
-  /// Settles a lease whose arguments cannot be decoded.
+  /// Settles a lease whose arguments this program cannot decode: another one may.
   func giveUp(
     _ lease: MutationLease,
     _ admission: AttemptAdmission,
@@ -182,10 +182,10 @@ extension DurableAttachment {
     }
     let failed = FailedAttempt(
       error: reason, outcome: "undecodable", isCharged: false, maybeApplied: false,
-      next: .dead(.undecodable))
+      next: .waitForHandler)
     let isSettled = await self.write(.failed(failed), of: lease, outbox)
-    if isSettled { self.close(entry.id, isOver: false) }
-    let report: AttemptReport = isSettled ? .dead(.undecodable) : .leaseLost
+    let failure = MutationFailure.permanent(reason: "\(reason)")
+    let report: AttemptReport = isSettled ? .pending(failure, .handler) : .leaseLost
     admission.report(report)
     return report
   }

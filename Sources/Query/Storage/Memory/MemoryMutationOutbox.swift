@@ -38,7 +38,19 @@ final class MemoryMutationOutbox: MutationOutbox {
   ) throws -> Result {
     let (result, effects) = try self.guarded.withLock { guarded in
       try guarded.requireOpen(operation)
-      let result = try transition(&guarded.table, self.clock.now())
+      let now = self.clock.now()
+      // A transition that throws has changed nothing.
+      let before = guarded.table.hasOverdue(at: now) ? guarded.table : nil
+      guarded.table.expire(at: now)
+      let result: Result
+      do {
+        result = try transition(&guarded.table, now)
+        // What ran until now may be too old to wait again.
+        guarded.table.expire(at: now)
+      } catch {
+        if let before { guarded.table = before }
+        throw error
+      }
       let effects = guarded.table.takeEffects()
       self.hub.post(effects.events)
       return (result, effects)

@@ -21,7 +21,12 @@ struct OutboxRow: Sendable {
   /// Whether those behind it in its lane must wait for it.
   var holdsLane: Bool { self.standing.holdsLane(self.entry.lane, self.entry.onFailure) }
 
-  /// Whether it has waited longer than it may.
+  /// Whether it waits, and has done so for longer than it may.
+  func isOverdue(at time: OutboxTime) -> Bool {
+    self.entry.maxAge != nil && self.standing.state == .pending && self.isTooOld(at: time)
+  }
+
+  /// Whether it is older than it may be.
   func isTooOld(at time: OutboxTime) -> Bool {
     guard let maxAge = self.entry.maxAge else { return false }
     return self.age.elapsed(time, synchronisedAt: nil) > maxAge.microseconds

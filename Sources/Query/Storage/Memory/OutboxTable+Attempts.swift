@@ -7,8 +7,12 @@ extension OutboxTable {
   /// dead instead, and use up neither the limit nor a host's slots.
   mutating func claim(_ request: ClaimRequest, at time: OutboxTime) -> ClaimAnswer {
     if case .lowest(let handlers) = request.target { self.handlers = handlers }
-    var answer = ClaimAnswer()
-    var slots = request.hostSlots
+    var answer = ClaimAnswer(expired: self.expired)
+    self.expired = 0
+    if request.target.isLowest, self.pausedSince == nil {
+      self.hosts = self.hosts.filter { !$0.value.isForgotten(at: time) }
+    }
+    var slots = request.target.isLowest ? self.slots(of: request, at: time) : request.hostSlots
     while answer.leases.count < request.limit,
       let index = self.next(request, slots, at: time)
     {
@@ -38,7 +42,8 @@ extension OutboxTable {
     for (index, row) in self.rows.enumerated() {
       let isHead = heads.contains(row.entry.number)
       let host = row.entry.effectiveHost
-      guard self.mayRun(row, isHead: isHead, at: time), request.means(row.entry), slots[host] > 0
+      guard self.mayRun(row, isHead: isHead, at: time), request.means(row.entry), slots[host] > 0,
+        request.target.isLowest || !self.hostHoldsCallers(of: row, at: time)
       else { continue }
       let order = ClaimOrder(
         number: Int64(row.entry.number), isRepeat: row.standing.isRepeat,
@@ -54,9 +59,14 @@ extension OutboxTable {
     let heads = self.heads
     var earliest: Duration?
     for row in self.rows where row.dependencies.isEmpty && request.means(row.entry) {
-      guard let remaining = row.standing.remaining(time), remaining > 0,
-        heads.contains(row.entry.number)
-      else { continue }
+      guard heads.contains(row.entry.number) else { continue }
+      var remaining = row.standing.remaining(time) ?? 0
+      if self.mayRun(row, isHead: true, at: time),
+        let host = self.hosts[row.entry.effectiveHost], host.room(at: time) == .none
+      {
+        remaining = host.remaining(time) ?? 0
+      }
+      guard remaining > 0 else { continue }
       earliest = min(earliest ?? .microseconds(remaining), .microseconds(remaining))
     }
     return earliest
@@ -72,12 +82,19 @@ extension OutboxTable {
         owner: Self.owner, endMonotonic: .max, bootID: time.bootID,
         startedAt: time.wall.microsecondsSince1970), credentialsEpoch: self.credentialsEpoch)
     let row = self.rows[index]
+    let host = row.entry.effectiveHost
+    if let standing = self.hosts[host], standing.room(at: time) == .probe,
+      !self.isProbed(standing)
+    {
+      self.hosts[host]?.probe = Int64(row.entry.number)
+    }
     let attempt = OutboxAttempt(number: row.standing.attempts, startedAt: time.wall)
     self.attempts[row.entry.id] = (self.attempts[row.entry.id] ?? []).suffix(19) + [attempt]
     let lease = MutationLease(
       entry: self.entry(of: row, isHead: true, at: time), isReplay: isReplay,
       token: Int(row.standing.token), epoch: self.epoch,
-      earlier: row.standing.earlierAttempts(time, synchronisedAt: nil))
+      earlier: row.standing.earlierAttempts(
+        time, synchronisedAt: nil, doesHostAnswer: self.hosts[host]?.reason != .unreachable))
     self.rows[index].lease = lease
     self.effects.events.append(.claimed(row.entry.id))
     return lease
@@ -118,6 +135,7 @@ extension OutboxTable {
       self.rows[index].standing.isLeased(by: Self.owner, token: lease.token)
     else { return false }
     self.rows[index].lease = nil
+    self.note(outcome.hostReport, of: self.rows[index], at: time)
     self.endAttempt(of: id, outcome, time)
     var prospect = OutboxStanding.AliasProspect.published
     if case .failed(let failure) = outcome, let alias = failure.next.awaitedAlias {

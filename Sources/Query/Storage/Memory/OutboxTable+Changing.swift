@@ -21,6 +21,8 @@ extension OutboxTable {
   ) throws(OutboxError) -> Bool {
     let index = try self.requireIndex(of: id)
     let wasDead = try self.rows[index].standing.retry(id)
+    let host = self.rows[index].entry.effectiveHost
+    self.hosts[host] = self.hosts[host]?.retried(at: time)
     if wasDead { self.rows[index].age = OutboxAge(from: time) }
     if let key { self.replaceKey(at: index, by: key, arguments: arguments, version: version) }
     self.follow(.pending, at: index, time)
@@ -89,9 +91,10 @@ extension OutboxTable {
   mutating func release(_ reason: MutationWaitReason, at time: OutboxTime) {
     switch reason {
     case .authentication: self.credentialsEpoch += 1
-    case .offline: break
+    case .offline, .handler: break
     default: return
     }
+    self.hosts = self.hosts.compactMapValues { $0.released(reason, at: time) }
     for index in self.rows.indices { _ = self.rows[index].standing.release(reason, at: time) }
     self.effects.events.append(.released)
   }
@@ -108,6 +111,7 @@ extension OutboxTable {
     self.forgotten = ForgottenMutations()
     self.attempts = [:]
     self.aliases = [:]
+    self.hosts = [:]
     self.pausedSince = nil
     self.epoch += 1
   }
@@ -118,6 +122,23 @@ extension OutboxTable {
   }
 }
 
+// MARK: - Age
+
+extension OutboxTable {
+  /// Declares rows dead that have grown too old, whatever they wait for.
+  mutating func expire(at time: OutboxTime) {
+    if !self.hasOverdue(at: time) { return }
+    for index in self.rows.indices where self.rows[index].isOverdue(at: time) {
+      self.kill(at: index, .expired, time)
+      self.expired += 1
+    }
+    self.resolveAliasWaits(time)
+  }
+
+  /// Whether there are such rows.
+  func hasOverdue(at time: OutboxTime) -> Bool { self.rows.contains { $0.isOverdue(at: time) } }
+}
+
 // MARK: - Pruning
 
 extension OutboxTable {
@@ -125,13 +146,14 @@ extension OutboxTable {
   /// however large it is. Attempts go with their mutations.
   mutating func prune(at time: OutboxTime) {
     let limits = self.limits
-    var kept = self.keptOfEach().filter { !limits.isPast($0.endedAt, at: time) }
-    var bytes = kept.reduce(0) { $0 + $1.byteCount }
+    var kept = self.keptOfEach(at: time).filter { !limits.isPast($0.endedAt, at: time) }
+    var bytes = kept.reduce(0) { $0 + Int64($1.byteCount) }
     var surplus = 0
     while surplus < kept.count - 1,
-      limits.total.isExceeded(by: kept.count - surplus) || limits.bytes.isExceeded(by: bytes)
+      limits.isExceeded(
+        count: Int64(kept.count - surplus), bytes: bytes, withSlack: surplus == 0)
     {
-      bytes -= kept[surplus].byteCount
+      bytes -= Int64(kept[surplus].byteCount)
       surplus += 1
     }
     kept.removeFirst(surplus)
@@ -142,14 +164,17 @@ extension OutboxTable {
   }
 
   /// The history without the excess of each mutation. Only the last to end can have caused it.
-  private func keptOfEach() -> [EndedMutation] {
+  private func keptOfEach(at time: OutboxTime) -> [EndedMutation] {
     guard let last = self.history.last, self.limits.perMutation > 0 else { return self.history }
     var surplus = -self.limits.perMutation
     for past in self.history where past.isOf(last.name, last.instance) { surplus += 1 }
     return self.history.filter { past in
       guard surplus > 0, past.isOf(last.name, last.instance) else { return true }
-      surplus -= 1
-      return false
+      let age = time.wall.microsecondsSince1970
+        .clampedDifference(past.endedAt.microsecondsSince1970)
+      // Those behind it ended later.
+      surplus = age >= MutationHistoryLimits.recent ? surplus - 1 : 0
+      return age < MutationHistoryLimits.recent
     }
   }
 
@@ -182,9 +207,4 @@ extension MutationHistoryLimits {
     self.days > 0 && time.isSynchronised
       && time.wall.timeIntervalSince(date) > Double(self.days) * 86_400
   }
-}
-
-extension Int {
-  /// Whether a number exceeds this limit; 0 means no limit.
-  fileprivate func isExceeded(by number: Int) -> Bool { self > 0 && number > self }
 }

@@ -31,7 +31,8 @@ extension OutboxTable {
   }
 
   private func view(_ time: OutboxTime) -> OutboxView {
-    OutboxView(pausedSince: self.pausedSince, handlers: self.handlers, now: time)
+    OutboxView(
+      pausedSince: self.pausedSince, handlers: self.handlers, hosts: self.hosts, now: time)
   }
 
   /// How many there are.
@@ -73,6 +74,7 @@ extension OutboxTable {
         || $0.standing.state == .leased
     }
     return self.mayRun(row, isHead: isBehindLeasedOnly, at: time)
+      && !self.hostHoldsCallers(of: row, at: time)
   }
 
   /// The mutations of a name and instance, ended or not, in the order of enqueueing.
@@ -81,7 +83,9 @@ extension OutboxTable {
     instance: String,
     at time: OutboxTime
   ) -> [RecordedMutation] {
-    var records = self.history.filter { $0.isOf(name, instance) }.map(\.record)
+    let ended = self.history.filter { $0.isOf(name, instance) }
+    let limit = self.limits.perMutation
+    var records = ended.suffix(limit > 0 ? limit : ended.count).map(\.record)
     let heads = self.heads
     for row in self.rows where row.entry.name == name && row.entry.instance == instance {
       let entry = self.entry(of: row, isHead: heads.contains(row.entry.number), at: time)

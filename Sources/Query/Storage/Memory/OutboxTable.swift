@@ -28,8 +28,12 @@ struct OutboxTable: Sendable {
   var epoch = 0
   /// Incremented each time that credentials change.
   var credentialsEpoch: Int64 = 0
+  /// The hosts that are not well.
+  var hosts = [String: HostStanding]()
   /// The effects of the transitions since they were taken.
   var effects = OutboxEffects()
+  /// How many rows were declared dead since the last claim, since they grew too old.
+  var expired = 0
   /// How much history is kept.
   let limits: MutationHistoryLimits
 
@@ -87,6 +91,38 @@ extension OutboxTable {
   func mayRun(_ row: OutboxRow, isHead: Bool, at time: OutboxTime) -> Bool {
     isHead && self.pausedSince == nil
       && row.standing.isReady(hasDependencies: !row.dependencies.isEmpty, at: time)
+  }
+}
+
+// MARK: - Hosts
+
+extension OutboxTable {
+  /// Whether the host of a row has asked for what even its caller waits for.
+  func hostHoldsCallers(of row: OutboxRow, at time: OutboxTime) -> Bool {
+    self.hosts[row.entry.effectiveHost]?.holdsCallers(at: time) ?? false
+  }
+
+  /// What is left of a claim's slots, given how the hosts are.
+  func slots(of request: ClaimRequest, at time: OutboxTime) -> HostSlots {
+    var slots = request.hostSlots
+    for (host, standing) in self.hosts {
+      slots.limit(host, by: standing, isProbed: self.isProbed(standing), at: time)
+    }
+    return slots
+  }
+
+  func isProbed(_ standing: HostStanding) -> Bool {
+    self.rows.contains {
+      Int64($0.entry.number) == standing.probe && $0.standing.state == .leased
+    }
+  }
+
+  /// Notes the end of an attempt.
+  mutating func note(_ report: HostReport, of row: OutboxRow, at time: OutboxTime) {
+    let host = row.entry.effectiveHost
+    self.hosts[host] = HostStanding.after(
+      report, self.hosts[host],
+      areCredentialsOld: row.standing.credentialsEpoch != self.credentialsEpoch, at: time)
   }
 }
 
@@ -207,7 +243,9 @@ extension OutboxTable: OutboxLookup {
     var lease: MutationLease?
     // A row known to wait for the network waits for it, whichever caller claims.
     let isWanted = claiming && mutation.waitReason == nil
-    if isWanted, self.mayRun(row, isHead: self.isHead(row), at: time) {
+    if isWanted, self.mayRun(row, isHead: self.isHead(row), at: time),
+      !self.hostHoldsCallers(of: row, at: time)
+    {
       lease = self.lease(at: self.rows.count - 1, isReplay: false, time)
     }
     if superseded != nil { self.prune(at: time) }

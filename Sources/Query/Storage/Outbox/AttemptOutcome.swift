@@ -10,6 +10,17 @@ public enum AttemptOutcome: Sendable {
   case cancelled(maybeApplied: Bool)
 }
 
+extension AttemptOutcome {
+  /// What it says about the host.
+  package var hostReport: HostReport {
+    switch self {
+    case .succeeded: .answered
+    case .failed(let failure): failure.hostReport
+    case .cancelled: .nothing
+    }
+  }
+}
+
 /// What a successful attempt leaves behind.
 public struct SuccessfulAttempt: Sendable {
   /// The result, coded by the coder of the row; nil if there is none to keep.
@@ -45,6 +56,8 @@ public struct FailedAttempt: Sendable {
     case wait(MutationWaitReason, Duration)
     /// It is pending until lanes that wait for credentials are released.
     case waitForCredentials
+    /// It is pending until handlers are released: no program has read its arguments.
+    case waitForHandler
     /// It is pending until this alias is published; dead if no earlier live mutation can do so.
     case waitForAlias(String)
     /// It is pending, and due after this time, with other arguments and another key. The attempt keeps
@@ -74,6 +87,8 @@ public struct FailedAttempt: Sendable {
   public var response: Data?
   /// The version of the arguments of ``Next/retry(arguments:key:after:)``; nil: that of the row.
   public var version: Int?
+  /// What it says about the host that it was sent to.
+  public var hostReport: HostReport
 
   /// Creates an outcome. See the properties for what each is.
   public init(
@@ -85,7 +100,8 @@ public struct FailedAttempt: Sendable {
     maybeApplied: Bool,
     next: Next,
     response: Data? = nil,
-    version: Int? = nil
+    version: Int? = nil,
+    hostReport: HostReport = .nothing
   ) {
     self.error = error
     self.code = code
@@ -96,5 +112,6 @@ public struct FailedAttempt: Sendable {
     self.next = next
     self.response = response
     self.version = version
+    self.hostReport = hostReport
   }
 }

@@ -69,17 +69,19 @@ package struct BodyFolder: Sendable {
       openat(folder.number, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))
     var status = stat()
     guard let file, fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      Self.isLeft(file, since: status.st_mtim), try !isNamed()
+      self.isLeft(file, name), try !isNamed()
     else { return }
     unlinkat(folder.number, name, 0)
   }
 
   /// Whether no living process is about to name a file. On a file system without locks only the age of
   /// the file tells.
-  private static func isLeft(_ file: BodyDescriptor, since modified: timespec) -> Bool {
+  private func isLeft(_ file: BodyDescriptor, _ name: String) -> Bool {
     if flock(file.number, LOCK_EX | LOCK_NB) == 0 { return true }
-    return errno != EWOULDBLOCK && errno != EINTR
-      && Date().timeIntervalSince1970 - Double(modified.tv_sec) > 3_600
+    if errno == EWOULDBLOCK || errno == EINTR { return false }
+    let attributes = try? FileManager.default.attributesOfItem(atPath: "\(self.path)/\(name)")
+    guard let modified = attributes?[.modificationDate] as? Date else { return false }
+    return Date().timeIntervalSince(modified) > 3_600
   }
 
   /// The names of its files; none if there is no folder.

@@ -2,7 +2,8 @@
 ///
 /// One that was never tried goes before one that was: failures must not keep the others from being
 /// tried. Those go by their numbers. Repeats go by the time since which they are due, so that each
-/// has its turn, however short the waits are.
+/// has its turn, however short the waits are. One that waits for no time, since a caller has asked for
+/// it or what it waited for is there, goes first.
 package struct ClaimOrder: Hashable, Sendable, Comparable {
   private let rank: Int
   private let dueBoottime: Int64
@@ -17,7 +18,8 @@ package struct ClaimOrder: Hashable, Sendable, Comparable {
   package init(
     number: Int64, isRepeat: Bool, dueBoottime: Int64, host: String, _ slots: HostSlots
   ) {
-    self.rank = !isRepeat ? 1 : slots.repeatsFirst.contains(host) ? 0 : 2
+    self.rank =
+      !isRepeat ? 1 : dueBoottime == 0 || slots.repeatsFirst.contains(host) ? 0 : 2
     self.dueBoottime = isRepeat ? dueBoottime : 0
     self.number = number
   }

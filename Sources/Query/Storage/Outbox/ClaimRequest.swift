@@ -97,7 +97,7 @@ public struct ClaimAnswer: Sendable {
   /// How long until another row of these handlers becomes due, or a lease of another process ends;
   /// nil: not before something changes.
   public var nextDue: Duration?
-  /// How many rows are declared dead by this claim, because they grew too old.
+  /// How many rows this process has declared dead since its last claim, because they grew too old.
   public var expired: Int
 
   /// Creates an answer. See the properties for what each is.
@@ -111,4 +111,9 @@ public struct ClaimAnswer: Sendable {
 extension OutboxEntry {
   /// The host that counts: the row's own, or the name in a form that cannot be a host.
   public var effectiveHost: String { self.host ?? "name:\(self.name)" }
+}
+
+extension NewMutation {
+  /// The host that counts, as `OutboxEntry` has it.
+  package var effectiveHost: String { self.host ?? "name:\(self.name)" }
 }

@@ -5,11 +5,20 @@ public struct EarlierAttempts: Hashable, Sendable {
   public var unknownFailures: Int
   /// How long ago the first of those was; zero if there was none.
   public var unknownFor: Duration
+  /// Whether the last one did not reach the host, or its answer was lost.
+  public var endedUnreached: Bool
+  /// Whether the host has answered since the last attempt that did not reach it, as far as is known.
+  public var hostAnswers: Bool
 
   /// Creates a record. See the properties for what each is.
-  public init(unknownFailures: Int = 0, unknownFor: Duration = .zero) {
+  public init(
+    unknownFailures: Int = 0, unknownFor: Duration = .zero, endedUnreached: Bool = false,
+    hostAnswers: Bool = false
+  ) {
     self.unknownFailures = unknownFailures
     self.unknownFor = unknownFor
+    self.endedUnreached = endedUnreached
+    self.hostAnswers = hostAnswers
   }
 }
 
@@ -19,8 +28,14 @@ extension OutboxStanding {
   /// - Parameters:
   ///   - now: The time.
   ///   - synchronisedAt: The latest wall time that was known to be right.
-  package func earlierAttempts(_ now: OutboxTime, synchronisedAt: Int64?) -> EarlierAttempts {
+  ///   - doesHostAnswer: Whether its host has answered what was last sent to it, as far as is known.
+  package func earlierAttempts(
+    _ now: OutboxTime, synchronisedAt: Int64?, doesHostAnswer: Bool = false
+  ) -> EarlierAttempts {
     let age = self.unknownSince?.elapsed(now, synchronisedAt: synchronisedAt) ?? 0
-    return EarlierAttempts(unknownFailures: self.unknownFailures, unknownFor: .microseconds(age))
+    return EarlierAttempts(
+      unknownFailures: self.unknownFailures, unknownFor: .microseconds(age),
+      endedUnreached: self.lastFailure == MutationFailure.connectivity.word,
+      hostAnswers: doesHostAnswer && self.lastFailure != nil)
   }
 }

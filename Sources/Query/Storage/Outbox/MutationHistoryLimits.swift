@@ -1,6 +1,7 @@
 /// How much of the history of ended mutations is kept. 0 turns a limit off.
 public struct MutationHistoryLimits: Hashable, Sendable {
-  /// How many of each mutation. 50 by default.
+  /// How many of each mutation, apart from those that ended in the last 24 hours: their tickets may still
+  /// be asked for. 50 by default.
   public var perMutation: Int
   /// How many in all. 5 000 by default.
   public var total: Int
@@ -29,5 +30,29 @@ public struct MutationHistoryLimits: Hashable, Sendable {
     self.total = total
     self.days = days
     self.bytes = bytes
+  }
+}
+
+extension MutationHistoryLimits {
+  /// How long a mutation is kept at least, however many there are of its kind, in microseconds.
+  package static let recent: Int64 = 24 * 3_600 * 1_000_000
+
+  /// How many rows may exceed ``total`` until they are removed together: an end that removes one row
+  /// changes as many pages as one that removes many.
+  package var totalSlack: Int { min(self.total / 50, 63) }
+
+  /// How many bytes may exceed ``bytes``.
+  package var byteSlack: Int { self.bytes / 50 }
+
+  /// Whether a history is larger than it may be.
+  ///
+  /// - Parameters:
+  ///   - count: How many rows it has.
+  ///   - bytes: How many bytes.
+  ///   - withSlack: Whether it may exceed the limits a little.
+  package func isExceeded(count: Int64, bytes: Int64, withSlack: Bool) -> Bool {
+    let (rows, more) = withSlack ? (self.totalSlack, self.byteSlack) : (0, 0)
+    return self.total > 0 && count > Int64(self.total).clampedSum(Int64(rows))
+      || self.bytes > 0 && bytes > Int64(self.bytes).clampedSum(Int64(more))
   }
 }

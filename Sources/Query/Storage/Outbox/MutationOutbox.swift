@@ -127,7 +127,8 @@ public protocol MutationOutbox: Sendable {
   /// The value that a mutation has published for an alias.
   func value(ofAlias alias: String) throws -> String?
 
-  /// Releases lanes that wait for other credentials, or those that wait after a failed connection.
+  /// Releases lanes that wait for other credentials, those that wait after a failed connection, or those
+  /// whose mutation no program could read.
   func release(_ reason: MutationWaitReason) async throws
 
   /// The copies of the files that go with a live or dead mutation, in the order in which they were

@@ -12,12 +12,16 @@ package enum OutboxClause: Sendable {
   case alias(String)
   /// The server wants other credentials.
   case credentials
+  /// Its host is left alone until this time; nil: until credentials change.
+  case host(String, HostStanding.Reason, failures: Int, until: Date?)
   /// There is no network.
   case network
   /// A time has to come.
   case time(MutationWaitReason, remaining: Duration)
   /// No program has registered its name in this version.
   case handler(name: String, version: Int)
+  /// No program has been able to read its arguments.
+  case unreadable(RestoredError?)
   /// Nothing.
   case due
   /// A process has run it since this time.
@@ -39,12 +43,16 @@ extension OutboxClause: CustomStringConvertible {
     case .alias(let alias): "It waits for an earlier mutation that publishes the alias \(alias)."
     case .credentials:
       "The server refused the credentials: it waits for other credentials, or a retry."
+    case .host(let host, let reason, let failures, let date):
+      "\(Self.words(for: host)) \(Self.words(for: reason, failures, date))"
     case .network: "It waits for the network."
     case .time(.scheduled, let remaining): "It is to be sent in \(remaining.secondWords)."
     case .time(let reason, let remaining):
       "It is tried again in \(remaining.secondWords)\(reason.ofTimeWords)."
     case .handler(let name, let version):
       "This process has registered no handler for “\(name)” in version \(version)."
+    case .unreadable(let error):
+      "Its arguments could not be read\(error.map { " (\($0))" } ?? ""): it waits for a program that can."
     case .due: "It is due, and waits for a replayer."
     case .leased(let owner, let date):
       "It runs in \(owner)\(date.map { " since \($0.words)" } ?? "")."
@@ -52,6 +60,25 @@ extension OutboxClause: CustomStringConvertible {
       "It is dead (\(reason.rawValue)), until it is retried or discarded."
         + (error.map { " The last attempt failed: \($0)" } ?? "")
     case .ended(let outcome): "It has ended: \(outcome.rawValue)."
+    }
+  }
+}
+
+extension OutboxClause {
+  private static func words(for host: String) -> String {
+    host.hasPrefix("name:") ? "The server of “\(host.dropFirst(5))”" : "The host \(host)"
+  }
+
+  private static func words(
+    for reason: HostStanding.Reason, _ failures: Int, _ date: Date?
+  ) -> String {
+    let until = date.map(\.words) ?? "later"
+    return switch reason {
+    case .askedToWait: "asked to wait until \(until)."
+    case .unreachable:
+      "did not answer, \(failures) times in a row: one mutation is sent to it at \(until)."
+    case .refusedCredentials:
+      "refused the credentials of another mutation: it waits for other credentials, or a retry."
     }
   }
 }

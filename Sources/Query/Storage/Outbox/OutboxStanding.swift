@@ -222,6 +222,7 @@ extension OutboxStanding {
       } else {
         self.makeDue(at: now)
       }
+    case .waitForHandler: self.makePending(.handler)
     case .waitForAlias(let alias):
       switch prospect {
       case .published: self.makeDue(at: now)
@@ -320,13 +321,14 @@ extension OutboxStanding {
     return nil
   }
 
-  /// Lets a row go on that waits for credentials, or that waits after a failed connection.
+  /// Lets a row go on that waits for credentials, for a handler, or after a failed connection.
   ///
   /// - Returns: Whether it waited for that.
   package mutating func release(_ reason: MutationWaitReason, at now: OutboxTime) -> Bool {
     guard self.state == .pending else { return false }
     switch (reason, self.wait) {
-    case (.authentication, .credentials), (.offline, .time(.offline, _)): break
+    case (.authentication, .credentials), (.offline, .time(.offline, _)), (.handler, .handler):
+      break
     case (.offline, .time) where self.lastFailure == MutationFailure.connectivity.word: break
     default: return false
     }

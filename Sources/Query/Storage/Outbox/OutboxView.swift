@@ -6,9 +6,15 @@ package struct OutboxView: Sendable {
   package var pausedSince: Date?
   /// The handlers that this process last claimed for; nil if it never has.
   package var handlers: Set<MutationHandler>?
+  /// The hosts that are not well.
+  package var hosts: [String: HostStanding]
   package var now: OutboxTime
 
-  package init(pausedSince: Date?, handlers: Set<MutationHandler>?, now: OutboxTime) {
+  package init(
+    pausedSince: Date?, handlers: Set<MutationHandler>?, hosts: [String: HostStanding] = [:],
+    now: OutboxTime
+  ) {
+    self.hosts = hosts
     self.pausedSince = pausedSince
     self.handlers = handlers
     self.now = now
@@ -43,20 +49,37 @@ extension OutboxEntry {
       } else if hasDependencies {
         .dependency
       } else {
-        self.reason(of: standing.wait, isOver: remaining == 0, view.handlers)
+        self.reason(of: standing.wait, isOver: remaining == 0, view)
       }
+    if let host = self.hold(standing, in: view), self.waitReason == host.waitReason,
+      let remaining = host.remaining(view.now)
+    {
+      self.nextAttemptAt = view.now.wall + Double(remaining) / 1e6
+    }
+  }
+
+  /// The standing of its host, if that is all that it waits for itself.
+  private func hold(_ standing: OutboxStanding, in view: OutboxView) -> HostStanding? {
+    guard standing.state == .pending, standing.wait.isOver(at: view.now),
+      let host = view.hosts[self.effectiveHost], host.room(at: view.now) == .none
+    else { return nil }
+    return host
   }
 
   private func reason(
-    of wait: OutboxWait, isOver: Bool, _ handlers: Set<MutationHandler>?
+    of wait: OutboxWait, isOver: Bool, _ view: OutboxView
   ) -> MutationWaitReason? {
     switch wait {
     case .alias: return .dependency
     case .credentials: return .authentication
+    case .handler: return .handler
     case .time(let reason, _) where reason == .offline || !isOver: return reason
     case .time, .nothing: break
     }
-    guard let handlers else { return nil }
+    if let host = view.hosts[self.effectiveHost], host.room(at: view.now) == .none {
+      return host.waitReason
+    }
+    guard let handlers = view.handlers else { return nil }
     return handlers.contains { $0.canRun(self) } ? nil : .handler
   }
 
@@ -82,6 +105,12 @@ extension OutboxEntry {
     case .dead: return .dead(self.deadReason ?? .rejected, self.lastError)
     case .pending: break
     }
+    if let host = self.hold(standing, in: view), self.waitReason == host.waitReason {
+      let remaining = host.remaining(view.now)
+      return .host(
+        self.effectiveHost, host.reason, failures: host.failures,
+        until: remaining.map { view.now.wall + Double($0) / 1e6 })
+    }
     switch self.waitReason {
     case nil: return .due
     case .paused: return .paused(since: view.pausedSince ?? view.now.wall)
@@ -89,6 +118,7 @@ extension OutboxEntry {
     case .dependency:
       return try dependency().map { .dependency($0) } ?? .alias(standing.wait.alias ?? "")
     case .authentication: return .credentials
+    case .handler where standing.wait == .handler: return .unreadable(self.lastError)
     case .handler: return .handler(name: self.name, version: self.version)
     case .offline, .backoff, .retryAfter, .scheduled:
       let remaining = standing.remaining(view.now) ?? 0

@@ -8,6 +8,8 @@ package enum OutboxWait: Hashable, Sendable {
   case credentials
   /// An earlier mutation that publishes an alias.
   case alias(String)
+  /// A program that can read its arguments.
+  case handler
 
   /// Puts a wait together from its parts, as a row on disk stores them.
   ///
@@ -22,6 +24,8 @@ package enum OutboxWait: Hashable, Sendable {
       self = .alias(alias)
     } else if reason == .authentication {
       self = .credentials
+    } else if reason == .handler, delay == nil {
+      self = .handler
     } else if reason != nil || delay != nil {
       self = .time(reason ?? .backoff, delay)
     } else {
@@ -34,6 +38,7 @@ package enum OutboxWait: Hashable, Sendable {
     switch self {
     case .time(let reason, _): reason
     case .credentials: .authentication
+    case .handler: .handler
     case .nothing, .alias: nil
     }
   }
@@ -49,7 +54,7 @@ package enum OutboxWait: Hashable, Sendable {
     switch self {
     case .nothing: true
     case .time(_, let delay): delay.map { $0.remaining(now) == 0 } ?? true
-    case .credentials, .alias: false
+    case .credentials, .alias, .handler: false
     }
   }
 }

@@ -104,6 +104,56 @@ struct AttemptRulingTests {
     #expect(try device.outbox.entry(ticket.id)?.deadReason == .exhausted)
   }
 
+  /// The server's worker dies of it, and answers all others.
+  @Test func anAnswerThatIsLostWhileOthersArriveIsCharged() async throws {
+    let device = Device()
+    let save = SaveNote { call in
+      if call.note.text == "poison" { throw URLError(.networkConnectionLost) }
+      return call.note.text
+    }
+    let mutation = save.persisted(as: "save-note", .init(maxAttempts: 3))
+    let runner = try #require(try device.launch().durableRunner(for: mutation))
+    let store = device.launch().store(for: mutation)
+    let ticket = try await store.enqueue(with: Note(id: 1, text: "poison"))
+    var waits = [Double]()
+    for _ in 0..<20 {
+      try await store.mutate(with: Note(id: 2, text: "good"))
+      let claim = try await device.outbox.claim(ClaimRequest(.mutation(ticket.id)))
+      guard let lease = claim.leases.first else { break }
+      _ = await runner.run(lease)
+      guard let next = try device.outbox.entry(ticket.id)?.nextAttemptAt else { break }
+      waits.append(next.timeIntervalSince(device.clock.clock.now().wall))
+      device.clock.advance(by: .seconds(15))
+    }
+    #expect(try device.outbox.entry(ticket.id)?.deadReason == .exhausted)
+    #expect(waits == [1, 1, 2])
+  }
+
+  @Test func answersThatAreLostNowAndThenAreWaitedForBriefly() async throws {
+    let device = Device()
+    let calls = Counter()
+    let save = SaveNote { _ in
+      if calls.increment() % 2 == 1 { throw HTTPStatusError(statusCode: 401) }
+      throw URLError(.networkConnectionLost)
+    }
+    let mutation = save.persisted(as: "save-note")
+    let runner = try #require(try device.launch().durableRunner(for: mutation))
+    let ticket = try await device.launch().store(for: mutation)
+      .enqueue(with: Note(id: 1, text: "a"))
+    var waits = [Double]()
+    for _ in 1...12 {
+      try await device.outbox.release(.authentication)
+      let claim = try await device.outbox.claim(ClaimRequest(.mutation(ticket.id)))
+      _ = await runner.run(try #require(claim.leases.first))
+      if let next = try device.outbox.entry(ticket.id)?.nextAttemptAt {
+        waits.append(next.timeIntervalSince(device.clock.clock.now().wall))
+      }
+      device.clock.advance(by: .seconds(15))
+    }
+    #expect(waits == [1, 1, 1, 1, 1, 1])
+    #expect(try device.outbox.entry(ticket.id)?.failures == 0)
+  }
+
   @Test func backoffDoublesUpToFiveMinutesAndJittersInTheUpperHalf() {
     let full = MutationBackoff(random: { 1 })
     let waits = [1, 2, 3, 9, 10, 60].map { full.delay(after: $0) }

@@ -120,7 +120,8 @@ struct QueryStoreDurableTests {
     }
   }
 
-  @Test func argumentsThatCannotBeReadMakeTheRowDead() async throws {
+  /// A release that forgot to raise the version, for example.
+  @Test func argumentsThatCannotBeReadWaitForAProgramThatCan() async throws {
     let device = Device()
     let client = device.launch()
     let save = SaveNote().persisted(as: "save-note")
@@ -130,11 +131,16 @@ struct QueryStoreDurableTests {
       claiming: false)
     let runner = try #require(try client.durableRunner(for: save))
     let claim = try await device.outbox.claim(ClaimRequest(.lowest(handledBy: [runner.handler])))
-    guard case .dead(.undecodable) = await runner.run(try #require(claim.leases.first)) else {
-      Issue.record("not dead")
+    guard case .pending(_, .handler) = await runner.run(try #require(claim.leases.first)) else {
+      Issue.record("not waiting")
       return
     }
-    #expect(try device.outbox.entry(ticket.entry.id)?.deadReason == .undecodable)
+    let entry = try #require(try device.outbox.entry(ticket.entry.id))
+    #expect(entry.state == .pending)
+    #expect(entry.waitReason == .handler)
+    #expect(entry.failures == 0)
+    #expect(entry.lastError != nil)
+    #expect(try device.outbox.why(entry.id).hasPrefix("Its arguments could not be read ("))
   }
 
   @Test func aLeaseThatIsLostCancelsTheAttemptAndDropsItsResult() async throws {
