@@ -61,7 +61,9 @@ final class HTTPTransport: Sendable {
         if Task.isCancelled { delegate.giveUp(task, URLError(.cancelled)) }
       }
     } onCancel: {
-      task.cancel()
+      // Not on this thread: it holds the lock of the task that is cancelled, and `cancel` waits for the
+      // session's queue, which may be about to resume that task.
+      DispatchQueue.global().async { task.cancel() }
     }
   }
 }
