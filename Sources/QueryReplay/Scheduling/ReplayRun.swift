@@ -343,7 +343,12 @@ extension ReplayRun {
   /// Ends the attempts that were begun without a network, some of which wait for answers that cannot
   /// come: they are due at once.
   private func cancelProbes() {
-    let probes = self.guarded.withLock { Array($0.probes.values) }
-    for probe in probes { probe.cancel() }
+    let probes = self.guarded.withLock { run in
+      defer { run.probes = [:] }
+      return Array(run.probes.values)
+    }
+    if probes.isEmpty { return }
+    // A handler's code for a cancellation may block, and must not hold up this run.
+    Task.detached { for probe in probes { probe.cancel() } }
   }
 }
