@@ -60,8 +60,9 @@ import Testing
   func whatIsImportedIsExportedByteForByte(_ withOutbox: Bool) async throws {
     let scratch = try OutboxScratch()
     try await Self.fill(scratch)
-    let first = try Self.export(scratch.folder.path, withOutbox: withOutbox)
+    // What runs is given back then, and is due from that moment on.
     try await scratch.storage.close()
+    let first = try Self.export(scratch.folder.path, withOutbox: withOutbox)
     #expect(try Self.export(scratch.folder.path, withOutbox: withOutbox) == first)
     let folder = try TemporaryFolder()
     let imported = try Self.importExport(first, into: folder, withOutbox: withOutbox)

@@ -6,7 +6,15 @@ import Testing
 @testable import QuerySQLite
 
 @Suite struct ForgottenRowTests {
+  /// Sends mutations, and then others, a day later, so that the history forgets most of the first.
   private func send(_ count: Int, by scratch: OutboxScratch) async throws -> [UUID] {
+    let ids = try await self.sendNow(count, by: scratch)
+    try scratch.damage("UPDATE history SET ended_at = ended_at - 86401000000")
+    _ = try await self.sendNow(count, by: scratch)
+    return ids
+  }
+
+  private func sendNow(_ count: Int, by scratch: OutboxScratch) async throws -> [UUID] {
     var ids = [UUID]()
     for _ in 0..<count {
       let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)

@@ -102,6 +102,8 @@ extension OutboxContractTests {
     let isSettled = try await trial.outbox.settle(lease, .success)
     #expect(isSettled)
     _ = try await repeated()
+    // The history keeps what ended within a day.
+    trial.clock.advance(by: .seconds(86_401))
     for _ in 0..<40 { try await trial.run(try await trial.add(), .success) }
     guard case .unknown = try trial.outbox.standing(of: id) else {
       Issue.record("the history has not forgotten it")
@@ -124,6 +126,7 @@ extension OutboxContractTests {
     let trial = try OutboxTrial(kind, limits: MutationHistoryLimits(perMutation: 1))
     let id = try await trial.add { $0.isRepeatable = true }
     try await trial.run(id, .success)
+    trial.clock.advance(by: .seconds(86_401))
     for _ in 0..<40 { try await trial.run(try await trial.add(), .success) }
     try await trial.storage.erase()
     let again = NewMutation(
@@ -146,6 +149,7 @@ extension OutboxContractTests {
     try await trial.run(new, .success)
     let cancelled = try await trial.add()
     try await trial.outbox.cancel(cancelled)
+    trial.clock.advance(by: .seconds(86_401))
     for _ in 0..<40 { try await trial.run(try await trial.add(), .success) }
     for id in [sent, old, new, cancelled] {
       guard case .unknown = try trial.outbox.standing(of: id) else {

@@ -123,12 +123,16 @@ import Testing
   @Test func whatADamagedFileHasForgottenIsStillRemembered() async throws {
     let first = try OutboxScratch { $0.mutationHistory.perMutation = 1 }
     var ids = [UUID]()
-    for number in 0..<20 {
+    for number in 0..<40 {
       let enqueued = try await first.outbox.enqueue(
         OutboxScratch.mutation("\(number)"), claiming: true)
       let lease = try #require(enqueued.lease)
       _ = try await first.outbox.settle(lease, OutboxScratch.success)
       ids.append(lease.entry.id)
+      // The history keeps what ended within a day.
+      if number == 19 {
+        try first.damage("UPDATE history SET ended_at = ended_at - 86401000000")
+      }
     }
     let forgotten = try ids.filter { id in
       if case .unknown = try first.outbox.standing(of: id) { true } else { false }
