@@ -283,6 +283,7 @@ extension OutboxTransaction {
     try self.refreshHead(&row, isNew: true)
     var lease: MutationLease?
     if row.standing.state == .leased {
+      try self.noteProbe(row)
       lease = self.beginAttempt(of: row, isReplay: false)
     } else if claiming, new.waitReason == nil, self.mayRun(row),
       self.mayRunBesideOthers(row.standing), !self.hostHoldsCallers(row.effectiveHost)
