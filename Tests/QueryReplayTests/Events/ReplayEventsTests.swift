@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -114,5 +115,20 @@ import Testing
     _ = try await scratch.replayer.replayOnce()
     let story = await self.events(of: events, upTo: .dead(ids[0], .rejected))
     #expect(story.contains(.cancelled(ids[1])))
+  }
+
+  @Test func rowsWithoutHandlersOnDiskAreTold() async throws {
+    let folder = try ScratchFolder()
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    for _ in 0..<2 {
+      let mutation = NewMutation(name: "other", instance: "", coder: "json", arguments: Data())
+      _ = try await storage.outbox.enqueue(mutation, claiming: false)
+    }
+    let replayer = MutationReplayer(outbox: storage.outbox)
+    try replayer.register(ScriptedRunner("edit", outbox: storage.outbox) { _ in .success })
+    let events = replayer.events
+    _ = try await replayer.replayOnce()
+    let told = ReplayEvent.unhandled(name: "other", version: 1, count: 2)
+    #expect(await self.events(of: events, upTo: told).last == told)
   }
 }
