@@ -57,7 +57,7 @@ public final class MutationReplayer: Sendable {
   }
 
   /// What it does, and what it sees in the outbox, from now on: each access returns a stream of its
-  /// own, which keeps the newest 256 events not yet taken.
+  /// own, which keeps the newest 256 events not yet taken and tells how many it dropped.
   public var events: some AsyncSequence<ReplayEvent, Never> & Sendable {
     self.hub.makeEvents(of: self.outbox())
   }

@@ -15,6 +15,19 @@ public enum ReplayEvent: Hashable, Sendable {
   ///   - failure: The class of the failure.
   ///   - next: What the mutation waits for now; nil if it is due at once.
   case attemptFailed(UUID, MutationFailure, next: MutationWaitReason?)
+  /// An attempt of the replayer has ended, in whatever way.
+  ///
+  /// - Parameters:
+  ///   - host: What it was sent to; the mutation's name if that is not known.
+  ///   - duration: How long the attempt took, by the clock of the replayer.
+  ///   - waited: How long the mutation had been in the outbox when the attempt began, by the wall
+  ///     clock.
+  case attemptEnded(UUID, host: String, duration: Duration, waited: Duration)
+  /// Mutations wait because no handler for them is registered with this replayer. It is told when a
+  /// run begins, when handlers were registered, and when a kind appears in this process later.
+  case unhandled(name: String, version: Int, count: Int)
+  /// So many events before the next one were dropped, because this reader took them too slowly.
+  case dropped(Int)
   /// The replayer has nothing to send at the moment, but something is pending.
   case waiting(ReplayWait)
   /// A mutation succeeded.

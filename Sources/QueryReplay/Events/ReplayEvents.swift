@@ -1,41 +1,78 @@
 import Query
 
 /// The events of a ``MutationReplayer``, from now on: each reader has a stream of its own, which
-/// keeps the newest 256 events not yet taken. It ends when the replayer is released.
+/// keeps the newest 256 events not yet taken, and says how many it dropped. It ends when the replayer is released.
 public struct ReplayEvents: AsyncSequence, Sendable {
   public typealias Element = ReplayEvent
   public typealias Failure = Never
 
   fileprivate let stream: AsyncStream<ReplayEvent>
+  fileprivate let drops: DroppedEvents
 
-  public func makeAsyncIterator() -> Iterator { Iterator(base: self.stream.makeAsyncIterator()) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(base: self.stream.makeAsyncIterator(), drops: self.drops)
+  }
 
   /// Takes the events one after another.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var base: AsyncStream<ReplayEvent>.Iterator
+    fileprivate let drops: DroppedEvents
+    private var held: ReplayEvent?
+
+    fileprivate init(base: AsyncStream<ReplayEvent>.Iterator, drops: DroppedEvents) {
+      self.base = base
+      self.drops = drops
+    }
 
     /// The next event; nil when the replayer is gone or the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> ReplayEvent? {
-      await self.base.next(isolation: actor)
+      if let held = self.held {
+        self.held = nil
+        return held
+      }
+      let event = await self.base.next(isolation: actor)
+      guard let event, let count = self.drops.take() else { return event }
+      self.held = event
+      return .dropped(count)
+    }
+  }
+}
+
+/// Counts what a stream of events has dropped.
+private final class DroppedEvents: Sendable {
+  private let count = Locked(0)
+
+  func add() { self.count.withLock { $0 += 1 } }
+
+  /// How many since the last call; nil if none.
+  func take() -> Int? {
+    self.count.withLock { count in
+      defer { count = 0 }
+      return count > 0 ? count : nil
     }
   }
 }
 
 /// Sends the events of a replayer to all listeners.
 final class ReplayEventHub: Sendable {
+  private struct Listener {
+    var continuation: AsyncStream<ReplayEvent>.Continuation
+    var drops: DroppedEvents
+  }
+
   private struct Guarded {
     var next = 0
-    var continuations = [Int: AsyncStream<ReplayEvent>.Continuation]()
+    var listeners = [Int: Listener]()
     var outbox: QuerySubscription?
   }
 
   private let guarded = Locked(Guarded())
 
   deinit {
-    for continuation in self.guarded.withLock({ $0.continuations }).values {
-      continuation.finish()
+    for listener in self.guarded.withLock({ $0.listeners }).values {
+      listener.continuation.finish()
     }
   }
 
@@ -45,26 +82,32 @@ final class ReplayEventHub: Sendable {
   func makeEvents(of outbox: (any MutationOutbox)?) -> ReplayEvents {
     let (stream, continuation) = AsyncStream.makeStream(
       of: ReplayEvent.self, bufferingPolicy: .bufferingNewest(256))
+    let drops = DroppedEvents()
     let (number, isFirst) = self.guarded.withLock { hub in
       hub.next += 1
-      hub.continuations[hub.next] = continuation
+      hub.listeners[hub.next] = Listener(continuation: continuation, drops: drops)
       return (hub.next, hub.outbox == nil)
     }
     continuation.onTermination = { [weak self] _ in
-      let removed = self?.guarded.withLock { $0.continuations.removeValue(forKey: number) }
+      let removed = self?.guarded.withLock { $0.listeners.removeValue(forKey: number) }
       withExtendedLifetime(removed) {}
     }
     if isFirst, let outbox { self.follow(outbox) }
-    return ReplayEvents(stream: stream)
+    return ReplayEvents(stream: stream, drops: drops)
   }
 
   /// Sends an event to all listeners.
   func send(_ event: ReplayEvent) {
-    let continuations = self.guarded.withLock { hub in
-      hub.continuations.isEmpty ? [] : Array(hub.continuations.values)
+    let listeners = self.guarded.withLock { hub in
+      hub.listeners.isEmpty ? [] : Array(hub.listeners.values)
     }
-    for continuation in continuations { continuation.yield(event) }
+    for listener in listeners {
+      if case .dropped = listener.continuation.yield(event) { listener.drops.add() }
+    }
   }
+
+  /// Whether anybody listens.
+  var hasListeners: Bool { self.guarded.withLock { !$0.listeners.isEmpty } }
 
   private func follow(_ outbox: any MutationOutbox) {
     let subscription = outbox.subscribe { [weak self] event in

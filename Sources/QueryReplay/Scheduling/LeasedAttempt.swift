@@ -14,7 +14,14 @@ struct LeasedAttempt: Sendable {
     }
     let entry = self.lease.entry
     self.parts.events.send(.attemptStarted(entry.id, number: entry.attempts))
-    return await runner.run(self.lease)
+    let waited = max(.zero, Duration.seconds(Date().timeIntervalSince(entry.createdAt)))
+    let start = self.parts.clock.now()
+    let report = await runner.run(self.lease)
+    self.parts.events.send(
+      .attemptEnded(
+        entry.id, host: entry.host ?? entry.name, duration: self.parts.clock.now() - start,
+        waited: waited))
+    return report
   }
 
   /// Ends the lease of an attempt that was not begun.

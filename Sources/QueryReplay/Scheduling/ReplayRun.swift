@@ -26,6 +26,11 @@ final class ReplayRun: Sendable {
     var running = 0
     var failures = 0
     var lastNews: ReplayEvent?
+    /// The handlers for which the listeners know what waits without one; nil: they know nothing.
+    var toldHandlers: Set<MutationHandler>?
+    var toldKinds = Set<UnhandledRows.Kind>()
+    /// What was enqueued since the last turn, while there are listeners.
+    var newRows = [UUID]()
     /// The attempts that were begun while there was no network.
     var probes = [UUID: Task<AttemptReport, Never>]()
   }
@@ -108,7 +113,10 @@ extension ReplayRun {
 
   private func subscribe() -> QuerySubscription {
     let (parts, signal) = (self.parts, self.signal)
-    let outbox = parts.outbox.subscribe { event in
+    let outbox = parts.outbox.subscribe { [weak self] event in
+      if case .enqueued(let id) = event, parts.events.hasListeners {
+        self?.guarded.withLock { $0.newRows.append(id) }
+      }
       if Self.isNews(event, to: parts.ledger) { signal.wake() }
     }
     let network = parts.network?.subscribe { status in
@@ -140,6 +148,36 @@ extension ReplayRun {
   }
 }
 
+// MARK: - Rows without a handler
+
+extension ReplayRun {
+  /// Tells the listeners what waits because there is no handler for it, each kind once for a set of
+  /// handlers. All rows are read at the beginning and for other handlers, then only new ones.
+  private func tellUnhandled() throws {
+    let (new, told) = self.guarded.withLock { run in
+      defer { run.newRows = [] }
+      return (run.newRows, run.toldHandlers)
+    }
+    guard self.parts.events.hasListeners else { return }
+    let handlers = self.parts.registry().handlers
+    let isAll = told != handlers
+    if !isAll, new.isEmpty { return }
+    let outbox = self.parts.outbox
+    let entries =
+      isAll
+      ? try outbox.entries(in: .pending)
+      : try new.compactMap { try outbox.entry($0) }.filter { $0.state == .pending }
+    let rows = UnhandledRows(entries, handlers: handlers)
+    let untold = self.guarded.withLock { run in
+      if isAll { (run.toldHandlers, run.toldKinds) = (handlers, []) }
+      return rows.kinds.filter { run.toldKinds.insert($0.kind).inserted }
+    }
+    for (kind, count) in untold {
+      self.parts.events.send(.unhandled(name: kind.name, version: kind.version, count: count))
+    }
+  }
+}
+
 // MARK: - Claiming
 
 extension ReplayRun {
@@ -154,6 +192,7 @@ extension ReplayRun {
       self.parts.ledger.noteOffline()
     }
     do {
+      try self.tellUnhandled()
       if reach == .everywhere { try await self.release() }
       let step = try await self.claim(&group, poll, reach)
       self.guarded.withLock { $0.failures = 0 }

@@ -47,7 +47,7 @@ struct RunLine {
     case .claimed(let id):
       names[id] = (try? session.outbox.entry(id))?.name
       return nil
-    case .reaped, .cancelled, .enqueued: return nil
+    case .reaped, .cancelled, .enqueued, .attemptEnded, .unhandled, .dropped: return nil
     case .attemptStarted(let id, let number):
       (self.row, self.text) = line("attemptStarted", "sending", id)
       self.row.attempt = number

@@ -1,4 +1,5 @@
 import Query
+import QueryReplay
 import ToolSupport
 
 /// Live rows that this program has no handler for, by name and version.
@@ -21,18 +22,10 @@ struct OtherRows {
   ///   - entries: Live rows.
   ///   - session: The store, and what can be sent.
   init(_ entries: [OutboxEntry], _ session: ReplaySession) {
-    var counts = [Kind: Int]()
-    for entry in entries where !session.canSend(entry) {
-      let kind = Kind(
-        name: entry.name, version: entry.version, count: 0, application: session.owner)
-      counts[kind, default: 0] += 1
+    let rows = UnhandledRows(entries, handlers: session.replayer.handlers)
+    self.kinds = rows.kinds.map { kind, count in
+      Kind(name: kind.name, version: kind.version, count: count, application: session.owner)
     }
-    self.kinds = counts.map { kind, count in
-      var kind = kind
-      kind.count = count
-      return kind
-    }
-    self.kinds.sort { ($0.name, $0.version) < ($1.name, $1.version) }
   }
 
   /// A line for each kind.

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -12,6 +13,7 @@ import Testing
   ) async -> [ReplayEvent] {
     var all = [ReplayEvent]()
     for await event in events {
+      if case .attemptEnded = event { continue }
       all.append(event)
       if event == last { break }
     }
@@ -57,7 +59,44 @@ import Testing
     for id in ids { hub.send(.enqueued(id)) }
     hub.send(.drained)
     let kept = await self.events(of: events, upTo: .drained)
-    #expect(kept == ids.suffix(255).map { .enqueued($0) } + [.drained])
+    #expect(kept == [.dropped(45)] + ids.suffix(255).map { .enqueued($0) } + [.drained])
+  }
+
+  @Test func attemptsTellHowLongTheyTook() async throws {
+    let scratch = ReplayScratch()
+    _ = try scratch.runner { _ in
+      scratch.clock.advance(by: .seconds(3))
+      return .success
+    }
+    let events = scratch.replayer.events
+    let id = try await scratch.enqueue(host: "a.test")[0]
+    _ = try await scratch.replayer.replayOnce()
+    for await event in events {
+      guard case .attemptEnded(let ended, let host, let duration, let waited) = event else {
+        continue
+      }
+      #expect(ended == id)
+      #expect(host == "a.test")
+      #expect(duration == .seconds(3))
+      #expect(waited >= .zero)
+      break
+    }
+  }
+
+  @Test func rowsWithoutHandlersAreTold() async throws {
+    let scratch = ReplayScratch()
+    _ = try scratch.runner()
+    try await scratch.enqueue(2, name: "other")
+    let events = scratch.replayer.events
+    let first = ReplayEvent.unhandled(name: "other", version: 1, count: 2)
+    let later = ReplayEvent.unhandled(name: "late", version: 1, count: 1)
+    try await scratch.whileRunning {
+      #expect(await self.events(of: events, upTo: .waiting(.outbox)) == [first, .waiting(.outbox)])
+      try await scratch.enqueue(name: "late")
+      #expect(await self.events(of: events, upTo: later).last == later)
+      _ = try scratch.runner("late")
+      #expect(await self.events(of: events, upTo: first).last == first)
+    }
   }
 
   @Test func streamEndsWithItsReplayer() async throws {
@@ -76,5 +115,20 @@ import Testing
     _ = try await scratch.replayer.replayOnce()
     let story = await self.events(of: events, upTo: .dead(ids[0], .rejected))
     #expect(story.contains(.cancelled(ids[1])))
+  }
+
+  @Test func rowsWithoutHandlersOnDiskAreTold() async throws {
+    let folder = try ScratchFolder()
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    for _ in 0..<2 {
+      let mutation = NewMutation(name: "other", instance: "", coder: "json", arguments: Data())
+      _ = try await storage.outbox.enqueue(mutation, claiming: false)
+    }
+    let replayer = MutationReplayer(outbox: storage.outbox)
+    try replayer.register(ScriptedRunner("edit", outbox: storage.outbox) { _ in .success })
+    let events = replayer.events
+    _ = try await replayer.replayOnce()
+    let told = ReplayEvent.unhandled(name: "other", version: 1, count: 2)
+    #expect(await self.events(of: events, upTo: told).last == told)
   }
 }
