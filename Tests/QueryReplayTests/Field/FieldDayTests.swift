@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -13,11 +14,27 @@ import Testing
 
   @Test(.timeLimit(.minutes(60)), arguments: SeededGenerator.seeds(1))
   func serversAreRightAndNoWriteIsLate(seed: UInt64) async throws {
+    let clock = MockQueryClock()
     let (writes, days) = Self.isFull ? (10_000, 7) : (1_000, 1)
     let plan = FieldPlan(seed: seed, writes: writes, days: days)
+    try await self.live(plan, seed: seed, clock, MemoryQueryStorage(clock: clock))
+  }
+
+  @Test(.timeLimit(.minutes(60)), arguments: [3]) func soItIsOnDisk(seed: UInt64) async throws {
     let clock = MockQueryClock()
+    let folder = try ScratchFolder()
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.clock = clock
+    let storage = try SQLiteQueryStorage(directory: folder.url, configuration: configuration)
+    let plan = FieldPlan(seed: seed, writes: Self.isFull ? 10_000 : 300, days: 1)
+    try await self.live(plan, seed: seed, clock, storage)
+    try await storage.close()
+  }
+
+  private func live(
+    _ plan: FieldPlan, seed: UInt64, _ clock: MockQueryClock, _ storage: any QueryStorage
+  ) async throws {
     let world = FieldWorld(clock, seed: seed)
-    let storage = MemoryQueryStorage(clock: clock)
     var day = FieldDay(plan, world, clock, storage, seed: seed)
     try await day.run()
     let counts = try storage.outbox.counts
@@ -36,7 +53,7 @@ import Testing
       \(share(0.99)) (99 %)
       """
     let late = lateness.filter { $0.late > bound }
-    #expect(late.isEmpty, "\(summary): \(late.count) late, as \(late.suffix(5).map(\.what))")
+    #expect(late.count == 0, "\(summary): \(late.count) late, as \(late.suffix(5).map(\.what))")
     if Self.isFull { print(summary, lateness.suffix(3).map(\.what)) }
   }
 }
