@@ -31,6 +31,9 @@ final class ReplayLedger: Sendable {
   /// How many claims were made on the outbox.
   var claims: Int { self.guarded.withLock { $0.claims } }
 
+  /// How many attempts were begun, and how many of them run.
+  var attempts: (begun: Int, running: Int) { self.guarded.withLock { $0.slots.attempts } }
+
   func countTurn() { self.guarded.withLock { $0.turns += 1 } }
 }
 

@@ -42,6 +42,9 @@ struct ReplaySlots: Sendable {
   /// Whether nothing runs and no claim is under way.
   var isIdle: Bool { self.running.isEmpty && !self.isClaiming }
 
+  /// How many attempts were begun, and how many of them run.
+  var attempts: (begun: Int, running: Int) { (self.begun, self.running.count) }
+
   func isRunning(_ id: UUID) -> Bool { self.running[id] != nil }
 
   /// How many more attempts may be made.
