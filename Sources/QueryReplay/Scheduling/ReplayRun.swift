@@ -192,7 +192,8 @@ extension ReplayRun {
       self.parts.ledger.noteOffline()
     }
     do {
-      try self.tellUnhandled()
+      // What serves listeners alone ends no run.
+      try? self.tellUnhandled()
       if reach == .everywhere { try await self.release() }
       let step = try await self.claim(&group, poll, reach)
       self.guarded.withLock { $0.failures = 0 }
