@@ -12,7 +12,7 @@ import Testing
 @Suite(.warningsAreIssues) struct FieldDayTests {
   private static let isFull = ProcessInfo.processInfo.environment["FULL"] != nil
 
-  @Test(.timeLimit(.minutes(60)), arguments: SeededGenerator.seeds(1))
+  @Test(arguments: SeededGenerator.seeds(1))
   func serversAreRightAndNoWriteIsLate(seed: UInt64) async throws {
     let clock = MockQueryClock()
     let (writes, days) = Self.isFull ? (10_000, 7) : (1_000, 1)
@@ -20,7 +20,7 @@ import Testing
     try await self.live(plan, seed: seed, clock, MemoryQueryStorage(clock: clock))
   }
 
-  @Test(.timeLimit(.minutes(60)), arguments: [3]) func soItIsOnDisk(seed: UInt64) async throws {
+  @Test(arguments: [3]) func soItIsOnDisk(seed: UInt64) async throws {
     let clock = MockQueryClock()
     let folder = try ScratchFolder()
     var configuration = SQLiteQueryStorage.Configuration()
