@@ -145,7 +145,10 @@ extension QueryClient {
     // It is never fetched by itself, and reads nothing.
     context.queryStorage = nil
     let store = self.storeCreator.store(for: mutation, in: context, with: MutationState())
-    defer { store.endControllers() }
+    // A user's creator may return one store twice.
+    defer {
+      if self.withCache({ $0[mutation.path] })?.erased !== store { store.endControllers() }
+    }
     typealias Attachment = DurableAttachment<Mutation.Arguments, Mutation.ReturnValue>
     guard let durable = store.withLock({ store.storing }) as? Attachment else { return nil }
     return durable.declaration
