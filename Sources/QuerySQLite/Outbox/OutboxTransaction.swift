@@ -255,12 +255,12 @@ extension OutboxTransaction {
   ///
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func enqueue(_ new: NewMutation, claiming: Bool) throws -> EnqueuedMutation {
+    try self.loadHosts()
     if !new.hasFreshID,
       try self.connection.first(Self.isKnown, new.id, read: { try $0.bool(at: 0) }) == true
     {
       return try self.answer(toRepeated: new)
     }
-    try self.loadHosts()
     let targets = new.dependencies.isEmpty ? [] : try self.openDependencies(of: new)
     let old = try self.replaceable(new, targets)
     var row = OutboxRow(new, partition: self.partition.id, now: self.now)
