@@ -208,7 +208,7 @@ extension DurableAttachment {
         wait == .zero ? nil : .backoff, error, verdict, lease)
       if case .failed(var failed) = ruling.outcome {
         // The row may be one of an earlier version, and its new arguments are not.
-        failed.version = self.plan.options.version
+        failed.version = plan.options.version
         ruling.outcome = .failed(failed)
       }
       ruling.isTriedAgain = wait == .zero

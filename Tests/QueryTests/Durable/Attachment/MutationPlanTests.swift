@@ -67,4 +67,21 @@ import Testing
     #expect(store.currentValue == "new")
     #expect(classified.value == 1)
   }
+
+  @Test func newArgumentsOfAConflictHaveTheVersionOfTheRegistrationThatCodedThem() async throws {
+    let device = Device()
+    let client = device.launch()
+    let store = client.store(
+      for: SaveNote { _ in throw HTTPStatusError(statusCode: 409) }.persisted(as: "save-note"))
+    let newer = SaveNote { _ in throw HTTPStatusError(statusCode: 409) }.persisted(
+      as: "save-note",
+      Options(
+        version: 2, upgrade: { data, _ in data },
+        onConflict: { note, _, _ in .retry(with: Note(id: note.id, text: "merged")) }))
+    let runner = try #require(try client.durableRunner(for: newer))
+    let ticket = try await store.enqueue(with: Note(id: 1, text: "a"))
+    let claim = try await device.outbox.claim(ClaimRequest(.lowest(handledBy: [runner.handler])))
+    _ = await runner.run(try #require(claim.leases.first))
+    #expect(try device.outbox.entry(ticket.id)?.version == 2)
+  }
 }
