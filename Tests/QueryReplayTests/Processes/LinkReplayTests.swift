@@ -31,6 +31,8 @@ struct LinkReplayTests {
     var received = [(key: String, time: Double)]()
     while received.count < 3, let line = await serving.line() {
       let words = line.split(separator: " ")
+      // A probe that was given up as the link came up may arrive, too: the server knows it by its key.
+      if received.contains(where: { $0.key == words[1] }) { continue }
       received.append((String(words[1]), Double(words[2]) ?? 0))
     }
     #expect(received.map(\.key) == saved)
