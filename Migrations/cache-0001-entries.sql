@@ -60,6 +60,10 @@ CREATE TABLE entries (
   error_text TEXT,
   next_page_id BLOB,                    -- of an infinite query, coded; NULL: there is none
   previous_page_id BLOB,
+  -- How much of the outbox's history the value has (optimistic state): what ended later is laid over
+  -- it. NULL: not known. And the keys that its server said it includes, a line each.
+  outbox_sequence INTEGER,
+  included_keys TEXT,
   value BLOB                            -- NULL: there is none, or it is in the pages
 ) STRICT;
 

@@ -23,8 +23,10 @@ public final class MutationReplayer: Sendable {
   private let registry = Locked(HandlerRegistry())
   private let hub = ReplayEventHub()
   let ledger: ReplayLedger
+  private let registrations = Locked(QuerySubscription.empty)
 
-  /// Creates a replayer. It does nothing before it is run.
+  /// Creates a replayer. It does nothing before it is run. It sends what its client knows by
+  /// `QueryClient.register`, and what is registered with it.
   ///
   /// - Parameters:
   ///   - client: The client whose storage is replayed, and whose stores show the attempts.
@@ -41,6 +43,9 @@ public final class MutationReplayer: Sendable {
     self.network = network
     self.configuration = configuration.inBounds
     self.ledger = ReplayLedger(configuration.inBounds)
+    let subscription = client.onRegistration { [weak self] runner in self?.take(runner) }
+    self.registrations.withLock { $0 = subscription }
+    for runner in client.registeredRunners { self.take(runner) }
   }
 
   /// Creates a replayer of an outbox without a client, for runners that do not need one.
@@ -88,6 +93,9 @@ extension MutationReplayer {
   package func instances(of name: String) throws -> Set<String> {
     Set(try self.parts().outbox.entries().lazy.filter { $0.name == name }.map(\.instance))
   }
+
+  /// Takes what the client knows. Of two types with one name the first is sent.
+  private func take(_ runner: any DurableRunner) { try? self.register(runner) }
 
   func register(_ runner: any DurableRunner) throws {
     try self.registry.withLock { try $0.add(runner) }

@@ -68,6 +68,16 @@ extension ScriptedOutbox {
     return try self.base.standing(of: id)
   }
 
+  public var endedSequence: Int64 { self.base.endedSequence }
+
+  public func log(
+    of handlers: Set<MutationHandler>, endedAfter sequence: Int64
+  ) throws -> MutationLog {
+    let log = try self.base.log(of: handlers, endedAfter: sequence)
+    _ = self.counted(log.records)
+    return log
+  }
+
   public func standings(of ids: [UUID]) throws -> [MutationStanding] {
     self.counted(try self.base.standings(of: ids))
   }

@@ -146,6 +146,7 @@ extension QueryClient {
         self.storeCreator.store(for: query, in: context, with: initialState)
       }
     store.setRequestType(Query.self)
+    if self.optimistic.isActive { self.optimistic.attach(store) }
     return store
   }
 }

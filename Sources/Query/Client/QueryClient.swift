@@ -23,6 +23,9 @@ public final class QueryClient: @unchecked Sendable {
   @usableFromInline let defaultCreator: DefaultStoreCreator?
   @usableFromInline let storeCreator: any StoreCreator
   package let replayCoordinator = ReplayCoordinator()
+  /// The mutations that change what its stores show.
+  @usableFromInline let optimistic = OptimisticIndex()
+  let registrations = MutationRegistrations()
   /// That of the cache, where it has one.
   let watch: StoreWatch
 

@@ -48,7 +48,7 @@ extension QueryStore {
   /// Passes the store to its controllers. Called once, when it is created.
   @usableFromInline
   func startControllers() {
-    let (context, state) = self.withLock { (self._context, self._state) }
+    let (context, state) = self.withLock { (self._context, self.visibleState) }
     let controllers = context.queryControllers
     guard !controllers.isEmpty else { return }
     let isDeferred = ControllerStart.isDeferred { [weak self] in

@@ -10,6 +10,9 @@ public struct QueryResultUpdateReason: Hashable, Sendable, CustomStringConvertib
 
   /// The request returned or threw the result.
   public static let returnedFinalResult = QueryResultUpdateReason("returnedFinalResult")
+
+  /// What is shown changed, and not the value beneath: an edit of a durable mutation came, changed or went.
+  public static let optimistic = QueryResultUpdateReason("optimistic")
 }
 
 extension QueryContext {

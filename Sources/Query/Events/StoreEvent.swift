@@ -34,6 +34,12 @@ final class StoreEvent<State: QueryStateProtocol>: Sendable {
     self.result = result
     self.report = report
   }
+
+  /// The same event, with another state.
+  func with(_ state: State) -> StoreEvent {
+    StoreEvent(
+      self.kind, state: state, context: self.context, result: self.result, report: self.report)
+  }
 }
 
 /// The closures that a store calls, whatever kind of handler they come from.

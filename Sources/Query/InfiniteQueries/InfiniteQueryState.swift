@@ -193,6 +193,14 @@ extension InfiniteQueryState: QueryStateProtocol {
 // MARK: - Updates
 
 extension InfiniteQueryState {
+  /// One page does not renew the others.
+  public static func _addsToValue(in context: QueryContext) -> Bool {
+    switch context.infiniteFetchKind {
+    case .nextPage?, .previousPage?: true
+    case .allPages?, nil: false
+    }
+  }
+
   public mutating func invalidate() { self._updates.isInvalidated = true }
 
   @inlinable

@@ -42,11 +42,13 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isToldOf = true
       PersistenceWarnings.reportUnwritten(self.slot.identity)
     }
-    let snapshot = PersistedSnapshot(of: state, self.failures, self.options)
+    let snapshot = PersistedSnapshot(of: state, self.failures, self.options, self.mark)
     self.hand(over: .write(StorageWrite(of: snapshot)))
   }
 
   override var identity: QueryIdentity? { self.slot.identity }
+
+  override var endedSequence: Int64? { self.storage.outbox.endedSequence }
 
   override func stateDidReset() {
     self.isPristine = false
@@ -82,7 +84,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       if self.isExpired(snapshot.valueLastUpdatedAt, in: store.context) {
         self.miss(.expired, store)
       } else {
-        self.show(snapshot.value, snapshot.history, in: store)
+        self.show(snapshot.value, snapshot.history, snapshot.mark, in: store)
         self.storage.didHydrate(self.slot, from: nil, nil)
       }
     } else if let entry = try? write.entry() {
@@ -118,12 +120,17 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       if found == nil { found = await storage.readLater(slot) }
       if let store {
         switch found {
-        case .entry(let entry)?: self.restore(entry, into: store)
+        case .entry(let entry)?:
+          // The edits are laid over the value before anybody sees it.
+          store.withLock { self.mark = entry.mark }
+          store.layEdits()
+          self.restore(entry, into: store)
         case .miss(let miss)?: self.miss(miss, store)
         case .later?, nil: break
         }
       }
       store?.withLock { self.gate = nil }
+      store?.layEdits()
       gate.open()
     }
   }
@@ -132,10 +139,12 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.gate?.wait(action) ?? false
   }
 
+  override var isHydrating: Bool { self.gate != nil }
+
   private func restore(_ entry: StoredEntry, into store: QueryStore<State>) {
     switch self.decode(entry, in: store.context) {
     case .success(let value):
-      self.show(value, entry.history, in: store)
+      self.show(value, entry.history, entry.mark, in: store)
       self.storage.didHydrate(self.slot, from: entry, nil)
     case .failure(let failure): self.miss(failure.miss, of: entry, store)
     }
@@ -144,6 +153,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   private func show(
     _ value: State.PersistedValue?,
     _ history: UpdateHistory,
+    _ mark: ValueMark?,
     in store: QueryStore<State>
   ) {
     let replaced = store.withLock {
@@ -152,6 +162,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       guard self.isPristine, !self.slot.isClosed else { return replaced }
       self.hasStored = true
       let later = self.failures
+      store.setMark(mark)
       let isInvalidated = store.restoreUnderLaterChanges(value, history)
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: store._state)
@@ -226,15 +237,19 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     ifChangesAre changeCount: Int
   ) {
     guard case .success(let value) = self.decode(entry, in: store.context) else { return }
+    let index = store.context.queryClient?.optimistic
+    if let mark = entry.outboxSequence { index?.load(endedAfter: mark) }
     let replaced = store.withLock {
       let replaced = (store._state.currentValue, store._state.error)
       guard self.isWriting, self.slot.hasNoChange(since: changeCount) else { return replaced }
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
+      store.setMark(entry.mark)
       store.restore(value, entry.history)
       return replaced
     }
     withExtendedLifetime(replaced) {}
+    store.layEdits()
   }
 }
 

@@ -9,14 +9,21 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
   private var isInvalidated: Bool
+  let mark: ValueMark?
 
-  init(of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions) {
+  init(
+    of state: State,
+    _ failures: PersistedFailures,
+    _ options: PersistenceOptions,
+    _ mark: ValueMark?
+  ) {
     self.value = state.persistedValue
     self.options = options
     self.valueUpdateCount = state.valueUpdateCount
     self.valueLastUpdatedAt = state.valueLastUpdatedAt
     self.failures = failures
     self.isInvalidated = state.isInvalidated
+    self.mark = mark
   }
 
   /// Made when it is needed: an error's text is the work of a user's code.
@@ -31,7 +38,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   }
 
   func entry() throws -> StoredEntry {
-    StoredEntry(
+    var entry = StoredEntry(
       kind: State.persistedKind,
       coder: self.options.coder.name,
       version: self.options.version,
@@ -40,6 +47,8 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
       history: self.history,
       isPinned: self.options.isPinned,
       expiresAt: self.options.expiry(of: self.valueLastUpdatedAt))
+    entry.mark = self.mark
+    return entry
   }
 
   func invalidated() -> Self {

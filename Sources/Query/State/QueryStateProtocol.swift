@@ -91,6 +91,12 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   ///   - new: The context of the fetch that is about to start.
   static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool
 
+  /// Whether a fetch adds to the value and leaves the rest of it as it is, so that the value stays as old
+  /// as its oldest part. False for a fetch that replaces it.
+  ///
+  /// - Parameter context: The context of the fetch.
+  static func _addsToValue(in context: QueryContext) -> Bool
+
   /// Whether a client may fetch a store of this state unasked. False if a fetch is a write.
   static var _isFetchedAutomatically: Bool { get }
 
@@ -117,6 +123,9 @@ extension QueryStateProtocol {
   /// Every overlapping fetch is a duplicate.
   @inlinable
   public static func _isDuplicate(_ running: QueryContext, _ new: QueryContext) -> Bool { true }
+
+  /// A fetch replaces the value.
+  public static func _addsToValue(in context: QueryContext) -> Bool { false }
 
   /// Fetches are no writes.
   @inlinable

@@ -23,6 +23,13 @@ public struct StoredEntry: Hashable, Sendable {
   /// When the value is too old to be shown, if the query has a `maxAge`.
   public var expiresAt: Date?
 
+  /// How much of the outbox's history the value has: the newest end of a mutation that was known when
+  /// its fetch began, as ``MutationOutbox/endedSequence``; nil: that is not known.
+  public var outboxSequence: Int64?
+
+  /// The keys of mutations that the value includes, as its server said: see ``FetchReceipt``.
+  public var includedKeys: Set<String> = []
+
   /// The number of this write of the query, assigned by the storage; 0 before it is written.
   public var revision: Int64 = 0
 

@@ -39,7 +39,7 @@ extension QueryStore {
       // The current state comes first, for this handler alone.
       let first = EventLink<State>()
       first.fill(
-        with: StoreEvent(.stateChanged, state: self._state, context: self._context),
+        with: StoreEvent(.stateChanged, state: self.visibleState, context: self._context),
         next: self.ownLogEnd()
       )
       // This thread alone makes the first call, so that it is over when this returns.

@@ -72,6 +72,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// Writes the state to a storage, if the query is persisted.
   @exclusivity(unchecked) @usableFromInline var storing: StoreAttachment<State>?
   @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
+  /// What is laid over the value; nil as long as there was no edit for this store.
+  @exclusivity(unchecked) @usableFromInline var overlay: StoreOverlay<State>?
 
   @inlinable
   init(path: QueryPath, state: State, context: QueryContext, request: @escaping Fetch) {
@@ -95,13 +97,16 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
 struct StoreAftermath {
   @usableFromInline var hasEvents = false
   @usableFromInline var hasChanged = false
+  @usableFromInline var hasUnsettledEdits = false
   @usableFromInline var actions = [@Sendable () -> Void]()
 
   @inlinable
   init() {}
 
   @inlinable
-  var isEmpty: Bool { !self.hasEvents && !self.hasChanged && self.actions.isEmpty }
+  var isEmpty: Bool {
+    !self.hasEvents && !self.hasChanged && !self.hasUnsettledEdits && self.actions.isEmpty
+  }
 }
 
 extension QueryStore {
@@ -134,8 +139,10 @@ extension QueryStore {
     self.aftermath = StoreAftermath()
     let mailboxes = aftermath.hasEvents ? self.mailboxes.places : []
     let observation = aftermath.hasChanged ? self.observation : nil
+    let overlay = aftermath.hasUnsettledEdits ? self.overlay : nil
     self.lock.unlock()
     FetchGraph.outside {
+      overlay?.settle(self)
       // Called without counting references: the array holds them.
       mailboxes.withUnsafeBufferPointer { mailboxes in
         for index in mailboxes.indices {
@@ -156,15 +163,15 @@ extension QueryStore {
     result: Result<State.QueryValue, any Error>? = nil,
     report: (any Sendable)? = nil
   ) {
+    if self.overlay != nil { return self.emitOverlaid(kind, in: context, result, report) }
     if kind == .stateChanged && self.observation != nil { self.aftermath.hasChanged = true }
     guard !self.mailboxes.isEmpty else { return }
-    let event = StoreEvent(
-      kind,
-      state: self._state,
-      context: context,
-      result: result,
-      report: report
-    )
+    self.append(
+      StoreEvent(kind, state: self._state, context: context, result: result, report: report))
+  }
+
+  @inlinable
+  func append(_ event: StoreEvent<State>) {
     let next = EventLink<State>()
     self.ownLogEnd().fill(with: event, next: next)
     self.logEnd = next
@@ -202,22 +209,35 @@ extension QueryStore {
   @inlinable
   public var state: State {
     self.trackAccess()
-    return self.withLock { self._state }
+    return self.withLock { self.overlay == nil ? self._state : self.overlaidState() }
   }
 
   /// A property of the current state. Observation tracks it.
   @inlinable
   public subscript<T: Sendable>(dynamicMember keyPath: KeyPath<State, T>) -> T {
     self.trackAccess()
-    return self.withLock { self._state[keyPath: keyPath] }
+    return self.withLock {
+      self.overlay == nil ? self._state[keyPath: keyPath] : self.overlaidState()[keyPath: keyPath]
+    }
   }
 
   /// The value of the state. Setting it is a successful update by hand.
+  ///
+  /// With the edits of mutations that it does not have yet: see ``MutationRequest/optimistic(on:whenDead:_:)``.
+  /// They are laid over a value that is set, too. A change in place, such as
+  /// `store.currentValue.append(note)`, changes the value beneath them.
   @inlinable
   public var currentValue: State.StateValue {
     get {
       self.trackAccess()
-      return self.withLock { self._state.currentValue }
+      return self.withLock {
+        self.overlay == nil ? self._state.currentValue : self.overlaidState().currentValue
+      }
+    }
+    _modify {
+      var value = self.baseValue
+      yield &value
+      self.setResult(to: .success(value))
     }
     set { self.setResult(to: .success(newValue)) }
   }
@@ -252,8 +272,12 @@ extension QueryStore {
     let replaced = self.withLock {
       let context = context ?? self._context
       let replaced = (self._state.currentValue, self._state.error)
+      if self.overlay != nil, self.isSetInsideEdit() { return replaced }
       self._state.update(with: result, using: context)
-      if case .success = result { self.valueOrigin = .local }
+      if case .success = result {
+        self.valueOrigin = .local
+        self.overlay?.baseDidChange()
+      }
       self.storing?.stateDidChange(self._state, in: self._context)
       self.emit(.stateChanged, in: context)
       return replaced
@@ -271,10 +295,12 @@ extension QueryStore {
     let replaced = self.withLock {
       let context = context ?? self._context
       let replaced = (self._state.currentValue, self._state.error)
+      if self.overlay != nil, self.isSetInsideEdit() { return replaced }
       self.generation += 1
       self._state.reset(using: context)
       self.valueOrigin = .initial
       self.storing?.stateDidReset()
+      self.overlayDidReset()
       self.emit(.stateChanged, in: context)
       return replaced
     }

@@ -11,6 +11,12 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   /// The key that the query is stored under; nil if it is not stored.
   var identity: QueryIdentity? { nil }
 
+  /// How much of the outbox's history the value has; nil: that is not known.
+  @usableFromInline final var mark: ValueMark?
+
+  /// The newest end of a mutation that the storage knows; nil if the value is not stored in one.
+  var endedSequence: Int64? { nil }
+
   /// The value, an error, or the invalidation of the state changed.
   @usableFromInline
   func stateDidChange(_ state: State, in context: QueryContext) {}
@@ -34,6 +40,9 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   ///
   /// - Parameter context: A context that the request has set up.
   func disagreement(with context: QueryContext) -> QueryWarning? { nil }
+
+  /// Whether the stored value is still to come.
+  var isHydrating: Bool { false }
 
   /// Runs an action once the stored value is there, if that is still to come.
   ///

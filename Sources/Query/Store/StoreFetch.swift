@@ -50,6 +50,7 @@ extension StoreFetch {
   func start(_ store: QueryStore<State>, in context: QueryContext) {
     store.withLock {
       self.invalidationStamp = store.invalidationStamp
+      if self.mark == nil { self.mark = store.endedSequence }
       guard self.generation == store.generation else { return }
       self.hasStarted = true
       store.emit(.fetchingStarted, in: context)
@@ -119,7 +120,7 @@ extension StoreFetch {
     } else {
       store.takeOutdated(result, for: task)
     }
-    store.didReceive(result)
+    store.didReceive(result, of: self, isFinal: self.isFinished, in: task.context)
   }
 
   /// Records that the fetch is over. The caller holds the lock.
@@ -205,6 +206,16 @@ extension StoreFetch {
       guard let leader else { return }
       leader.memberCount += 1
       self.invalidationStamp = leader.invalidationStamp
+      if let mark = leader.mark { self.mark = min(mark, self.mark ?? mark) }
+    }
+  }
+
+  @usableFromInline
+  func ownReceipt() -> FetchReceipt? {
+    self.store?.withLock {
+      let receipt = self.source.receipt ?? FetchReceipt()
+      self.source.receipt = receipt
+      return receipt
     }
   }
 }
@@ -297,8 +308,14 @@ extension QueryStore {
 
   /// Records a result of a fetch that the state has taken. The caller holds the lock.
   @inlinable
-  func didReceive(_ result: Result<State.QueryValue, any Error>) {
-    if case .success = result { self.valueOrigin = .network }
+  func didReceive(
+    _ result: Result<State.QueryValue, any Error>, of work: FetchWork, isFinal: Bool,
+    in context: QueryContext
+  ) {
+    if case .success = result {
+      self.valueOrigin = .network
+      if self.overlay != nil || self.storing != nil { self.mark(by: work, isFinal, in: context) }
+    }
     self.storing?.stateDidChange(self._state, in: self._context)
   }
 

@@ -49,6 +49,7 @@ extension QueryStore {
     context.copy(QueryContext.DeduplicationKey<State.QueryValue>.self, of: own)
     context.copy(QueryContext.PersistencePlanKey.self, of: own)
     context.copy(QueryContext.MutationPlanKey.self, of: own)
+    context.copy(QueryContext.OptimisticEditsKey.self, of: own)
     context.copy(QueryContext.AdmittedAttemptKey.self, of: own)
     context.removeMutationArguments(of: State.self)
   }

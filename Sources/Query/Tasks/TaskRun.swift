@@ -67,6 +67,9 @@ protocol TaskRunOwner: FetchWork {
   func outdates(_ other: FetchWork) -> Bool
   /// Records that this fetch shares the work of another one, or does its own again.
   func share(_ leader: FetchWork?)
+
+  /// Takes what the answer includes; nil if it belongs to no store any more.
+  func ownReceipt() -> FetchReceipt?
   /// Carries out an action when this thread is outside the store's lock: now, or later.
   func afterLock(_ action: @escaping @Sendable () -> Void)
 }

@@ -34,6 +34,10 @@ package struct EntryRow: Equatable {
   package var checksum: XXH128?
   package var nextPageID: Data?
   package var previousPageID: Data?
+  /// How much of the outbox's history the value has.
+  package var outboxSequence: Int64?
+  /// The keys of mutations that it includes, in order, a line each; nil: none are known.
+  package var includedKeys: String?
   package var value: Data?
 }
 
@@ -83,6 +87,10 @@ extension EntryRow {
       expiresAt: entry.expiresAt?.microsecondsSince1970,
       byteCount: Int64(identity.text.utf8.count + errorBytes + entry.contentSize)
     )
+    self.outboxSequence = entry.outboxSequence
+    if !entry.includedKeys.isEmpty {
+      self.includedKeys = entry.includedKeys.sorted().joined(separator: "\n")
+    }
     self.setContent(entry.content, pages)
   }
 
@@ -166,7 +174,7 @@ extension EntryRow {
       self.valueVersion, self.valueUpdatedAt, self.valueUpdateCount, self.errorUpdatedAt,
       self.errorUpdateCount, self.isInvalidated, self.isPinned, self.expiresAt, self.lastUse,
       self.byteCount, self.checksum, self.identity, self.errorType, self.errorText,
-      self.nextPageID, self.previousPageID, self.value)
+      self.nextPageID, self.previousPageID, self.outboxSequence, self.includedKeys, self.value)
   }
 
   /// Writes all columns but identity and use into the row with this ``id``.
@@ -178,7 +186,8 @@ extension EntryRow {
       self.valueVersion, self.valueUpdatedAt,
       self.valueUpdateCount, self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated,
       self.isPinned, self.expiresAt, self.byteCount, self.checksum, self.errorType,
-      self.errorText, self.nextPageID, self.previousPageID, self.value, self.id)
+      self.errorText, self.nextPageID, self.previousPageID, self.outboxSequence,
+      self.includedKeys, self.value, self.id)
   }
 
   /// Writes the columns beside the value into the row with this ``id``.
@@ -190,7 +199,7 @@ extension EntryRow {
       self.valueUpdateCount,
       self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated, self.isPinned,
       self.expiresAt, self.byteCount, self.errorType, self.errorText, self.nextPageID,
-      self.previousPageID, self.id)
+      self.previousPageID, self.outboxSequence, self.includedKeys, self.id)
   }
 }
 
@@ -272,8 +281,8 @@ extension CacheTables {
 
   /// The value and its hash, which is computed in SQLite's memory.
   private static func value(of row: SQLiteStatement) throws -> (hash: XXH128, data: Data)? {
-    if row.isNull(at: 19) { return nil }
-    return try row.withBytes(at: 19) { (XXH128(hashing: $0), Data($0)) }
+    if row.isNull(at: 21) { return nil }
+    return try row.withBytes(at: 21) { (XXH128(hashing: $0), Data($0)) }
   }
 
   private static func entry(
@@ -301,6 +310,10 @@ extension CacheTables {
       expiresAt: try row.optionalDate(at: 14)
     )
     entry.revision = revision
+    entry.outboxSequence = row.isNull(at: 19) ? nil : try row.integer(at: 19)
+    if let keys = try row.optionalText(at: 20) {
+      entry.includedKeys = Set(keys.split(separator: "\n").map(String.init))
+    }
     return entry
   }
 }

@@ -59,5 +59,7 @@ struct EntryStamp {
       && row.optionalText(at: 16) == wanted.errorText
       && row.optionalData(at: 17) == wanted.nextPageID
       && row.optionalData(at: 18) == wanted.previousPageID
+      && row.optionalInteger(at: 19) == wanted.outboxSequence
+      && row.optionalText(at: 20) == wanted.includedKeys
   }
 }

@@ -140,13 +140,22 @@ extension HistoryRow {
 
   /// Partition, id.
   static let readByID = SQL(
-    assembling: "SELECT \(allColumns.list) FROM history WHERE partition = ? AND id = ?")
+    assembling: """
+      SELECT \(allColumns.list), sequence FROM history WHERE partition = ? AND id = ?
+      """)
 
   /// Partition, name, instance: the oldest first.
   static let readByName = SQL(
     assembling: """
-      SELECT \(allColumns.list) FROM history
+      SELECT \(allColumns.list), sequence FROM history
       WHERE partition = ? AND name = ? AND instance = ? ORDER BY sequence DESC LIMIT ?
+      """)
+
+  /// Partition, name, instance, sequence: those that ended after it.
+  static let readEndedAfter = SQL(
+    assembling: """
+      SELECT \(allColumns.list), sequence FROM history
+      WHERE partition = ? AND name = ? AND instance = ? AND sequence > ? ORDER BY sequence
       """)
 
   /// Partition, id.
@@ -188,15 +197,21 @@ extension HistoryRow {
     }
   }
 
-  /// Reads a row of ``readByID`` or ``readByName``.
+  /// Reads a row of ``readByID``, ``readByName`` or ``readEndedAfter``.
   ///
   /// - Returns: nil if its bytes are not those that were written: no caller is shown a false
   ///   result.
-  static func record(_ row: SQLiteStatement) throws -> RecordedMutation? {
-    let row = try HistoryRow(row)
+  static func record(_ statement: SQLiteStatement) throws -> RecordedMutation? {
+    var row = HistoryRow()
+    var sequence: Int64 = 0
+    var reader = ColumnReader(statement)
+    try row.columns(&reader)
+    try reader.column("sequence", &sequence)
+    row.entry.createdAt = Date(microsecondsSince1970: row.createdAt)
     guard row.isSound else { return nil }
     return RecordedMutation(
       row.entry, row.outcome, result: row.result,
-      endedAt: Date(microsecondsSince1970: row.endedAt), successor: row.successor)
+      endedAt: Date(microsecondsSince1970: row.endedAt), successor: row.successor,
+      sequence: sequence)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import Synchronization
 
 /// What a process knows of one account in `mutations.sqlite`, shared by all its storages of that
 /// account.
@@ -24,6 +25,12 @@ final class OutboxPartition: Sendable {
   }
 
   private let guarded = Locked(Guarded())
+  private let newestEnd = Atomic<Int64>(0)
+
+  /// The newest sequence of the history that this process knows.
+  var endedSequence: Int64 { self.newestEnd.load(ordering: .relaxed) }
+
+  func noteEnded(_ sequence: Int64) { self.newestEnd.max(sequence, ordering: .relaxed) }
 
   /// The subscribers of events.
   let subscribers = RecipientList<OutboxEvent>()

@@ -150,16 +150,43 @@ extension OutboxTables {
       HistoryRow.readByName, partition.id, name, instance, limit > 0 ? limit : -1
     ) { try HistoryRow.record($0) }
     var records = ended.compactMap { $0 }
-    let numbers = try self.connection.rows(
-      Self.numbersOfMutation, partition.id, name, instance, newest ?? -1
-    ) { try $0.integer(at: 0) }
-    for number in numbers {
-      guard let row = try self.row(number) else { continue }
-      records.append(
-        RecordedMutation(row.entry(self.view), failedAt: row.standing.failedAt))
-    }
+    records += try self.liveRecords(of: name, instance: instance, newest: newest)
     records.sort { $0.number < $1.number }
     return newest.map { records.suffix($0) } ?? records
+  }
+
+  /// The live and dead mutations of some names, and those that ended after a sequence.
+  ///
+  /// - Throws: `StorageError`.
+  func log(
+    of handlers: Set<MutationHandler>, endedAfter sequence: Int64
+  ) throws -> MutationLog {
+    guard let partition else { return MutationLog(sequence: 0, records: []) }
+    var records = [RecordedMutation]()
+    for handler in handlers {
+      if sequence < partition.lastSequence {
+        let ended = try self.connection.rows(
+          HistoryRow.readEndedAfter, partition.id, handler.name, handler.instance, sequence
+        ) { try HistoryRow.record($0) }
+        records += ended.compactMap { $0 }
+      }
+      records += try self.liveRecords(of: handler.name, instance: handler.instance)
+    }
+    return MutationLog(sequence: partition.lastSequence, records: records)
+  }
+
+  private func liveRecords(
+    of name: String, instance: String, newest limit: Int? = nil
+  ) throws -> [RecordedMutation] {
+    guard let partition else { return [] }
+    let numbers = try self.connection.rows(
+      Self.numbersOfMutation, partition.id, name, instance, limit ?? -1
+    ) { try $0.integer(at: 0) }
+    return try numbers.compactMap { number in
+      try self.row(number).map {
+        RecordedMutation($0.entry(self.view), failedAt: $0.standing.failedAt)
+      }
+    }
   }
 
   /// The last attempts of a mutation, the oldest first.

@@ -99,6 +99,7 @@ extension OutboxWriter {
     // A partition that does not exist yet has never changed.
     self.known[partition.name] = KnownPartition(
       revision: row?.revision ?? 0, epoch: row?.epoch ?? 0)
+    if let row { partition.noteEnded(row.lastSequence) }
     self.applyEffects(of: partition)
     self.findChores(of: partition)
   }

@@ -78,6 +78,7 @@ extension OutboxWriter {
     ownChanges: Int64,
     isErasedHere: Bool = false
   ) -> [OutboxEvent] {
+    partition.noteEnded(row.lastSequence)
     let known = self.known[partition.name]
     self.known[partition.name] = KnownPartition(revision: row.revision, epoch: row.epoch)
     guard let known else { return [] }

@@ -127,6 +127,17 @@ extension SQLiteOutbox {
     } ?? []
   }
 
+  var endedSequence: Int64 { self.partition.endedSequence }
+
+  func log(
+    of handlers: Set<MutationHandler>, endedAfter sequence: Int64
+  ) throws -> MutationLog {
+    let log = try self.read { try $0.log(of: handlers, endedAfter: sequence) }
+    guard let log else { return MutationLog(sequence: 0, records: []) }
+    self.partition.noteEnded(log.sequence)
+    return log
+  }
+
   func standings(of ids: [UUID]) throws -> [MutationStanding] {
     try self.read { tables in try ids.map { try tables.standing(of: $0) } }
       ?? ids.map { _ in .unknown }

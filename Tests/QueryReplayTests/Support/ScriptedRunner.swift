@@ -42,6 +42,9 @@ final class ScriptedRunner: DurableRunner {
     self.script = script
   }
 
+  /// It has none.
+  func declareEdits() {}
+
   func run(_ lease: MutationLease) async -> AttemptReport {
     let host = lease.entry.effectiveHost
     self.load.withLock { load in

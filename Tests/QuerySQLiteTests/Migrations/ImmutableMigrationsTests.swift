@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 242783d785d3302ed30236c8c1b1e4ce"]
+      ["cache-0001-entries 1c75580a6948bdb0b7d3efef57a74579"]
     ),
     (
       DatabaseKind.mutations,

@@ -24,7 +24,7 @@ extension OutboxContractTests {
     entry.attempts = 1
     #expect(entry.createdAt == createdAt)
     let record = RecordedMutation(
-      entry, .succeeded, result: Data("result".utf8), endedAt: trial.clock.wall)
+      entry, .succeeded, result: Data("result".utf8), endedAt: trial.clock.wall, sequence: 1)
     #expect(record.state == .ended(.succeeded))
     #expect(record.arguments == Data("{1}".utf8))
     #expect(try trial.ending(id) == record)

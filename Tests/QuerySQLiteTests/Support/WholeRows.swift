@@ -12,7 +12,7 @@ extension EntryRow {
     SELECT id, partition, hash, revision, kind, coder, value_version, value_updated_at,
       value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
       expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
-      previous_page_id, value
+      previous_page_id, value, outbox_sequence, included_keys
     FROM entries WHERE partition = ? AND hash = ?
     """
 
@@ -30,7 +30,8 @@ extension EntryRow {
       byteCount: try row.amount(at: 15),
       checksum: row.isNull(at: 16) ? nil : try row.hash(at: 16),
       nextPageID: try row.optionalData(at: 20), previousPageID: try row.optionalData(at: 21),
-      value: try row.optionalData(at: 22))
+      outboxSequence: try row.optionalInteger(at: 23),
+      includedKeys: try row.optionalText(at: 24), value: try row.optionalData(at: 22))
   }
 
   /// The row of a hash.

@@ -23,6 +23,8 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   let ground: Result<Ground, any Error>
   /// The request of the mutation's store.
   let chain: Request
+  /// What it changes in the values of queries.
+  let edits: OptimisticEdits<Arguments>
   private(set) weak var store: Store?
   private let rereads: Rereads
   private var subscription = QuerySubscription.empty
@@ -40,12 +42,14 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       durable?.didChange(event)
     }
     durable.hydrate(store, from: ground)
+    if !durable.edits.list.isEmpty { durable.declaration.declareEdits(of: store, replacing: false) }
   }
 
   private init(_ plan: TypedMutationPlan<Arguments, Value>, for store: Store) {
     self.plan = plan
     self.ground = Self.ground(plan, store)
     self.chain = store.request
+    self.edits = store.context.optimisticEdits as? OptimisticEdits<Arguments> ?? OptimisticEdits()
     self.rereads = Rereads(store.context.outboxRereadPause)
     self.store = store
   }
@@ -73,7 +77,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   /// The store's own declaration.
   var declaration: DurableDeclaration<Arguments, Value> {
-    DurableDeclaration(plan: self.plan, chain: self.chain)
+    DurableDeclaration(plan: self.plan, chain: self.chain, edits: self.edits)
   }
 
   /// The plan of an attempt: that of its registration if a replayer makes it.
@@ -140,10 +144,44 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     in context: QueryContext,
     claiming: Bool
   ) async throws -> EnqueuedMutation {
-    let enqueued = try await self.ground.get().outbox.enqueue(
-      try self.newMutation(arguments, in: context), claiming: claiming)
+    let new = try self.newMutation(arguments, in: context)
+    let enqueued = try await self.commit(new, arguments, claiming: claiming)
     self.warnOfWaiting(enqueued)
     return enqueued
+  }
+
+  /// Commits a mutation, and shows its edits.
+  ///
+  /// - Throws: As ``enqueue(_:in:claiming:)``.
+  func commit(
+    _ new: NewMutation, _ arguments: Arguments, claiming: Bool
+  ) async throws -> EnqueuedMutation {
+    let outbox = try self.ground.get().outbox
+    guard let index = self.activeIndex else {
+      return try await outbox.enqueue(new, claiming: claiming)
+    }
+    let before = index.willEnqueue()
+    defer { index.didEndEnqueueing() }
+    let enqueued = try await outbox.enqueue(new, claiming: claiming)
+    self.showEdits(enqueued, arguments, since: before, index)
+    return enqueued
+  }
+
+  func showEdits(
+    _ enqueued: EnqueuedMutation, _ arguments: Arguments,
+    since before: OptimisticIndex.Enqueueing, _ index: OptimisticIndex
+  ) {
+    guard case .success(let ground) = self.ground else { return }
+    index.didEnqueue(
+      enqueued, arguments, self.plan.handler(instance: ground.instance), since: before)
+  }
+
+  /// The edits of the client, if there are any.
+  var activeIndex: OptimisticIndex? {
+    guard let index = self.store?.context.queryClient?.optimistic,
+      index.isActive
+    else { return nil }
+    return index
   }
 
   /// A mutation as it is committed.
@@ -256,6 +294,21 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 struct DurableDeclaration<Arguments: Sendable, Value: Sendable>: Sendable {
   let plan: TypedMutationPlan<Arguments, Value>
   let chain: QueryStore<MutationState<Arguments, Value>>.Fetch
+  let edits: OptimisticEdits<Arguments>
+
+  /// Lets the edits be shown in the stores of the client of a store.
+  func declareEdits(of store: QueryStore<MutationState<Arguments, Value>>, replacing: Bool) {
+    let context = store.context
+    guard let client = context.queryClient, let storage = context.queryStorage,
+      let instance = try? QueryIdentity(instancePath: store.path).text
+    else { return }
+    // One without edits is only of interest where it takes the place of one that has some.
+    if self.edits.list.isEmpty, !client.optimistic.isActive { return }
+    client.optimistic.declare(
+      TypedEditDeclaration(
+        plan: self.plan, list: self.edits, handler: self.plan.handler(instance: instance)),
+      in: storage, of: client, context.outboxRereadPause, replacing: replacing)
+  }
 }
 
 /// The arguments of a row were coded by a coder that this program does not use for them.

@@ -5,7 +5,7 @@ public struct MutationBatch {
   /// A mutation, and what shows it once it is committed.
   fileprivate struct Item {
     let new: NewMutation
-    let show: @Sendable (OutboxEntry) -> Void
+    let show: @Sendable (EnqueuedMutation, OptimisticIndex.Enqueueing?) -> Void
   }
 
   fileprivate var items = [Item]()
@@ -37,9 +37,12 @@ public struct MutationBatch {
       throw MutationDeclarationError.otherStorage(name: durable.plan.name)
     }
     self.items.append(
-      Item(new: new) { entry in
-        durable.warnOfWaiting(EnqueuedMutation(entry: entry))
-        durable.show(entry, arguments)
+      Item(new: new) { enqueued, before in
+        durable.warnOfWaiting(enqueued)
+        durable.show(enqueued.entry, arguments)
+        if let before, let index = durable.activeIndex {
+          durable.showEdits(enqueued, arguments, since: before, index)
+        }
       })
     return try durable.ticket(new.id, new.idempotencyKey)
   }
@@ -83,9 +86,12 @@ extension QueryClient {
     }
     var batch = MutationBatch(storage)
     let result = try body(&batch)
+    let index = self.optimistic.isActive ? self.optimistic : nil
+    let before = index?.willEnqueue()
+    defer { index?.didEndEnqueueing() }
     let enqueued = try await storage.outbox.enqueue(batch.items.map(\.new))
     for (item, enqueued) in zip(batch.items, enqueued) where !enqueued.isOld {
-      item.show(enqueued.entry)
+      item.show(enqueued, before)
     }
     return result
   }

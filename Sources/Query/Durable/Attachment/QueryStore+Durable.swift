@@ -24,7 +24,7 @@ extension QueryStore where State: _MutationStateProtocol {
     after delay: Duration? = nil
   ) async throws -> MutationTicket<State.Value> {
     let (durable, new) = try self.newMutation(arguments, dependencies, id, delay)
-    let enqueued = try await durable.ground.get().outbox.enqueue(new, claiming: false)
+    let enqueued = try await durable.commit(new, arguments, claiming: false)
     durable.warnOfWaiting(enqueued)
     if !enqueued.isOld { durable.show(enqueued.entry, arguments) }
     return try durable.ticket(enqueued.entry.id, enqueued.entry.idempotencyKey)
@@ -165,6 +165,8 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
   let declaration: DurableDeclaration<Arguments, Value>
 
   var isAttemptedWhileOffline: Bool { self.store.context.isAttemptedWhileOffline }
+
+  func declareEdits() { self.declaration.declareEdits(of: self.store, replacing: true) }
 
   func run(_ lease: MutationLease) async -> AttemptReport {
     guard let outbox = try? self.durable.ground.get().outbox else { return .leaseLost }

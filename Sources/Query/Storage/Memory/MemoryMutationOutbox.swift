@@ -111,6 +111,16 @@ extension MemoryMutationOutbox {
     }
   }
 
+  var endedSequence: Int64 { self.guarded.withLock { Int64($0.table.lastSequence) } }
+
+  func log(
+    of handlers: Set<MutationHandler>, endedAfter sequence: Int64
+  ) throws -> MutationLog {
+    try self.read("log") { table, time in
+      table.log(of: handlers, endedAfter: sequence, at: time)
+    }
+  }
+
   func standings(of ids: [UUID]) throws -> [MutationStanding] {
     try self.read("standings") { table, time in ids.map { table.standing(of: $0, at: time) } }
   }

@@ -95,6 +95,28 @@ extension OutboxTable {
   }
 }
 
+// MARK: - For edits
+
+extension OutboxTable {
+  /// The live and dead mutations of some names, and those that ended after a sequence.
+  func log(
+    of handlers: Set<MutationHandler>, endedAfter sequence: Int64, at time: OutboxTime
+  ) -> MutationLog {
+    let keys = Set(handlers.map(\.key))
+    func isWanted(_ entry: OutboxEntry) -> Bool {
+      keys.contains(.init(name: entry.name, instance: entry.instance))
+    }
+    var all = self.history.filter { $0.sequence > sequence && isWanted($0.record.entry) }
+      .map(\.record)
+    let heads = self.heads
+    for row in self.rows where isWanted(row.entry) {
+      let entry = self.entry(of: row, isHead: heads.contains(row.entry.number), at: time)
+      all.append(RecordedMutation(entry, failedAt: row.standing.failedAt))
+    }
+    return MutationLog(sequence: Int64(self.lastSequence), records: all)
+  }
+}
+
 // MARK: - Explaining
 
 extension OutboxTable {

@@ -155,10 +155,10 @@ extension OutboxTable {
     let row = self.rows.remove(at: index)
     self.effects.bodyFiles += BodyNames.split(row.bodyFile)
     let id = row.entry.id
+    self.lastSequence += 1
     let record = RecordedMutation(
       self.entry(of: row, isHead: true, at: time), outcome, result: result, endedAt: time.wall,
-      successor: successor)
-    self.lastSequence += 1
+      successor: successor, sequence: Int64(self.lastSequence))
     self.history.append(
       EndedMutation(
         record: record, outcome: outcome, endedAt: time.wall, sequence: self.lastSequence))

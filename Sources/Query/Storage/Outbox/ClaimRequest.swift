@@ -117,3 +117,13 @@ extension NewMutation {
   /// The host that counts, as `OutboxEntry` has it.
   package var effectiveHost: String { self.host ?? "name:\(self.name)" }
 }
+
+extension MutationHandler {
+  /// What tells mutations apart, whatever the version of their arguments.
+  struct Key: Hashable, Sendable {
+    let name: String
+    let instance: String
+  }
+
+  var key: Key { Key(name: self.name, instance: self.instance) }
+}

@@ -121,6 +121,20 @@ public protocol MutationOutbox: Sendable {
   /// What became of several mutations, in their order, read in one go.
   func standings(of ids: [UUID]) throws -> [MutationStanding]
 
+  /// The newest end of a mutation that this process knows: a number that grows with each. From memory,
+  /// without a read; it never is greater than that of what has ended.
+  var endedSequence: Int64 { get }
+
+  /// The mutations of some names and instances that are live or dead, and those that ended after
+  /// another one, as ``RecordedMutation/sequence`` counts: all read at one moment.
+  ///
+  /// - Parameters:
+  ///   - handlers: Their names and instances; versions do not matter.
+  ///   - sequence: The end before.
+  func log(
+    of handlers: Set<MutationHandler>, endedAfter sequence: Int64
+  ) throws -> MutationLog
+
   /// Removes the ended mutations of a name and instance from the history.
   func clearHistory(of name: String, instance: String) async throws
 

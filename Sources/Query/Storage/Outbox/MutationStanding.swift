@@ -48,6 +48,8 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
   public var updatedAt: Date?
   /// The mutation that superseded it.
   public var successor: UUID?
+  /// Its place in the order of ends; nil: it has not ended.
+  public var sequence: Int64?
 
   /// Creates a record of a live or dead mutation.
   ///
@@ -67,13 +69,14 @@ public struct RecordedMutation: Hashable, Sendable, Identifiable {
   ///   - endedAt: When it ended.
   package init(
     _ entry: OutboxEntry, _ outcome: Outcome, result: Data? = nil, endedAt: Date,
-    successor: UUID? = nil
+    successor: UUID? = nil, sequence: Int64? = nil
   ) {
     self.entry = entry.kept
     self.outcome = outcome
     self.result = result
     self.updatedAt = endedAt
     self.successor = successor
+    self.sequence = sequence
   }
 
   /// Creates a record. See the properties for what each is.

@@ -9,6 +9,9 @@ package protocol DurableRunner: Sendable {
   /// Whether the network does not matter to it.
   var isAttemptedWhileOffline: Bool { get }
 
+  /// Lets the edits of the mutation be shown in the stores of the client.
+  func declareEdits()
+
   /// Runs the attempt of a lease, settles it, and reports how it ended, once the end is committed.
   /// Cancelling the task cancels the attempt, whose row is then pending and due at once.
   func run(_ lease: MutationLease) async -> AttemptReport

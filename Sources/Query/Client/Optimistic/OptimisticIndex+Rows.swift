@@ -1,0 +1,126 @@
+import FoundationEssentials
+
+/// What a change of rows touches.
+struct RowChange: Sendable {
+  /// The newest end that was known before.
+  let since: Int64
+  var paths = Set<QueryPath>()
+  var isUnderPaths = false
+  /// The one edit that it has added, and the version of its path; nil if it did something else.
+  var added: LaidEdit?
+  var version = 0
+
+  init(since: Int64) { self.since = since }
+}
+
+// MARK: - Rows, under the lock
+
+extension OptimisticIndex.Guarded {
+  /// The edits of the stores at a path, in the order in which they are made.
+  func edits(at path: QueryPath) -> [LaidEdit] {
+    var edits = [LaidEdit]()
+    for id in self.byPath[path] ?? [] { self.addEdits(of: id, at: path, to: &edits) }
+    for id in self.underPaths where self.byPath[path]?.contains(id) != true {
+      self.addEdits(of: id, at: path, to: &edits)
+    }
+    // Those of one row stay in their order: the sort is stable.
+    edits.sort(by: <)
+    return edits
+  }
+
+  private func addEdits(of id: UUID, at path: QueryPath, to edits: inout [LaidEdit]) {
+    guard let row = self.rows[id] else { return }
+    for edit in row.edits where edit.isPrefix ? edit.path.isPrefix(of: path) : edit.path == path {
+      if row.row.isDead, edit.whenDead == .dropped { continue }
+      edits.append(LaidEdit(row: row.row, edit: edit))
+    }
+  }
+
+  func version(at path: QueryPath) -> Int {
+    (self.versions[path] ?? 0) + self.versionUnderPaths
+  }
+
+  mutating func insert(
+    _ row: OptimisticRow, _ mutation: MutationHandler.Key, _ edits: [PlacedEdit],
+    _ change: inout RowChange
+  ) {
+    self.stamp += 1
+    self.rows[row.id] = .init(row: row, mutation: mutation, edits: edits, stamp: self.stamp)
+    for edit in edits {
+      if edit.isPrefix {
+        self.underPaths.insert(row.id)
+      } else {
+        self.byPath[edit.path, default: []].insert(row.id)
+      }
+    }
+    let isAlone = change.paths.isEmpty && !change.isUnderPaths
+    self.touch(edits, &change)
+    if isAlone, edits.count == 1, let edit = edits.first, !edit.isPrefix {
+      change.added = LaidEdit(row: row, edit: edit)
+      change.version = self.version(at: edit.path)
+    }
+  }
+
+  mutating func remove(_ id: UUID, _ change: inout RowChange) {
+    guard let row = self.rows.removeValue(forKey: id) else { return }
+    self.stamp += 1
+    self.removed[id] = self.stamp
+    for edit in row.edits where !edit.isPrefix {
+      self.byPath[edit.path]?.remove(id)
+      if self.byPath[edit.path]?.isEmpty == true { self.byPath[edit.path] = nil }
+    }
+    self.underPaths.remove(id)
+    change.added = nil
+    self.touch(row.edits, &change)
+  }
+
+  mutating func remove(_ id: UUID) {
+    var change = RowChange(since: self.seen)
+    self.remove(id, &change)
+  }
+
+  private mutating func touch(_ edits: [PlacedEdit], _ change: inout RowChange) {
+    for edit in edits {
+      if edit.isPrefix {
+        if !change.isUnderPaths { self.versionUnderPaths += 1 }
+        change.isUnderPaths = true
+      } else if change.paths.insert(edit.path).inserted {
+        self.versions[edit.path, default: 0] += 1
+      }
+    }
+  }
+
+  /// Takes a reading of the outbox. What has changed here since it began is newer.
+  mutating func take(
+    _ log: MutationLog, _ placed: [UUID: [PlacedEdit]], readAt stamp: Int
+  ) -> RowChange {
+    var change = RowChange(since: self.seen)
+    var found = Set<UUID>(minimumCapacity: log.records.count)
+    self.removed = self.removed.filter { $0.value > stamp }
+    for record in log.records {
+      found.insert(record.id)
+      let known = self.rows[record.id]
+      if let known, known.stamp > stamp { continue }
+      if self.removed[record.id] != nil { continue }
+      guard let row = OptimisticRow(record) else {
+        self.remove(record.id, &change)
+        continue
+      }
+      if let known, known.row.isSame(as: row) { continue }
+      let key = MutationHandler.Key(name: record.entry.name, instance: record.entry.instance)
+      let edits = placed[record.id] ?? known?.edits
+      guard let edits, self.declarations[key] != nil else { continue }
+      if known != nil { self.remove(record.id, &change) }
+      self.removed[record.id] = nil
+      self.insert(row, key, edits, &change)
+    }
+    // What was live and is not found has ended without success, or so long ago that nobody knows.
+    for (id, row) in self.rows
+    where row.row.sequence == nil && row.stamp <= stamp && !found.contains(id) {
+      self.remove(id, &change)
+    }
+    self.seen = max(self.seen, log.sequence)
+    change.added = nil
+    return change
+  }
+}

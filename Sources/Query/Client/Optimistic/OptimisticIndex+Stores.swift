@@ -1,0 +1,98 @@
+extension OptimisticIndex {
+  /// Notes a store, and lays over it what there is.
+  @usableFromInline
+  func attach(_ store: AnyObject) {
+    guard let store = store as? any OverlaidStore, store.isOverlayable else { return }
+    // It comes back when its value is there: over what it has until then nothing is laid.
+    if store.isHydrating { return }
+    self.attachHydrated(store)
+  }
+
+  func attachHydrated(_ store: any OverlaidStore) {
+    guard store.isOverlayable else { return }
+    self.note(store)
+    self.relay(store)
+  }
+
+  /// Reads what has ended after a value that is about to be shown, if that is not in memory.
+  func load(endedAfter sequence: Int64) {
+    if self.isActive, self.lacksEnds(after: sequence) { self.read(endedAfter: sequence) }
+  }
+
+  /// Lays over a store what its value does not have, which may be older than what is in memory.
+  func relay(_ store: any OverlaidStore) {
+    if let mark = store.optimisticMark?.sequence { self.load(endedAfter: mark) }
+    let seen = self.guarded.withLock { $0.seen }
+    // That of an outbox that was deleted since may be anything: a lower one is always safe.
+    store.limitMark(to: seen)
+    self.lay(over: store, since: seen)
+  }
+
+  /// Notes that all successes after a sequence are about to be read.
+  private func lacksEnds(after sequence: Int64) -> Bool {
+    self.guarded.withLock { index in
+      guard sequence < index.endedAfter else { return false }
+      index.endedAfter = sequence
+      return true
+    }
+  }
+
+  func note(_ store: any OverlaidStore) {
+    let path = store.path
+    self.guarded.withLock { index in
+      var stores = index.stores[path] ?? []
+      stores.removeAll { $0.store == nil }
+      if !stores.contains(where: { $0.store === store }) { stores.append(WeakStore(store: store)) }
+      index.stores[path] = stores
+      index.storeCount += 1
+      guard index.storeCount > index.storesBeforePurge else { return }
+      index.stores = index.stores.filter { $0.value.contains { $0.store != nil } }
+      index.storeCount = index.stores.count
+      index.storesBeforePurge = max(2 * index.storeCount, 64)
+    }
+  }
+
+  private func lay(over store: any OverlaidStore, since sequence: Int64) {
+    let path = store.path
+    let (edits, version) = self.guarded.withLock { ($0.edits(at: path), $0.version(at: path)) }
+    for edit in edits where !store.canShow(edit.edit) && !edit.edit.isPrefix {
+      guard self.guarded.withLock({ $0.reportedPaths.insert(path).inserted }) else { break }
+      QueryWarning.optimisticEditOfOtherState(
+        path: path, expected: edit.edit.state, found: type(of: store)
+      ).report()
+    }
+    store.lay(
+      edits.filter { store.canShow($0.edit) }, version: version, since: sequence, self)
+  }
+
+  func layEverywhere() {
+    let sequence = self.guarded.withLock { $0.seen }
+    for store in self.livingStores { self.lay(over: store, since: sequence) }
+  }
+
+  /// Shows changes of rows in the stores that they touch.
+  func lay(_ change: RowChange) {
+    if change.paths.isEmpty && !change.isUnderPaths { return }
+    let stores = self.guarded.withLock { index in
+      change.isUnderPaths
+        ? index.stores.values.flatMap { $0.compactMap(\.store) }
+        : change.paths.flatMap { index.stores[$0]?.compactMap(\.store) ?? [] }
+    }
+    for store in stores {
+      if let added = change.added, change.paths.count == 1, store.canShow(added.edit),
+        store.lay(added: added, version: change.version)
+      {
+        continue
+      }
+      self.lay(over: store, since: change.since)
+    }
+  }
+}
+
+extension QueryStore {
+  /// Lays the edits of the client over the value, if there are any.
+  func layEdits() {
+    guard let index = self.context.queryClient?.optimistic, index.isActive else { return }
+    index.attachHydrated(self)
+  }
+}

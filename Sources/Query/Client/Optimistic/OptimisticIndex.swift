@@ -1,0 +1,289 @@
+import FoundationEssentials
+import Synchronization
+
+/// The durable mutations of a client that have edits, and the stores that show them.
+///
+/// The mutations of the outbox are read as a whole, after commits that may have changed them, and never
+/// event by event; one that this client enqueues is handed over by the call itself, so that it is seen
+/// before that returns.
+///
+/// Locking: `guarded` has its own lock, under which no store is called and no user code runs.
+@usableFromInline
+final class OptimisticIndex: EditSource, Sendable {
+  private let hasEdits = Atomic(false)
+
+  /// Whether a mutation with edits was declared. Until then a client's stores pay nothing.
+  @usableFromInline var isActive: Bool { self.hasEdits.load(ordering: .relaxed) }
+
+  struct Guarded {
+    var ground: Ground?
+    var declarations = [MutationHandler.Key: any EditDeclaration]()
+    var rows = [UUID: IndexedRow]()
+    /// The rows with edits at exactly a path, and those with edits in all queries under one.
+    var byPath = [QueryPath: Set<UUID>]()
+    var underPaths = Set<UUID>()
+    /// How often the rows at a path have changed, and those under paths.
+    var versions = [QueryPath: Int]()
+    var versionUnderPaths = 0
+    var stores = [QueryPath: [WeakStore]]()
+    var storeCount = 0
+    var storesBeforePurge = 64
+    /// The paths of which a warning has said that their store is of another state.
+    var reportedPaths = Set<QueryPath>()
+    /// Counts the changes of rows.
+    var stamp = 0
+    /// Rows that were taken away by hand, and when: an older reading may still have them.
+    var removed = [UUID: Int]()
+    /// How many enqueueings of this client are under way, and what others told of meanwhile.
+    var enqueueings = 0
+    var unplaced = Set<UUID>()
+    /// The newest end that the rows show.
+    var seen: Int64 = 0
+    /// It has all successes after this one.
+    var endedAfter: Int64 = 0
+    /// The readings of the outbox, as they begin, and the latest one that was taken.
+    var readings = 0
+    var takenReading = 0
+  }
+
+  /// Where the mutations are.
+  struct Ground: Sendable {
+    let outbox: any MutationOutbox
+    let slots: StorageSlots
+    let aliases: AliasReader
+    let rereads: Rereads
+    let subscription: Locked<QuerySubscription>
+  }
+
+  struct IndexedRow: Sendable {
+    var row: OptimisticRow
+    let mutation: MutationHandler.Key
+    let edits: [PlacedEdit]
+    /// When it changed last.
+    var stamp: Int
+  }
+
+  struct WeakStore: Sendable {
+    weak let store: (any OverlaidStore)?
+  }
+
+  let guarded = Locked(Guarded())
+
+  init() {}
+
+  deinit { self.guarded.withLock { $0.ground }?.subscription.withLock { $0 }.cancel() }
+
+  var aliases: AliasReader? { self.guarded.withLock { $0.ground?.aliases } }
+
+  /// The newest end of a mutation that the storage knows.
+  var endedSequence: Int64 { self.guarded.withLock { $0.ground }?.outbox.endedSequence ?? 0 }
+}
+
+// MARK: - Declarations
+
+/// A mutation with edits.
+protocol EditDeclaration: Sendable {
+  var handler: MutationHandler { get }
+
+  /// The edits of a row; none if its arguments cannot be read.
+  func edits(of entry: OutboxEntry) -> [PlacedEdit]
+
+  /// The edits of a mutation; none if its arguments are of another type.
+  func edits(withArguments arguments: any Sendable) -> [PlacedEdit]
+}
+
+extension OptimisticIndex {
+  /// Lets the edits of a mutation be shown. A later declaration of the same mutation takes the place of
+  /// an earlier one.
+  ///
+  /// - Parameters:
+  ///   - declaration: The mutation.
+  ///   - storage: Where it is stored: of a client with several only the first one's are shown.
+  ///   - client: The client, with the stores that it has already.
+  ///   - replacing: Whether it takes the place of an earlier declaration.
+  func declare(
+    _ declaration: any EditDeclaration, in storage: any QueryStorage, of client: QueryClient?,
+    _ pause: @escaping @Sendable () async -> Void, replacing: Bool
+  ) {
+    let key = declaration.handler.key
+    let (slots, outbox) = (storage.slots, storage.outbox)
+    let ground = Ground(
+      outbox: outbox, slots: slots, aliases: AliasReader(outbox), rereads: Rereads(pause),
+      subscription: Locked(.empty))
+    let (isNew, isFirst, isOthers) = self.guarded.withLock { index in
+      if let known = index.ground, known.slots !== slots { return (false, false, true) }
+      let isFirst = index.ground == nil
+      if isFirst { index.ground = ground }
+      let isNew = replacing || index.declarations[key] == nil
+      if isNew {
+        index.declarations[key] = declaration
+        // They are placed anew.
+        for (id, row) in index.rows where row.mutation == key { index.remove(id) }
+      }
+      return (isNew, isFirst, false)
+    }
+    guard isNew, !isOthers else { return }
+    if isFirst { self.begin(ground, with: client) }
+    if isFirst {
+      // What has ended is read where a value does not have it.
+      self.read(endedAfter: .max)
+      self.guarded.withLock { $0.endedAfter = $0.seen }
+    } else {
+      self.read(endedAfter: self.guarded.withLock { $0.endedAfter })
+    }
+    for store in self.livingStores { self.relay(store) }
+  }
+
+  private func begin(_ ground: Ground, with client: QueryClient?) {
+    let subscription = ground.outbox.subscribe { [weak self] event in self?.didChange(event) }
+    ground.subscription.withLock { $0 = subscription }
+    self.hasEdits.store(true, ordering: .sequentiallyConsistent)
+    guard let client else { return }
+    for store in client.stores(matching: QueryPath()) {
+      guard let store = store.erased as? any OverlaidStore else { continue }
+      if store.isOverlayable, !store.isHydrating { self.note(store) }
+    }
+  }
+
+  var livingStores: [any OverlaidStore] {
+    self.guarded.withLock { index in index.stores.values.flatMap { $0.compactMap(\.store) } }
+  }
+}
+
+// MARK: - Reading the outbox
+
+extension OptimisticIndex {
+  private func didChange(_ event: OutboxEvent) {
+    switch event {
+    case .enqueued(let id), .claimed(let id), .reaped(let id), .pending(let id), .succeeded(let id),
+      .dead(let id, _), .cancelled(let id), .superseded(let id, _), .discarded(let id):
+      let isRead = self.guarded.withLock { index in
+        if index.rows[id] != nil {
+          if case .enqueued = event { return false }
+          return true
+        }
+        // Another mutation has no edits, unless it is a new one.
+        guard case .enqueued = event else { return false }
+        // What this client enqueues is handed over by the call.
+        if index.enqueueings > 0 { index.unplaced.insert(id) }
+        return index.enqueueings == 0
+      }
+      if isRead { self.requestReading() }
+    case .changedByAnotherProcess, .released: self.requestReading()
+    case .erased: self.didErase()
+    }
+  }
+
+  func requestReading() {
+    self.guarded.withLock { $0.ground }?.rereads.request { [weak self] in self?.read() }
+  }
+
+  private func didErase() {
+    self.guarded.withLock { index in
+      index.ground?.aliases.forget()
+      for id in index.rows.keys { index.remove(id) }
+    }
+    self.layEverywhere()
+    self.requestReading()
+  }
+
+  /// Reads what became of the rows, and lays it over the stores.
+  ///
+  /// - Parameter sequence: It reads all successes after this one; nil: those after the last reading.
+  func read(endedAfter sequence: Int64? = nil) {
+    let (ground, handlers, start, number, stamp) = self.guarded.withLock { index in
+      index.readings += 1
+      return (
+        index.ground, Set(index.declarations.values.map(\.handler)), sequence ?? index.seen,
+        index.readings, index.stamp
+      )
+    }
+    // What cannot be read now is read at the next change.
+    guard let ground,
+      let log = try? ground.outbox.log(of: handlers, endedAfter: start)
+    else { return }
+    let placed = self.place(log)
+    let change = self.guarded.withLock { index -> RowChange? in
+      // A later reading was taken: it knows more.
+      guard number > index.takenReading else { return nil }
+      index.takenReading = number
+      return index.take(log, placed, readAt: stamp)
+    }
+    guard let change else { return self.requestReading() }
+    self.lay(change)
+  }
+
+  /// Makes the edits of rows that are new, or have other arguments.
+  private func place(_ log: MutationLog) -> [UUID: [PlacedEdit]] {
+    let unknown = self.guarded.withLock { index in
+      log.records.compactMap { record -> (OutboxEntry, any EditDeclaration)? in
+        if let known = index.rows[record.id], known.row.key == record.idempotencyKey { return nil }
+        let entry = record.entry
+        return index.declarations[.init(name: entry.name, instance: entry.instance)]
+          .map { (entry, $0) }
+      }
+    }
+    var placed = [UUID: [PlacedEdit]](minimumCapacity: unknown.count)
+    for (entry, declaration) in unknown { placed[entry.id] = declaration.edits(of: entry) }
+    return placed
+  }
+}
+
+// MARK: - Enqueueing here
+
+extension OptimisticIndex {
+  /// What an enqueueing must know of the index before it commits.
+  struct Enqueueing: Sendable {
+    fileprivate let readings: Int
+  }
+
+  /// Begins an enqueueing, which ``didEndEnqueueing()`` ends.
+  func willEnqueue() -> Enqueueing {
+    self.guarded.withLock { index in
+      index.enqueueings += 1
+      return Enqueueing(readings: index.readings)
+    }
+  }
+
+  /// Ends an enqueueing, whether it has failed or not.
+  func didEndEnqueueing() {
+    let isRead = self.guarded.withLock { index in
+      index.enqueueings -= 1
+      guard index.enqueueings == 0 else { return false }
+      defer { index.unplaced = [] }
+      return !index.unplaced.isSubset(of: index.rows.keys)
+    }
+    if isRead { self.requestReading() }
+  }
+
+  /// Shows a mutation that was committed.
+  ///
+  /// - Parameters:
+  ///   - enqueued: The answer of the outbox.
+  ///   - arguments: Its arguments.
+  ///   - handler: What it is.
+  ///   - before: The answer of ``willEnqueue()``.
+  func didEnqueue(
+    _ enqueued: EnqueuedMutation, _ arguments: any Sendable, _ handler: MutationHandler,
+    since before: Enqueueing
+  ) {
+    let key = handler.key
+    let declaration = self.guarded.withLock { index in
+      index.unplaced.remove(enqueued.entry.id)
+      return index.declarations[key]
+    }
+    guard !enqueued.isOld, let row = OptimisticRow(RecordedMutation(enqueued.entry, failedAt: nil)),
+      let declaration
+    else { return }
+    let edits = declaration.edits(withArguments: arguments)
+    let (change, isOverlooked) = self.guarded.withLock { index in
+      var change = RowChange(since: index.seen)
+      if let old = enqueued.superseded { index.remove(old, &change) }
+      if index.rows[row.id] == nil { index.insert(row, key, edits, &change) }
+      // A reading that has begun meanwhile may have seen its end before it was known here.
+      return (change, index.readings != before.readings)
+    }
+    self.lay(change)
+    if isOverlooked { self.requestReading() }
+  }
+}

@@ -1,0 +1,113 @@
+extension MutationRequest {
+  /// Shows what a durable mutation will change, from the moment at which it is on disk, in every process
+  /// and after every restart, until a value arrives that has it.
+  ///
+  /// ```swift
+  /// let create = CreateNote().persisted(as: "create-note")
+  ///   .optimistic(on: { NotesQuery(folder: $0.folder).persisted() }) { notes, note, edit in
+  ///     notes.upsert(Note(id: note.id, text: note.text, isSent: edit.standing == .acknowledged))
+  ///   }
+  /// try client.register(create)   // before the first store is made
+  /// ```
+  /// It is right for a server whose reads see the writes that it has acknowledged, and for an edit that,
+  /// made twice, is as if made once: one that replaces by identifier, sets a field, or removes by
+  /// identifier. For others the server names what an answer includes: ``FetchReceipt``.
+  ///
+  /// Several may follow one another, on other queries or on the same one.
+  ///
+  /// - Parameters:
+  ///   - target: The query that the mutation changes, by its arguments: its path says which store. Nil:
+  ///     none.
+  ///   - whenDead: What becomes of the edit while the mutation is dead.
+  ///   - edit: Changes the value. It is called often, on any thread, and must do nothing else.
+  public func optimistic<Target: QueryRequest>(
+    on target: @escaping @Sendable (Arguments) -> Target?,
+    whenDead: DeadEdit = .dropped,
+    _ edit:
+      @escaping @Sendable (inout Target.State.StateValue, Arguments, OptimisticContext) -> Void
+  ) -> ModifiedQuery<Self, _OptimisticModifier<Self, Target>>
+  where Target.State: OptimisticQueryState {
+    self.modifier(
+      _OptimisticModifier(
+        edit: .of(Target.State.self, isPrefix: false, whenDead, { target($0)?.path }, edit)))
+  }
+
+  /// Shows what a durable mutation will change in all queries under a path.
+  ///
+  /// See ``optimistic(on:whenDead:_:)``.
+  ///
+  /// - Parameters:
+  ///   - path: The beginning of the paths of the queries, by the arguments.
+  ///   - state: The state of these queries; others under the path are left alone.
+  ///   - whenDead: What becomes of the edit while the mutation is dead.
+  ///   - edit: Changes the value of each.
+  public func optimistic<S: OptimisticQueryState>(
+    under path: @escaping @Sendable (Arguments) -> QueryPath,
+    of state: S.Type,
+    whenDead: DeadEdit = .dropped,
+    _ edit: @escaping @Sendable (inout S.StateValue, Arguments, OptimisticContext) -> Void
+  ) -> ModifiedQuery<Self, _OptimisticModifier<Self, _AnyTarget<S>>> {
+    self.modifier(
+      _OptimisticModifier(edit: .of(S.self, isPrefix: true, whenDead, path, edit)))
+  }
+}
+
+/// Stands for all queries of a state in the type of a modifier. There is no value of it.
+public enum _AnyTarget<State: OptimisticQueryState> {}
+
+public struct _OptimisticModifier<Query: MutationRequest, Target>: QueryModifier {
+  let edit: OptimisticEdit<Query.Arguments>
+
+  public func setup(context: inout QueryContext, using query: Query) {
+    query.setup(context: &context)
+    var edits = context.optimisticEdits as? OptimisticEdits<Query.Arguments> ?? OptimisticEdits()
+    // Those inside were set up before.
+    edits.list.append(self.edit)
+    context.optimisticEdits = edits
+  }
+
+  public func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    try await query.fetch(in: context, with: continuation)
+  }
+}
+
+extension QueryContext {
+  /// The edits that a mutation declares, an ``OptimisticEdits``; nil if it declares none.
+  var optimisticEdits: (any Sendable)? {
+    get { self[OptimisticEditsKey.self] }
+    set { self[OptimisticEditsKey.self] = newValue }
+  }
+
+  enum OptimisticEditsKey: Key {
+    static var defaultValue: (any Sendable)? { nil }
+  }
+}
+
+/// The edits that a mutation declares, in the order in which they are made.
+struct OptimisticEdits<Arguments: Sendable>: Sendable {
+  var list = [OptimisticEdit<Arguments>]()
+}
+
+/// One of them: where it is made is known with the arguments.
+struct OptimisticEdit<Arguments: Sendable>: Sendable {
+  let place: @Sendable (Arguments) -> PlacedEdit?
+
+  static func of<State: OptimisticQueryState>(
+    _: State.Type,
+    isPrefix: Bool,
+    _ whenDead: DeadEdit,
+    _ path: @escaping @Sendable (Arguments) -> QueryPath?,
+    _ edit: @escaping @Sendable (inout State.StateValue, Arguments, OptimisticContext) -> Void
+  ) -> Self {
+    Self { arguments in
+      guard let path = path(arguments) else { return nil }
+      return TypedPlacedEdit<State>(path, isPrefix: isPrefix, whenDead) { value, context in
+        edit(&value, arguments, context)
+      }
+    }
+  }
+}

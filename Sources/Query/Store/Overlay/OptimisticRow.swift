@@ -1,0 +1,100 @@
+import FoundationEssentials
+
+/// A mutation with edits, as it stands.
+final class OptimisticRow: Sendable {
+  let id: UUID
+  let name: String
+  let number: Int
+  let key: String
+  let createdAt: Date
+  /// Its place in the order of ends; nil: it is live or dead.
+  let sequence: Int64?
+  let standing: OptimisticContext.Standing
+  let maybeApplied: Bool
+  let lastError: RestoredError?
+
+  /// - Returns: Nil if it has ended without success, so that it has no edit.
+  init?(_ record: RecordedMutation) {
+    switch record.state {
+    case .outbox(.pending, let reason, _):
+      (self.sequence, self.standing) = (nil, .waiting(reason))
+    case .outbox(.leased, _, _): (self.sequence, self.standing) = (nil, .running)
+    case .outbox(.dead, _, let reason):
+      (self.sequence, self.standing) = (nil, .dead(reason ?? .rejected))
+    case .ended(.succeeded):
+      (self.sequence, self.standing) = (record.sequence, .acknowledged)
+    case .ended: return nil
+    }
+    let entry = record.entry
+    (self.id, self.name, self.number) = (entry.id, entry.name, entry.number)
+    (self.key, self.createdAt) = (entry.idempotencyKey, entry.createdAt)
+    (self.maybeApplied, self.lastError) = (entry.maybeApplied, entry.lastError)
+  }
+
+  /// Whether it is shown, and not only the edits of it that are kept when it is dead.
+  var isDead: Bool { if case .dead = self.standing { true } else { false } }
+
+  /// What an edit is told of it.
+  func context(_ aliases: AliasReader?) -> OptimisticContext {
+    OptimisticContext(
+      mutationID: self.id, number: self.number, createdAt: self.createdAt,
+      standing: self.standing, maybeApplied: self.maybeApplied, aliases: aliases)
+  }
+
+  /// What a list of unsent changes shows of it.
+  var pendingChange: PendingChange {
+    PendingChange(
+      id: self.id, name: self.name, number: self.number, standing: self.standing,
+      lastError: self.lastError)
+  }
+
+  /// Whether another reading of the row says the same.
+  func isSame(as other: OptimisticRow) -> Bool {
+    self.key == other.key && self.sequence == other.sequence && self.standing == other.standing
+      && self.maybeApplied == other.maybeApplied && self.lastError == other.lastError
+  }
+}
+
+/// One edit of a row, to be made in a store.
+struct LaidEdit: Sendable {
+  let row: OptimisticRow
+  let edit: PlacedEdit
+
+  /// What is acknowledged comes first, in the order of its ends; then the rest, in that of its numbers.
+  static func < (one: Self, other: Self) -> Bool {
+    switch (one.row.sequence, other.row.sequence) {
+    case (let one?, let other?): one < other
+    case (_?, nil): true
+    case (nil, _?): false
+    case (nil, nil): one.row.number < other.row.number
+    }
+  }
+}
+
+/// How much of the outbox's history a value has.
+@usableFromInline
+struct ValueMark: Hashable, Sendable {
+  /// What ended with this number or a lower one was known to have ended when the value's fetch began.
+  var sequence: Int64
+  /// The keys of mutations that its server said it includes.
+  var includedKeys: Set<String> = []
+
+  /// Whether a value with this mark has an edit.
+  func covers(_ row: OptimisticRow) -> Bool {
+    if let sequence = row.sequence, sequence <= self.sequence { return true }
+    return !self.includedKeys.isEmpty && self.includedKeys.contains(row.key)
+  }
+}
+
+extension StoredEntry {
+  /// How much of the outbox's history the value has; nil: that is not known.
+  var mark: ValueMark? {
+    get {
+      self.outboxSequence.map { ValueMark(sequence: $0, includedKeys: self.includedKeys) }
+    }
+    set {
+      self.outboxSequence = newValue?.sequence
+      self.includedKeys = newValue?.includedKeys ?? []
+    }
+  }
+}

@@ -1,0 +1,189 @@
+extension QueryStore {
+  /// Logs an event with what is shown after it, which may have to be made first. The caller holds the
+  /// lock.
+  @usableFromInline
+  func emitOverlaid(
+    _ kind: StoreEvent<State>.Kind,
+    in context: QueryContext,
+    _ result: Result<State.QueryValue, any Error>?,
+    _ report: (any Sendable)?
+  ) {
+    guard let overlay else { return }
+    let event = StoreEvent(
+      kind, state: self._state, context: context, result: result, report: report)
+    if overlay.keeps(event) {
+      self.aftermath.hasUnsettledEdits = true
+    } else {
+      self.log(event.with(self.visibleState))
+    }
+  }
+
+  /// Logs an event as it is. The caller holds the lock.
+  func log(_ event: StoreEvent<State>) {
+    if event.kind == .stateChanged && self.observation != nil { self.aftermath.hasChanged = true }
+    if !self.mailboxes.isEmpty { self.append(event) }
+  }
+
+  /// What a store with an overlay shows. The caller holds the lock.
+  @usableFromInline
+  func overlaidState() -> State {
+    self.overlay?.visible(over: self._state, isExclusive: self.lockDepth > 1) ?? self._state
+  }
+
+  /// What is shown. The caller holds the lock.
+  var visibleState: State { self.overlay == nil ? self._state : self.overlaidState() }
+
+  /// The value beneath the edits.
+  @usableFromInline
+  var baseValue: State.StateValue { self.withLock { self._state.currentValue } }
+
+  /// Whether the thread makes an edit of this store, which must not change its value. The caller holds
+  /// the lock.
+  @usableFromInline
+  func isSetInsideEdit() -> Bool {
+    guard let overlay, overlay.isEditing else { return false }
+    QueryWarning.valueSetInsideEdit(path: self.path).report()
+    return true
+  }
+
+  // MARK: - Marks
+
+  /// The newest end of a mutation that is known, which a fetch that begins now has in its value; nil if
+  /// nobody asks for it.
+  @usableFromInline
+  var endedSequence: Int64? { self.storing?.endedSequence ?? self.overlay?.index.endedSequence }
+
+  /// Notes how much of the history a value has that a fetch has brought. The caller holds the lock.
+  @usableFromInline
+  func mark(by work: FetchWork, _ isFinal: Bool, in context: QueryContext) {
+    let old = self.overlay?.mark ?? self.storing?.mark
+    guard var mark = work.mark.map({ ValueMark(sequence: $0) }) ?? self.overlay?.firstMark else {
+      return self.setMark(nil)
+    }
+    if let keys = work.source.receipt?.keys { mark.includedKeys = keys }
+    // A part of the value that stays is as old as it was.
+    if let old, !isFinal || State._addsToValue(in: context) && self._state.valueUpdateCount > 1 {
+      mark.sequence = min(mark.sequence, old.sequence)
+      mark.includedKeys.formIntersection(old.includedKeys)
+    }
+    self.setMark(mark)
+  }
+
+  /// Sets the mark of a new value. The caller holds the lock.
+  func setMark(_ mark: ValueMark?) {
+    self.storing?.mark = mark
+    guard let overlay else { return }
+    overlay.baseDidChange(mark ?? overlay.mark)
+  }
+
+  /// Lets what is live stay over a value that was reset. The caller holds the lock.
+  func overlayDidReset() {
+    self.storing?.mark = nil
+    guard let overlay else { return }
+    let mark = ValueMark(sequence: overlay.index.endedSequence)
+    overlay.baseDidChange(mark)
+    self.storing?.mark = mark
+    // What is acknowledged before the next fetch stays in view at the next launch, too.
+    if overlay.hasPendingChanges { self.storing?.stateDidChange(self._state, in: self._context) }
+  }
+}
+
+// MARK: - What is shown and not sent
+
+extension QueryStore where State: OptimisticQueryState {
+  /// Whether anything is shown that no server has acknowledged. Observation tracks it.
+  public var hasPendingChanges: Bool {
+    self.trackAccess()
+    return self.withLock { self.overlay?.hasPendingChanges ?? false }
+  }
+
+  /// What is shown and was not acknowledged yet, in the order of enqueueing; with what is dead and whose
+  /// edit is kept. Observation tracks it.
+  public var pendingChanges: [PendingChange] {
+    self.trackAccess()
+    return self.withLock { self.overlay?.pendingChanges ?? [] }
+  }
+
+  /// The value beneath the edits: what the server said last, or what was set by hand. Observation tracks
+  /// it.
+  public var storedValue: State.StateValue {
+    self.trackAccess()
+    return self.baseValue
+  }
+}
+
+// MARK: - As the index knows it
+
+/// A store over whose value edits can be laid.
+protocol OverlaidStore: AnyObject, Sendable {
+  var path: QueryPath { get }
+  /// How much of the history its value has; nil: that is not known.
+  var optimisticMark: ValueMark? { get }
+  /// Whether edits can be laid over its value.
+  var isOverlayable: Bool { get }
+  /// Whether its stored value is still to come.
+  var isHydrating: Bool { get }
+  /// Takes no end for known that is not.
+  func limitMark(to sequence: Int64)
+  func lay(_ edits: [LaidEdit], version: Int, since mark: Int64, _ index: any EditSource)
+  func lay(added edit: LaidEdit, version: Int) -> Bool
+  func canShow(_ edit: PlacedEdit) -> Bool
+}
+
+extension QueryStore: OverlaidStore {
+  var optimisticMark: ValueMark? {
+    self.withLock { self.overlay?.mark ?? self.storing?.mark }
+  }
+
+  var isOverlayable: Bool { State.self is any OptimisticQueryState.Type }
+
+  var isHydrating: Bool { self.withLock { self.storing?.isHydrating ?? false } }
+
+  func limitMark(to sequence: Int64) {
+    self.withLock {
+      guard let mark = self.overlay?.mark ?? self.storing?.mark, mark.sequence > sequence else {
+        return
+      }
+      self.setMark(ValueMark(sequence: sequence, includedKeys: mark.includedKeys))
+      if self.overlay != nil { self.emit(.stateChanged, in: self._context.with(.optimistic)) }
+    }
+  }
+
+  func canShow(_ edit: PlacedEdit) -> Bool { edit.state == State.self }
+
+  func lay(_ edits: [LaidEdit], version: Int, since sequence: Int64, _ index: any EditSource) {
+    self.withLock {
+      if self.overlay == nil, edits.isEmpty || !self.beginOverlay(since: sequence, index) { return }
+      guard let overlay, overlay.take(edits, version: version) else { return }
+      self.emit(.stateChanged, in: self._context.with(.optimistic))
+    }
+  }
+
+  func lay(added edit: LaidEdit, version: Int) -> Bool {
+    self.withLock {
+      guard let overlay, overlay.append(edit, version: version) else { return false }
+      self.emit(.stateChanged, in: self._context.with(.optimistic))
+      return true
+    }
+  }
+
+  /// Lays an overlay over a value that has all that ended until now, as far as is known. The caller
+  /// holds the lock.
+  private func beginOverlay(since sequence: Int64, _ index: any EditSource) -> Bool {
+    guard let type = State.self as? any OptimisticQueryState.Type,
+      let aliases = index.aliases
+    else { return false }
+    let known = self.storing?.mark
+    let mark = known ?? ValueMark(sequence: sequence)
+    func begin<S: OptimisticQueryState>(_: S.Type) {
+      self.overlay = StoreOverlay(over: self._state, mark, index, aliases, of: S.self)
+    }
+    begin(type)
+    if known == nil, let storing {
+      storing.mark = mark
+      // What is acknowledged before the first fetch stays in view at the next launch, too.
+      storing.stateDidChange(self._state, in: self._context)
+    }
+    return true
+  }
+}

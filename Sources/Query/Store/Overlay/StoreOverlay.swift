@@ -1,0 +1,304 @@
+import Glibc
+
+/// Where the edits of stores come from.
+protocol EditSource: AnyObject, Sendable {
+  /// The newest end of a mutation that the storage knows.
+  var endedSequence: Int64 { get }
+  var aliases: AliasReader? { get }
+}
+
+/// What is laid over the value of a store: the edits of durable mutations that the value does not have
+/// yet. A store has one as soon as there is an edit for it.
+///
+/// The store's own state is the base: what was fetched, is persisted, paged and aged. What is shown is
+/// the base with the edits. No edit is made under the store's lock: a change of the base or of the edits
+/// waits in ``pending``, with its event, until the lock is released; then the thread that made it makes
+/// the edits, and publishes what came of them. Until that it shows what it did before.
+// @unchecked: the variables are guarded by the store's lock.
+@usableFromInline
+final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
+  typealias Value = State.StateValue
+
+  /// A change that is not shown yet, and its event.
+  struct Pending {
+    let base: State
+    let event: StoreEvent<State>
+    /// What to make of the shown value.
+    let change: Change
+    let edits: [LaidEdit]
+    let mark: ValueMark
+  }
+
+  enum Change {
+    /// It stays.
+    case none
+    /// All edits are made again.
+    case all
+    /// One edit is made after all others.
+    case added(LaidEdit)
+  }
+
+  let index: any EditSource
+  let aliases: AliasReader
+  private let show: (inout State, Value) -> Void
+  private let apply: (PlacedEdit, inout Value, OptimisticContext) -> Void
+
+  /// The edits of the store, in the order in which they are made, those of the history included that a
+  /// value with an older mark does not have.
+  private(set) var edits = [LaidEdit]()
+  /// The number of the change of the index that they are of.
+  private(set) var version = 0
+  /// How much of the history the base has.
+  private(set) var mark: ValueMark
+  /// The mark of fetches that began before there was an overlay.
+  let firstMark: ValueMark
+  private var shownValue: Value
+  /// What is seen while changes wait.
+  private var shownState: State
+  private var pending = [Pending]()
+  /// What the next event has to show.
+  private var nextChange = Change.none
+  /// How often something was published.
+  private var publications = 0
+  /// The threads that make edits at the moment.
+  private var editingThreads = [pthread_t]()
+
+  init<S: OptimisticQueryState>(
+    over base: State, _ mark: ValueMark, _ index: any EditSource, _ aliases: AliasReader,
+    of _: S.Type
+  ) {
+    precondition(S.self == State.self)
+    self.index = index
+    self.aliases = aliases
+    (self.mark, self.firstMark) = (mark, mark)
+    self.shownValue = base.currentValue
+    self.shownState = base
+    // Both are of the same type, which the compiler cannot know of here.
+    self.show = { state, value in
+      withUnsafeMutablePointer(to: &state) { state in
+        state.withMemoryRebound(to: S.self, capacity: 1) {
+          $0.pointee.show(unsafeBitCast(value, to: S.StateValue.self))
+        }
+      }
+    }
+    self.apply = { edit, value, context in
+      let edit = unsafeDowncast(edit, to: TypedPlacedEdit<S>.self)
+      withUnsafeMutablePointer(to: &value) { value in
+        value.withMemoryRebound(to: S.StateValue.self, capacity: 1) {
+          edit.apply(&$0.pointee, context)
+        }
+      }
+    }
+  }
+}
+
+// MARK: - Changes, under the lock of the store
+
+extension StoreOverlay {
+  /// Records that the base has another value. An event follows.
+  @usableFromInline
+  func baseDidChange() { self.nextChange = .all }
+
+  /// Records that the base has another value, with this mark. An event follows.
+  func baseDidChange(_ mark: ValueMark) {
+    self.mark = mark
+    self.baseDidChange()
+  }
+
+  /// Takes the edits of an index.
+  ///
+  /// - Returns: Whether they are newer than those at hand. An event follows then.
+  func take(_ edits: [LaidEdit], version: Int) -> Bool {
+    guard version > self.version else { return false }
+    self.version = version
+    self.edits = edits
+    self.nextChange = .all
+    return true
+  }
+
+  /// Takes an edit that is made after all others.
+  ///
+  /// - Parameters:
+  ///   - edit: The edit.
+  ///   - version: The number of the change of the index.
+  /// - Returns: Whether no other change of the index is missing. An event follows then.
+  func append(_ edit: LaidEdit, version: Int) -> Bool {
+    guard version == self.version + 1, self.edits.last.map({ $0 < edit }) ?? true else {
+      return false
+    }
+    self.version = version
+    self.edits.append(edit)
+    if case .none = self.nextChange, self.pending.isEmpty {
+      self.nextChange = .added(edit)
+    } else {
+      self.nextChange = .all
+    }
+    return true
+  }
+
+  /// Keeps an event until the edits are made, if it shows a change or comes after one that does.
+  ///
+  /// - Returns: Whether it is kept.
+  func keeps(_ event: StoreEvent<State>) -> Bool {
+    if self.isSettled {
+      self.shownState = self.shown(over: event.state)
+      return false
+    }
+    self.pending.append(
+      Pending(
+        base: event.state, event: event, change: self.nextChange, edits: self.edits,
+        mark: self.mark))
+    self.nextChange = .none
+    return true
+  }
+
+  /// A state with the value that is shown.
+  private func shown(over base: State) -> State {
+    var state = base
+    self.show(&state, self.shownValue)
+    return state
+  }
+
+  /// What is seen of the store.
+  ///
+  /// - Parameters:
+  ///   - base: Its own state.
+  ///   - isExclusive: Whether a caller has exclusive access to it. It sees its own changes, so that the
+  ///     edits are made under its lock.
+  func visible(over base: State, isExclusive: Bool) -> State {
+    if self.isSettled { return self.shown(over: base) }
+    if !isExclusive || self.isEditing { return self.shownState }
+    var state = base
+    self.show(&state, self.editing { self.value(over: base, self.edits, self.mark) })
+    return state
+  }
+
+  private var isSettled: Bool {
+    if case .none = self.nextChange { self.pending.isEmpty } else { false }
+  }
+
+  /// The changes that no server has acknowledged.
+  var pendingChanges: [PendingChange] {
+    var changes = [PendingChange]()
+    for edit in self.edits where edit.row.sequence == nil {
+      // A mutation may have several edits here.
+      if changes.last?.id != edit.row.id { changes.append(edit.row.pendingChange) }
+    }
+    return changes
+  }
+
+  var hasPendingChanges: Bool { self.edits.last.map { $0.row.sequence == nil } ?? false }
+}
+
+// MARK: - Making the edits, off the lock
+
+extension StoreOverlay {
+  /// Makes the edits for the changes that wait, and publishes them. Called off the lock.
+  ///
+  /// If another thread publishes meanwhile, this one drops what it has made and begins again. The first of
+  /// them always publishes, so that one of them always ends.
+  @usableFromInline
+  func settle(_ store: QueryStore<State>) {
+    // An edit has changed its own store: the call that makes it goes on with that.
+    if store.withLock({ self.isEditing }) { return }
+    while true {
+      let (pending, shown, publications) = store.withLock {
+        (self.pending, self.shownValue, self.publications)
+      }
+      if pending.isEmpty { return }
+      store.withLock { self.editingThreads.append(currentThread()) }
+      let values = self.values(of: pending, over: shown)
+      let old = store.withLock { () -> [Value] in
+        self.endEditing()
+        guard self.publications == publications else { return values }
+        self.publications += 1
+        self.pending.removeFirst(pending.count)
+        var old = [Value]()
+        for (change, value) in zip(pending, values) {
+          old.append(self.shownValue)
+          self.shownValue = value
+          let state = self.shown(over: change.base)
+          self.shownState = state
+          store.log(change.event.with(state))
+        }
+        return old
+      }
+      // Its `deinit` may read the store.
+      withExtendedLifetime((old, pending)) {}
+    }
+  }
+
+  private func values(of pending: [Pending], over shown: Value) -> [Value] {
+    var value = shown
+    return pending.map { change in
+      switch change.change {
+      case .none: break
+      case .all: value = self.value(over: change.base, change.edits, change.mark)
+      case .added(let edit): self.make(edit, in: &value, change.mark)
+      }
+      return value
+    }
+  }
+
+  private func value(over base: State, _ edits: [LaidEdit], _ mark: ValueMark) -> Value {
+    var value = base.currentValue
+    for edit in edits { self.make(edit, in: &value, mark) }
+    return value
+  }
+
+  private func make(_ edit: LaidEdit, in value: inout Value, _ mark: ValueMark) {
+    if mark.covers(edit.row) { return }
+    self.apply(edit.edit, &value, edit.row.context(self.aliases))
+  }
+}
+
+// MARK: - What edits must not do
+
+extension StoreOverlay {
+  /// Whether the current thread makes an edit of this store. The caller holds the lock.
+  var isEditing: Bool {
+    if self.editingThreads.isEmpty { return false }
+    let thread = currentThread()
+    return self.editingThreads.contains { pthread_equal($0, thread) != 0 }
+  }
+
+  private func editing<T>(_ body: () -> T) -> T {
+    self.editingThreads.append(currentThread())
+    defer { self.endEditing() }
+    return body()
+  }
+
+  private func endEditing() {
+    let thread = currentThread()
+    if let place = self.editingThreads.lastIndex(where: { pthread_equal($0, thread) != 0 }) {
+      self.editingThreads.remove(at: place)
+    }
+  }
+}
+
+/// A function of its own: the compiler may keep the answer of `pthread_self` over an `await` of who
+/// inlines it.
+@inline(never)
+private func currentThread() -> pthread_t { pthread_self() }
+
+extension QueryWarning {
+  /// An edit of a mutation has set the value of the store that it edits, which is ignored.
+  ///
+  /// - Parameter path: The path of the store.
+  static func valueSetInsideEdit(path: QueryPath) -> QueryWarning {
+    """
+    An optimistic edit has set the value of \(path), which it edits. It was ignored: an edit changes the \
+    value that it is given, and nothing else.
+    """
+  }
+
+  /// An edit is for queries of another state than the one at its path.
+  static func optimisticEditOfOtherState(
+    path: QueryPath, expected: Any.Type, found: Any.Type
+  ) -> QueryWarning {
+    """
+    An optimistic edit for \(path) is of \(expected), and the store there is of \(found): it is not \
+    shown. The target of an edit has the same modifiers as the query that is shown.
+    """
+  }
+}
