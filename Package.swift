@@ -1,5 +1,9 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
+import Glibc
 import PackageDescription
+
+// MARK: - Libraries
 
 /// The targets that other packages may link: each is a product of the same name.
 let libraries: [Target] = [
@@ -183,21 +187,97 @@ let tests: [Target] = [
   ),
 ]
 
+// MARK: - Macros
+
+/// The toolchain's syntax library, which the macros are made with: the folder, or nil if it has none.
+///
+/// The manifest is loaded from `lib/swift/pm/ManifestAPI` of the toolchain that builds, and the library
+/// stands beside it, in `lib/swift/host`.
+let syntaxLibrary: String? = {
+  // Read line by line: a read of this file returns a page at most, however much is asked for.
+  guard let maps = fopen("/proc/self/maps", "r") else { return nil }
+  defer { fclose(maps) }
+  var line: UnsafeMutablePointer<CChar>?
+  var capacity = 0
+  defer { free(line) }
+  while getline(&line, &capacity, maps) > 0, let line {
+    let words = String(cString: line).split(separator: " ", maxSplits: 5)
+    guard
+      let path = words.last?.drop(while: { $0 == " " }),
+      let end = path.range(of: "/pm/ManifestAPI/libPackageDescription.so")
+    else { continue }
+    let host = path[..<end] + "/host"
+    let needed = "\(host)/SwiftCompilerPluginMessageHandling.swiftmodule"
+    return access(needed, R_OK) == 0 ? String(host) : nil
+  }
+  return nil
+}()
+
+extension Substring {
+  /// Where a text begins; the standard library has no such search without Foundation.
+  func range(of text: String) -> Index? {
+    self.indices.first { self[$0...].hasPrefix(text) }
+  }
+}
+
+/// What a target needs that is made with the syntax library.
+let syntaxSettings: [SwiftSetting] = [.unsafeFlags(["-I", syntaxLibrary ?? ""])]
+let syntaxLinking: [LinkerSetting] = [
+  .unsafeFlags(
+    [
+      "-L", syntaxLibrary ?? "", "-Xlinker", "-rpath", "-Xlinker", syntaxLibrary ?? "",
+      "-lSwiftSyntax", "-lSwiftSyntaxMacros", "-lSwiftSyntaxMacroExpansion",
+      "-lSwiftSyntaxBuilder", "-lSwiftDiagnostics", "-lSwiftParser", "-lSwiftBasicFormat",
+      "-lSwiftCompilerPluginMessageHandling",
+    ])
+]
+
+/// The macros: who does not import `QueryMacros` builds none of them.
+let macros: [Target] = [
+  // Apart from the plugin, since a test that depends on a plugin builds it twice.
+  .target(
+    name: "QueryMacroExpansion",
+    swiftSettings: syntaxSettings,
+    linkerSettings: syntaxLinking
+  ),
+  .macro(
+    name: "QueryMacroPlugin",
+    dependencies: ["QueryMacroExpansion"],
+    swiftSettings: syntaxSettings,
+    linkerSettings: syntaxLinking
+  ),
+  .target(name: "QueryMacros", dependencies: ["Query", "QueryMacroPlugin"]),
+  .testTarget(
+    name: "QueryMacroExpansionTests",
+    dependencies: ["QueryMacroExpansion"],
+    swiftSettings: syntaxSettings,
+    linkerSettings: syntaxLinking
+  ),
+  .testTarget(
+    name: "QueryMacrosTests",
+    dependencies: ["QueryMacros", "Query", "QuerySQLite", "QueryReplay", "TestSupport"]
+  ),
+]
+
+// MARK: - Package
+
 let package = Package(
   name: "offline-query",
-  products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
-  targets: libraries + systemLibraries + tools + tests,
+  products: libraries.map { .library(name: $0.name, targets: [$0.name]) }
+    + (syntaxLibrary == nil ? [] : [.library(name: "QueryMacros", targets: ["QueryMacros"])]),
+  targets: libraries + systemLibraries + tools + tests + (syntaxLibrary == nil ? [] : macros),
   swiftLanguageModes: [.v6]
 )
 
 // A system library holds no Swift and takes no settings.
 for target in package.targets where target.type != .system {
-  target.swiftSettings = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .enableUpcomingFeature("InferIsolatedConformances"),
-    .treatAllWarnings(as: .error),
-  ]
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      .enableUpcomingFeature("ExistentialAny"),
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      .enableUpcomingFeature("MemberImportVisibility"),
+      .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      .enableUpcomingFeature("InferIsolatedConformances"),
+      .treatAllWarnings(as: .error),
+    ]
 }

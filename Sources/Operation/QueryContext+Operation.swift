@@ -30,4 +30,39 @@ extension QueryContext {
     get { self.queryControllers }
     set { self.queryControllers = newValue }
   }
+
+  /// The name, priority and executor of a fetch: ``QueryContext/queryTaskConfiguration``.
+  public var operationTaskConfiguration: QueryTaskConfiguration {
+    get { self.queryTaskConfiguration }
+    set { self.queryTaskConfiguration = newValue }
+  }
+
+  /// The task that runs, inside of one: ``QueryContext/queryRunningTaskIdentifier``.
+  public var operationRunningTaskIdentifier: QueryTaskIdentifier? {
+    self.queryRunningTaskIdentifier
+  }
+
+  /// Why a result came: ``QueryContext/queryResultUpdateReason``.
+  public var operationResultUpdateReason: QueryResultUpdateReason? {
+    get { self.queryResultUpdateReason }
+    set { self.queryResultUpdateReason = newValue }
+  }
+
+  /// What takes messages: ``QueryContext/queryLogger``.
+  public var operationLogger: any QueryLogger {
+    get { self.queryLogger }
+    set { self.queryLogger = newValue }
+  }
+
+  /// Where values are kept: ``QueryContext/queryStorage``.
+  public var operationStorage: (any QueryStorage)? {
+    get { self.queryStorage }
+    set { self.queryStorage = newValue }
+  }
+
+  /// The store that fetches: ``QueryContext/currentFetchingQueryStore``.
+  public var runningOperationStore: OpaqueQueryStore? {
+    get { self.currentFetchingQueryStore }
+    set { self.currentFetchingQueryStore = newValue }
+  }
 }

@@ -30,6 +30,52 @@ struct OperationTests {
     #expect((any OperationController).self == (any QueryController).self)
   }
 
+  @Test("Each public type of the engine whose name begins with Query has its name here")
+  func names() throws {
+    let sources = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Sources").standardizedFileURL
+    let enumerator = try #require(
+      FileManager.default.enumerator(
+        at: sources.appending(path: "Query"), includingPropertiesForKeys: nil))
+    let declaration = /^public (?:final |indirect )*(?:struct|class|enum|protocol|actor) (Query\w+)/
+    var names = Set<String>()
+    for case let file as URL in enumerator where file.pathExtension == "swift" {
+      for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+        if let match = line.firstMatch(of: declaration) { names.insert(String(match.1)) }
+      }
+    }
+    #expect(names.count > 30)
+    let aliases = try String(
+      contentsOf: sources.appending(path: "Operation/Operation.swift"), encoding: .utf8)
+    // The protocol of all states has the name that `QueryState` would have.
+    let missing = try names.subtracting(["QueryState"]).filter { name in
+      let alias = name == "QueryStateProtocol" ? "OperationState" : "Operation\(name.dropFirst(5))"
+      return aliases.firstMatch(
+        of: try Regex("public typealias \(alias)(<.*>)? = \(name)\\b")) == nil
+    }
+    #expect(missing.isEmpty)
+  }
+
+  @Test("What has no type in its name, and a task with its failure, are the same, too")
+  func others() {
+    #expect(OpaqueOperationStore.self == OpaqueQueryStore.self)
+    #expect(OpaqueOperationState.self == OpaqueQueryState.self)
+    #expect(OpaqueOperationEventHandler.self == OpaqueQueryEventHandler.self)
+    #expect(OperationTask<String, any Error>.self == QueryTask<String>.self)
+    #expect(ModifiedOperation<Post, Signed>.self == ModifiedQuery<Post, Signed>.self)
+  }
+
+  @Test("The properties of a context are the same under both names")
+  func properties() {
+    var context = OperationContext()
+    context.operationTaskConfiguration = OperationTaskConfiguration(name: "a")
+    #expect(context.queryTaskConfiguration.name == "a")
+    context.operationStorage = MemoryQueryStorage()
+    #expect(context.queryStorage is MemoryQueryStorage)
+    #expect(context.operationRunningTaskIdentifier == nil)
+    #expect(context.runningOperationStore == nil)
+  }
+
   @Test("A continuation is written with its value, or with its value and failure")
   func continuation() {
     #expect(OperationContinuation<String>.self == QueryContinuation<String>.self)

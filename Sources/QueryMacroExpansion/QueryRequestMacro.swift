@@ -1,0 +1,43 @@
+public import SwiftSyntax
+import SwiftSyntaxBuilder
+public import SwiftSyntaxMacros
+
+/// `@QueryRequest(path:)`: makes `$name`, a query, of the function `name`.
+public struct QueryRequestMacro: PeerMacro {
+  /// Makes the declaration.
+  ///
+  /// - Throws: `DiagnosticsError` with all that is wrong with the function.
+  public static func expansion(
+    of node: AttributeSyntax,
+    providingPeersOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    let function = try RequestFunction(.query, of: node, on: declaration, in: context)
+    let names = function.arguments.map(function.localName)
+    let contextName = function.takes(.context) ? function.unused("context") : "_"
+    let continuationName =
+      function.takes(.continuation) ? function.unused("continuation") : "_"
+    let call = function.call(
+      arguments: names, context: contextName, continuation: continuationName)
+    let path = function.path.expression(function.arguments, names: names)
+    let name = "$\(function.syntax.plainName)"
+    let parameters = zip(function.arguments, names).map { argument, name in
+      let label = argument.label ?? "_"
+      let value = argument.syntax.defaultValue.map { " \($0.trimmedDescription)" } ?? ""
+      return "\(label == name ? name : "\(label) \(name)"): \(argument.type)\(value)"
+    }
+    let head =
+      parameters.isEmpty
+      ? "var \(name):" : "func \(name)(\(parameters.joined(separator: ", "))) ->"
+    return [
+      """
+      /// The query that runs `\(raw: function.fullName)`.
+      \(raw: function.prefix)\(raw: head) BlockQuery<\(raw: function.result)> {
+        BlockQuery(\(raw: path)) { \(raw: contextName), \(raw: continuationName) in
+          \(raw: call)
+        }
+      }
+      """
+    ]
+  }
+}

@@ -1,0 +1,121 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+/// The path that a request is declared with.
+enum RequestPath {
+  /// The elements are written out: arguments follow them.
+  case elements(ArrayExprSyntax)
+  /// A value: arguments follow its elements.
+  case value(ExprSyntax)
+  /// Made of the arguments.
+  case closure(ClosureExprSyntax)
+
+  /// The path of an attribute; nil if it has none.
+  init?(of attribute: AttributeSyntax) {
+    guard
+      case .argumentList(let arguments) = attribute.arguments,
+      let expression = arguments.first(where: { $0.label?.text == "path" })?.expression
+    else { return nil }
+    if let array = expression.as(ArrayExprSyntax.self) {
+      self = .elements(array)
+    } else if let closure = expression.as(ClosureExprSyntax.self) {
+      self = .closure(closure)
+    } else {
+      self = .value(expression)
+    }
+  }
+
+  /// The path of a request with these arguments.
+  func expression(_ arguments: [RequestParameter], names: [String]) -> String {
+    switch self {
+    case .elements(let array):
+      let elements = array.elements.map(\.expression.trimmedDescription) + names
+      return "[\(elements.joined(separator: ", "))]"
+    case .value(let value):
+      let list = "[\(names.joined(separator: ", "))] as QueryPath"
+      return names.isEmpty
+        ? value.trimmedDescription : "(\(value.trimmedDescription)).appending(\(list))"
+    case .closure(let closure):
+      let types = arguments.map(\.type).joined(separator: ", ")
+      let list = names.joined(separator: ", ")
+      return "(\(closure.trimmedDescription) as (\(types)) -> QueryPath)(\(list))"
+    }
+  }
+
+  /// What is wrong with it.
+  func advice(for arguments: [RequestParameter], named name: String) -> [Diagnostic] {
+    switch self {
+    case .elements(let array):
+      guard array.elements.isEmpty else { return [] }
+      let mended: ExprSyntax = "[\(literal: name)]"
+      return [
+        Diagnostic(
+          node: array, message: MacroAdvice.emptyPath,
+          fixIt: .replace(
+            message: MacroMend("begin the path with \"\(name)\""), oldNode: array, newNode: mended))
+      ]
+    case .value: return []
+    case .closure(let closure): return Self.advice(of: closure, for: arguments)
+    }
+  }
+}
+
+// MARK: - Closures
+
+extension RequestPath {
+  private static func advice(
+    of closure: ClosureExprSyntax,
+    for arguments: [RequestParameter]
+  ) -> [Diagnostic] {
+    let parameters = Self.parameters(of: closure)
+    guard parameters.map(\.type) == arguments.map(\.type) else {
+      let wanted = arguments.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
+      let signature = arguments.isEmpty ? "" : "(\(wanted)) in "
+      let mended: ExprSyntax = "{ \(raw: signature)\(closure.statements.trimmed) }"
+      return [
+        Diagnostic(
+          node: closure, message: MacroAdvice.pathParameters(wanted),
+          fixIt: .replace(
+            message: MacroMend(
+              arguments.isEmpty ? "take no parameters" : "take '(\(wanted))'"),
+            oldNode: closure, newNode: mended))
+      ]
+    }
+    let used = Set(
+      closure.statements.tokens(viewMode: .sourceAccurate).map { $0.identifier?.name ?? $0.text })
+    return parameters.map(\.name).filter { $0 != "_" && !used.contains($0) }
+      .map { Self.advice(of: closure, unused: $0) }
+  }
+
+  private static func advice(of closure: ClosureExprSyntax, unused name: String) -> Diagnostic {
+    let advice = MacroAdvice.unusedInPath(name)
+    guard
+      closure.statements.count == 1,
+      let array = closure.statements.first?.item.as(ArrayExprSyntax.self)
+    else { return Diagnostic(node: closure, message: advice) }
+    let elements = array.elements.map(\.expression.trimmedDescription) + [name]
+    let list: ExprSyntax = "[\(raw: elements.joined(separator: ", "))]"
+    let mended =
+      list
+      .with(\.leadingTrivia, array.leadingTrivia)
+      .with(\.trailingTrivia, array.trailingTrivia)
+    return Diagnostic(
+      node: closure, message: advice,
+      fixIt: .replace(
+        message: MacroMend("end the path with '\(name)'"), oldNode: array, newNode: mended))
+  }
+
+  private static func parameters(
+    of closure: ClosureExprSyntax
+  ) -> [(name: String, type: String)] {
+    switch closure.signature?.parameterClause {
+    case .parameterClause(let clause):
+      clause.parameters.map {
+        (($0.secondName ?? $0.firstName).text, $0.type?.trimmedDescription ?? "")
+      }
+    case .simpleInput(let list): list.map { ($0.name.text, "") }
+    default: []
+    }
+  }
+}
