@@ -101,6 +101,14 @@ extension MemoryMutationOutbox {
     get throws { try self.read("counts") { table, _ in table.counts } }
   }
 
+  func countsByHost() throws -> [String: OutboxCounts] {
+    try self.read("counts") { table, _ in table.countsByHost }
+  }
+
+  var pauses: [OutboxPause: Date] {
+    get throws { try self.read("pauses") { table, _ in table.pauses } }
+  }
+
   func standing(of id: UUID) throws -> MutationStanding {
     try self.read("standing") { table, time in table.standing(of: id, at: time) }
   }
@@ -152,9 +160,13 @@ extension MemoryMutationOutbox {
     try self.change("cancel") { table, time in try table.cancel(id, at: time) }
   }
 
-  func pause() async throws { try self.change("pause") { table, time in table.pause(at: time) } }
+  func pause(_ pause: OutboxPause) async throws {
+    try self.change("pause") { table, time in table.pause(pause, at: time) }
+  }
 
-  func resume() async throws { try self.change("resume") { table, _ in table.resume() } }
+  func resume(_ pause: OutboxPause) async throws {
+    try self.change("resume") { table, _ in table.resume(pause) }
+  }
 
   func release(_ reason: MutationWaitReason) async throws {
     try self.change("release") { table, time in table.release(reason, at: time) }

@@ -103,7 +103,7 @@ import Testing
     let task = Task { try await ticket.outcome() }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(try self.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try self.outbox.counts.rows == OutboxCounts(pending: 1))
   }
 }
 
