@@ -108,6 +108,12 @@ extension ScriptedOutbox {
 
   public func resume(_ pause: OutboxPause) async throws { try await self.base.resume(pause) }
 
+  public func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    try self.base.forgottenEnd(of: id)
+  }
+
   public func countsByHost() throws -> [String: OutboxCounts] { try self.base.countsByHost() }
 
   public var pauses: [OutboxPause: Date] { get throws { try self.base.pauses } }

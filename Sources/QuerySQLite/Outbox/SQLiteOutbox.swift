@@ -109,6 +109,12 @@ extension SQLiteOutbox {
     get throws { try self.read { try $0.counts() } ?? OutboxCounts() }
   }
 
+  func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    try self.read { try $0.forgottenEnd(of: id) } ?? nil
+  }
+
   func countsByHost() throws -> [String: OutboxCounts] {
     try self.read { try $0.countsByHost() } ?? [:]
   }

@@ -101,6 +101,14 @@ extension MemoryMutationOutbox {
     get throws { try self.read("counts") { table, _ in table.counts } }
   }
 
+  func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    try self.read("standing") { table, _ in
+      table.forgotten[id].map { (outcome: $0.outcome, successor: $0.successor) }
+    }
+  }
+
   func countsByHost() throws -> [String: OutboxCounts] {
     try self.read("counts") { table, _ in table.countsByHost }
   }

@@ -131,6 +131,12 @@ public protocol MutationOutbox: Sendable {
     of name: String, instance: String, newest limit: Int
   ) throws -> [RecordedMutation]
 
+  /// How a mutation ended that the history has forgotten, and which one superseded it; nil if that is not
+  /// remembered either.
+  func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)?
+
   /// What became of several mutations, in their order, read in one go.
   func standings(of ids: [UUID]) throws -> [MutationStanding]
 
