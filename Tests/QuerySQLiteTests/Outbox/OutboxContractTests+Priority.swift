@@ -46,6 +46,24 @@ extension OutboxContractTests {
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)
+  func aClaimOfALaneIsNobodysTurn(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let low = try await trial.add { $0.priority = .low }
+    for _ in 0..<9 { try await trial.add { $0.priority = .high } }
+    for turn in 0..<8 {
+      let lease = try #require(try await trial.claim(limit: 1).leases.first)
+      #expect(lease.entry.priority == .high, "turn \(turn)")
+      _ = try await trial.outbox.settle(lease, .success)
+      let inLane = try await trial.add(lane: "lane") { $0.priority = .high }
+      let request = ClaimRequest(.lowest(handledBy: [.handler("note")]), lane: "lane")
+      let other = try #require(try await trial.outbox.claim(request).leases.first)
+      #expect(other.entry.id == inLane)
+      _ = try await trial.outbox.settle(other, .success)
+    }
+    #expect(try await trial.claim(limit: 1).leases.map(\.entry.id) == [low])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
   func repeatsGoByPriorityAmongThemselves(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)
     let normal = try await trial.add()

@@ -28,6 +28,7 @@ extension DurableAttachment {
       return Attempt(result: nil)
     }
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
+    defer { lease.endProgress() }
     lease.whenProgressed { [weak self] progress in self?.show(progress, of: lease.entry.id) }
     guard let result = await self.run(declaration, lease, in: context, with: continuation)
     else {

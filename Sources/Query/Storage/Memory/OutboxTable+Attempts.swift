@@ -21,7 +21,8 @@ extension OutboxTable {
         self.kill(at: index, .expired, time)
         answer.expired += 1
       } else {
-        if request.target.isLowest { self.turns = turns }
+        // In one lane nothing is overtaken.
+        if request.target.isLowest, request.lane == nil { self.turns = turns }
         slots.take(row.entry.effectiveHost, isRepeat: row.standing.isRepeat)
         let isReplay = request.target.isLowest || row.standing.attempts > 0
         answer.leases.append(self.lease(at: index, isReplay: isReplay, time))

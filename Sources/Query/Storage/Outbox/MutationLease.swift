@@ -15,6 +15,7 @@ public final class MutationLease: Sendable {
     var revocation: Revocation?
     var handler: (@Sendable (Revocation) -> Void)?
     var progress: MutationProgress?
+    var hasEnded = false
     var progressHandlers = [@Sendable (MutationProgress) -> Void]()
   }
 
@@ -66,11 +67,22 @@ public final class MutationLease: Sendable {
   /// Tells how much the attempt has sent, at most some hundred times for an upload.
   func note(_ progress: MutationProgress) {
     let handlers = self.guarded.withLock { lease -> [@Sendable (MutationProgress) -> Void] in
-      guard lease.revocation != .lost, progress.isNews(after: lease.progress) else { return [] }
+      guard !lease.hasEnded, lease.revocation != .lost, progress.isNews(after: lease.progress)
+      else { return [] }
       lease.progress = progress
       return lease.progressHandlers
     }
     for handler in handlers { handler(progress) }
+  }
+
+  /// Tells nothing any more of an attempt that has ended: its handler may have been left behind.
+  func endProgress() {
+    let handlers = self.guarded.withLock { lease in
+      lease.hasEnded = true
+      defer { lease.progressHandlers = [] }
+      return lease.progressHandlers
+    }
+    withExtendedLifetime(handlers) {}
   }
 
   /// Sets the callback for a revocation; called at once if the lease is already revoked.
