@@ -38,7 +38,10 @@ CREATE TABLE partitions (
   -- The newest number and sequence that a row of the account was given: none comes back when its row is
   -- removed. Here and not by AUTOINCREMENT, whose counters are a page more in each commit.
   last_number INTEGER NOT NULL DEFAULT 0,
-  last_sequence INTEGER NOT NULL DEFAULT 0
+  last_sequence INTEGER NOT NULL DEFAULT 0,
+  pause_count INTEGER NOT NULL DEFAULT 0, -- how many rows of `pauses` it has: 0 as a rule
+  -- How often in a row more urgent mutations went before the one whose turn it was (4).
+  overtakings INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The boot that `lane_heads.due_boottime` is of, and the latest wall time that was known to be
@@ -70,6 +73,7 @@ CREATE TABLE outbox (
   max_attempts INTEGER,                 -- NULL: unlimited
   max_age INTEGER,                      -- microseconds; NULL: unlimited
   coalesce TEXT NOT NULL,               -- 'none' or 'latest'
+  priority INTEGER NOT NULL DEFAULT 0,  -- -1, 0 or 1: the higher goes first (4)
   created_at INTEGER NOT NULL,
   -- From when max_age counts (10): its creation, or the last retry by hand.
   age_at INTEGER NOT NULL,
@@ -167,8 +171,9 @@ CREATE TABLE lane_heads (
   version INTEGER NOT NULL,
   host TEXT NOT NULL,                   -- the name's own where the row has none
   -- 'ready': may run once it is due; else what holds the lane: 'leased', 'dependency',
-  -- 'authentication', 'handler' or 'halted'.
+  -- 'authentication', 'handler' or 'halted'; 'paused': it would be ready, were its lane not paused.
   state TEXT NOT NULL,
+  priority INTEGER NOT NULL DEFAULT 0,  -- the row's
   is_repeat INTEGER NOT NULL DEFAULT 0, -- whether a ready one was tried before
   -- In the boot that `clock` names: since when it is due, or when it will be. 0: it waits for no time; a
   -- claim makes that of one that was never tried 0 when its time has come.
@@ -176,11 +181,11 @@ CREATE TABLE lane_heads (
 ) STRICT;
 
 CREATE UNIQUE INDEX lane_heads_by_lane ON lane_heads (partition, lane) WHERE lane IS NOT NULL;
--- The claim (4): a seek or two for each registered handler and host, however many rows belong to
+-- The claim (4): a seek or two for each registered handler, host and priority, however many rows belong to
 -- others, or wait. Those that were never tried come first, by their number; the others are in the order
 -- in which they became due, so that none is passed over for ever.
 CREATE INDEX lane_heads_ready
-  ON lane_heads (partition, name, instance, version, host, is_repeat, due_boottime, number)
+  ON lane_heads (partition, name, instance, version, host, priority, is_repeat, due_boottime, number)
   WHERE state = 'ready';
 -- The next time to wake up (4).
 CREATE INDEX lane_heads_waiting
@@ -204,6 +209,15 @@ CREATE TABLE hosts (
   due_delay INTEGER NOT NULL,
   probe INTEGER,                        -- the number of the mutation that was sent last as a probe
   PRIMARY KEY (partition, host)
+) STRICT, WITHOUT ROWID;
+
+-- What is paused apart from all of an account (6), by lane, name or host.
+CREATE TABLE pauses (
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  part TEXT NOT NULL,                   -- 'lane', 'name' or 'host', as in `lane_heads`
+  value TEXT NOT NULL,
+  paused_at INTEGER NOT NULL,
+  PRIMARY KEY (partition, part, value)
 ) STRICT, WITHOUT ROWID;
 
 -- dependsOn (3): an edge goes when its target succeeds, so a row with one has to wait.

@@ -76,7 +76,8 @@ public struct HTTPMutation: MutationRequest {
   ) async throws -> HTTPResponseDescription {
     let file = try await Self.file(of: arguments.body, context)
     let key = context.mutationAttempt?.idempotencyKey
-    let answer = try await self.send(arguments, file, key)
+    let answer = try await self.send(
+      arguments, file, key, progress: Self.progress(of: file, context.mutationAttempt))
     guard arguments.accepts(answer.status) else {
       throw HTTPStatusError(
         statusCode: answer.status,
@@ -137,8 +138,21 @@ extension HTTPMutation {
     return try await attempt.body()
   }
 
+  /// Tells how much of a file has been sent, from nothing on.
+  private static func progress(
+    of file: URL?, _ attempt: MutationAttempt?
+  ) -> @Sendable (Int64) -> Void {
+    guard let file, let attempt else { return { _ in } }
+    let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size]
+    let total = (size as? NSNumber)?.int64Value
+    return { sent in
+      attempt.report(MutationProgress(sent: total.map { min(sent, $0) } ?? sent, total: total))
+    }
+  }
+
   private func send(
-    _ description: HTTPRequestDescription, _ file: URL?, _ key: String?
+    _ description: HTTPRequestDescription, _ file: URL?, _ key: String?,
+    progress: @escaping @Sendable (Int64) -> Void
   ) async throws -> HTTPAnswer {
     let limit = max(description.responseLimit, Self.errorBodyLimit)
     guard let origin = HTTPOrigin(description.url) else {
@@ -153,8 +167,9 @@ extension HTTPMutation {
       for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
       // Set after the credential's headers, so that none of them replaces the key.
       if sendsBody { Self.fill(&request, with: description, key) }
+      if sendsBody, file != nil { progress(0) }
       let answer = try await self.transport.send(
-        request, file: sendsBody ? file : nil, limit: limit)
+        request, file: sendsBody ? file : nil, limit: limit, progress: progress)
       guard !description.accepts(answer.status), count < HTTPRedirect.limit,
         let redirect = try HTTPRedirect(answer, to: method, url)
       else { return answer }

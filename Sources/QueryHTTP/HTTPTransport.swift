@@ -37,8 +37,12 @@ final class HTTPTransport: Sendable {
   ///   - request: The request.
   ///   - file: The file to send as its body; nil: the request's own body.
   ///   - limit: How many bytes of the answer are taken.
+  ///   - progress: Called with how many bytes of the file have been sent.
   /// - Throws: `URLError`, `.cancelled` if the task is cancelled.
-  func send(_ request: URLRequest, file: URL?, limit: Int) async throws -> HTTPAnswer {
+  func send(
+    _ request: URLRequest, file: URL?, limit: Int,
+    progress: @escaping @Sendable (Int64) -> Void = { _ in }
+  ) async throws -> HTTPAnswer {
     let hasBody = file != nil || request.httpBody != nil
     let line = hasBody ? self.bodies : self.others
     var request = request
@@ -55,7 +59,7 @@ final class HTTPTransport: Sendable {
     defer { limiter.cancel() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        delegate.expect(task, limit: limit, continuation)
+        delegate.expect(task, limit: limit, progress: progress, continuation)
         task.resume()
         // The handler may have run before a caller waited for an answer.
         if Task.isCancelled { delegate.giveUp(task, URLError(.cancelled)) }
@@ -92,6 +96,7 @@ private final class TransportSession: Sendable {
 private final class TransportDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   private struct Exchange {
     var limit: Int
+    var progress: @Sendable (Int64) -> Void
     var answer: HTTPAnswer?
     var continuation: CheckedContinuation<HTTPAnswer, any Error>
   }
@@ -99,11 +104,23 @@ private final class TransportDelegate: NSObject, URLSessionDataDelegate, @unchec
   private let exchanges = Locked([Int: Exchange]())
 
   func expect(
-    _ task: URLSessionTask, limit: Int, _ continuation: CheckedContinuation<HTTPAnswer, any Error>
+    _ task: URLSessionTask, limit: Int, progress: @escaping @Sendable (Int64) -> Void,
+    _ continuation: CheckedContinuation<HTTPAnswer, any Error>
   ) {
     self.exchanges.withLock {
-      $0[task.taskIdentifier] = Exchange(limit: limit, continuation: continuation)
+      $0[task.taskIdentifier] = Exchange(
+        limit: limit, progress: progress, continuation: continuation)
     }
+  }
+
+  func urlSession(
+    _ session: URLSession,
+    task: URLSessionTask,
+    didSendBodyData bytesSent: Int64,
+    totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    self.exchanges.withLock { $0[task.taskIdentifier]?.progress }?(totalBytesSent)
   }
 
   func urlSession(

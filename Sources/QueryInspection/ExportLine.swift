@@ -15,6 +15,7 @@ struct ExportLine: Hashable, Sendable {
     case dependency
     case alias
     case forgotten
+    case pause
     case trailer
   }
 

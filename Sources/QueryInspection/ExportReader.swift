@@ -145,6 +145,7 @@ extension ExportReader {
         return Self.row(self.schema.mutation, line)
       case .dependency: return self.hasOutbox ? Self.row(self.schema.dependency, line) : nil
       case .alias: return self.hasOutbox ? Self.row(self.schema.alias, line) : nil
+      case .pause: return self.hasOutbox ? Self.row(self.schema.pause, line) : nil
       case .forgotten: return self.hasOutbox ? Self.row(self.schema.forgotten, line) : nil
       case .body:
         guard self.hasOutbox, let name = line.text("name"), BodyNames.isPlain(name),

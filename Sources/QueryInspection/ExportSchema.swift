@@ -23,6 +23,9 @@ struct ExportSchema: Sendable {
   /// sequence follows the columns.
   let forgotten: ExportTable
 
+  /// What is paused apart from all of an account. Read by partition.
+  let pause: ExportTable
+
   /// That of this release.
   static let current = Result { try ExportSchema() }
 
@@ -91,6 +94,13 @@ struct ExportSchema: Sendable {
           """),
       insert: SQL(
         assembling: "INSERT INTO forgotten \(forgotten.values) ON CONFLICT (id) DO NOTHING"))
+    let pauses = Part(.pause, schema, "pauses")
+    self.pause = pauses.table(
+      read: SQL(
+        assembling: """
+          SELECT \(pauses.columns.list) FROM pauses WHERE partition = ? ORDER BY part, value
+          """),
+      insert: SQL(assembling: "INSERT INTO pauses \(pauses.values) ON CONFLICT DO NOTHING"))
   }
 }
 

@@ -95,7 +95,7 @@ extension StoreExport {
     let before = try self.standing(of: partition)
     try self.put(before.line)
     try self.putChunks { try self.mutations(of: partition, after: $0, on: $1) }
-    for table in [self.schema.dependency, self.schema.alias] {
+    for table in [self.schema.dependency, self.schema.alias, self.schema.pause] {
       let lines = try self.store.mutationsFile.read { connection in
         try connection.rows(table.read, partition) { try table.line($0) }
       }

@@ -20,6 +20,16 @@ enum RunOption {
     "credentials", "c", .file, "FILE", "the file with the credentials that requests refer to")
 }
 
+/// The options of `pause` and `resume`.
+enum PauseOption {
+  static let lane = ToolOption("lane", "l", .text, "LANE", "only the mutations of this lane")
+  static let name = ToolOption(
+    "name", nil, .text, "NAME", "only the mutations of this name, such as http/1")
+  static let host = ToolOption(
+    "host", nil, .text, "HOST", "only the mutations to this host, as “status” shows it")
+  static let all = [Self.lane, Self.name, Self.host]
+}
+
 extension ReplayTool {
   /// Whether a retry is a new mutation to the server.
   static let newKey = ToolOption(
@@ -53,8 +63,12 @@ extension ReplayTool {
         "\(name) cancel\(store) 3f2a 4b07"),
       ToolCommand(
         "pause", "lets no program send anything of the partition, until it is resumed",
-        examples: ["\(name) pause\(store)"]),
-      ToolCommand("resume", "ends a pause", examples: ["\(name) resume\(store)"]),
+        discussion: "With an option only what is of that lane, name or host. What runs goes on.",
+        options: PauseOption.all,
+        examples: ["\(name) pause\(store)", "\(name) pause\(store) --host api.example.org"]),
+      ToolCommand(
+        "resume", "ends a pause; with an option that of a lane, a name or a host",
+        options: PauseOption.all, examples: ["\(name) resume\(store)"]),
       ToolCommand(
         "dead", "lists the dead mutations, and why they are dead",
         examples: ["\(name) dead\(store)"]),

@@ -43,6 +43,42 @@ import Testing
     #expect(keys == [ticket.idempotencyKey, ticket.idempotencyKey])
   }
 
+  @Test func theUploadOfAFileTellsItsProgress() async throws {
+    let folder = try ScratchFolder()
+    let size = 5_000_000
+    let file = try folder.file("photo", Data(count: size))
+    let server = try LoopbackServer { _, _ in .status(200) }
+    let storage = try SQLiteQueryStorage(directory: folder.url.appending(path: "store"))
+    let client = QueryClient(storage: storage)
+    let replayer = MutationReplayer(client: client)
+    let http = HTTPMutation().durable()
+    try replayer.register(http)
+    let store = client.store(for: http)
+    let shown = Recorder<MutationProgress>()
+    let subscription = store.subscribe { state in
+      if let progress = state.history.last?.progress { shown.append(progress) }
+    }
+    let ticket = try await store.enqueue(
+      with: try HTTPRequestDescription(url: server.url, body: .file(file)))
+    let events = replayer.events
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    var told = [MutationProgress]()
+    for await event in events {
+      if case .progress(ticket.id, let progress) = event { told.append(progress) }
+      if event == .succeeded(ticket.id) { break }
+    }
+    let sent = told.map(\.sent)
+    #expect(sent.first == 0)
+    #expect(sent.last == Int64(size))
+    #expect(sent == Set(sent).sorted())
+    #expect(sent.count > 2 && sent.count <= 102)
+    #expect(told.allSatisfy { $0.total == Int64(size) })
+    #expect(await Set(told).isSuperset(of: shown.wait(forCount: 1)))
+    #expect(store.state.history.last?.progress == nil, "it has ended")
+    subscription.cancel()
+    try await storage.close()
+  }
+
   @Test func pageOfAPortalIsNotTheServersAnswer() async throws {
     let server = try LoopbackServer { request, number in
       number == 1

@@ -17,7 +17,8 @@ import Testing
       try Self.columns(\.mutation) == [
         "number integer", "id identifier", "idempotencyKey text", "name text", "instance text",
         "version integer", "lane text?", "host text?", "onFailure text", "maxAttempts integer?",
-        "maxAge integer?", "coalesce text", "createdAt integer", "ageAt integer",
+        "maxAge integer?", "coalesce text", "priority integer", "createdAt integer",
+        "ageAt integer",
         "ageBoottime integer", "ageBootID text", "ageIsSynchronised integer", "state text",
         "waitReason text?", "deadReason text?", "attempts integer", "failures integer",
         "unknownFailures integer", "unknownAt integer?", "unknownBoottime integer?",
@@ -59,5 +60,6 @@ import Testing
         "id identifier", "sequence integer", "outcome text", "successor identifier?",
         "endedAt integer",
       ])
+    #expect(try Self.columns(\.pause) == ["part text", "value text", "pausedAt integer"])
   }
 }

@@ -56,6 +56,24 @@ import Testing
       .importExport(at: path, withOutbox: withOutbox)
   }
 
+  @Test func pausesGoWithTheOutbox() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add(lane: "lane")
+    let pauses = Set([OutboxPause.lane("lane"), .name("another"), .host("example.org")])
+    for pause in pauses { try await scratch.outbox.pause(pause) }
+    try await scratch.storage.close()
+    let first = try Self.export(scratch.folder.path, withOutbox: true)
+    let folder = try TemporaryFolder()
+    _ = try Self.importExport(first, into: folder)
+    #expect(try Self.export(folder.path, withOutbox: true) == first)
+    let copy = try OutboxScratch(in: folder)
+    #expect(Set(try copy.outbox.pauses.keys) == pauses)
+    #expect(try await copy.claim().isEmpty)
+    try await copy.outbox.resume(.lane("lane"))
+    #expect(try await copy.claim().count == 1)
+    try await copy.storage.close()
+  }
+
   @Test(arguments: [false, true])
   func whatIsImportedIsExportedByteForByte(_ withOutbox: Bool) async throws {
     let scratch = try OutboxScratch()

@@ -61,7 +61,7 @@ import Testing
         throw CancellationError()
       }
     }
-    #expect(try storage.outbox.counts == OutboxCounts(pending: 3))
+    #expect(try storage.outbox.counts.rows == OutboxCounts(pending: 3))
     #expect(creating.history.count == 2)
     let replayer = MutationReplayer(client: client)
     try replayer.register(create)
@@ -104,7 +104,7 @@ import Testing
     #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
     let late = try await client.store(for: post).enqueue(with: "third", id: id)
     #expect(try await late.outcome() == "first")
-    #expect(try storage.outbox.counts == OutboxCounts())
+    #expect(try storage.outbox.counts.rows == OutboxCounts())
     try await storage.close()
   }
 

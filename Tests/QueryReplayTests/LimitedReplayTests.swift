@@ -49,7 +49,7 @@ import Testing
     gate.open()
     try await run.value
     #expect(runner.calls.count == 2)
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 3))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 3))
   }
 
   @Test func noAttemptsAreNone() async throws {

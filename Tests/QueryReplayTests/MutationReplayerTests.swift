@@ -17,7 +17,7 @@ import Testing
       #expect(Set(calls.prefix(2).map(\.entry.id)) == Set(early))
       #expect(Set(calls.suffix(2).map(\.entry.id)) == Set(late))
     }
-    #expect(try scratch.outbox.counts == OutboxCounts())
+    #expect(try scratch.outbox.counts.rows == OutboxCounts())
   }
 
   @Test func laneKeepsItsOrder() async throws {
@@ -76,7 +76,7 @@ import Testing
       gate.letOneThrough()
     }
     gate.open()
-    await scratch.counts { $0 == OutboxCounts() }
+    await scratch.counts { $0.rows == OutboxCounts() }
     for run in [second, third] {
       run.cancel()
       await #expect(throws: CancellationError.self) { try await run.value }
@@ -95,7 +95,7 @@ import Testing
     try await scratch.enqueue(4, host: "a")
     try await scratch.enqueue(4, host: "b")
     try await scratch.whileRunning { await gate.arrival(4) }
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 8))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 8))
     #expect(runner.calls.count == 4)
     #expect(scratch.replayer.ledger.isIdle)
     let entries = try scratch.outbox.entries()
@@ -118,7 +118,7 @@ import Testing
     try await scratch.whileRunning {
       let late = try scratch.runner("delete")
       await late.calls.wait(forCount: 1)
-      await scratch.counts { $0 == OutboxCounts() }
+      await scratch.counts { $0.rows == OutboxCounts() }
     }
   }
 
@@ -168,11 +168,11 @@ import Testing
     try await scratch.enqueue(2, lane: "a")
     try await scratch.whileRunning {
       await runner.calls.wait(forCount: 1)
-      await scratch.counts { $0 == OutboxCounts(pending: 2) }
+      await scratch.counts { $0.rows == OutboxCounts(pending: 2) }
       isKnown.withLock { $0 = true }
       try await scratch.replayer.credentialsChanged()
       await runner.calls.wait(forCount: 3)
-      await scratch.counts { $0 == OutboxCounts() }
+      await scratch.counts { $0.rows == OutboxCounts() }
     }
   }
 }

@@ -79,7 +79,7 @@ import Testing
     await scratch.clock.sleeper(until: .seconds(5))
     scratch.clock.advance(by: .seconds(5))
     #expect(try await once.value == ReplaySummary(failed: 2, waiting: 1))
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 3))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 3))
   }
 
   @Test func deadlineThatIsOverSendsNothing() async throws {
@@ -127,7 +127,7 @@ import Testing
     await gate.arrival(2)
     once.cancel()
     await #expect(throws: CancellationError.self) { try await once.value }
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 2))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 2))
   }
 
   @Test func rowsThatAreTooOldAreCountedAsDead() async throws {
@@ -153,7 +153,7 @@ import Testing
       let once = Task { try await scratch.replayer.replayOnce() }
       gate.open()
       _ = try await once.value
-      #expect(try scratch.outbox.counts == OutboxCounts())
+      #expect(try scratch.outbox.counts.rows == OutboxCounts())
     }
   }
 }

@@ -114,9 +114,19 @@ extension ScriptedOutbox {
 
   public func cancel(_ id: UUID) async throws -> Bool { try await self.base.cancel(id) }
 
-  public func pause() async throws { try await self.base.pause() }
+  public func pause(_ pause: OutboxPause) async throws { try await self.base.pause(pause) }
 
-  public func resume() async throws { try await self.base.resume() }
+  public func resume(_ pause: OutboxPause) async throws { try await self.base.resume(pause) }
+
+  public func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    try self.base.forgottenEnd(of: id)
+  }
+
+  public func countsByHost() throws -> [String: OutboxCounts] { try self.base.countsByHost() }
+
+  public var pauses: [OutboxPause: Date] { get throws { try self.base.pauses } }
 
   public var counts: OutboxCounts { get throws { try self.base.counts } }
 

@@ -26,6 +26,14 @@ public struct MutationAttempt: Sendable {
   public let createdAt: Date
 
   private let aliases: AttemptAliases
+  private let lease: MutationLease
+
+  /// Tells how much of an upload has been sent: the store's history entry and the events of a replayer
+  /// show it. Call it as often as you like; steps of less than a hundredth are left out. `HTTPMutation`
+  /// does so for a body in a file.
+  ///
+  /// - Parameter progress: What has been sent of this attempt.
+  public func report(_ progress: MutationProgress) { self.lease.note(progress) }
 
   /// The copies of the files that were given with the mutation, in that order: see
   /// ``MutationPersistenceOptions/bodies``. Each is read and compared with its checksum first. Read
@@ -51,6 +59,7 @@ public struct MutationAttempt: Sendable {
     self.maybeApplied = lease.entry.maybeApplied
     self.createdAt = lease.entry.createdAt
     self.aliases = aliases
+    self.lease = lease
   }
 
   /// Publishes the value by which the server knows something that later mutations refer to by an

@@ -31,6 +31,9 @@ extension MutationRequest {
   /// Lets `mutate` of this durable mutation make an attempt although the network is known to be
   /// down, instead of leaving it queued, and a replayer send it: for servers that can be reached
   /// without one.
+  ///
+  /// It belongs to the program that sends, and is not stored with a mutation: a row goes by what the
+  /// process that sends it has declared, such as a later release or a tool with `--even-offline`.
   public func attemptsWhileOffline() -> ModifiedQuery<
     Self, _AttemptsWhileOfflineModifier<Self>
   > {

@@ -109,6 +109,17 @@ extension MutationState {
     }
   }
 
+  /// Notes how much a running attempt has sent.
+  ///
+  /// - Returns: Whether there is an entry that shows it.
+  mutating func note(_ progress: MutationProgress, of id: UUID) -> Bool {
+    guard let task = self.durableTasks[id], self._history[id: task]?.isQueued == true else {
+      return false
+    }
+    self._history.modify(id: task) { $0.durable?.progress = progress }
+    return true
+  }
+
   /// Whether the history shows a mutation that has not ended and does not run here: another store
   /// or process decides what becomes of it.
   func isDecidedElsewhere(_ id: UUID) -> Bool {

@@ -45,6 +45,13 @@ extension MutationState {
     /// Whether the mutation is saved and has not ended: it runs, or waits to be sent.
     public var isQueued: Bool { self.durable?.isLive ?? false }
 
+    /// How much the running attempt of a durable mutation has sent, as it tells by
+    /// ``MutationAttempt/report(_:)``; nil if it has told nothing, or does not run.
+    public var progress: MutationProgress? {
+      guard self.isLoading, let mark = self.durable, mark.isLive else { return nil }
+      return mark.progress
+    }
+
     /// Loading until the attempt has ended, then its result.
     public var status: QueryStatus<Value> {
       guard !self.isLoading, let result = self.currentResult else { return .loading }
@@ -137,6 +144,8 @@ struct DurableMark: Sendable {
   var isLive = true
   /// Whether it has ended for good. A dead one may come back.
   var isOver = false
+  /// How much its attempt has sent.
+  var progress: MutationProgress?
 }
 
 extension DurableMark {

@@ -23,6 +23,8 @@ public enum ReplayEvent: Hashable, Sendable {
   ///   - waited: How long the mutation had been in the outbox when the attempt began, by the wall
   ///     clock.
   case attemptEnded(UUID, host: String, duration: Duration, waited: Duration)
+  /// An attempt of the replayer has sent so much of its upload: told in steps of a hundredth.
+  case progress(UUID, MutationProgress)
   /// Mutations wait because no handler for them is registered with this replayer. It is told when a
   /// run begins, when handlers were registered, and when a kind appears in this process later.
   case unhandled(name: String, version: Int, count: Int)

@@ -15,6 +15,8 @@ struct LeasedAttempt: Sendable {
     let entry = self.lease.entry
     self.parts.events.send(.attemptStarted(entry.id, number: entry.attempts))
     let waited = max(.zero, Duration.seconds(Date().timeIntervalSince(entry.createdAt)))
+    let events = self.parts.events
+    self.lease.whenProgressed { events.send(.progress(entry.id, $0)) }
     let start = self.parts.clock.now()
     let report = await runner.run(self.lease)
     self.parts.events.send(

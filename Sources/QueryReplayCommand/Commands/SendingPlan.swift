@@ -9,8 +9,8 @@ struct SendingPlan {
 
   /// - Parameters:
   ///   - entries: The live mutations, and the dead ones that halt their lanes, in the order of
-  ///     enqueueing. That is the order of sending too: the lowest number that may run goes first,
-  ///     and what is behind another one in its lane has a higher number.
+  ///     enqueueing. That is the order of sending too, where priorities do not say otherwise: the lowest
+  ///     number that may run goes first, and what is behind another one in its lane has a higher number.
   ///   - dependencies: Pairs of numbers: the lower mutation must succeed before the higher one.
   ///   - canSend: Whether this program has a handler for one.
   init(
@@ -31,6 +31,32 @@ struct SendingPlan {
       }
       if let lane = entry.lane, held[lane] == nil { held[lane] = "predecessor" }
       if isOwn, entry.state == .pending { self.waiting[obstacle, default: 0] += 1 }
+    }
+    self.sort(dependencies)
+  }
+
+  /// Lets what is more urgent go first, where neither a lane nor a dependency forbids it.
+  private mutating func sort(_ dependencies: [Int: Set<Int>]) {
+    guard Set(self.order.map(\.priority)).count > 1 else { return }
+    var (rest, left) = (self.order, Set(self.order.map(\.number)))
+    var turns = ClaimTurns()
+    self.order = []
+    while !rest.isEmpty {
+      var lanes = Set<String>()
+      let free = rest.indices.filter { index in
+        let isFirst = rest[index].lane.map { lanes.insert($0).inserted } ?? true
+        return isFirst && dependencies[rest[index].number]?.isDisjoint(with: left) ?? true
+      }
+      let next = turns.next(of: free) { index in
+        ClaimOrder(
+          number: Int64(rest[index].number), isRepeat: false, dueBoottime: 0,
+          priority: rest[index].priority, host: "", HostSlots(others: 1))
+      }
+      guard let next else { return }
+      turns = next.turns
+      let entry = rest.remove(at: next.candidate)
+      left.remove(entry.number)
+      self.order.append(entry)
     }
   }
 

@@ -47,7 +47,8 @@ struct RunLine {
     case .claimed(let id):
       names[id] = (try? session.outbox.entry(id))?.name
       return nil
-    case .reaped, .cancelled, .enqueued, .attemptEnded, .unhandled, .dropped: return nil
+    case .reaped, .cancelled, .enqueued, .attemptEnded, .progress, .unhandled, .dropped:
+      return nil
     case .attemptStarted(let id, let number):
       (self.row, self.text) = line("attemptStarted", "sending", id)
       self.row.attempt = number

@@ -17,13 +17,17 @@ package struct DerivedRows {
   /// - Throws: `StorageError`.
   package func makeHeads(of numbers: [Int64]) throws {
     var lanes = Set<String>()
+    let pausedLanes = try PauseRow.pausedLanes(on: self.connection)
     for number in numbers {
       guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
         row.wantsHead
       else { continue }
       // Numbers ascend: the first row of a lane is its head.
-      if let lane = row.lane, !lanes.insert("\(row.partition) \(lane)").inserted { continue }
-      try LaneHeadRow(row, self.now).write(LaneHeadRow.write, of: row, on: self.connection)
+      let lane = row.lane.map { "\(row.partition) \($0)" }
+      if let lane, !lanes.insert(lane).inserted { continue }
+      let isPaused = lane.map(pausedLanes.contains) ?? false
+      try LaneHeadRow(row, self.now, isPaused: isPaused).write(
+        LaneHeadRow.write, of: row, on: self.connection)
     }
     try self.connection.execute(ClockRow.setBoot, self.now.bootID)
   }
@@ -41,6 +45,7 @@ package struct DerivedRows {
       history_bytes = (SELECT coalesce(sum(min(max(byte_count, 0), 1099511627776)), 0)
         FROM history AS h WHERE h.partition = partitions.id),
       ill_hosts = (SELECT count(*) FROM hosts AS h WHERE h.partition = partitions.id),
+      pause_count = (SELECT count(*) FROM pauses AS p WHERE p.partition = partitions.id),
       last_sequence = max(last_sequence, coalesce((SELECT max(sequence) FROM history), 0)),
       revision = CASE WHEN revision < 9223372036854775807 THEN revision + 1 ELSE 0 END
     WHERE ?1 IS NULL OR id = ?1

@@ -60,7 +60,7 @@ package final class ErasedMutations {
       if rows.count >= limit { return false }
     }
     if budget.isSpent(after: count) { return false }
-    for sql in [Self.aliases, ForgottenRow.erase, HostRow.erase] {
+    for sql in [Self.aliases, ForgottenRow.erase, HostRow.erase, PauseRow.erase] {
       let limit = budget.rows - count
       try self.connection.execute(sql, partition, limit)
       let changes = try self.connection.changes

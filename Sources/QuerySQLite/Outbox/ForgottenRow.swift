@@ -88,7 +88,25 @@ extension OutboxTransaction {
   func forgotten(
     _ id: UUID
   ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
-    try self.connection.first(ForgottenRow.read, self.partition.id, id) { row in
+    try ForgottenRow.end(of: id, partition: self.partition.id, on: self.connection)
+  }
+}
+
+extension OutboxTables {
+  /// How a mutation that the history has forgotten has ended.
+  func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    guard let partition else { return nil }
+    return try ForgottenRow.end(of: id, partition: partition.id, on: self.connection)
+  }
+}
+
+extension ForgottenRow {
+  fileprivate static func end(
+    of id: UUID, partition: Int64, on connection: SQLiteConnection
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    try connection.first(Self.read, partition, id) { row in
       (
         // Of a word of a later release all that is known is that it has ended.
         RecordedMutation.Outcome(rawValue: try row.text(at: 0)) ?? .discarded,

@@ -1,5 +1,5 @@
 import Foundation
-import Query
+package import Query
 
 /// The first row of a lane, which is all that a claim reads.
 struct LaneHeadRow: Equatable {
@@ -11,6 +11,7 @@ struct LaneHeadRow: Equatable {
     case authentication
     case handler
     case halted
+    case paused
   }
 
   var state: State
@@ -21,7 +22,12 @@ struct LaneHeadRow: Equatable {
   var dueBoottime: Int64
 
   /// Makes the head that a row is of its lane.
-  init(_ row: OutboxRow, _ now: OutboxTime) {
+  ///
+  /// - Parameters:
+  ///   - row: The row.
+  ///   - now: The time.
+  ///   - isPaused: Whether its lane is paused: nothing but that keeps such a head from running.
+  init(_ row: OutboxRow, _ now: OutboxTime, isPaused: Bool) {
     (self.isRepeat, self.dueBoottime) = (row.standing.isRepeat, 0)
     switch row.standing.state {
     case .leased: self.state = .leased
@@ -32,6 +38,8 @@ struct LaneHeadRow: Equatable {
       case .alias: self.state = .dependency
       case .credentials: self.state = .authentication
       case .handler: self.state = .handler
+      case .nothing where isPaused: self.state = .paused
+      case .time where isPaused: self.state = .paused
       case .nothing, .time:
         self.state = .ready
         self.dueBoottime = row.standing.dueBoottime(now)
@@ -49,22 +57,23 @@ extension LaneHeadRow {
   func write(_ sql: SQL, of row: OutboxRow, on connection: SQLiteConnection) throws {
     try connection.execute(
       sql, row.number, row.partition, row.lane, row.name, row.instance, row.version,
-      row.effectiveHost, self.state.rawValue, self.isRepeat, self.dueBoottime)
+      row.effectiveHost, self.state.rawValue, row.priority.rawValue, self.isRepeat, self.dueBoottime
+    )
   }
 
-  /// Number, partition, lane, name, instance, version, host, state, whether it is a repeat, due: replaces
-  /// the lane's head, and the row's.
+  /// Number, partition, lane, name, instance, version, host, state, priority, whether it is a repeat, due:
+  /// replaces the lane's head, and the row's.
   static let write: SQL = """
     INSERT OR REPLACE INTO lane_heads
-      (number, partition, lane, name, instance, version, host, state, is_repeat, due_boottime)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      (number, partition, lane, name, instance, version, host, state, priority, is_repeat, due_boottime)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// The same, replacing none.
   static let insert: SQL = """
     INSERT INTO lane_heads
-      (number, partition, lane, name, instance, version, host, state, is_repeat, due_boottime)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      (number, partition, lane, name, instance, version, host, state, priority, is_repeat, due_boottime)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// Number.
@@ -87,30 +96,30 @@ extension LaneHeadRow {
     ORDER BY number LIMIT 1
     """
 
-  /// Partition, name, instance, version and host of the previous result, highest version: the first
-  /// head of the next version and host. Version, host, whether it is a repeat, due, number.
+  /// Partition, name, instance, version, host and priority of the previous result, highest version: the
+  /// first head of the next version, host and priority. Those, whether it is a repeat, due, number.
   static let nextGroup: SQL = """
-    SELECT version, host, is_repeat, due_boottime, number FROM lane_heads
+    SELECT version, host, priority, is_repeat, due_boottime, number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ?
-      AND (version, host) > (?, ?) AND version <= ?
-    ORDER BY version, host, is_repeat, due_boottime, number LIMIT 1
+      AND (version, host, priority) > (?, ?, ?) AND version <= ?
+    ORDER BY version, host, priority, is_repeat, due_boottime, number LIMIT 1
     """
 
-  /// Partition, name, instance, version, host, number: the next due head of the same group that was never
+  /// Partition, name, instance, version, host, priority, number: the next due head of the same group that was never
   /// tried.
   static let nextFirstTry: SQL = """
     SELECT number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ? AND version = ?
-      AND host = ? AND is_repeat = 0 AND due_boottime = 0 AND number > ?
+      AND host = ? AND priority = ? AND is_repeat = 0 AND due_boottime = 0 AND number > ?
     ORDER BY number LIMIT 1
     """
 
-  /// Partition, name, instance, version, host, due and number of the previous one, now: the next due head
+  /// Partition, name, instance, version, host, priority, due and number of the previous one, now: the next due head
   /// of the same group that was tried. Due, number.
   static let nextRepeat: SQL = """
     SELECT due_boottime, number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ? AND version = ?
-      AND host = ? AND is_repeat = 1 AND (due_boottime, number) > (?, ?) AND due_boottime <= ?
+      AND host = ? AND priority = ? AND is_repeat = 1 AND (due_boottime, number) > (?, ?) AND due_boottime <= ?
     ORDER BY due_boottime, number LIMIT 1
     """
 
@@ -189,7 +198,8 @@ extension OutboxTransaction {
   }
 
   private func writeHead(_ row: OutboxRow, isNew: Bool = false) throws {
-    let head = LaneHeadRow(row, self.now)
+    let isPaused = row.lane.map { self.pauses[.lane($0)] != nil } ?? false
+    let head = LaneHeadRow(row, self.now, isPaused: isPaused)
     try self.connection.insert(isNew: isNew, LaneHeadRow.insert, LaneHeadRow.write) { sql in
       try head.write(sql, of: row, on: self.connection)
     }
@@ -212,5 +222,15 @@ extension SQLiteConnection {
       do { return try write(insert) } catch StorageError.Code.constraint {}
     }
     try write(replace)
+  }
+}
+
+extension MutationPriority: SQLiteColumn {
+  package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {
+    Self(nearest: try row.integer(at: index))
+  }
+
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(Int64(self.rawValue), at: index)
   }
 }

@@ -19,6 +19,10 @@ package struct OutboxPartitionRow: Equatable {
   /// The newest number and sequence that a row of the account was given.
   var lastNumber: Int64
   var lastSequence: Int64
+  /// How many pauses it has of lanes, names and hosts.
+  package var pauseCount: Int
+  /// How often in a row more urgent rows went first.
+  var turns: ClaimTurns
   /// Whether the row has the account's name. `erase()` takes it away until something is written
   /// again: see ``ErasedName``.
   package var isNamed = true
@@ -86,7 +90,7 @@ extension OutboxPartitionRow {
   package static let read: SQL = """
     SELECT id, epoch, is_erasing, revision, credentials_epoch, paused_at, pending_count,
       leased_count, dead_count, history_count, history_bytes, last_number, last_sequence,
-      ill_hosts
+      ill_hosts, pause_count, overtakings
     FROM partitions WHERE name = ?
     """
 
@@ -94,7 +98,8 @@ extension OutboxPartitionRow {
   static let update: SQL = """
     UPDATE partitions SET epoch = ?, is_erasing = ?, revision = ?, credentials_epoch = ?,
       paused_at = ?, pending_count = ?, leased_count = ?, dead_count = ?, history_count = ?,
-      history_bytes = ?, last_number = ?, last_sequence = ?, ill_hosts = ?
+      history_bytes = ?, last_number = ?, last_sequence = ?, ill_hosts = ?,
+      pause_count = ?, overtakings = ?
     WHERE id = ?
     """
 
@@ -124,6 +129,8 @@ extension OutboxPartitionRow {
     self.lastNumber = try row.integer(at: 11)
     self.lastSequence = try row.integer(at: 12)
     self.illHosts = Int(try row.integer(at: 13))
+    self.pauseCount = Int(try row.integer(at: 14))
+    self.turns = ClaimTurns(overtakings: Int(try row.integer(at: 15)))
   }
 
   /// Writes the name of its account, or the hash that stands for it.
@@ -150,7 +157,7 @@ extension OutboxPartitionRow {
       Self.update, self.epoch, self.isErasing, self.revision, self.credentialsEpoch,
       self.pausedAt, self.counts.pending, self.counts.leased, self.counts.dead,
       self.historyCount, self.historyBytes, self.lastNumber, self.lastSequence, self.illHosts,
-      self.id)
+      self.pauseCount, self.turns.overtakings, self.id)
   }
 }
 

@@ -65,7 +65,11 @@ extension OutboxRepair {
         OR h.name <> o.name OR h.instance <> o.instance OR h.version <> o.version
         OR h.host <> coalesce(o.host, 'name:' || o.name)
         OR h.state NOT IN
-          ('ready', 'leased', 'dependency', 'authentication', 'handler', 'halted')
+          ('ready', 'leased', 'dependency', 'authentication', 'handler', 'halted', 'paused')
+        OR h.priority <> max(min(o.priority, 1), -1)
+        OR (h.state IN ('paused', 'ready') AND (h.state = 'paused') <> EXISTS (
+          SELECT 1 FROM pauses AS p
+          WHERE p.partition = h.partition AND p.part = 'lane' AND p.value = h.lane))
         OR (h.state = 'leased') <> (o.state = 'leased') OR (h.state = 'halted') <> (o.state = 'dead')
         OR (h.state = 'authentication' AND o.wait_reason IS NOT 'authentication')
         OR (h.state = 'handler' AND o.wait_reason IS NOT 'handler')

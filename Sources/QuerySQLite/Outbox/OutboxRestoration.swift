@@ -55,8 +55,8 @@ struct OutboxRestoration {
     try self.restoreAttempts(butOf: Set(ids))
     try self.restoreAliases(partitions)
     try self.restoreForgotten(partitions)
-    try self.derive()
     try self.pause(partitions)
+    try self.derive()
     report.lost = self.source.lost
     try self.note(name, report)
     return report
@@ -182,6 +182,10 @@ extension OutboxRestoration {
   private func pause(_ partitions: [Int64: Int64]) throws {
     for (old, date) in try self.source.pausedPartitions() {
       if let new = partitions[old] { try self.connection.execute(Self.pause, date, new) }
+    }
+    for pause in try self.source.pauses() {
+      guard let new = partitions[pause.partition] else { continue }
+      try self.connection.execute(PauseRow.insert, new, pause.part, pause.value, pause.pausedAt)
     }
   }
 }

@@ -39,6 +39,7 @@ extension OutboxRow {
 
   package var id: UUID { self.enqueued.id }
   var name: String { self.enqueued.name }
+  var priority: MutationPriority { self.enqueued.priority }
   var instance: String { self.enqueued.instance }
   var version: Int { self.enqueued.version }
   var lane: String? { self.enqueued.lane }
@@ -132,6 +133,7 @@ extension OutboxRow {
     try visitor.column("max_attempts", &self.enqueued.maxAttempts)
     try visitor.column("max_age", &self.maxAge)
     try visitor.column("coalesce", &self.coalesce)
+    try visitor.column("priority", &self.enqueued.priority)
     try visitor.column("created_at", &self.createdAt)
     try self.age.columns(&visitor)
     try visitor.column("coder", &self.enqueued.coder)

@@ -29,7 +29,7 @@ package struct OutboxTables {
     self.connection = connection
     self.partition = try OutboxPartitionRow.find(name, on: connection)
     self.view = OutboxView(
-      pausedSince: self.partition?.pausedAt.map { Date(microsecondsSince1970: $0) },
+      pauses: try self.partition.map { try PauseRow.pauses(of: $0, on: connection) } ?? [:],
       handlers: handlers,
       hosts: try self.partition.map { try HostRow.standings(of: $0, on: connection) } ?? [:],
       now: now)
@@ -60,6 +60,92 @@ package struct OutboxTables {
     guard let partition else { return false }
     return try self.connection.first(HistoryRow.readOutcome, partition.id, id) { _ in true }
       ?? false
+  }
+}
+
+// MARK: - Counts
+
+extension OutboxTables {
+  /// Partition: the first row of a lane, or without one, that is pending, or leased in a lane.
+  static let firstHead: SQL = """
+    SELECT number FROM lane_heads NOT INDEXED
+    WHERE partition = ? AND state <> 'halted' ORDER BY number LIMIT 1
+    """
+
+  /// Partition: the first that runs.
+  static let firstLeased: SQL = """
+    SELECT min(number) FROM outbox INDEXED BY outbox_leased WHERE state = 'leased' AND partition = ?
+    """
+
+  /// Partition: the first live row behind a dead one that halts its lane.
+  static let firstBehindDead: SQL = """
+    SELECT min((SELECT number FROM outbox AS o
+      WHERE o.partition = d.partition AND o.lane = d.lane AND o.lane IS NOT NULL
+        AND (o.state <> 'dead' OR o.on_failure = 'halt') AND o.number > d.number
+        AND o.state <> 'dead'
+      ORDER BY o.number LIMIT 1))
+    FROM outbox AS d INDEXED BY outbox_dead WHERE d.state = 'dead' AND d.partition = ?
+      AND d.on_failure = 'halt' AND d.lane IS NOT NULL
+    """
+
+  /// Number.
+  private static let createdAt: SQL = "SELECT created_at FROM outbox WHERE number = ?"
+
+  /// How many rows there are, and when the oldest live one was enqueued.
+  ///
+  /// - Throws: `StorageError`.
+  func counts() throws -> OutboxCounts {
+    guard let partition else { return OutboxCounts() }
+    var counts = partition.counts
+    if counts.pending + counts.leased == 0 { return counts }
+    var numbers = [Self.firstHead]
+    if counts.leased > 0 { numbers.append(Self.firstLeased) }
+    if counts.dead > 0 { numbers.append(Self.firstBehindDead) }
+    let first = try numbers.compactMap { sql in
+      try self.connection.first(sql, partition.id) { try $0.optionalInteger(at: 0) } ?? nil
+    }.min()
+    let date = try first.flatMap { number in
+      try self.connection.first(Self.createdAt, number) { try $0.integer(at: 0) }
+    }
+    counts.oldestAt = date.map { Date(microsecondsSince1970: $0) }
+    return counts
+  }
+}
+
+extension OutboxTables {
+  /// Partition: for each host and state how many there are, and the date of the first.
+  private static let countsOfHosts: SQL = """
+    SELECT g.host, g.state, g.count, o.created_at FROM (
+      SELECT coalesce(host, 'name:' || name) AS host, state, count(*) AS count,
+        min(number) AS first
+      FROM outbox NOT INDEXED WHERE partition = ? GROUP BY 1, 2) AS g
+    JOIN outbox AS o ON o.number = g.first
+    """
+
+  /// How many rows there are of each host.
+  ///
+  /// - Throws: `StorageError`.
+  func countsByHost() throws -> [String: OutboxCounts] {
+    guard let partition else { return [:] }
+    var counts = [String: OutboxCounts]()
+    let rows = try self.connection.rows(Self.countsOfHosts, partition.id) { row in
+      (
+        host: try row.text(at: 0), state: try OutboxEntry.State.read(row, at: 1),
+        count: Int(try row.integer(at: 2)),
+        date: Date(microsecondsSince1970: try row.integer(at: 3))
+      )
+    }
+    for row in rows {
+      var count = counts[row.host] ?? OutboxCounts()
+      switch row.state {
+      case .pending: count.pending = row.count
+      case .leased: count.leased = row.count
+      case .dead: count.dead = row.count
+      }
+      if row.state != .dead { count.oldestAt = min(count.oldestAt ?? row.date, row.date) }
+      counts[row.host] = count
+    }
+    return counts
   }
 }
 
@@ -234,7 +320,7 @@ extension OutboxTables {
   }
 
   private func isNext(_ row: OutboxRow) throws -> Bool {
-    guard self.view.pausedSince == nil, row.isReady(self.view.now),
+    guard self.view.pauses.first(holding: row.enqueued) == nil, row.isReady(self.view.now),
       self.view.hosts[row.effectiveHost]?.holdsCallers(at: self.view.now) != true
     else { return false }
     guard !row.isHead, let lane = row.lane else { return row.isHead }

@@ -17,11 +17,12 @@ extension OutboxTransaction {
     if case .lowest(let handlers) = request.target { self.handlers = handlers }
     try self.loadHosts()
     let nextLeaseEnd = try self.reap()
-    if self.partition.pausedAt == nil {
+    if self.pauses[.everything] == nil {
       let isAllDue = try self.promoteDue()
       switch request.target {
       case .mutation(let id): if request.limit > 0 { try self.claim(id, &answer) }
-      case .lowest(let handlers):
+      case .lowest(let all):
+        let handlers = all.filter { self.pauses[.name($0.name)] == nil }
         if let lane = request.lane {
           try self.claim(lane: lane, handlers, request, &answer)
         } else {
@@ -37,7 +38,9 @@ extension OutboxTransaction {
   }
 
   private mutating func claim(_ id: UUID, _ answer: inout ClaimAnswer) throws {
-    guard var row = try self.row(id) else { return }
+    guard var row = try self.row(id), !self.pauses.hold(lane: row.lane, name: row.name) else {
+      return
+    }
     if row.isHead, !row.hasDependencies, let remaining = row.standing.remaining(self.now),
       remaining > 0
     {
@@ -70,13 +73,17 @@ extension OutboxTransaction {
   ) throws {
     var slots = request.hostSlots
     try self.limit(&slots)
+    for case .host(let host) in self.pauses.keys { slots[host] = 0 }
     var groups = try self.groups(of: handlers)
     while answer.leases.count < request.limit {
       groups.removeAll { slots[$0.host] <= 0 }
-      let next = groups.indices.compactMap { index in
+      let candidates = groups.indices.compactMap { index in
         groups[index].next(slots).map { (index: index, candidate: $0) }
-      }.min { $0.candidate.order < $1.candidate.order }
-      guard let (index, candidate) = next else { return }
+      }
+      guard let next = self.partition.turns.next(of: candidates, by: { $0.candidate.order }) else {
+        return
+      }
+      let (index, candidate) = next.candidate
       let (group, number) = (groups[index], candidate.number)
       guard var row = try self.row(number), self.isHead(row, of: group), self.mayRun(row) else {
         // The head disagrees, in a damaged file: it is made anew.
@@ -88,6 +95,7 @@ extension OutboxTransaction {
       guard self.mayRunBesideOthers(row.standing) else { return }
       if let lease = try self.lease(&row, isReplay: true) {
         answer.leases.append(lease)
+        self.partition.turns = next.turns
         slots.take(row.effectiveHost, isRepeat: candidate.isRepeat)
         try self.advance(&groups[index], candidate.isRepeat)
         continue
@@ -105,7 +113,9 @@ extension OutboxTransaction {
       return
     }
     for group in try self.groups(of: handlers) {
-      guard let hold = self.hold(ofHost: group.host) else { continue }
+      guard self.pauses[.host(group.host)] == nil, let hold = self.hold(ofHost: group.host) else {
+        continue
+      }
       answer.nextDue = min(answer.nextDue ?? hold, hold)
     }
   }
@@ -132,6 +142,7 @@ extension OutboxTransaction {
       }
       let entry = row.entry(self.view)
       guard handlers.contains(where: { $0.canRun(entry) }) else { return }
+      if self.pauses.hold(lane: lane, name: row.name) { return }
       guard self.mayRun(row) else {
         answer.nextDue = self.untilDue(row)
         return
@@ -152,8 +163,10 @@ extension OutboxTransaction {
 
   /// How long until the head of a lane may run, if it waits only for a time.
   private func untilDue(_ row: OutboxRow) -> Duration? {
-    guard LaneHeadRow(row, self.now).state == .ready else { return nil }
-    return row.standing.remaining(self.now).map { .microseconds($0) }
+    guard LaneHeadRow(row, self.now, isPaused: false).state == .ready,
+      let remaining = row.standing.remaining(self.now), remaining > 0
+    else { return nil }
+    return .microseconds(remaining)
   }
 
   private func firstNumber(inLane lane: String) throws -> Int64? {
@@ -167,7 +180,7 @@ extension OutboxTransaction {
   private func isHead(_ row: OutboxRow, of group: Group) -> Bool {
     row.isHead && row.partition == self.partition.id && row.name == group.handler.name
       && row.instance == group.handler.instance && Int64(row.version) == group.version
-      && row.effectiveHost == group.host
+      && row.effectiveHost == group.host && Int64(row.priority.rawValue) == group.priority
   }
 
   private mutating func repairHead(_ number: Int64) throws {
@@ -247,11 +260,12 @@ extension OutboxTransaction {
 // MARK: - Seeking
 
 extension OutboxTransaction {
-  /// Due heads of one handler, version and host.
+  /// Due heads of one handler, version, host and priority.
   struct Group {
     let handler: MutationHandler
     let version: Int64
     let host: String
+    let priority: Int64
     /// The lowest number of those that were never tried, and that this claim has not looked at.
     var firstTry: Int64?
     /// The first of those that were tried.
@@ -262,16 +276,29 @@ extension OutboxTransaction {
       let first = self.firstTry.map {
         Candidate(
           number: $0, isRepeat: false,
-          order: ClaimOrder(number: $0, isRepeat: false, dueBoottime: 0, host: self.host, slots))
+          order: ClaimOrder(
+            number: $0, isRepeat: false, dueBoottime: 0,
+            priority: MutationPriority(nearest: self.priority), host: self.host, slots))
       }
       let repeated = self.repeated.map {
         Candidate(
           number: $0.number, isRepeat: true,
           order: ClaimOrder(
-            number: $0.number, isRepeat: true, dueBoottime: $0.due, host: self.host, slots))
+            number: $0.number, isRepeat: true, dueBoottime: $0.due,
+            priority: MutationPriority(nearest: self.priority), host: self.host, slots))
       }
       return [first, repeated].compactMap(\.self).min { $0.order < $1.order }
     }
+  }
+
+  /// The first head of a group.
+  private struct FirstHead {
+    let version: Int64
+    let host: String
+    let priority: Int64
+    let isRepeat: Bool
+    let due: Int64
+    let number: Int64
   }
 
   /// A head that a claim may take.
@@ -281,16 +308,17 @@ extension OutboxTransaction {
     let order: ClaimOrder
   }
 
-  /// Two seeks for each handler, version and host that has a head, and one more.
+  /// Two seeks for each handler, version, host and priority that has a head, and one more.
   func groups(of handlers: Set<MutationHandler>) throws -> [Group] {
     var groups = [Group]()
     for handler in handlers {
       var last = handler.firstVersion
       // Sorts after any text.
-      var lastHost: any SQLiteBindable = Data()
-      while let group = try self.nextGroup(of: handler, after: last, lastHost) {
-        (last, lastHost) = (group.version, group.host)
-        var found = Group(handler: handler, version: group.version, host: group.host)
+      var (lastHost, lastPriority): (any SQLiteBindable, Int64) = (Data(), 0)
+      while let group = try self.nextGroup(of: handler, after: last, lastHost, lastPriority) {
+        (last, lastHost, lastPriority) = (group.version, group.host, group.priority)
+        var found = Group(
+          handler: handler, version: group.version, host: group.host, priority: group.priority)
         if !group.isRepeat {
           if group.due == 0 { found.firstTry = group.number }
           try self.advance(&found, true)
@@ -306,20 +334,22 @@ extension OutboxTransaction {
   private func nextGroup(
     of handler: MutationHandler,
     after version: Int64,
-    _ host: any SQLiteBindable
-  ) throws -> (version: Int64, host: String, isRepeat: Bool, due: Int64, number: Int64)? {
+    _ host: any SQLiteBindable,
+    _ priority: Int64
+  ) throws -> FirstHead? {
     try self.connection.withStatement(LaneHeadRow.nextGroup) { row in
       try row.bind(self.partition.id, at: 1)
       try row.bind(handler.name, at: 2)
       try row.bind(handler.instance, at: 3)
       try row.bind(version, at: 4)
       try host.bind(to: row, at: 5)
-      try row.bind(Int64(handler.version), at: 6)
+      try row.bind(priority, at: 6)
+      try row.bind(Int64(handler.version), at: 7)
       guard try row.step() else { return nil }
-      return (
-        try row.integer(at: 0), try row.text(at: 1), try row.bool(at: 2),
-        try row.integer(at: 3), try row.integer(at: 4)
-      )
+      return FirstHead(
+        version: try row.integer(at: 0), host: try row.text(at: 1),
+        priority: try row.integer(at: 2),
+        isRepeat: try row.bool(at: 3), due: try row.integer(at: 4), number: try row.integer(at: 5))
     }
   }
 
@@ -330,12 +360,12 @@ extension OutboxTransaction {
       let last = group.repeated ?? (due: -1, number: 0)
       group.repeated = try self.connection.first(
         LaneHeadRow.nextRepeat, partition, handler.name, handler.instance, group.version,
-        group.host, last.due, last.number, self.now.boottime
+        group.host, group.priority, last.due, last.number, self.now.boottime
       ) { (due: try $0.integer(at: 0), number: try $0.integer(at: 1)) }
     } else {
       group.firstTry = try self.connection.first(
         LaneHeadRow.nextFirstTry, partition, handler.name, handler.instance, group.version,
-        group.host, group.firstTry ?? 0
+        group.host, group.priority, group.firstTry ?? 0
       ) { try $0.integer(at: 0) }
     }
   }
@@ -345,7 +375,7 @@ extension OutboxTransaction {
     var first: Int64?
     for handler in handlers {
       var last = handler.firstVersion
-      while let group = try self.nextGroup(of: handler, after: last, Data()) {
+      while let group = try self.nextGroup(of: handler, after: last, Data(), 0) {
         last = group.version
         let due = try self.connection.first(
           LaneHeadRow.firstWaiting, self.partition.id, handler.name, handler.instance,

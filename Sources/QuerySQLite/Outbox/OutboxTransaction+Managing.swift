@@ -69,13 +69,6 @@ extension OutboxTransaction {
     }
     return false
   }
-
-  /// Begins or ends a pause.
-  mutating func setPaused(_ isPaused: Bool) {
-    if (self.partition.pausedAt != nil) == isPaused { return }
-    self.partition.pausedAt = isPaused ? self.nowAt : nil
-    self.tell(.released)
-  }
 }
 
 // MARK: - Releasing

@@ -58,6 +58,9 @@ struct OutboxTransaction {
   /// The hosts that are not well; nil until they are read.
   var hosts: [String: HostStanding]?
 
+  /// What is paused, and since when.
+  var pauses: OutboxPauses
+
   /// To be applied when this is committed.
   var outcome = Outcome()
 
@@ -113,6 +116,7 @@ struct OutboxTransaction {
     self.nowAt = now.wall.microsecondsSince1970
     (self.memory, self.before, self.handlers) = (memory, memory.partition, handlers)
     self.expired = terms.expired
+    self.pauses = try PauseRow.pauses(of: memory.partition, on: connection)
   }
 
   /// Reads the row of a partition, and creates a missing one.
@@ -135,8 +139,7 @@ struct OutboxTransaction {
 
   var view: OutboxView {
     OutboxView(
-      pausedSince: self.partition.pausedAt.map { Date(microsecondsSince1970: $0) },
-      handlers: self.handlers, hosts: self.hosts ?? [:], now: self.now)
+      pauses: self.pauses, handlers: self.handlers, hosts: self.hosts ?? [:], now: self.now)
   }
 
   /// Writes the row of the partition if necessary.
@@ -323,7 +326,8 @@ extension OutboxTransaction {
 
   /// Whether nothing blocks a new mutation without dependencies.
   private func mayRunAtOnce(_ new: NewMutation) throws -> Bool {
-    guard new.waitReason == nil, new.delay == nil, self.partition.pausedAt == nil,
+    let pause = self.pauses.first(lane: new.lane, name: new.name, host: new.effectiveHost)
+    guard new.waitReason == nil, new.delay == nil, pause == nil,
       !self.hostHoldsCallers(new.effectiveHost)
     else { return false }
     guard let lane = new.lane else { return true }
@@ -335,7 +339,7 @@ extension OutboxTransaction {
 
   /// Whether a row may run now.
   func mayRun(_ row: OutboxRow) -> Bool {
-    self.terms.owner != nil && self.partition.pausedAt == nil && row.isHead
+    self.terms.owner != nil && self.pauses.first(holding: row.enqueued) == nil && row.isHead
       && row.isReady(self.now)
   }
 
@@ -403,7 +407,7 @@ extension OutboxTransaction {
   /// Id: no total counts its rows any more.
   private static let clear: SQL = """
     UPDATE partitions SET paused_at = NULL, pending_count = 0, leased_count = 0, dead_count = 0,
-      history_count = 0, history_bytes = 0, ill_hosts = 0
+      history_count = 0, history_bytes = 0, ill_hosts = 0, pause_count = 0, overtakings = 0
     WHERE id = ?
     """
 
@@ -426,10 +430,10 @@ extension OutboxTransaction {
     partition.isErasing = true
     partition.pausedAt = nil
     partition.counts = OutboxCounts()
-    partition.illHosts = 0
+    (partition.illHosts, partition.pauseCount, partition.turns) = (0, 0, ClaimTurns())
     (partition.historyCount, partition.historyBytes) = (0, 0)
     self.memory = OutboxMemory(partition: partition)
-    self.hosts = nil
+    (self.hosts, self.pauses) = (nil, [:])
     self.outcome.hasErased = true
     self.tell(.erased)
   }

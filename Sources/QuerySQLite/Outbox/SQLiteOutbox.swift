@@ -106,7 +106,21 @@ extension SQLiteOutbox {
   }
 
   var counts: OutboxCounts {
-    get throws { try self.read { $0.partition?.counts ?? OutboxCounts() } ?? OutboxCounts() }
+    get throws { try self.read { try $0.counts() } ?? OutboxCounts() }
+  }
+
+  func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    try self.read { try $0.forgottenEnd(of: id) } ?? nil
+  }
+
+  func countsByHost() throws -> [String: OutboxCounts] {
+    try self.read { try $0.countsByHost() } ?? [:]
+  }
+
+  var pauses: [OutboxPause: Date] {
+    get throws { try self.read { $0.view.pauses } ?? [:] }
   }
 
   func standing(of id: UUID) throws -> MutationStanding {
@@ -262,9 +276,13 @@ extension SQLiteOutbox {
 
   func cancel(_ id: UUID) async throws -> Bool { try await self.write { try $0.cancel(id) } }
 
-  func pause() async throws { try await self.write { $0.setPaused(true) } }
+  func pause(_ pause: OutboxPause) async throws {
+    try await self.write { try $0.set(pause, isPaused: true) }
+  }
 
-  func resume() async throws { try await self.write { $0.setPaused(false) } }
+  func resume(_ pause: OutboxPause) async throws {
+    try await self.write { try $0.set(pause, isPaused: false) }
+  }
 
   func clearHistory(of name: String, instance: String) async throws {
     let rows = self.database.configuration.stepRows

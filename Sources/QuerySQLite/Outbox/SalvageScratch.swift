@@ -53,8 +53,8 @@ final class SalvageScratch {
     for record in self.scan.records["dependencies_by_target"] ?? [] {
       try self.insert(record.reversed(), into: "dependencies")
     }
-    for record in self.scan.records["forgotten"] ?? [] {
-      try self.insert(record, into: "forgotten")
+    for table in ["forgotten", "pauses"] {
+      for record in self.scan.records[table] ?? [] { try self.insert(record, into: table) }
     }
     for record in self.scan.records["sqlite_autoindex_partitions_1"] ?? [] {
       guard case .text(let name) = record[0], case .integer(let id) = record[1] else { continue }

@@ -105,6 +105,24 @@ extension SalvageSource {
     return Dictionary(found) { first, _ in first }
   }
 
+  /// A pause of a lane, a name or a host: the columns of ``PauseRow/insert``.
+  struct Pause {
+    let partition: Int64
+    let part: String
+    let value: String
+    let pausedAt: Int64
+  }
+
+  private static let pauses: SQL = "SELECT partition, part, value, paused_at FROM pauses"
+
+  func pauses() throws -> [Pause] {
+    try self.readable(Self.pauses) { row in
+      Pause(
+        partition: try row.integer(at: 0), part: try row.text(at: 1), value: try row.text(at: 2),
+        pausedAt: try row.integer(at: 3))
+    }
+  }
+
   /// A published alias.
   struct Alias {
     let partition: Int64

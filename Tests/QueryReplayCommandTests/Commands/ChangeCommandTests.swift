@@ -34,7 +34,7 @@ struct ChangeCommandTests {
         "mutation-replay: “3f2a” is the beginning of 2: \(candidates.joined(separator: ", ")). "
           + "See mutation-replay cancel --help"
       ])
-    #expect(try await store.counts() == OutboxCounts(pending: 3))
+    #expect(try await store.counts().rows == OutboxCounts(pending: 3))
   }
 
   @Test func whatIsNotThereEndsWith64() async throws {
@@ -47,7 +47,7 @@ struct ChangeCommandTests {
   @Test func aDeadOneIsRetriedWithItsKeyOrANewOneOrDiscarded() async throws {
     let store = try await self.store()
     for id in self.ids { try await store.kill(id) }
-    #expect(try await store.counts() == OutboxCounts(dead: 3))
+    #expect(try await store.counts().rows == OutboxCounts(dead: 3))
     let retry = try await ToolRun("retry", "3f2a01", "--json", on: store)
     let id = self.ids[0].uuidString.lowercased()
     #expect(
@@ -58,7 +58,7 @@ struct ChangeCommandTests {
     let unasked = try await ToolRun("discard", "4b", on: store)
     #expect(unasked.end == .code(64), "there is no terminal to ask on")
     #expect(unasked.errors.first?.contains("give --yes") == true)
-    #expect(try await store.counts() == OutboxCounts(pending: 2, dead: 1))
+    #expect(try await store.counts().rows == OutboxCounts(pending: 2, dead: 1))
     #expect(try await ToolRun("discard", "4b", "--yes", on: store).end == .code(0))
     let entries = try await store.entries()
     #expect(entries.map(\.state) == [.pending, .pending])
@@ -71,7 +71,7 @@ struct ChangeCommandTests {
     let run = try await ToolRun("discard", "4b", "--yes", on: store)
     #expect(run.end == .code(64))
     #expect(run.errors.first?.contains("is not dead; cancel it") == true)
-    #expect(try await store.counts() == OutboxCounts(pending: 3))
+    #expect(try await store.counts().rows == OutboxCounts(pending: 3))
   }
 
   @Test func anIdentifierIsNeeded() async throws {

@@ -27,6 +27,18 @@ struct SendingPlanTests {
     #expect(plan.waiting == ["backoff": 1, "offline": 1])
   }
 
+  @Test func whatIsUrgentGoesFirstWhereItMay() {
+    var entries = [
+      self.entry(1, lane: "a"), self.entry(2, lane: "a", .predecessor), self.entry(3),
+      self.entry(4), self.entry(5, .dependency),
+    ]
+    entries[1].priority = .high
+    entries[3].priority = .high
+    entries[4].priority = .high
+    let plan = SendingPlan(entries, dependencies: [5: [3]]) { _ in true }
+    #expect(plan.order.map(\.number) == [4, 1, 2, 3, 5])
+  }
+
   @Test func oneThatStaysHoldsThoseBehindItInItsLane() {
     let plan = self.plan(
       self.entry(1, lane: "a", .retryAfter), self.entry(2, lane: "a", .predecessor),

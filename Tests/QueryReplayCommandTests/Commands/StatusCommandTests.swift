@@ -67,6 +67,41 @@ struct StatusCommandTests {
     #expect(try resumed.objects().first?["isPaused"] as? Bool == false)
   }
 
+  @Test(arguments: [
+    ("--lane", "inbox", "The lane “inbox”", 2), ("--name", "http/1", "The name “http/1”", 2),
+    ("--host", "127.0.0.1", "The host 127.0.0.1", 2),
+  ])
+  func aPauseOfAPartIsSeenAndEnds(
+    _ option: String, _ value: String, _ words: String, _ count: Int
+  ) async throws {
+    let store = try await self.store()
+    let pause = try await ToolRun("pause", option, value, on: store)
+    #expect(pause.lines == ["\(words) is paused, until it is resumed."])
+    let listed = try await ToolRun("list", "--json", on: store)
+    let reasons = try listed.objects().map { $0["waitReason"] as? String }
+    #expect(reasons.filter { $0 == "paused" }.count == count)
+    let text = try await ToolRun("status", on: store)
+    #expect(text.lines.contains { $0.hasPrefix("\(words) is paused, ") })
+    let status = try #require(try await ToolRun("status", "--json", on: store).objects().first)
+    #expect(status["isPaused"] as? Bool == false)
+    let pauses = try #require(status["pauses"] as? [[String: Any]])
+    #expect(pauses.map { "--\($0["part"] ?? "") \($0["value"] ?? "")" } == ["\(option) \(value)"])
+    let id = try #require(try listed.objects().first?["id"] as? String)
+    let why = try await ToolRun("why", id, on: store)
+    #expect(why.lines.contains { $0.contains("\(words) is paused since ") })
+    let resume = try await ToolRun("resume", option, value, "--json", on: store)
+    #expect(
+      resume.lines == [#"{"\#(option.dropFirst(2))":"\#(value)","isPaused":false}"#]
+        || resume.lines == [#"{"isPaused":false,"\#(option.dropFirst(2))":"\#(value)"}"#])
+    let resumed = try await ToolRun("list", "--json", on: store)
+    #expect(try resumed.objects().allSatisfy { $0["waitReason"] as? String != "paused" })
+  }
+
+  @Test func onePartIsPausedAtATime() async throws {
+    let run = try await ToolRun("pause", "--lane", "a", "--host", "b", on: try await self.store())
+    #expect(run.end == .code(64))
+  }
+
   @Test func theDeadAreListedWithTheirReasons() async throws {
     let store = try await self.store()
     let table = try await ToolRun("dead", on: store)

@@ -22,7 +22,7 @@ import Testing
       let entries = try scratch.outbox.entries()
       #expect(entries.allSatisfy { $0.attempts == 0 })
       scratch.network.send(status: .connected)
-      await scratch.counts { $0 == OutboxCounts() }
+      await scratch.counts { $0.rows == OutboxCounts() }
     }
   }
 
@@ -37,11 +37,11 @@ import Testing
     try await scratch.enqueue(3, host: "gone")
     try await scratch.enqueue(3, host: "here")
     try await scratch.whileRunning {
-      await scratch.counts { $0 == OutboxCounts(pending: 3) }
+      await scratch.counts { $0.rows == OutboxCounts(pending: 3) }
       for (count, pause) in [30, 60, 120, 240, 300, 300].enumerated() {
         await times.wait(forCount: count + 1)
         // The pause begins when the attempt's end is noted.
-        await scratch.counts { $0 == OutboxCounts(pending: 3) }
+        await scratch.counts { $0.rows == OutboxCounts(pending: 3) }
         while !scratch.replayer.ledger.isIdle { await Task.yield() }
         for _ in 0..<(pause / 30) {
           await scratch.clock.sleeper(until: scratch.clock.now + .seconds(30))
@@ -69,7 +69,7 @@ import Testing
       scratch.network.send(status: .connected)
       await runner.calls.wait(forCount: 2)
       gate.open()
-      await scratch.counts { $0 == OutboxCounts() }
+      await scratch.counts { $0.rows == OutboxCounts() }
     }
     #expect(try scratch.outbox.entries().isEmpty)
   }
@@ -120,7 +120,7 @@ import Testing
     try await scratch.whileRunning {
       await runner.calls.wait(forCount: 1)
       await scratch.clock.sleeper(until: .seconds(30))
-      await scratch.counts { $0 == OutboxCounts(pending: 101) }
+      await scratch.counts { $0.rows == OutboxCounts(pending: 101) }
       isReady.withLock { $0 = true }
       scratch.clock.advance(by: .seconds(30))
       await scratch.clock.sleeper(until: .seconds(60))
@@ -128,7 +128,7 @@ import Testing
       #expect(scratch.replayer.ledger.turns <= 6)
       #expect(scratch.replayer.ledger.claims <= 6)
       scratch.clock.advance(by: .seconds(30))
-      await scratch.counts { $0 == OutboxCounts() }
+      await scratch.counts { $0.rows == OutboxCounts() }
     }
     #expect(runner.calls.count == 102)
   }
@@ -163,10 +163,10 @@ import Testing
       #expect(runner.calls.count == 2)
       gateA.open()
       await gateA.arrival(2)
-      await scratch.counts { $0 == OutboxCounts(pending: 1, leased: 1) }
+      await scratch.counts { $0.rows == OutboxCounts(pending: 1, leased: 1) }
       #expect(gateB.arrivals == 1)
       gateB.open()
-      await scratch.counts { $0 == OutboxCounts() }
+      await scratch.counts { $0.rows == OutboxCounts() }
     }
     #expect(runner.load.withLock { $0.mostByHost } == ["a": 1, "b": 1])
   }
@@ -191,12 +191,12 @@ import Testing
       #expect(runner.load.withLock { $0.most } == 1)
       isUp.withLock { $0 = true }
       gate.letOneThrough()
-      await scratch.counts { $0 == OutboxCounts(pending: 3) }
+      await scratch.counts { $0.rows == OutboxCounts(pending: 3) }
       await scratch.clock.sleeper(until: .seconds(9))
       scratch.clock.advance(by: .seconds(9))
       await gate.arrival(6)
       gate.open()
-      await scratch.counts { $0 == OutboxCounts() }
+      await scratch.counts { $0.rows == OutboxCounts() }
     }
     #expect(runner.load.withLock { $0.most } == 2)
   }
@@ -211,7 +211,7 @@ import Testing
     try await scratch.enqueue()
     try await scratch.whileRunning {
       await runner.calls.wait(forCount: 1)
-      await scratch.counts { $0 == OutboxCounts(pending: 1) }
+      await scratch.counts { $0.rows == OutboxCounts(pending: 1) }
       scratch.network.send(status: .connected)
       await runner.calls.wait(forCount: 2)
     }

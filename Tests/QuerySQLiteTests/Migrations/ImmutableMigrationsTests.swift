@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox 2f97f06b21c977844afc19f88ea2f965"]
+      ["mutations-0001-outbox bbd547bb65d32741afd6dfbfb4fdfc06"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

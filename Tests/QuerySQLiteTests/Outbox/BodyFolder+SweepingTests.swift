@@ -69,7 +69,7 @@ import Testing
     let next = try OutboxScratch(in: folder)
     try await next.add()
     #expect(Self.names(in: folder.path) == [])
-    #expect(try next.outbox.counts == OutboxCounts(pending: 2))
+    #expect(try next.outbox.counts.rows == OutboxCounts(pending: 2))
     try await next.storage.close()
   }
 
@@ -105,7 +105,7 @@ import Testing
       ($0 as? StorageError)?.code == .full
     }
     #expect(Self.names(in: folder.path) == kept)
-    #expect(try storage.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try storage.outbox.counts.rows == OutboxCounts(pending: 1))
     _ = try await storage.outbox.enqueue(Self.mutation(small), claiming: false)
     try await storage.close()
   }

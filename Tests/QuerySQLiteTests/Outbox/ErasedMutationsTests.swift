@@ -111,7 +111,7 @@ import Testing
     #expect(entries.count == 37)
     #expect(entries.allSatisfy { String(decoding: $0.arguments, as: UTF8.self).hasPrefix("of") })
     let gone = try OutboxScratch(in: self.folder, partition: "gone")
-    #expect(try gone.outbox.counts == OutboxCounts())
+    #expect(try gone.outbox.counts.rows == OutboxCounts())
     #expect(try gone.outbox.history(of: "note", instance: "[]").isEmpty)
     #expect(try kept.rows("SELECT count(*) FROM partitions") == ["2"])
     #expect(try kept.rows("SELECT sum(is_erasing) FROM partitions") == ["0"])

@@ -113,7 +113,7 @@ import Testing
         + "(SELECT id FROM partitions WHERE name LIKE 'lost account%')")
     found.formUnion(lost.compactMap { UUID(hex: $0) })
     try await scratch.storage.erase()
-    #expect(try scratch.outbox.counts == OutboxCounts())
+    #expect(try scratch.outbox.counts.rows == OutboxCounts())
     try await scratch.storage.close()
     return found
   }

@@ -96,6 +96,6 @@ extension OutboxContractTests {
       try await trial.outbox.enqueue(Self.mutation([file], after: [unknown]), claiming: false)
     }
     #expect(Self.names(beside: copy) == [copy.lastPathComponent])
-    #expect(try trial.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try trial.outbox.counts.rows == OutboxCounts(pending: 1))
   }
 }

@@ -119,7 +119,7 @@ extension OutboxContractTests {
     let id = try await trial.add()
     #expect(try await trial.outbox.cancel(id))
     #expect(try trial.ending(id)?.outcome == .cancelled)
-    #expect(try trial.outbox.counts == OutboxCounts())
+    #expect(try trial.outbox.counts.rows == OutboxCounts())
     await #expect(throws: OutboxError.ended(id)) { try await trial.outbox.cancel(id) }
   }
 

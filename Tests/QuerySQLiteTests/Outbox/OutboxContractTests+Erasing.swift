@@ -19,7 +19,7 @@ extension OutboxContractTests {
     try await trial.storage.erase()
     let outbox = trial.outbox
     #expect(try outbox.entries().isEmpty)
-    #expect(try outbox.counts == OutboxCounts())
+    #expect(try outbox.counts.rows == OutboxCounts())
     #expect(try outbox.history(of: "note", instance: "instance").isEmpty)
     #expect(try outbox.attempts(of: publisher).isEmpty)
     #expect(try outbox.value(ofAlias: "9F2C") == nil)

@@ -5,6 +5,22 @@ import Testing
 // MARK: - History
 
 extension OutboxContractTests {
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func theEndOfAForgottenOneIsRemembered(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind, limits: MutationHistoryLimits(perMutation: 1))
+    let first = try await trial.add()
+    try await trial.run(first, .success)
+    #expect(try trial.outbox.forgottenEnd(of: first) == nil, "the history has it")
+    trial.clock.advance(by: .seconds(90_000))
+    for _ in 0..<20 { try await trial.run(try await trial.add(), .success) }
+    guard case .unknown = try trial.outbox.standing(of: first) else {
+      Issue.record("the history has not forgotten it")
+      return
+    }
+    #expect(try trial.outbox.forgottenEnd(of: first)?.outcome == .succeeded)
+    #expect(try trial.outbox.forgottenEnd(of: UUID()) == nil)
+  }
+
   /// What the history has of the mutations with a name, as texts.
   private func texts(_ trial: OutboxTrial, _ name: String = "note") throws -> [String] {
     try trial.outbox.history(of: name, instance: "instance")

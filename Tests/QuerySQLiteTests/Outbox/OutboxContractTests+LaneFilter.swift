@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import TestSupport
 import Testing
 
 // MARK: - Claiming of one lane
@@ -17,7 +18,7 @@ extension OutboxContractTests {
     #expect(try trial.entry(next).attempts == 0)
     #expect(try await trial.claimed(lane: "nobody's") == [])
     #expect(try await trial.claimed(lane: "") == [], "a row without a lane is not in an empty one")
-    #expect(try trial.outbox.counts == OutboxCounts(pending: 3, leased: 1))
+    #expect(try trial.outbox.counts.rows == OutboxCounts(pending: 3, leased: 1))
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)
@@ -86,7 +87,7 @@ extension OutboxContractTests {
     let answer = try await trial.claim(lane: "lane")
     #expect(answer.expired == 2)
     #expect(answer.leases.map(\.entry.id) == [young])
-    #expect(try trial.outbox.counts == OutboxCounts(leased: 1, dead: 2))
+    #expect(try trial.outbox.counts.rows == OutboxCounts(leased: 1, dead: 2))
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import TestSupport
 import Testing
 
 // MARK: - Lanes
@@ -17,7 +18,7 @@ extension OutboxContractTests {
       let lease = try #require(answer.leases.first)
       #expect(try await trial.outbox.settle(lease, .success))
     }
-    #expect(try trial.outbox.counts == OutboxCounts())
+    #expect(try trial.outbox.counts.rows == OutboxCounts())
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import TestSupport
 import Testing
 
 // MARK: - Settling
@@ -19,7 +20,7 @@ extension OutboxContractTests {
     let success = SuccessfulAttempt(result: Data("result".utf8))
     #expect(try await trial.outbox.settle(lease, .succeeded(success)))
     #expect(try trial.outbox.entry(id) == nil)
-    #expect(try trial.outbox.counts == OutboxCounts())
+    #expect(try trial.outbox.counts.rows == OutboxCounts())
     var entry = row
     entry.attempts = 1
     #expect(entry.createdAt == createdAt)

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import TestSupport
 import Testing
 
 /// What every outbox promises to the engine and to people: one body for all of them. Each section of the
@@ -28,7 +29,7 @@ extension OutboxContractTests {
     #expect(enqueued.entry == entry)
     #expect(try trial.outbox.entry(mutation.id) == entry)
     #expect(try trial.outbox.entries() == [entry])
-    #expect(try trial.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try trial.outbox.counts.rows == OutboxCounts(pending: 1))
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)
@@ -88,7 +89,7 @@ extension OutboxContractTests {
     #expect(try await tryToLease(.offline) == nil, "there is no network")
     try await trial.outbox.pause()
     #expect(try await tryToLease() == nil, "the outbox is paused")
-    #expect(try trial.outbox.counts == OutboxCounts(pending: 5))
+    #expect(try trial.outbox.counts.rows == OutboxCounts(pending: 5))
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)
@@ -97,12 +98,12 @@ extension OutboxContractTests {
     let id = try await trial.add()
     let error = await storageError { try await trial.add { $0.id = id } }
     #expect(error?.code == .constraint)
-    #expect(try trial.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try trial.outbox.counts.rows == OutboxCounts(pending: 1))
     try await trial.run(id, .success)
     await #expect(throws: StorageError.self, "it is in the history") {
       try await trial.add { $0.id = id }
     }
-    #expect(try trial.outbox.counts == OutboxCounts())
+    #expect(try trial.outbox.counts.rows == OutboxCounts())
   }
 }
 
@@ -135,7 +136,7 @@ extension OutboxContractTests {
     #expect(try trial.outbox.entries(in: .leased).map(\.id) == [leased])
     #expect(try trial.outbox.entries(in: .pending).map(\.id) == [pending])
     #expect(try trial.outbox.entries(in: nil).map(\.id) == [dead, leased, pending])
-    #expect(try trial.outbox.counts == OutboxCounts(pending: 1, leased: 1, dead: 1))
+    #expect(try trial.outbox.counts.rows == OutboxCounts(pending: 1, leased: 1, dead: 1))
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)

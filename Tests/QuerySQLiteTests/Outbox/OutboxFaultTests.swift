@@ -20,14 +20,14 @@ import Testing
       try await scratch.add(large)
       Issue.record("it cannot be saved")
     } catch StorageError.Code.full {}
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 20))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 20))
     // An event, since what needs no room may be written again before the test looks.
     for await event in events { if case .degraded = event { break } }
     for _ in 0..<20 {
       let lease = try #require(try await scratch.claim().first)
       #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
     }
-    #expect(try scratch.outbox.counts == OutboxCounts())
+    #expect(try scratch.outbox.counts.rows == OutboxCounts())
     vfs.disarm()
     try await scratch.add(large)
     #expect(!scratch.storage.statistics.isDegraded)

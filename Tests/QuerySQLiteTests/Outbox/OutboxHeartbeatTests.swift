@@ -55,7 +55,7 @@ import Testing
       "UPDATE outbox SET lease_token = lease_token + 1, lease_owner = 'another'")
     #expect(await self.revocation(of: lease) == .lost)
     #expect(try await !scratch.outbox.settle(lease, OutboxScratch.success))
-    #expect(try scratch.outbox.counts == OutboxCounts(leased: 1))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(leased: 1))
     try await scratch.storage.close()
   }
 }

@@ -111,8 +111,8 @@ enum OutboxOperation: Sendable {
   case retryWithArguments(UUID)
   case cancel(UUID)
   case discard(UUID)
-  case pause
-  case resume
+  case pause(OutboxPause)
+  case resume(OutboxPause)
   case release(MutationWaitReason)
   case clearHistory(String)
   case advance(Duration)

@@ -49,15 +49,20 @@ extension OutboxPair {
     case 79..<80: return .retryWithArguments(self.id(using: &generator))
     case 80..<84: return .cancel(self.id(using: &generator))
     case 84..<87: return .discard(self.deadID(using: &generator))
-    case 87: return .pause
-    case 88..<90: return .resume
+    case 87: return .pause(self.pause(using: &generator))
+    case 88..<90: return .resume(self.pause(using: &generator))
     case 90..<92: return .release(Bool.random(using: &generator) ? .offline : .authentication)
     case 92: return .clearHistory(Self.names.randomElement(using: &generator) ?? "a")
     case 93..<99:
       let seconds = [1, 5, 30, 3_600, 90_000].randomElement(using: &generator) ?? 1
       return .advance(.seconds(seconds))
-    default: return Int.random(in: 0..<4, using: &generator) == 0 ? .erase : .resume
+    default: return Int.random(in: 0..<4, using: &generator) == 0 ? .erase : .resume(.everything)
     }
+  }
+
+  private func pause(using generator: inout SeededGenerator) -> OutboxPause {
+    let pauses = [OutboxPause.everything, .lane("lane 1"), .name("a"), .host("host 1")]
+    return pauses.randomElement(using: &generator) ?? .everything
   }
 
   /// Most often one of the newest, now and then one that nobody knows.
@@ -100,6 +105,8 @@ extension OutboxPair {
     mutation.host = [nil, "host 1", "host 2"].randomElement(using: &generator) ?? nil
     mutation.onFailure = Int.random(in: 0..<4, using: &generator) == 0 ? .halt : .continue
     if Int.random(in: 0..<5, using: &generator) == 0 { mutation.maxAge = .seconds(60) }
+    mutation.priority =
+      [MutationPriority.normal, .normal, .low, .high].randomElement(using: &generator) ?? .normal
     mutation.isRepeatable = isKnown && Bool.random(using: &generator)
     if Int.random(in: 0..<10, using: &generator) == 0 {
       mutation.delay = .seconds([0, 5, 100].randomElement(using: &generator) ?? 5)
@@ -256,8 +263,8 @@ extension OutboxPair {
       return "\(try await outbox.retry(id, withArguments: Data("edited".utf8)))"
     case .cancel(let id): return "\(try await outbox.cancel(id))"
     case .discard(let id): try await outbox.discard(id)
-    case .pause: try await outbox.pause()
-    case .resume: try await outbox.resume()
+    case .pause(let pause): try await outbox.pause(pause)
+    case .resume(let pause): try await outbox.resume(pause)
     case .release(let reason): try await outbox.release(reason)
     case .clearHistory(let name):
       try await outbox.clearHistory(of: name, instance: "instance")
@@ -294,6 +301,8 @@ struct OutboxSnapshot: Equatable {
   var history = [RecordedMutation]()
   var attempts = [[OutboxAttempt]]()
   var aliases = [String?]()
+  var hosts = [String: OutboxCounts]()
+  var pauses = [OutboxPause: Date]()
 }
 
 extension OutboxPair {
@@ -304,7 +313,8 @@ extension OutboxPair {
 
   private func snapshot(of trial: OutboxTrial) throws -> OutboxSnapshot {
     let outbox = trial.outbox
-    var snapshot = OutboxSnapshot(counts: try outbox.counts)
+    var snapshot = OutboxSnapshot(
+      counts: try outbox.counts, hosts: try outbox.countsByHost(), pauses: try outbox.pauses)
     for var entry in try outbox.entries() {
       entry.idempotencyKey = self.word(for: entry.idempotencyKey)
       snapshot.entries.append(entry)
@@ -351,6 +361,8 @@ extension OutboxSnapshot: CustomStringConvertible {
     for (record, attempts) in zip(self.history, self.attempts) {
       lines.append("\(record) \(attempts)")
     }
+    for (host, counts) in self.hosts { lines.append("host \(host) \(counts)") }
+    for (pause, date) in self.pauses { lines.append("paused \(pause) \(date)") }
     return (lines + ["aliases \(self.aliases)"]).joined(separator: "\n")
   }
 

@@ -19,7 +19,7 @@ import Testing
     let entries = try second.outbox.entries()
     #expect(entries.map(\.id) == ids)
     #expect(entries.map(\.waitReason) == [nil, .predecessor, nil])
-    #expect(try second.outbox.counts == OutboxCounts(pending: 3))
+    #expect(try second.outbox.counts.rows == OutboxCounts(pending: 3))
     let leases = try await second.claim(10)
     #expect(leases.map(\.entry.id) == [ids[0], ids[2]])
     #expect(leases.allSatisfy { $0.isReplay && $0.entry.attempts == 1 })
@@ -62,9 +62,9 @@ import Testing
     await #expect(throws: StorageError.self) {
       try await scratch.add(String(repeating: "x", count: 1_001))
     }
-    #expect(try scratch.outbox.counts == OutboxCounts())
+    #expect(try scratch.outbox.counts.rows == OutboxCounts())
     try await scratch.add(String(repeating: "x", count: 1_000))
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 1))
     try await scratch.storage.close()
   }
 
@@ -88,7 +88,7 @@ import Testing
   @Test func aProgramWithoutMutationsHasNoFile() async throws {
     let scratch = try OutboxScratch()
     #expect(try scratch.outbox.entries().isEmpty)
-    #expect(try scratch.outbox.counts == OutboxCounts())
+    #expect(try scratch.outbox.counts.rows == OutboxCounts())
     #expect(try scratch.outbox.history(of: "note", instance: "[]").isEmpty)
     #expect(!FileManager.default.fileExists(atPath: scratch.path))
     try await scratch.storage.close()
@@ -106,7 +106,7 @@ import Testing
     #expect(try await second.claim(10).map(\.entry.id) == [other])
     try await first.storage.erase()
     #expect(try first.outbox.entries().isEmpty)
-    #expect(try second.outbox.counts == OutboxCounts(leased: 1))
+    #expect(try second.outbox.counts.rows == OutboxCounts(leased: 1))
     try await first.storage.close()
     try await second.storage.close()
   }
@@ -217,7 +217,7 @@ import Testing
       }
       try await group.waitForAll()
     }
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 20))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 20))
     #expect(try scratch.outbox.entries().count == 20)
     try await scratch.storage.close()
   }

@@ -60,6 +60,15 @@ import Testing
     #expect(plan.contains("outbox USING COVERING INDEX outbox_by_body"), "\(plan)")
   }
 
+  /// The first head in the order of numbers, with no sort; and the dead ones among themselves.
+  @Test func theOldestIsFoundWithoutALookAtTheOthers() throws {
+    let first = try self.plans[OutboxTables.firstHead]
+    #expect(first.contains("SCAN lane_heads") && !first.contains("TEMP B-TREE"), "\(first)")
+    let behind = try self.plans[OutboxTables.firstBehindDead]
+    #expect(behind.contains("outbox_dead") && behind.contains("outbox_by_lane"), "\(behind)")
+    #expect(!behind.contains("TEMP B-TREE"), "\(behind)")
+  }
+
   /// Those that run are few.
   @Test func leasesAreFoundAmongThoseThatRun() throws {
     let plan = try self.plans[OwnerRow.leases]
@@ -80,6 +89,6 @@ import Testing
   }
 
   @Test func theNextGroupIsFoundByVersionAndHost() throws {
-    #expect(try self.plans[LaneHeadRow.nextGroup].contains("(version,host)>(?,?)"))
+    #expect(try self.plans[LaneHeadRow.nextGroup].contains("(version,host,priority)>(?,?,?)"))
   }
 }

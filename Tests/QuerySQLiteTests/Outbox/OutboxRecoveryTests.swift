@@ -71,7 +71,7 @@ import Testing
       let lease = try #require(try await storage.mutations.claim(request).leases.first)
       #expect(try await storage.mutations.settle(lease, OutboxScratch.success))
     }
-    #expect(try storage.mutations.counts == OutboxCounts())
+    #expect(try storage.mutations.counts.rows == OutboxCounts())
     mounted.makeRoom()
     _ = try await storage.mutations.enqueue(large, claiming: false)
     #expect(!storage.statistics.isDegraded)

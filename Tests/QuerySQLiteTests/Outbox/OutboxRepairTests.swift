@@ -115,6 +115,7 @@ import Testing
       "DELETE FROM lane_heads", "UPDATE lane_heads SET due_boottime = 9223372036854775807",
       "UPDATE lane_heads SET state = 'raedy'", "UPDATE lane_heads SET version = -1",
       "UPDATE lane_heads SET number = number + 1000", "UPDATE lane_heads SET partition = 7",
+      "UPDATE lane_heads SET state = 'paused'", "UPDATE lane_heads SET priority = 1",
     ] as [SQL])
   func aMutationWhoseHeadIsLostIsSent(_ sql: SQL) async throws {
     let scratch = try OutboxScratch()

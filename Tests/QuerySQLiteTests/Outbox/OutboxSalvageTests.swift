@@ -101,7 +101,7 @@ import Testing
     #expect(entries.map(\.number) == [1, 2, 3])
     #expect(entries.map(\.waitReason) == [nil, .predecessor, nil])
     #expect(entries[2].maybeApplied)
-    #expect(try next.outbox.counts == OutboxCounts(pending: 3))
+    #expect(try next.outbox.counts.rows == OutboxCounts(pending: 3))
     let record = try #require(
       try next.outbox.history(of: "note", instance: "[]").first { $0.number == 4 })
     #expect(record.result == Data("ok".utf8))

@@ -1,6 +1,7 @@
 import Foundation
 import Query
 import StorageTestSupport
+import TestSupport
 import Testing
 
 @testable import QuerySQLite
@@ -128,7 +129,7 @@ import Testing
     let scratch = try OutboxScratch(in: self.folder) { $0.stepRows = 10 }
     while try scratch.outbox.counts.dead < Self.count { await Task.yield() }
     while try scratch.rows("SELECT count(*) FROM dependencies") != ["0"] { await Task.yield() }
-    #expect(try scratch.outbox.counts == OutboxCounts(dead: Self.count))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(dead: Self.count))
     try await scratch.storage.close()
   }
 
@@ -163,7 +164,7 @@ import Testing
     try self.connection.close()
     let scratch = try OutboxScratch(in: self.folder) { $0.stepRows = 10 }
     while try scratch.outbox.counts.dead < Self.count { await Task.yield() }
-    #expect(try scratch.outbox.counts == OutboxCounts(dead: Self.count))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(dead: Self.count))
     try await scratch.storage.close()
   }
 }

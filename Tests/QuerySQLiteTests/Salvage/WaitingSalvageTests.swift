@@ -1,6 +1,7 @@
 import Foundation
 import Query
 import StorageTestSupport
+import TestSupport
 import Testing
 
 @testable import QueryInspection
@@ -32,7 +33,7 @@ import Testing
 
   @Test func whoReadsFindsTheRows() async throws {
     let scratch = try OutboxScratch(in: self.folder, partition: "one")
-    #expect(try scratch.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 1))
     #expect(try scratch.outbox.entries().map(\.id) == [self.ids["one"]])
     try await scratch.storage.close()
   }

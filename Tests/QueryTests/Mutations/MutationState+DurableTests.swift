@@ -41,7 +41,7 @@ struct MutationStateDurableTests {
     let store = self.device.launch().store(for: self.mutation)
     try await self.enqueue(1...120, in: store)
     #expect(store.history.map(\.arguments.id) == Array(71...120))
-    #expect(try self.device.outbox.counts == OutboxCounts(pending: 120))
+    #expect(try self.device.outbox.counts.rows == OutboxCounts(pending: 120))
     #expect(store.state.durableTasks.count == 50)
     let next = self.device.launch().store(for: self.mutation)
     #expect(next.history.map(\.arguments.id) == Array(71...120))
@@ -65,7 +65,7 @@ struct MutationStateDurableTests {
     _ = try await (first.value, second.value)
     #expect(store.history.map(\.arguments.id) == Array(11...60))
     #expect(store.state.durableTasks.count == 50)
-    #expect(try self.device.outbox.counts == OutboxCounts(pending: 58))
+    #expect(try self.device.outbox.counts.rows == OutboxCounts(pending: 58))
   }
 
   @Test func oneThatRunsIsNotPushedOut() async throws {

@@ -61,6 +61,8 @@ package struct MutationJSON: Encodable {
     package let waitReason: String?
     package let deadReason: String?
     package let failures: Int
+    /// nil: it is neither urgent nor the opposite.
+    package let priority: Int?
     package let maxAttempts: Int?
     package let maxAgeMicroseconds: Int64?
     package let onFailure: String
@@ -90,6 +92,7 @@ package struct MutationJSON: Encodable {
       self.waitReason = entry.waitReason?.rawValue
       self.deadReason = entry.deadReason?.rawValue
       self.failures = entry.failures
+      self.priority = entry.priority == .normal ? nil : entry.priority.rawValue
       self.maxAttempts = entry.maxAttempts
       self.maxAgeMicroseconds = entry.maxAge.map { MutationJSON.microseconds($0) }
       self.onFailure = entry.onFailure.rawValue

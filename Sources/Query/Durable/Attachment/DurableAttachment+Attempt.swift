@@ -28,6 +28,8 @@ extension DurableAttachment {
       return Attempt(result: nil)
     }
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
+    defer { lease.endProgress() }
+    lease.whenProgressed { [weak self] progress in self?.show(progress, of: lease.entry.id) }
     guard let result = await self.run(declaration, lease, in: context, with: continuation)
     else {
       admission.report(.leaseLost)
@@ -104,6 +106,19 @@ extension DurableAttachment {
       QueryWarning.mutationResultNotKept(name: self.plan.name, error: error).report()
     }
     return success
+  }
+}
+
+// MARK: - Showing
+
+extension DurableAttachment {
+  /// Shows how much an attempt has sent.
+  private func show(_ progress: MutationProgress, of id: UUID) {
+    guard let store = self.store else { return }
+    store.withLock {
+      guard store._state.note(progress, of: id) else { return }
+      store.emit(.stateChanged, in: store._context)
+    }
   }
 }
 

@@ -45,7 +45,7 @@ extension DurableAttachment {
         guard let successor = record.successor else { return try self.result(of: record) }
         id = successor
       case .dead(let entry): throw MutationDeadError(entry)
-      case .unknown: throw MutationEndedError(id: id, reason: .unknown)
+      case .unknown: id = try ground.outbox.successor(ofForgotten: id)
       case .pending(let entry, let isNext):
         if admission.isReplayers || !isNext || self.isHeldBack(context) {
           throw MutationQueuedError(entry)
@@ -102,7 +102,20 @@ extension MutationEndedError {
     case .cancelled: self.init(id: id, reason: .cancelled)
     case .discarded: self.init(id: id, reason: .discarded)
     case .superseded: self.init(id: id, reason: .superseded)
-    case .succeeded: self.init(id: id, reason: .unknown)
+    case .succeeded: self.init(id: id, reason: .succeeded)
     }
+  }
+}
+
+extension MutationOutbox {
+  /// The mutation that superseded one which the storage does not have any more.
+  ///
+  /// - Throws: `MutationEndedError`, which says how it ended as far as that is remembered.
+  func successor(ofForgotten id: UUID) throws -> UUID {
+    guard let end = try self.forgottenEnd(of: id) else {
+      throw MutationEndedError(id: id, reason: .unknown)
+    }
+    guard let successor = end.successor else { throw MutationEndedError(id: id, end.outcome) }
+    return successor
   }
 }

@@ -199,7 +199,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       coalesce: options.coalesce, dependencies: context.mutationDependencies,
       coder: options.coder.name,
       arguments: try self.plan.codec.encodeArguments(arguments, options.coder),
-      waitReason: self.isHeldBack(context) ? .offline : nil)
+      waitReason: self.isHeldBack(context) ? .offline : nil, priority: options.priority)
     mutation.hasFreshID = true
     mutation.bodies = options.bodies?(arguments) ?? []
     return mutation

@@ -96,9 +96,10 @@ final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
     let options = self.options
     let age = options.maxAge.map { "\($0)" } ?? "nil"
     let attempts = options.maxAttempts.map { "\($0)" } ?? "nil"
+    let priority = options.priority == .normal ? "" : ", priority: \(options.priority)"
     return """
       "\(self.name)" (scope: \(options.scope.summary), onFailure: \(options.onFailure.rawValue), \
-      maxAttempts: \(attempts), maxAge: \(age), coalesce: \(options.coalesce.rawValue))
+      maxAttempts: \(attempts), maxAge: \(age), coalesce: \(options.coalesce.rawValue)\(priority))
       """
   }
 

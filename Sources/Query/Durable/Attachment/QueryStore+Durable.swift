@@ -63,7 +63,7 @@ extension QueryStore where State: _MutationStateProtocol {
     case .pending(let entry, _), .leased(let entry), .dead(let entry):
       return try durable.ticket(id, entry.idempotencyKey)
     case .ended(let record): return try durable.ticket(id, record.idempotencyKey)
-    case .unknown: throw MutationEndedError(id: id, reason: .unknown)
+    case .unknown: return try durable.ticket(outbox.successor(ofForgotten: id), "")
     }
   }
 }
@@ -86,8 +86,8 @@ extension MutationTicket {
   /// - Parameters:
   ///   - id: The mutation's identifier, as ``MutationTicket/id`` or ``MutationQueuedError/id``.
   ///   - store: The store of the mutation.
-  /// - Throws: ``MutationEndedError`` with ``MutationEndedError/Reason/unknown`` if its storage
-  ///   does not know it; ``MutationDeclarationError`` if the mutation is not durable;
+  /// - Throws: ``MutationEndedError`` if its storage does not have it any more, which says how it ended if
+  ///   that is remembered; ``MutationDeclarationError`` if the mutation is not durable;
   ///   ``StorageError``.
   public init<State: _MutationStateProtocol>(
     id: UUID,

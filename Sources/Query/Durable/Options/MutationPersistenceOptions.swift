@@ -6,8 +6,8 @@ public import FoundationEssentials
 /// let rename = RenameNote().persisted(
 ///   as: "rename-note", .init(scope: .by { "note-\($0.id)" }, maxAttempts: 10))
 /// ```
-/// `scope`, `onFailure`, `maxAttempts`, `maxAge` and `coalesce` are fixed in the row of a mutation when
-/// it is enqueued; the rest comes from the program that sends it, perhaps a later release.
+/// `scope`, `onFailure`, `maxAttempts`, `maxAge`, `coalesce` and `priority` are fixed in the row of a
+/// mutation when it is enqueued; the rest comes from the program that sends it, perhaps a later release.
 public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// The lane: mutations of one lane are sent one after another.
   public var scope: MutationScope<Arguments>
@@ -61,6 +61,9 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// Nil: it has none.
   public var bodies: (@Sendable (Arguments) -> [URL])?
 
+  /// How urgent its mutations are: see ``MutationPriority``.
+  public var priority: MutationPriority
+
   /// Creates options. See the properties for what each is.
   public init(
     scope: MutationScope<Arguments> = .none,
@@ -78,7 +81,8 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
     invalidates: (@Sendable (Arguments) -> [QueryPath])? = nil,
     host: (@Sendable (Arguments) -> String?)? = nil,
     attemptTimeout: Duration? = nil,
-    bodies: (@Sendable (Arguments) -> [URL])? = nil
+    bodies: (@Sendable (Arguments) -> [URL])? = nil,
+    priority: MutationPriority = .normal
   ) {
     self.scope = scope
     self.onFailure = onFailure
@@ -94,5 +98,6 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
     self.host = host
     self.attemptTimeout = attemptTimeout
     self.bodies = bodies
+    self.priority = priority
   }
 }

@@ -28,9 +28,9 @@ public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConverti
   }
 }
 
-/// A mutation ended without having succeeded.
+/// A mutation ended without having succeeded, or its result is lost.
 public struct MutationEndedError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// How a mutation can end without success.
+  /// How a mutation can end without a result.
   public enum Reason: String, Hashable, Sendable {
     /// A caller has cancelled it.
     case cancelled
@@ -38,8 +38,10 @@ public struct MutationEndedError: Error, Hashable, Sendable, CustomStringConvert
     case discarded
     /// What the server has took its place.
     case superseded
+    /// It has succeeded, so long ago that the history has forgotten its result.
+    case succeeded
     /// There is no mutation of this identifier in the storage: it was erased, or it ended so long ago
-    /// that the history has forgotten it.
+    /// that not even that is remembered.
     case unknown
   }
 
@@ -55,5 +57,9 @@ public struct MutationEndedError: Error, Hashable, Sendable, CustomStringConvert
   }
 
   /// How it ended.
-  public var description: String { "The mutation \(self.id) ended: \(self.reason.rawValue)." }
+  public var description: String {
+    self.reason == .succeeded
+      ? "The mutation \(self.id) has succeeded, so long ago that its result is not kept."
+      : "The mutation \(self.id) ended: \(self.reason.rawValue)."
+  }
 }

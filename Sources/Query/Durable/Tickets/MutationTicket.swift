@@ -32,7 +32,8 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
   /// goes on with its successor.
   ///
   /// - Returns: What the mutation returned.
-  /// - Throws: ``MutationDeadError`` if it is dead; ``MutationEndedError`` if it ended otherwise;
+  /// - Throws: ``MutationDeadError`` if it is dead; ``MutationEndedError`` if it ended otherwise, or so long
+  ///   ago that its result is not kept;
   ///   ``MutationQueuedError`` with ``MutationWaitError`` if it is not decided yet and the caller runs
   ///   inside an attempt; `CancellationError` if the task is cancelled, which does nothing to the
   ///   mutation; ``StorageError``; what the coder throws.
@@ -48,7 +49,9 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
         guard let successor = record.successor else { return try self.decode(record.ofSuccess()) }
         id = successor
         watch = OutboxWatch(self.outbox, of: id)
-      case .unknown: throw MutationEndedError(id: id, reason: .unknown)
+      case .unknown:
+        id = try self.outbox.successor(ofForgotten: id)
+        watch = OutboxWatch(self.outbox, of: id)
       case .pending(let entry, _), .leased(let entry):
         if AttemptScope.isInside {
           throw MutationQueuedError(entry, underlying: MutationWaitError())

@@ -101,6 +101,22 @@ extension MemoryMutationOutbox {
     get throws { try self.read("counts") { table, _ in table.counts } }
   }
 
+  func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)? {
+    try self.read("standing") { table, _ in
+      table.forgotten[id].map { (outcome: $0.outcome, successor: $0.successor) }
+    }
+  }
+
+  func countsByHost() throws -> [String: OutboxCounts] {
+    try self.read("counts") { table, _ in table.countsByHost }
+  }
+
+  var pauses: [OutboxPause: Date] {
+    get throws { try self.read("pauses") { table, _ in table.pauses } }
+  }
+
   func standing(of id: UUID) throws -> MutationStanding {
     try self.read("standing") { table, time in table.standing(of: id, at: time) }
   }
@@ -162,9 +178,13 @@ extension MemoryMutationOutbox {
     try self.change("cancel") { table, time in try table.cancel(id, at: time) }
   }
 
-  func pause() async throws { try self.change("pause") { table, time in table.pause(at: time) } }
+  func pause(_ pause: OutboxPause) async throws {
+    try self.change("pause") { table, time in table.pause(pause, at: time) }
+  }
 
-  func resume() async throws { try self.change("resume") { table, _ in table.resume() } }
+  func resume(_ pause: OutboxPause) async throws {
+    try self.change("resume") { table, _ in table.resume(pause) }
+  }
 
   func release(_ reason: MutationWaitReason) async throws {
     try self.change("release") { table, time in table.release(reason, at: time) }

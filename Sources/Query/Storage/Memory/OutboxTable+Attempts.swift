@@ -9,18 +9,20 @@ extension OutboxTable {
     if case .lowest(let handlers) = request.target { self.handlers = handlers }
     var answer = ClaimAnswer(expired: self.expired)
     self.expired = 0
-    if request.target.isLowest, self.pausedSince == nil {
+    if request.target.isLowest, self.pauses[.everything] == nil {
       self.hosts = self.hosts.filter { !$0.value.isForgotten(at: time) }
     }
     var slots = request.target.isLowest ? self.slots(of: request, at: time) : request.hostSlots
     while answer.leases.count < request.limit,
-      let index = self.next(request, slots, at: time)
+      let (index, turns) = self.next(request, slots, at: time)
     {
       let row = self.rows[index]
       if row.isTooOld(at: time) {
         self.kill(at: index, .expired, time)
         answer.expired += 1
       } else {
+        // In one lane nothing is overtaken.
+        if request.target.isLowest, request.lane == nil { self.turns = turns }
         slots.take(row.entry.effectiveHost, isRepeat: row.standing.isRepeat)
         let isReplay = request.target.isLowest || row.standing.attempts > 0
         answer.leases.append(self.lease(at: index, isReplay: isReplay, time))
@@ -36,30 +38,32 @@ extension OutboxTable {
     _ request: ClaimRequest,
     _ slots: HostSlots,
     at time: OutboxTime
-  ) -> Int? {
+  ) -> (candidate: Int, turns: ClaimTurns)? {
     let heads = self.heads
-    var first: (index: Int, order: ClaimOrder)?
-    for (index, row) in self.rows.enumerated() {
-      let isHead = heads.contains(row.entry.number)
-      let host = row.entry.effectiveHost
-      guard self.mayRun(row, isHead: isHead, at: time), request.means(row.entry), slots[host] > 0,
-        request.target.isLowest || !self.hostHoldsCallers(of: row, at: time)
-      else { continue }
-      let order = ClaimOrder(
-        number: Int64(row.entry.number), isRepeat: row.standing.isRepeat,
-        dueBoottime: row.standing.dueBoottime(time), host: host, slots)
-      if first.map({ order < $0.order }) ?? true { first = (index, order) }
+    let candidates = self.rows.indices.filter { index in
+      let row = self.rows[index]
+      return self.mayRun(row, isHead: heads.contains(row.entry.number), at: time)
+        && request.means(row.entry) && slots[row.entry.effectiveHost] > 0
+        && (request.target.isLowest || !self.hostHoldsCallers(of: row, at: time))
     }
-    return first?.index
+    return self.turns.next(of: candidates) { index in
+      let row = self.rows[index]
+      return ClaimOrder(
+        number: Int64(row.entry.number), isRepeat: row.standing.isRepeat,
+        dueBoottime: row.standing.dueBoottime(time), priority: row.entry.priority,
+        host: row.entry.effectiveHost, slots)
+    }
   }
 
   /// How long until a row that is first in its lane, and waits for nothing else, becomes due.
   private func nextDue(_ request: ClaimRequest, at time: OutboxTime) -> Duration? {
-    guard self.pausedSince == nil else { return nil }
+    guard self.pauses[.everything] == nil else { return nil }
     let heads = self.heads
     var earliest: Duration?
     for row in self.rows where row.dependencies.isEmpty && request.means(row.entry) {
-      guard heads.contains(row.entry.number) else { continue }
+      guard heads.contains(row.entry.number),
+        !self.pauses.hold(lane: row.entry.lane, name: row.entry.name)
+      else { continue }
       var remaining = row.standing.remaining(time) ?? 0
       if self.mayRun(row, isHead: true, at: time),
         let host = self.hosts[row.entry.effectiveHost], host.room(at: time) == .none

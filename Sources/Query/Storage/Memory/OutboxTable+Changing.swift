@@ -73,17 +73,16 @@ extension OutboxTable {
 // MARK: - All at once
 
 extension OutboxTable {
-  /// Lets nothing be sent from now on.
-  mutating func pause(at time: OutboxTime) {
-    guard self.pausedSince == nil else { return }
-    self.pausedSince = time.wall
+  /// Lets nothing of what a pause holds be sent from now on.
+  mutating func pause(_ pause: OutboxPause, at time: OutboxTime) {
+    guard self.pauses[pause] == nil else { return }
+    self.pauses[pause] = time.wall
     self.effects.events.append(.released)
   }
 
   /// Ends a pause.
-  mutating func resume() {
-    guard self.pausedSince != nil else { return }
-    self.pausedSince = nil
+  mutating func resume(_ pause: OutboxPause) {
+    guard self.pauses.removeValue(forKey: pause) != nil else { return }
     self.effects.events.append(.released)
   }
 
@@ -112,7 +111,8 @@ extension OutboxTable {
     self.attempts = [:]
     self.aliases = [:]
     self.hosts = [:]
-    self.pausedSince = nil
+    self.pauses = [:]
+    self.turns = ClaimTurns()
     self.epoch += 1
   }
 

@@ -32,20 +32,33 @@ extension OutboxTable {
 
   private func view(_ time: OutboxTime) -> OutboxView {
     OutboxView(
-      pausedSince: self.pausedSince, handlers: self.handlers, hosts: self.hosts, now: time)
+      pauses: self.pauses, handlers: self.handlers, hosts: self.hosts, now: time)
   }
 
   /// How many there are.
   var counts: OutboxCounts {
     var counts = OutboxCounts()
-    for row in self.rows {
-      switch row.standing.state {
-      case .pending: counts.pending += 1
-      case .leased: counts.leased += 1
-      case .dead: counts.dead += 1
-      }
-    }
+    for row in self.rows { counts.add(row) }
     return counts
+  }
+
+  /// How many there are of each host.
+  var countsByHost: [String: OutboxCounts] {
+    var counts = [String: OutboxCounts]()
+    for row in self.rows { counts[row.entry.effectiveHost, default: OutboxCounts()].add(row) }
+    return counts
+  }
+}
+
+extension OutboxCounts {
+  /// Counts a row that was enqueued after those before.
+  fileprivate mutating func add(_ row: OutboxRow) {
+    switch row.standing.state {
+    case .pending: self.pending += 1
+    case .leased: self.leased += 1
+    case .dead: self.dead += 1
+    }
+    if row.isLive, self.oldestAt == nil { self.oldestAt = row.entry.createdAt }
   }
 }
 

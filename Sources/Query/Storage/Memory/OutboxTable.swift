@@ -16,8 +16,10 @@ struct OutboxTable: Sendable {
   var attempts = [UUID: [OutboxAttempt]]()
   /// The published aliases.
   var aliases = [String: OutboxAlias]()
-  /// When the pause began; nil: there is no pause.
-  var pausedSince: Date?
+  /// What is paused, and since when.
+  var pauses = OutboxPauses()
+  /// How often in a row more urgent rows went first.
+  var turns = ClaimTurns()
   /// The handlers of this process as of the last claim; nil if there was no claim.
   var handlers: Set<MutationHandler>?
   /// The newest number. It only ever grows.
@@ -89,7 +91,7 @@ extension OutboxTable {
 
   /// Whether a row may run now if it is first in its lane.
   func mayRun(_ row: OutboxRow, isHead: Bool, at time: OutboxTime) -> Bool {
-    isHead && self.pausedSince == nil
+    isHead && self.pauses.first(holding: row.entry) == nil
       && row.standing.isReady(hasDependencies: !row.dependencies.isEmpty, at: time)
   }
 }

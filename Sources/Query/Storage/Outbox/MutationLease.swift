@@ -14,6 +14,9 @@ public final class MutationLease: Sendable {
   private struct Guarded {
     var revocation: Revocation?
     var handler: (@Sendable (Revocation) -> Void)?
+    var progress: MutationProgress?
+    var hasEnded = false
+    var progressHandlers = [@Sendable (MutationProgress) -> Void]()
   }
 
   /// The row; its `attempts` counts this one.
@@ -54,6 +57,32 @@ public final class MutationLease: Sendable {
       return lease.handler
     }
     handler?(revocation)
+  }
+
+  /// Calls a handler with what the attempt tells of its progress from now on.
+  package func whenProgressed(_ handler: @escaping @Sendable (MutationProgress) -> Void) {
+    self.guarded.withLock { $0.progressHandlers.append(handler) }
+  }
+
+  /// Tells how much the attempt has sent, at most some hundred times for an upload.
+  func note(_ progress: MutationProgress) {
+    let handlers = self.guarded.withLock { lease -> [@Sendable (MutationProgress) -> Void] in
+      guard !lease.hasEnded, lease.revocation != .lost, progress.isNews(after: lease.progress)
+      else { return [] }
+      lease.progress = progress
+      return lease.progressHandlers
+    }
+    for handler in handlers { handler(progress) }
+  }
+
+  /// Tells nothing any more of an attempt that has ended: its handler may have been left behind.
+  func endProgress() {
+    let handlers = self.guarded.withLock { lease in
+      lease.hasEnded = true
+      defer { lease.progressHandlers = [] }
+      return lease.progressHandlers
+    }
+    withExtendedLifetime(handlers) {}
   }
 
   /// Sets the callback for a revocation; called at once if the lease is already revoked.

@@ -63,14 +63,27 @@ public protocol MutationOutbox: Sendable {
   @discardableResult
   func cancel(_ id: UUID) async throws -> Bool
 
-  /// Stops all sending, by any process of the partition, until ``resume()``. What runs goes on.
-  func pause() async throws
+  /// Lets nothing of a lane, a name, a host, or all, be sent by any process of the partition, until
+  /// ``resume(_:)``. What runs goes on.
+  ///
+  /// - Throws: ``StorageError``.
+  func pause(_ pause: OutboxPause) async throws
 
-  /// Ends a pause.
-  func resume() async throws
+  /// Ends a pause; does nothing if there is none. Others go on.
+  ///
+  /// - Throws: ``StorageError``.
+  func resume(_ pause: OutboxPause) async throws
+
+  /// The pauses, and since when each is, by the wall clock.
+  var pauses: [OutboxPause: Date] { get throws }
 
   /// How many mutations there are.
   var counts: OutboxCounts { get throws }
+
+  /// How many mutations there are of each host, as ``OutboxEntry/effectiveHost`` has it.
+  ///
+  /// - Complexity: O(*n*) in the number of mutations.
+  func countsByHost() throws -> [String: OutboxCounts]
 
   // MARK: - For the engine
 
@@ -117,6 +130,12 @@ public protocol MutationOutbox: Sendable {
   func history(
     of name: String, instance: String, newest limit: Int
   ) throws -> [RecordedMutation]
+
+  /// How a mutation ended that the history has forgotten, and which one superseded it; nil if that is not
+  /// remembered either.
+  func forgottenEnd(
+    of id: UUID
+  ) throws -> (outcome: RecordedMutation.Outcome, successor: UUID?)?
 
   /// What became of several mutations, in their order, read in one go.
   func standings(of ids: [UUID]) throws -> [MutationStanding]
@@ -187,6 +206,16 @@ extension MutationOutbox {
   public func standings(of ids: [UUID]) throws -> [MutationStanding] {
     try ids.map { try self.standing(of: $0) }
   }
+
+  /// Lets nothing be sent, by any process of the partition, until ``resume()``. What runs goes on.
+  ///
+  /// - Throws: ``StorageError``.
+  public func pause() async throws { try await self.pause(.everything) }
+
+  /// Ends the pause of everything. Those of lanes, names and hosts go on.
+  ///
+  /// - Throws: ``StorageError``.
+  public func resume() async throws { try await self.resume(.everything) }
 
   /// The counts now, and after each change, other processes' too.
   public var changes: OutboxChanges { OutboxChanges(of: self) }

@@ -38,6 +38,8 @@ public struct NewMutation: Sendable {
   public var waitReason: MutationWaitReason?
   /// It is not sent before this time has passed since it was committed; nil: it may be sent at once.
   public var delay: Duration?
+  /// How urgent it is.
+  public var priority: MutationPriority
   /// Whether a mutation of the same identifier, name and instance may be there, or have ended: then
   /// nothing is committed, and that one is the answer.
   public var isRepeatable: Bool
@@ -65,7 +67,8 @@ public struct NewMutation: Sendable {
     waitReason: MutationWaitReason? = nil,
     bodies: [URL] = [],
     delay: Duration? = nil,
-    isRepeatable: Bool = false
+    isRepeatable: Bool = false,
+    priority: MutationPriority = .normal
   ) {
     self.id = id
     self.idempotencyKey = idempotencyKey
@@ -86,6 +89,7 @@ public struct NewMutation: Sendable {
     self.bodies = bodies
     self.delay = delay
     self.isRepeatable = isRepeatable
+    self.priority = priority
   }
 }
 

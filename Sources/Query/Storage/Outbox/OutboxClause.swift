@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// The clause that keeps a mutation from running: `MutationOutbox.why(_:)` puts it into words.
 package enum OutboxClause: Sendable {
-  /// Nothing is sent, since this time.
-  case paused(since: Date)
+  /// Nothing of this is sent, since this time.
+  case paused(OutboxPause, since: Date)
   /// An earlier row of its lane must end first.
   case predecessor(OutboxEntry)
   /// A row that it depends on must succeed first.
@@ -35,7 +35,7 @@ package enum OutboxClause: Sendable {
 extension OutboxClause: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .paused(let date): "The outbox is paused since \(date.words)."
+    case .paused(let pause, let date): "\(pause) is paused since \(date.words)."
     case .predecessor(let entry):
       "It waits for \(entry.words), which is before it in its lane and \(entry.stateWords)."
     case .dependency(let entry):

@@ -22,6 +22,8 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
   public var maxAttempts: Int?
   /// It is dead after this time without success; nil: never.
   public var maxAge: Duration?
+  /// How urgent it is.
+  public var priority: MutationPriority
   /// Its state.
   public var state: State
   /// What it waits for, if it is pending and not due; nil if it may run now.
@@ -80,7 +82,8 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     nextAttemptAt: Date? = nil,
     coder: String,
     arguments: Data,
-    lastError: RestoredError? = nil
+    lastError: RestoredError? = nil,
+    priority: MutationPriority = .normal
   ) {
     self.id = id
     self.number = number
@@ -104,6 +107,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     self.coder = coder
     self.arguments = arguments
     self.lastError = lastError
+    self.priority = priority
   }
 }
 
@@ -119,7 +123,7 @@ extension OutboxEntry {
       id: new.id, number: number, name: new.name, instance: new.instance, version: new.version,
       lane: new.lane, host: new.host, onFailure: new.onFailure, maxAttempts: new.maxAttempts,
       maxAge: new.maxAge, idempotencyKey: new.idempotencyKey, createdAt: createdAt,
-      coder: new.coder, arguments: new.arguments)
+      coder: new.coder, arguments: new.arguments, priority: new.priority)
   }
 
   /// The entry without what only decides how it is sent, which no history keeps.
@@ -127,7 +131,7 @@ extension OutboxEntry {
     var kept = self
     (kept.host, kept.onFailure, kept.maxAttempts, kept.maxAge) = (nil, .continue, nil, nil)
     (kept.state, kept.waitReason, kept.deadReason) = (.pending, nil, nil)
-    (kept.failures, kept.nextAttemptAt) = (0, nil)
+    (kept.failures, kept.nextAttemptAt, kept.priority) = (0, nil, .normal)
     return kept
   }
 }
@@ -146,7 +150,7 @@ public enum MutationWaitReason: String, Hashable, Sendable, CaseIterable {
   case dependency
   /// A program that has registered its name, in this version.
   case handler
-  /// The end of a pause.
+  /// The end of a pause, of the outbox or of its lane, name or host.
   case paused
   /// The time that the server named in its answer.
   case retryAfter
@@ -180,12 +184,16 @@ public struct OutboxCounts: Hashable, Sendable {
   public var leased: Int
   /// How many are dead.
   public var dead: Int
+  /// When the one that waits or runs and was enqueued before all others was, by the wall clock; nil: none
+  /// waits or runs. Its age is how far sending lags behind.
+  public var oldestAt: Date?
 
   /// Creates counts.
-  public init(pending: Int = 0, leased: Int = 0, dead: Int = 0) {
+  public init(pending: Int = 0, leased: Int = 0, dead: Int = 0, oldestAt: Date? = nil) {
     self.pending = pending
     self.leased = leased
     self.dead = dead
+    self.oldestAt = oldestAt
   }
 }
 

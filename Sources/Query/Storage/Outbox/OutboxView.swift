@@ -1,9 +1,9 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// The state outside a row that determines how it is shown.
 package struct OutboxView: Sendable {
-  /// When the outbox was paused; nil: it is not.
-  package var pausedSince: Date?
+  /// What is paused, and since when.
+  package var pauses: OutboxPauses
   /// The handlers that this process last claimed for; nil if it never has.
   package var handlers: Set<MutationHandler>?
   /// The hosts that are not well.
@@ -11,11 +11,11 @@ package struct OutboxView: Sendable {
   package var now: OutboxTime
 
   package init(
-    pausedSince: Date?, handlers: Set<MutationHandler>?, hosts: [String: HostStanding] = [:],
+    pauses: OutboxPauses, handlers: Set<MutationHandler>?, hosts: [String: HostStanding] = [:],
     now: OutboxTime
   ) {
     self.hosts = hosts
-    self.pausedSince = pausedSince
+    self.pauses = pauses
     self.handlers = handlers
     self.now = now
   }
@@ -42,7 +42,7 @@ extension OutboxEntry {
     let remaining = standing.remaining(view.now) ?? 0
     if remaining > 0 { self.nextAttemptAt = view.now.wall + Double(remaining) / 1e6 }
     self.waitReason =
-      if view.pausedSince != nil {
+      if view.pauses.first(holding: self) != nil {
         .paused
       } else if !isHead {
         .predecessor
@@ -113,7 +113,9 @@ extension OutboxEntry {
     }
     switch self.waitReason {
     case nil: return .due
-    case .paused: return .paused(since: view.pausedSince ?? view.now.wall)
+    case .paused:
+      let hold = view.pauses.first(holding: self)
+      return .paused(hold?.pause ?? .everything, since: hold?.since ?? view.now.wall)
     case .predecessor: return try predecessor().map { .predecessor($0) } ?? .due
     case .dependency:
       return try dependency().map { .dependency($0) } ?? .alias(standing.wait.alias ?? "")

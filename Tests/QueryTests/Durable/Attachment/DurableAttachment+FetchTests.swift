@@ -213,7 +213,7 @@ struct DurableAttachmentFetchTests {
     let device = Device()
     let store = device.launch().store(for: SaveNote().persisted(as: "save-note"))
     let task = store.mutateTask(with: Note(id: 1, text: "a"))
-    #expect(try device.outbox.counts == OutboxCounts())
+    #expect(try device.outbox.counts.rows == OutboxCounts())
     #expect(try await task.runIfNeeded() == "A")
     #expect(store.history.last?.mutationID != nil)
   }

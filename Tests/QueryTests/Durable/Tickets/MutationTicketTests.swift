@@ -36,6 +36,26 @@ import Testing
     #expect(try await ticket.outcome() == "done")
   }
 
+  @Test func aSuccessThatTheHistoryHasForgottenIsNoUnknownOne() async throws {
+    let time = Locked(OutboxClock.system.now())
+    let storage = MemoryQueryStorage(
+      historyLimits: MutationHistoryLimits(perMutation: 1), maximumArgumentBytes: 1_000,
+      outboxClock: OutboxClock { time.withLock { $0 } })
+    func run() async throws -> UUID {
+      let mutation = NewMutation(name: "a", instance: "i", coder: "json", arguments: Data())
+      let enqueued = try await storage.outbox.enqueue(mutation, claiming: true)
+      _ = try await storage.outbox.settle(try #require(enqueued.lease), self.success("done"))
+      return enqueued.entry.id
+    }
+    let id = try await run()
+    time.withLock { $0.wall += 90_000 }
+    for _ in 0..<20 { _ = try await run() }
+    let ticket = MutationTicket(id: id, idempotencyKey: "", outbox: storage.outbox) { _ in "" }
+    await #expect(throws: MutationEndedError(id: id, reason: .succeeded)) {
+      try await ticket.outcome()
+    }
+  }
+
   @Test func theOutcomeIsWaitedFor() async throws {
     let ticket = try await self.add()
     async let outcome = ticket.outcome()
@@ -103,7 +123,7 @@ import Testing
     let task = Task { try await ticket.outcome() }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(try self.outbox.counts == OutboxCounts(pending: 1))
+    #expect(try self.outbox.counts.rows == OutboxCounts(pending: 1))
   }
 }
 

@@ -26,6 +26,17 @@ import Testing
     #expect(self.heard.elements == [.lost])
   }
 
+  @Test func progressIsToldUntilTheAttemptHasEnded() {
+    let told = Recorder<Int64>()
+    self.lease.note(MutationProgress(sent: 1, total: 10))
+    self.lease.whenProgressed { told.append($0.sent) }
+    self.lease.note(MutationProgress(sent: 1, total: 10))
+    self.lease.note(MutationProgress(sent: 10, total: 10))
+    self.lease.endProgress()
+    self.lease.note(MutationProgress(sent: 0, total: 10))
+    #expect(told.elements == [10])
+  }
+
   @Test func theSameRevocationIsToldOnce() {
     self.lease.whenRevoked { [heard] in heard.append($0) }
     self.lease.revoke(.cancelRequested)

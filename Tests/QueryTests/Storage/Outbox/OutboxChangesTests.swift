@@ -15,28 +15,28 @@ import Testing
 
   @Test func theCountsComeAtOnceAndAfterEachChange() async throws {
     var changes = self.outbox.changes.makeAsyncIterator()
-    #expect(await changes.next() == OutboxCounts())
+    #expect(await changes.next()?.rows == OutboxCounts())
     let id = try await self.add()
-    #expect(await changes.next() == OutboxCounts(pending: 1))
+    #expect(await changes.next()?.rows == OutboxCounts(pending: 1))
     _ = try await self.outbox.claim(ClaimRequest(.mutation(id)))
-    #expect(await changes.next() == OutboxCounts(leased: 1))
+    #expect(await changes.next()?.rows == OutboxCounts(leased: 1))
   }
 
   @Test func countsThatNobodyTookAreReplacedByNewerOnes() async throws {
     var changes = self.outbox.changes.makeAsyncIterator()
-    #expect(await changes.next() == OutboxCounts())
+    #expect(await changes.next()?.rows == OutboxCounts())
     for _ in 0..<10 { _ = try await self.add() }
-    #expect(await changes.next() == OutboxCounts(pending: 10))
+    #expect(await changes.next()?.rows == OutboxCounts(pending: 10))
   }
 
   @Test func aChangeThatChangesNoCountIsNotTold() async throws {
     var changes = self.outbox.changes.makeAsyncIterator()
     let id = try await self.add()
-    #expect(await changes.next() == OutboxCounts(pending: 1))
+    #expect(await changes.next()?.rows == OutboxCounts(pending: 1))
     try await self.outbox.retry(id)
     try await self.outbox.pause()
     let task = Task { [outbox] in try await outbox.cancel(id) }
-    #expect(await changes.next() == OutboxCounts())
+    #expect(await changes.next()?.rows == OutboxCounts())
     #expect(try await task.value)
   }
 

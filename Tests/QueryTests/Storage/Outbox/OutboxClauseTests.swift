@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func aTimeIsToldInUTC() {
-    let clause = OutboxClause.paused(since: Date(timeIntervalSince1970: 0))
+    let clause = OutboxClause.paused(.everything, since: Date(timeIntervalSince1970: 0))
     #expect(clause.description == "The outbox is paused since 1970-01-01T00:00:00Z.")
   }
 

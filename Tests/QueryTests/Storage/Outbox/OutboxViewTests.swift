@@ -9,9 +9,10 @@ import Testing
     wall: Date(timeIntervalSince1970: 1_000), boottime: 1_000_000, monotonic: 0, bootID: "boot",
     isSynchronised: true)
 
-  private func view(pausedSince: Date? = nil, _ handlers: Set<MutationHandler>? = nil) -> OutboxView
+  private func view(_ pauses: OutboxPauses = [:], _ handlers: Set<MutationHandler>? = nil)
+    -> OutboxView
   {
-    OutboxView(pausedSince: pausedSince, handlers: handlers, now: self.now)
+    OutboxView(pauses: pauses, handlers: handlers, now: self.now)
   }
 
   private func entry() -> OutboxEntry {
@@ -36,8 +37,8 @@ import Testing
 
   @Test func theFirstReasonThatHoldsIsReported() {
     let wait = OutboxWait.time(.retryAfter, OutboxDelay(.seconds(9), from: self.now))
-    let paused = self.view(pausedSince: self.now.wall, [])
-    let other = self.view([])
+    let paused = self.view([.everything: self.now.wall], [])
+    let other = self.view([:], [])
     let steps: [(MutationWaitReason?, String, (OutboxWait, Bool, Bool, OutboxView))] = [
       (.paused, "is paused since", (wait, false, true, paused)),
       (.predecessor, "is before it in its lane", (wait, false, true, other)),

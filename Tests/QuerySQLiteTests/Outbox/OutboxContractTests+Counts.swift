@@ -1,0 +1,49 @@
+import Foundation
+import Query
+import Testing
+
+// MARK: - How many there are, and how old
+
+extension OutboxContractTests {
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func theOldestIsTheFirstThatWaitsOrRuns(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    #expect(try trial.outbox.counts.oldestAt == nil)
+    var (ids, dates) = ([UUID](), [Date]())
+    for lane in ["a", "a", nil, nil] {
+      dates.append(trial.clock.wall)
+      ids.append(try await trial.add(lane: lane) { $0.onFailure = .halt })
+      trial.clock.advance(by: .seconds(10))
+    }
+    #expect(try trial.outbox.counts.oldestAt == dates[0])
+    let first = try await trial.lease(ids[0])
+    #expect(try trial.outbox.counts.oldestAt == dates[0], "it runs")
+    _ = try await trial.outbox.settle(first, .rejection)
+    #expect(try trial.outbox.counts.oldestAt == dates[1], "it waits behind one that halts")
+    try await trial.outbox.cancel(ids[1])
+    let third = try await trial.lease(ids[2])
+    #expect(try trial.outbox.counts.oldestAt == dates[2], "it runs without a lane")
+    _ = try await trial.outbox.settle(third, .success)
+    #expect(try trial.outbox.counts.oldestAt == dates[3])
+    try await trial.run(ids[3], .success)
+    #expect(try trial.outbox.counts == OutboxCounts(dead: 1))
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func eachHostIsCounted(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let start = trial.clock.wall
+    let dead = try await trial.add { $0.host = "example.org" }
+    try await trial.run(dead, .rejection)
+    trial.clock.advance(by: .seconds(10))
+    for _ in 0..<2 { try await trial.add { $0.host = "example.org" } }
+    let named = try await trial.add()
+    _ = try await trial.lease(named)
+    let date = start + 10
+    #expect(
+      try trial.outbox.countsByHost() == [
+        "example.org": OutboxCounts(pending: 2, dead: 1, oldestAt: date),
+        "name:note": OutboxCounts(leased: 1, oldestAt: date),
+      ])
+  }
+}
