@@ -72,6 +72,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// Writes the state to a storage, if the query is persisted.
   @exclusivity(unchecked) @usableFromInline var storing: StoreAttachment<State>?
   @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
+  /// Which value it is, and what is kept beside it.
+  @exclusivity(unchecked) @usableFromInline var tag = ValueTag()
 
   @inlinable
   init(path: QueryPath, state: State, context: QueryContext, request: @escaping Fetch) {
@@ -253,8 +255,11 @@ extension QueryStore {
       let context = context ?? self._context
       let replaced = (self._state.currentValue, self._state.error)
       self._state.update(with: result, using: context)
-      if case .success = result { self.valueOrigin = .local }
-      self.storing?.stateDidChange(self._state, in: self._context)
+      if case .success = result {
+        self.valueOrigin = .local
+        self.tag.replace()
+      }
+      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
       self.emit(.stateChanged, in: context)
       return replaced
     }
@@ -274,6 +279,7 @@ extension QueryStore {
       self.generation += 1
       self._state.reset(using: context)
       self.valueOrigin = .initial
+      self.tag.replace()
       self.storing?.stateDidReset()
       self.emit(.stateChanged, in: context)
       return replaced
@@ -289,8 +295,9 @@ extension QueryStore {
   ///
   /// A store whose request has no such modifier is always stale, and so is an invalidated one.
   public var isStale: Bool {
-    let (state, context) = self.withLock { (self._state, self._context) }
-    return context.staleWhenRevalidateCondition.evaluate(state: state, in: context)
+    let (state, context, record) = self.withLock { (self._state, self._context, self.tag.record) }
+    return context.staleWhenRevalidateCondition.evaluate(
+      state: state, freshFor: record?.freshFor, in: context)
   }
 
   /// Whether the store fetches by itself, when it is first subscribed to for example.

@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 242783d785d3302ed30236c8c1b1e4ce"]
+      ["cache-0001-entries e05641a68cfb09e883d70ed05ddf0100"]
     ),
     (
       DatabaseKind.mutations,
