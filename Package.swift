@@ -154,7 +154,10 @@ let tests: [Target] = [
   ),
   .testTarget(
     name: "QueryHTTPTests",
-    dependencies: ["QueryHTTP", "QueryReplay", "Query", "QuerySQLite", "TestSupport"]
+    dependencies: [
+      "QueryHTTP", "QueryReplay", "Query", "QuerySQLite", "TestSupport", "StorageTestSupport",
+      "replay-worker",
+    ]
   ),
   .executableTarget(
     name: "torture",

@@ -51,10 +51,12 @@ CREATE TABLE entries (
   is_invalidated INTEGER NOT NULL DEFAULT 0,
   is_pinned INTEGER NOT NULL DEFAULT 0,
   expires_at INTEGER,                   -- NULL: has no maxAge
+  fresh_for INTEGER,                    -- microseconds; NULL: the query's modifiers say it
   last_use INTEGER,                     -- a number of the same counter (7); NULL: never used
   byte_count INTEGER NOT NULL,          -- of text, error, value and pages
   checksum BLOB,                        -- over the value; if it is in pages, over next and
-                                        -- previous ids and the pages' checksums; NULL: no value
+                                        -- previous ids and the pages' checksums; NULL: no value.
+                                        -- With metadata, over that checksum and the metadata's
   identity TEXT NOT NULL,               -- compared at each read: a collision is a miss (3)
   error_type TEXT,                      -- of the last error, while it is the newest result (6)
   error_text TEXT,
@@ -64,6 +66,7 @@ CREATE TABLE entries (
   -- it. NULL: not known. And the keys that its server said it includes, a line each.
   outbox_sequence INTEGER,
   included_keys TEXT,
+  metadata BLOB,                        -- what the request finds again with its value; NULL: nothing
   value BLOB                            -- NULL: there is none, or it is in the pages
 ) STRICT;
 
@@ -89,8 +92,10 @@ CREATE TABLE pages (
   entry INTEGER NOT NULL REFERENCES entries (id) ON DELETE CASCADE,
   position INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  checksum BLOB NOT NULL,               -- over the hashes of page_id and of value
+  checksum BLOB NOT NULL,               -- over the hashes of page_id and of value; with metadata, over
+                                        -- that and the metadata's
   page_id BLOB NOT NULL,                -- coded
+  metadata BLOB,                        -- as that of an entry
   value BLOB NOT NULL
 ) STRICT;
 

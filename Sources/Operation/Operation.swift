@@ -101,6 +101,9 @@ public typealias OperationWarning = QueryWarning
 /// A fetch took longer than it may: `QueryTimeoutError`.
 public typealias OperationTimeoutError = QueryTimeoutError
 
+/// A fetch kept a value that is not there: `QueryUnchangedError`.
+public typealias OperationUnchangedError = QueryUnchangedError
+
 /// A request was fetched from inside of its own fetch: `QueryCircularFetchError`.
 public typealias OperationCircularFetchError = QueryCircularFetchError
 

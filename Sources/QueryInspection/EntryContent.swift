@@ -12,13 +12,14 @@ struct EntryContent {
   /// Id: the columns that are checked.
   private static let read: SQL = """
     SELECT hash, checksum, byte_count, next_page_id, previous_page_id, value, identity, error_type,
-      error_text, kind, coder, revision, value_version, value_updated_at, expires_at
+      error_text, kind, coder, revision, value_version, value_updated_at, expires_at,
+      metadata, fresh_for
     FROM entries WHERE id = ?
     """
 
-  /// Entry: position, checksum, page id, value.
+  /// Entry: position, checksum, page id, value, metadata.
   private static let pages: SQL = """
-    SELECT position, checksum, page_id, value FROM pages WHERE entry = ? ORDER BY position
+    SELECT position, checksum, page_id, value, metadata FROM pages WHERE entry = ? ORDER BY position
     """
 
   /// The sums over the pages of an entry.
@@ -48,8 +49,12 @@ struct EntryContent {
       try row.bindAll(id)
       while try row.step() {
         let pageID = try row.data(at: 2)
+        let metadata = try row.optionalData(at: 4)
         let (checksum, count) = try row.withBytes(at: 3) { value in
-          (pageID.withUnsafeBytes { XXH128(pageID: $0, value: value) }, value.count)
+          (
+            pageID.withUnsafeBytes { XXH128(pageID: $0, value: value).covering(metadata) },
+            value.count + (metadata?.count ?? 0)
+          )
         }
         let stored = try row.hash(at: 1)
         if stored != checksum { pages.damaged.append(pages.stored.count) }
@@ -80,10 +85,18 @@ struct EntryContent {
     for column: Int32 in 9...10 { _ = try row.text(at: column) }
     for column: Int32 in 11...12 { _ = try row.integer(at: column) }
     for column: Int32 in 13...14 { _ = try row.optionalInteger(at: column) }
+    let metadata = try row.optionalData(at: 15)
+    size += metadata?.count ?? 0
+    _ = try row.optionalInteger(at: 16)
     if identity.0 != self.hash.bytes {
       self.faults.append((.wrongHash, "the identity has another hash, \(identity.0)"))
     }
-    self.checkValue(value, checksum, pages, next, previous)
+    if checksum == nil, metadata != nil {
+      self.faults.append((.wrongChecksum, "it has metadata, and no value"))
+    }
+    self.checkValue(value?.covering(metadata), checksum, pages) {
+      XXH128(pages: $0, next: next, previous: previous).covering(metadata)
+    }
     let stored = try row.integer(at: 2)
     if stored != size, self.faults.isEmpty {
       self.faults.append((.wrongSize, "it is counted with \(stored) bytes, and has \(size)"))
@@ -91,7 +104,7 @@ struct EntryContent {
   }
 
   private mutating func checkValue(
-    _ value: XXH128?, _ checksum: XXH128?, _ pages: Pages, _ next: Data?, _ previous: Data?
+    _ value: XXH128?, _ checksum: XXH128?, _ pages: Pages, ofPages: ([XXH128]) -> XXH128
   ) {
     for page in pages.damaged {
       self.faults.append((.wrongChecksum, "page \(page) is not what was written"))
@@ -109,7 +122,7 @@ struct EntryContent {
         self.faults.append((.wrongPages, "it has pages beside its value"))
       }
     case (let checksum?, nil):
-      if XXH128(pages: pages.stored, next: next, previous: previous) == checksum { return }
+      if ofPages(pages.stored) == checksum { return }
       self.faults.append(
         (.wrongPages, "its \(pages.stored.count) pages are not all, or not in their order"))
     }

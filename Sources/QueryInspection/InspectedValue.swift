@@ -20,6 +20,10 @@ package struct InspectedValue: Hashable, Sendable {
   package let pages: [InspectedPage]
   /// The encoded value; nil: there is none, or it is in pages.
   package let value: Data?
+  /// What the request finds again with its value; nil: nothing.
+  package let metadata: Data?
+  /// How old the value may be before it is stale, in microseconds; nil: the query's modifiers say it.
+  package let freshFor: Int64?
 
   /// A value in a readable form.
   package enum Text: Hashable, Sendable {
@@ -73,4 +77,6 @@ package struct InspectedPage: Hashable, Sendable {
   package let updatedAt: Int64
   /// Whether its bytes are those that were written.
   package let isSound: Bool
+  /// What the request finds again with the page; nil: nothing.
+  package let metadata: Data?
 }

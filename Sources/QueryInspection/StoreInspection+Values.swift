@@ -7,13 +7,14 @@ import QuerySQLite
 extension StoreInspection {
   /// Id: the columns that ``InspectedEntry/read`` leaves out.
   private static let content: SQL = """
-    SELECT error_type, error_text, checksum, next_page_id, previous_page_id, value, identity, kind
+    SELECT error_type, error_text, checksum, next_page_id, previous_page_id, value, identity, kind,
+      metadata, fresh_for
     FROM entries WHERE id = ?
     """
 
-  /// Entry: its pages in order. Position, date, checksum, page id, value.
+  /// Entry: its pages in order. Position, date, checksum, page id, value, metadata.
   private static let pages: SQL = """
-    SELECT position, updated_at, checksum, page_id, value FROM pages WHERE entry = ?
+    SELECT position, updated_at, checksum, page_id, value, metadata FROM pages WHERE entry = ?
     ORDER BY position
     """
 
@@ -44,22 +45,26 @@ extension StoreInspection {
       let checksum = row.isNull(at: 2) ? nil : try row.hash(at: 2)
       let (next, previous) = (try row.optionalData(at: 3), try row.optionalData(at: 4))
       let inline = try row.optionalData(at: 5)
+      let metadata = try row.optionalData(at: 8)
       var isSound = scan.pages.allSatisfy { $0.isSound } && scan.isLargeSound
       isSound = isSound && XXH128(hashing: entry.identity) == entry.hash.bytes
       switch (checksum, inline) {
-      case (nil, nil): isSound = isSound && scan.checksums.isEmpty
+      case (nil, nil): isSound = isSound && scan.checksums.isEmpty && metadata == nil
       case (let checksum?, let inline?):
-        isSound = isSound && XXH128(hashing: inline) == checksum && scan.checksums.isEmpty
+        isSound =
+          isSound && XXH128(hashing: inline).covering(metadata) == checksum
+          && scan.checksums.isEmpty
       case (let checksum?, nil):
         let whole = XXH128(pages: scan.checksums, next: next, previous: previous)
-        isSound = isSound && whole == checksum
+        isSound = isSound && whole.covering(metadata) == checksum
       case (nil, _?): isSound = false
       }
       return InspectedValue(
         entry: entry, errorType: try row.optionalText(at: 0),
         errorText: try row.optionalText(at: 1),
         checksum: checksum.map { InspectedHash($0) }, isSound: isSound, nextPageID: next,
-        previousPageID: previous, pages: scan.pages, value: inline ?? scan.largeValue)
+        previousPageID: previous, pages: scan.pages, value: inline ?? scan.largeValue,
+        metadata: metadata, freshFor: try row.optionalInteger(at: 9))
     }
     return value
   }
@@ -81,8 +86,9 @@ extension StoreInspection {
       try row.bindAll(entry)
       while try row.step() {
         let id = try row.data(at: 3)
+        let metadata = try row.optionalData(at: 5)
         let checksum = try row.withBytes(at: 4) { value in
-          id.withUnsafeBytes { XXH128(pageID: $0, value: value) }
+          id.withUnsafeBytes { XXH128(pageID: $0, value: value).covering(metadata) }
         }
         let isSound = try row.hash(at: 2) == checksum
         if kind != "infinite", id.isEmpty, scan.checksums.isEmpty {
@@ -93,7 +99,8 @@ extension StoreInspection {
           scan.pages.append(
             InspectedPage(
               index: scan.pages.count, position: try row.integer(at: 0), pageID: id,
-              byteCount: size, updatedAt: try row.integer(at: 1), isSound: isSound))
+              byteCount: size, updatedAt: try row.integer(at: 1), isSound: isSound,
+              metadata: metadata))
         }
         scan.checksums.append(checksum)
       }

@@ -60,6 +60,9 @@ struct ShowCommand {
     fields.add("sound", value.isSound ? "yes" : "no")
     fields.add("next page", value.nextPageID.map { ValuePrinter.text(of: $0) })
     fields.add("previous page", value.previousPageID.map { ValuePrinter.text(of: $0) })
+    fields.add("metadata", value.metadata.map { ValuePrinter.text(of: $0) })
+    fields.add(
+      "fresh for", value.freshFor.map { "\($0 / 1_000_000) s, as its request has said" })
     fields.add("pages", value.pages.isEmpty ? nil : "\(value.pages.count)")
     try fields.print(self.invocation)
     guard let data = value.value else { return }
@@ -79,6 +82,8 @@ struct ValueView: Encodable {
   let previousPageID: Data?
   let pages: [PageView]
   let value: Data?
+  let metadata: Data?
+  let freshForSeconds: Double?
 
   init(_ value: InspectedValue, now: Int64) {
     self.entry = EntryView(value.entry, now: now)
@@ -90,6 +95,8 @@ struct ValueView: Encodable {
     self.previousPageID = value.previousPageID
     self.pages = value.pages.map { PageView($0) }
     self.value = value.value
+    self.metadata = value.metadata
+    self.freshForSeconds = value.freshFor.map { Double($0) / 1e6 }
   }
 }
 
@@ -102,6 +109,7 @@ struct PageView: Encodable {
   let byteCount: Int
   let updatedAt: String
   let isSound: Bool
+  let metadata: Data?
 
   init(_ page: InspectedPage) {
     self.index = page.index
@@ -111,5 +119,6 @@ struct PageView: Encodable {
     self.byteCount = page.byteCount
     self.updatedAt = Moments.exact(page.updatedAt)
     self.isSound = page.isSound
+    self.metadata = page.metadata
   }
 }

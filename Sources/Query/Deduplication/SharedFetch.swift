@@ -59,7 +59,8 @@ extension SharedFetch {
     isolation: isolated (any Actor)?,
     onEnd: @escaping @Sendable () -> Void
   ) async throws -> Value where Query.Value == Value {
-    let continuation = QueryContinuation<Value> { result, context in
+    let recorder = self.state.withLock { $0.continuation?.recorder }
+    let continuation = QueryContinuation<Value>(noting: recorder) { result, context in
       self.yield(result, in: context)
     }
     // Under the name of the first caller's task, and on its preferred executor.

@@ -7,6 +7,11 @@ public struct QueryContinuation<Value: Sendable>: Sendable {
   @usableFromInline
   let onQueryResult: @Sendable (Result<Value, any Error>, QueryContext?) -> Void
 
+  /// Where it notes what it is told of a value; nil in a modifier's own continuation, which finds it by
+  /// the task that it runs in.
+  @usableFromInline
+  let recorder: ValueRecorder?
+
   /// Creates a continuation.
   ///
   /// - Parameter onQueryResult: Takes each result, and the context that it was yielded with.
@@ -14,7 +19,16 @@ public struct QueryContinuation<Value: Sendable>: Sendable {
   public init(
     onQueryResult: @escaping @Sendable (Result<Value, any Error>, QueryContext?) -> Void
   ) {
+    self.init(noting: nil, onQueryResult: onQueryResult)
+  }
+
+  @inlinable
+  init(
+    noting recorder: ValueRecorder?,
+    onQueryResult: @escaping @Sendable (Result<Value, any Error>, QueryContext?) -> Void
+  ) {
     self.onQueryResult = onQueryResult
+    self.recorder = recorder
   }
 
   /// Yields a value.

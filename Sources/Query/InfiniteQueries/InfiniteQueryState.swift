@@ -245,6 +245,36 @@ extension InfiniteQueryState {
     }
   }
 
+  public mutating func confirmValue(using context: QueryContext) {
+    self._updates.recordValue(at: context.queryClock.now())
+  }
+
+  public static var _isStoredAsConfirmed: Bool { true }
+
+  public func _pageValue(_ key: _PageKey) -> (any Sendable)? {
+    guard self._updates.valueUpdateCount > 0, let id = key.id.base as? PageID else { return nil }
+    return self._currentValue[id: id]?.value
+  }
+
+  public func _fetchedPages(of value: QueryValue) -> _FetchedPages? {
+    guard !value.isUnchanged else { return nil }
+    if let page = value.page {
+      let isAlone = self._currentValue.count == 1 && self._currentValue.first?.id == page.id
+      return _FetchedPages(
+        ids: [_PageKey(page.id)], isWhole: isAlone || self._currentValue.isEmpty,
+        isSameList: isAlone && self.hasEnds(of: value))
+    }
+    guard case .allPages(let pages) = value.fetchValue else { return nil }
+    return _FetchedPages(
+      ids: pages.map { _PageKey($0.id) }, isWhole: true,
+      isSameList: self.hasEnds(of: value)
+        && self._currentValue.lazy.map(\.id).elementsEqual(pages.lazy.map(\.id)))
+  }
+
+  private func hasEnds(of value: QueryValue) -> Bool {
+    self._nextPageId == value.nextPageId && self._previousPageId == value.previousPageId
+  }
+
   /// Not the whole list where a page is added to it: a second owner would make that a copy.
   @inlinable
   public func _replacedValue(

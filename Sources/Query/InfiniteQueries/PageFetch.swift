@@ -34,9 +34,11 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     let id = self.paging.pageId
     // Checked even if nobody listens yet: after a reset nothing starts, so nothing ends.
     let isStarted = owner?.report(Event.started(id), .work, in: self.context) ?? true
+    let recorder = self.makeRecorder()
     let result: Result<Query.PageValue, any Error>
     do {
-      let pageContinuation = QueryContinuation<Query.PageValue> { result, context in
+      let pageContinuation = QueryContinuation<Query.PageValue>(noting: recorder) {
+        result, context in
         self.yield(result, in: context, to: continuation, owner, value)
       }
       result = .success(
@@ -95,6 +97,15 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     }
     if let reason { context.queryResultUpdateReason = reason }
     owner.report(event, scope, in: context)
+  }
+
+  /// Where the page's continuation notes what it is told.
+  @usableFromInline
+  func makeRecorder() -> ValueRecorder? {
+    guard let work = self.context.fetchWork else { return nil }
+    let page = _PageKey(self.paging.pageId)
+    work.beginPage(page, in: self.context)
+    return ValueRecorder(work: work, context: self.context, page: page)
   }
 
   /// The fetch that this page is a part of, if its store has this query's state.

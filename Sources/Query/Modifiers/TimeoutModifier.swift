@@ -123,7 +123,10 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
 
   /// A continuation that drops what comes after the end.
   private func forwarding(to continuation: QueryContinuation<Value>) -> QueryContinuation<Value> {
-    QueryContinuation { result, context in
+    let recorder = continuation.recorder?.whileOpen {
+      self.progress.withLock { $0.result == nil }
+    }
+    return QueryContinuation(noting: recorder) { result, context in
       let isOpen = self.progress.withLock { progress in
         guard progress.result == nil else { return false }
         progress.yielding += 1

@@ -11,7 +11,7 @@ final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>,
 
   override var identity: QueryIdentity? { self.erased }
 
-  override func stateDidChange(_ state: State, in context: QueryContext) {
+  override func stateDidChange(_ state: State, _ tag: ValueTag, in context: QueryContext) {
     if self.isToldOf || state.valueUpdateCount == 0 { return }
     self.isToldOf = true
     PersistenceWarnings.reportUnwritten(self.erased)

@@ -100,6 +100,10 @@ where PageID: Codable, PageValue: Codable {
       previous: try value.previousPageId.map { try coder.encode($0) })
   }
 
+  public static func _pageKeys(of value: PersistedPages<PageID, PageValue>) -> [_PageKey] {
+    value.pages.map { _PageKey($0.id) }
+  }
+
   public static func _value(
     from content: StoredEntry.Content,
     using coder: any QueryCoder,

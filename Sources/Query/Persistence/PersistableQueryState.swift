@@ -44,6 +44,9 @@ public protocol PersistableQueryState: QueryStateProtocol {
     using coder: any QueryCoder
   ) throws -> StoredEntry.Content
 
+  /// The keys of the pieces of ``_content(of:using:)``, if it has pages.
+  static func _pageKeys(of value: PersistedValue) -> [_PageKey]
+
   /// Decodes what ``_content(of:using:)`` has coded.
   static func _value(
     from content: StoredEntry.Content,
@@ -62,6 +65,8 @@ extension PersistableQueryState {
   ) throws -> StoredEntry.Content {
     .value(try coder.encode(value))
   }
+
+  public static func _pageKeys(of value: PersistedValue) -> [_PageKey] { [] }
 
   public static func _value(
     from content: StoredEntry.Content,

@@ -21,6 +21,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// Whether the state holds all that is stored. Until then an error or an invalidation alone is not
   /// written, or it would take the place of a value.
   private var hasStored = false
+  /// By what the storage knows the value of the state.
+  private var content = StoredContent()
   /// What is written of the state's errors.
   private var failures = PersistedFailures()
 
@@ -32,7 +34,15 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
   // MARK: - Writing
 
-  override func stateDidChange(_ state: State, in context: QueryContext) {
+  override func stateDidChange(_ state: State, _ tag: ValueTag, in context: QueryContext) {
+    self.write(state, tag, isConfirmation: false)
+  }
+
+  override func valueWasConfirmed(_ state: State, _ tag: ValueTag, in context: QueryContext) {
+    self.write(state, tag, isConfirmation: State._isStoredAsConfirmed)
+  }
+
+  private func write(_ state: State, _ tag: ValueTag, isConfirmation: Bool) {
     // Nothing of a cancellation is written.
     if self.failures.take(state) { return }
     if state.valueUpdateCount > 0 { self.isPristine = false }
@@ -42,13 +52,18 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isToldOf = true
       PersistenceWarnings.reportUnwritten(self.slot.identity)
     }
-    let snapshot = PersistedSnapshot(of: state, self.failures, self.options, self.mark)
+    if !isConfirmation { self.content = StoredContent() }
+    let snapshot = PersistedSnapshot(
+      of: state, self.failures, self.options, tag.record, self.content, self.mark,
+      isConfirmation: isConfirmation)
     self.hand(over: .write(StorageWrite(of: snapshot)))
   }
 
   override var identity: QueryIdentity? { self.slot.identity }
 
   override var endedSequence: Int64? { self.storage.outbox.endedSequence }
+
+  override var isHydrating: Bool { self.gate != nil }
 
   override func stateDidReset() {
     self.isPristine = false
@@ -84,7 +99,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       if self.isExpired(snapshot.valueLastUpdatedAt, in: store.context) {
         self.miss(.expired, store)
       } else {
-        self.show(snapshot.value, snapshot.history, snapshot.mark, in: store)
+        self.show(
+          Restored(
+            value: snapshot.value, record: snapshot.record,
+            content: snapshot.content ?? StoredContent()),
+          snapshot.history, snapshot.mark, in: store)
         self.storage.didHydrate(self.slot, from: nil, nil)
       }
     } else if let entry = try? write.entry() {
@@ -139,8 +158,6 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.gate?.wait(action) ?? false
   }
 
-  override var isHydrating: Bool { self.gate != nil }
-
   private func restore(_ entry: StoredEntry, into store: QueryStore<State>) {
     switch self.decode(entry, in: store.context) {
     case .success(let value):
@@ -151,7 +168,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   }
 
   private func show(
-    _ value: State.PersistedValue?,
+    _ restored: Restored<State>,
     _ history: UpdateHistory,
     _ mark: ValueMark?,
     in store: QueryStore<State>
@@ -163,11 +180,12 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.hasStored = true
       let later = self.failures
       store.setMark(mark)
-      let isInvalidated = store.restoreUnderLaterChanges(value, history)
+      let isInvalidated = store.restoreUnderLaterChanges(restored, history)
+      self.content = restored.content
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: store._state)
       if isInvalidated || later.count > 0 {
-        self.stateDidChange(store._state, in: store._context)
+        self.stateDidChange(store._state, store.tag, in: store._context)
       }
       return replaced
     }
@@ -194,7 +212,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   private func decode(
     _ entry: StoredEntry,
     in context: QueryContext
-  ) -> Result<State.PersistedValue?, Failure> {
+  ) -> Result<Restored<State>, Failure> {
     if entry.version > self.options.version {
       return .failure(Failure(miss: .newerVersion(entry.version)))
     }
@@ -216,8 +234,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       upgrade = { try raise($0, entry.version) }
     }
     do {
-      return .success(
-        try State._value(from: entry.content, using: self.options.coder, upgrade: upgrade))
+      let value = try State._value(
+        from: entry.content, using: self.options.coder, upgrade: upgrade)
+      return .success(Restored(value, of: entry, isUpgraded: upgrade != nil))
     } catch {
       return .failure(Failure(miss: .undecodable(RestoredError(error).text)))
     }
@@ -237,13 +256,15 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     ifChangesAre changeCount: Int
   ) {
     guard case .success(let value) = self.decode(entry, in: store.context) else { return }
-    let index = store.context.queryClient?.optimistic
-    if let mark = entry.outboxSequence { index?.load(endedAfter: mark) }
+    if let mark = entry.outboxSequence {
+      store.context.queryClient?.optimistic.load(endedAfter: mark)
+    }
     let replaced = store.withLock {
       let replaced = (store._state.currentValue, store._state.error)
       guard self.isWriting, self.slot.hasNoChange(since: changeCount) else { return replaced }
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
+      self.content = value.content
       store.setMark(entry.mark)
       store.restore(value, entry.history)
       return replaced
@@ -255,15 +276,40 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
 // MARK: - Showing what was stored
 
+/// A stored value, with what belongs to it.
+private struct Restored<State: PersistableQueryState> {
+  var value: State.PersistedValue?
+  var record: ValueRecord?
+  var content: StoredContent
+}
+
+extension Restored {
+  /// What was read of an entry.
+  ///
+  /// - Parameter isUpgraded: Whether the value is not the one that its metadata was made for: an older
+  ///   release may have left out what this one shows, and a server that is asked by them would confirm it.
+  init(_ value: State.PersistedValue?, of entry: StoredEntry, isUpgraded: Bool) {
+    self.init(value: value, record: nil, content: StoredContent())
+    guard let value, !isUpgraded else { return }
+    self.content = StoredContent(entry.contentMark)
+    var metadata = [_PageKey: Data]()
+    if case .pages(let pages, _, _) = entry.content, pages.contains(where: { $0.metadata != nil }) {
+      for (key, page) in zip(State._pageKeys(of: value), pages) { metadata[key] = page.metadata }
+    }
+    self.record = ValueRecord.of(entry.metadata, freshFor: entry.freshFor, pages: metadata)
+  }
+}
+
 extension QueryStore where State: PersistableQueryState {
   /// Shows a stored value. The caller holds the lock.
-  fileprivate func restore(_ value: State.PersistedValue?, _ history: UpdateHistory) {
-    self.take(value, history)
+  fileprivate func restore(_ restored: Restored<State>, _ history: UpdateHistory) {
+    self.take(restored, history)
     self.emit(.stateChanged, in: self._context)
   }
 
-  private func take(_ value: State.PersistedValue?, _ history: UpdateHistory) {
-    self._state.restore(value, history: history)
+  private func take(_ restored: Restored<State>, _ history: UpdateHistory) {
+    self._state.restore(restored.value, history: history)
+    self.tag.replace(restored.record)
     if history.valueUpdateCount > 0, let date = history.valueLastUpdatedAt {
       self.valueOrigin = .storage(storedAt: date)
     }
@@ -274,12 +320,12 @@ extension QueryStore where State: PersistableQueryState {
   ///
   /// - Returns: Whether it was invalidated.
   fileprivate func restoreUnderLaterChanges(
-    _ value: State.PersistedValue?,
+    _ restored: Restored<State>,
     _ history: UpdateHistory
   ) -> Bool {
     let (error, errorDate) = (self._state.error, self._state.errorLastUpdatedAt)
     let (errorCount, isInvalidated) = (self._state.errorUpdateCount, self._state.isInvalidated)
-    self.take(value, history)
+    self.take(restored, history)
     if let error, let errorDate {
       var context = self._context
       context.queryClock = .timeFreeze(errorDate)

@@ -9,13 +9,14 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
   private var isInvalidated: Bool
+  let record: ValueRecord?
+  let content: StoredContent?
   let mark: ValueMark?
+  let isConfirmation: Bool
 
   init(
-    of state: State,
-    _ failures: PersistedFailures,
-    _ options: PersistenceOptions,
-    _ mark: ValueMark?
+    of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions,
+    _ record: ValueRecord?, _ content: StoredContent, _ mark: ValueMark?, isConfirmation: Bool
   ) {
     self.value = state.persistedValue
     self.options = options
@@ -23,7 +24,10 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
     self.valueLastUpdatedAt = state.valueLastUpdatedAt
     self.failures = failures
     self.isInvalidated = state.isInvalidated
+    self.record = record
+    self.content = content
     self.mark = mark
+    self.isConfirmation = isConfirmation
   }
 
   /// Made when it is needed: an error's text is the work of a user's code.
@@ -37,18 +41,40 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
       isInvalidated: self.isInvalidated)
   }
 
-  func entry() throws -> StoredEntry {
+  func entry() throws -> StoredEntry { self.entry(of: try self.codedContent()) }
+
+  private func codedContent() throws -> StoredEntry.Content {
+    guard let value else { return .none }
+    let content = try State._content(of: value, using: self.options.coder)
+    guard let record, !record.pages.isEmpty,
+      case .pages(var pages, let next, let previous) = content
+    else { return content }
+    for (index, key) in State._pageKeys(of: value).enumerated() where index < pages.count {
+      pages[index].metadata = record.pages[key]
+    }
+    return .pages(pages, next: next, previous: previous)
+  }
+
+  private func entry(of content: StoredEntry.Content) -> StoredEntry {
     var entry = StoredEntry(
       kind: State.persistedKind,
       coder: self.options.coder.name,
       version: self.options.version,
-      content: try self.value.map { try State._content(of: $0, using: self.options.coder) }
-        ?? .none,
+      content: content,
       history: self.history,
       isPinned: self.options.isPinned,
       expiresAt: self.options.expiry(of: self.valueLastUpdatedAt))
     entry.mark = self.mark
+    // Never without its value.
+    if self.value != nil {
+      entry.metadata = self.record?.metadata
+      entry.freshFor = self.record?.freshFor
+    }
     return entry
+  }
+
+  func confirmation(of mark: StoredContentMark) -> StoredConfirmation {
+    StoredConfirmation(entry: self.entry(of: .none), content: mark)
   }
 
   func invalidated() -> Self {

@@ -72,6 +72,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     for index in 0..<limit {
       try Task.checkCancellation()
       context.retryValues.index = index
+      if index > 0 { context.fetchWork?.forgetOutcome(in: context) }
       do {
         return try await query.fetch(in: context, with: continuation)
       } catch  where self.isTriedAgain(error, in: context) {
@@ -81,6 +82,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     // The delay may have ignored a cancellation.
     try Task.checkCancellation()
     context.retryValues.index = limit
+    context.fetchWork?.forgetOutcome(in: context)
     return try await query.fetch(in: context, with: continuation)
   }
 

@@ -8,7 +8,7 @@ extension QueryStore {
     let hasSubscribers = self.withLock {
       self.invalidationStamp += 1
       self._state.invalidate()
-      self.storing?.stateDidChange(self._state, in: self._context)
+      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
       self.emit(.stateChanged, in: self._context)
       return self.subscribers > 0
     }

@@ -4,7 +4,13 @@ import FoundationEssentials
 ///
 /// It is stale if any of its predicates says so, and always if it has no predicate.
 public struct StaleWhenRevalidateCondition: Sendable {
-  private var predicates = [@Sendable (OpaqueQueryState, QueryContext) -> Bool]()
+  private struct Predicate {
+    /// Whether it goes by the age of the value, of which a server may know better.
+    var isOfAge: Bool
+    var isStale: @Sendable (OpaqueQueryState, QueryContext) -> Bool
+  }
+
+  private var predicates = [Predicate]()
 
   /// Creates a condition without predicates.
   public init() {}
@@ -15,7 +21,14 @@ public struct StaleWhenRevalidateCondition: Sendable {
   public mutating func add(
     predicate: @escaping @Sendable (OpaqueQueryState, QueryContext) -> Bool
   ) {
-    self.predicates.append(predicate)
+    self.add(isOfAge: false, predicate)
+  }
+
+  mutating func add(
+    isOfAge: Bool,
+    _ predicate: @escaping @Sendable (OpaqueQueryState, QueryContext) -> Bool
+  ) {
+    self.predicates.append(Predicate(isOfAge: isOfAge, isStale: predicate))
   }
 
   /// Whether a state is stale. An invalidated state always is.
@@ -24,9 +37,32 @@ public struct StaleWhenRevalidateCondition: Sendable {
   ///   - state: The state.
   ///   - context: The context of its store.
   public func evaluate(state: some QueryStateProtocol, in context: QueryContext) -> Bool {
-    if self.predicates.isEmpty || state.isInvalidated { return true }
+    self.evaluate(state: state, freshFor: nil, in: context)
+  }
+
+  /// Whether a state is stale.
+  ///
+  /// - Parameter freshFor: How old its value may be, instead of what the predicates say of ages; nil: they
+  ///   say it.
+  func evaluate(
+    state: some QueryStateProtocol, freshFor: Duration?, in context: QueryContext
+  ) -> Bool {
+    if state.isInvalidated || self.predicates.isEmpty && freshFor == nil { return true }
+    if let freshFor, Self.isOlder(state, than: freshFor.seconds, in: context) { return true }
     let state = OpaqueQueryState(state)
-    return self.predicates.contains { $0(state, context) }
+    return self.predicates.contains {
+      !($0.isOfAge && freshFor != nil) && $0.isStale(state, context)
+    }
+  }
+
+  /// Whether a value was never updated, or is older than it may be.
+  static func isOlder(
+    _ state: some QueryStateProtocol, than seconds: TimeInterval, in context: QueryContext
+  ) -> Bool {
+    guard let date = state.valueLastUpdatedAt else { return true }
+    let age = context.queryClock.now().timeIntervalSince(date)
+    // A date in the future comes from a clock that was wrong.
+    return age > seconds || age < 0
   }
 }
 

@@ -55,20 +55,26 @@ extension QueryRequest {
         + "got \(seconds)."
     )
     return self.modifier(
-      _StaleWhenModifier { state, context in
-        guard let date = state.valueLastUpdatedAt else { return true }
-        let age = context.queryClock.now().timeIntervalSince(date)
-        // A date in the future comes from a clock that was wrong.
-        return age > seconds || age < 0
+      _StaleWhenModifier(isOfAge: true) { state, context in
+        StaleWhenRevalidateCondition.isOlder(state, than: seconds, in: context)
       }
     )
   }
 }
 
 public struct _StaleWhenModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier {
+  let isOfAge: Bool
   let predicate: @Sendable (OpaqueQueryState, QueryContext) -> Bool
 
+  init(
+    isOfAge: Bool = false,
+    _ predicate: @escaping @Sendable (OpaqueQueryState, QueryContext) -> Bool
+  ) {
+    self.isOfAge = isOfAge
+    self.predicate = predicate
+  }
+
   public func setup(context: inout QueryContext) {
-    context.staleWhenRevalidateCondition.add(predicate: self.predicate)
+    context.staleWhenRevalidateCondition.add(isOfAge: self.isOfAge, self.predicate)
   }
 }

@@ -110,6 +110,21 @@ extension QueryState {
     self.update(with: result.map(self._stateValue), using: task.context)
   }
 
+  public mutating func confirmValue(using context: QueryContext) {
+    self._updates.recordValue(at: context.queryClock.now())
+  }
+
+  public static var _isStoredAsConfirmed: Bool { true }
+
+  public var _fetchedValue: QueryValue? {
+    guard self._updates.valueUpdateCount > 0 else { return nil }
+    // The initialisers allow these two, which the compiler cannot know of here.
+    if StateValue.self == QueryValue.self {
+      return unsafeBitCast(self._currentValue, to: QueryValue.self)
+    }
+    return unsafeBitCast(self._currentValue, to: QueryValue?.self)
+  }
+
   @inlinable
   public mutating func finishFetchTask(_ task: QueryTask<QueryValue>) {
     self._activeTasks.remove(id: task.id)

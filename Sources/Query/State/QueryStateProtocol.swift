@@ -67,6 +67,26 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
     for task: QueryTask<QueryValue>
   )
 
+  /// Records that the value at hand is right: its date is the present, error and invalidation are gone,
+  /// and it counts as an update. By default it is set once more.
+  ///
+  /// - Parameter context: Supplies the clock.
+  mutating func confirmValue(using context: QueryContext)
+
+  /// What a fetch would have returned for the value at hand; nil if it never had one. The value itself
+  /// by default, if that is of the type.
+  var _fetchedValue: QueryValue? { get }
+
+  /// Whether ``confirmValue(using:)`` changes nothing of what is stored as the value. False by default.
+  static var _isStoredAsConfirmed: Bool { get }
+
+  /// The page of an id; nil for a state without pages.
+  func _pageValue(_ key: _PageKey) -> (any Sendable)?
+
+  /// The pages that a fetch has brought, which the state has not taken yet; nil for a state without
+  /// pages.
+  func _fetchedPages(of value: QueryValue) -> _FetchedPages?
+
   /// Records that a fetch ended. Its final update came before, unless it never ran.
   ///
   /// - Parameter task: The task of the fetch.
@@ -110,6 +130,20 @@ extension QueryStateProtocol {
   public var isInvalidated: Bool { false }
 
   public mutating func invalidate() {}
+
+  public mutating func confirmValue(using context: QueryContext) {
+    self.update(with: .success(self.currentValue), using: context)
+  }
+
+  public var _fetchedValue: QueryValue? {
+    self.valueUpdateCount > 0 ? self.currentValue as? QueryValue : nil
+  }
+
+  public static var _isStoredAsConfirmed: Bool { false }
+
+  public func _pageValue(_ key: _PageKey) -> (any Sendable)? { nil }
+
+  public func _fetchedPages(of value: QueryValue) -> _FetchedPages? { nil }
 
   /// The value at hand.
   @inlinable

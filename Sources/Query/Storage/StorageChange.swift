@@ -15,6 +15,7 @@ public final class StorageWrite: Sendable {
   }
 
   private let phase: Locked<Phase>
+  private let content: StoredContent?
 
   /// Creates a write.
   ///
@@ -24,6 +25,7 @@ public final class StorageWrite: Sendable {
   }
 
   init(of snapshot: some StateSnapshot) {
+    self.content = snapshot.content
     self.phase = Locked(.snapshot(snapshot))
   }
 
@@ -45,6 +47,20 @@ public final class StorageWrite: Sendable {
     }
   }
 
+  /// What suffices to be written if the value was only confirmed, and its bytes are known to be stored;
+  /// nil if ``entry()`` is needed. A storage that does not ask writes all of it.
+  public var confirmation: StoredConfirmation? {
+    guard let snapshot = self.snapshot, snapshot.isConfirmation, let mark = self.content?.mark
+    else {
+      return nil
+    }
+    return snapshot.confirmation(of: mark)
+  }
+
+  /// Records by what the storage knows the value again that it has written, so that it need not be coded
+  /// when it is confirmed.
+  public func didStore(_ mark: StoredContentMark) { self.content?.mark = mark }
+
   /// What is to be coded, until it is.
   var snapshot: (any StateSnapshot)? {
     if case .snapshot(let snapshot) = self.phase.withLock({ $0 }) { snapshot } else { nil }
@@ -63,6 +79,12 @@ protocol StateSnapshot: Sendable {
   func entry() throws -> StoredEntry
   /// The same, of a value that was invalidated.
   func invalidated() -> Self
+  /// The mark of the value; nil: it has none.
+  var content: StoredContent? { get }
+  /// Whether the value is one that was there before.
+  var isConfirmation: Bool { get }
+  /// What is to be written beside the value.
+  func confirmation(of mark: StoredContentMark) -> StoredConfirmation
 }
 
 private struct SnapshotClosure: StateSnapshot {
@@ -76,4 +98,12 @@ private struct SnapshotClosure: StateSnapshot {
   }
 
   func invalidated() -> Self { Self(encode: self.encode, isInvalidated: true) }
+
+  var content: StoredContent? { nil }
+
+  var isConfirmation: Bool { false }
+
+  func confirmation(of mark: StoredContentMark) -> StoredConfirmation {
+    preconditionFailure("A closure makes whole entries.")
+  }
 }

@@ -89,6 +89,8 @@ extension StorageSlot {
   /// How many bytes the value of the change that waits has, coded.
   public var waitingBytes: Int {
     guard case .write(let write)? = self.guarded.withLock({ $0.change }) else { return 0 }
+    // Nothing is coded for its size.
+    if write.confirmation != nil { return 0 }
     return (try? write.entry().contentSize) ?? 0
   }
 

@@ -30,6 +30,20 @@ public struct StoredEntry: Hashable, Sendable {
   /// The keys of mutations that the value includes, as its server said: see ``FetchReceipt``.
   public var includedKeys: Set<String> = []
 
+  /// What the request wants to find again with the value, at most 4 KiB; nil: nothing. A storage
+  /// writes it in one commit with the value, and removes it with it.
+  public var metadata: Data?
+
+  /// How old the value may be before it is stale; nil: the request's modifiers say it.
+  public var freshFor: Duration?
+
+  /// By what the storage that has read this knows the content again; nil: it does not. Not compared.
+  public var contentMark: StoredContentMark? {
+    get { self.ownMark.value }
+    set { self.ownMark.value = newValue }
+  }
+  private var ownMark = NotCompared<StoredContentMark?>(value: nil)
+
   /// The number of this write of the query, assigned by the storage; 0 before it is written.
   public var revision: Int64 = 0
 
@@ -80,25 +94,30 @@ public struct StoredEntry: Hashable, Sendable {
     /// The page's value, coded.
     public var value: Data
 
+    /// What the request wants to find again with the page, at most 4 KiB; nil: nothing.
+    public var metadata: Data?
+
     /// Creates a page.
     ///
     /// - Parameters:
     ///   - id: The page's id, coded.
     ///   - value: The page's value, coded.
-    public init(id: Data, value: Data) {
+    ///   - metadata: What the request wants to find again with the page.
+    public init(id: Data, value: Data, metadata: Data? = nil) {
       self.id = id
       self.value = value
+      self.metadata = metadata
     }
   }
 
-  /// How many bytes the value has, coded, with its pages' ids.
+  /// How many bytes the value has, coded, with its pages' ids and metadata.
   public var contentSize: Int {
     switch self.content {
     case .none: 0
     case .value(let data): data.count
     case .pages(let pages, let next, let previous):
       pages.reduce((next?.count ?? 0) + (previous?.count ?? 0)) {
-        $0 + $1.id.count + $1.value.count
+        $0 + $1.id.count + $1.value.count + ($1.metadata?.count ?? 0)
       }
     }
   }

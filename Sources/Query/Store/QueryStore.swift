@@ -74,6 +74,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
   /// What is laid over the value; nil as long as there was no edit for this store.
   @exclusivity(unchecked) @usableFromInline var overlay: StoreOverlay<State>?
+  /// Which value it is, and what is kept beside it.
+  @exclusivity(unchecked) @usableFromInline var tag = ValueTag()
 
   @inlinable
   init(path: QueryPath, state: State, context: QueryContext, request: @escaping Fetch) {
@@ -276,9 +278,10 @@ extension QueryStore {
       self._state.update(with: result, using: context)
       if case .success = result {
         self.valueOrigin = .local
+        self.tag.replace()
         self.overlay?.baseDidChange()
       }
-      self.storing?.stateDidChange(self._state, in: self._context)
+      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
       self.emit(.stateChanged, in: context)
       return replaced
     }
@@ -299,6 +302,7 @@ extension QueryStore {
       self.generation += 1
       self._state.reset(using: context)
       self.valueOrigin = .initial
+      self.tag.replace()
       self.storing?.stateDidReset()
       self.overlayDidReset()
       self.emit(.stateChanged, in: context)
@@ -315,8 +319,9 @@ extension QueryStore {
   ///
   /// A store whose request has no such modifier is always stale, and so is an invalidated one.
   public var isStale: Bool {
-    let (state, context) = self.withLock { (self._state, self._context) }
-    return context.staleWhenRevalidateCondition.evaluate(state: state, in: context)
+    let (state, context, record) = self.withLock { (self._state, self._context, self.tag.record) }
+    return context.staleWhenRevalidateCondition.evaluate(
+      state: state, freshFor: record?.freshFor, in: context)
   }
 
   /// Whether the store fetches by itself, when it is first subscribed to for example.

@@ -19,7 +19,12 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
 
   /// The value, an error, or the invalidation of the state changed.
   @usableFromInline
-  func stateDidChange(_ state: State, in context: QueryContext) {}
+  func stateDidChange(_ state: State, _ tag: ValueTag, in context: QueryContext) {}
+
+  /// The value was confirmed: only what is kept beside it changed.
+  func valueWasConfirmed(_ state: State, _ tag: ValueTag, in context: QueryContext) {
+    self.stateDidChange(state, tag, in: context)
+  }
 
   /// The state went back to a fresh one.
   @usableFromInline

@@ -21,6 +21,24 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   @inlinable
   var store: QueryStore<State>? { self.link.withLock { $0 } }
 
+  override func readStoredValue(in context: QueryContext?) -> StoredValue? {
+    self.captureValue(in: context)
+  }
+
+  override func take(
+    _ note: ValueNote, of page: _PageKey?, in context: QueryContext?
+  ) -> (any Sendable)? {
+    self.noted(note, of: page, in: context)
+  }
+
+  @usableFromInline override func beginPage(_ page: _PageKey, in context: QueryContext) {
+    self.noteBeginning(of: page, in: context)
+  }
+
+  @usableFromInline override func forgetOutcome(in context: QueryContext) {
+    self.reportedStore(in: context)?.withLock { self.notes?.outcome = nil }
+  }
+
   @usableFromInline override var queryPath: QueryPath? {
     self.task?.context[QueryContext.CurrentStoreKey.self]?.store?.path
   }
@@ -33,13 +51,13 @@ extension StoreFetch {
   func run(in context: QueryContext) async throws -> Value {
     guard let store = self.store else { throw CancellationError() }
     self.start(store, in: context)
-    let continuation = QueryContinuation<Value> { result, yieldContext in
+    let recorder = ValueRecorder(work: self, context: context)
+    let continuation = QueryContinuation<Value>(noting: recorder) { result, yieldContext in
       self.yield(result, in: yieldContext, workContext: context)
     }
     do {
       let value = try await store.request(context, continuation)
-      self.finish(store, with: .success(value), in: context)
-      return value
+      return try self.finish(store, with: .success(value), in: context).get()
     } catch {
       self.finish(store, with: .failure(error), in: context)
       throw error
@@ -57,19 +75,30 @@ extension StoreFetch {
     }
   }
 
+  /// Records how the fetch ended.
+  ///
+  /// - Returns: The result, with the value that stays if the request has kept it.
   @inlinable
+  @discardableResult
   func finish(
     _ store: QueryStore<State>,
-    with result: Result<Value, any Error>,
+    with returned: Result<Value, any Error>,
     in context: QueryContext
-  ) {
+  ) -> Result<Value, any Error> {
+    var result = returned
     let ended = store.withLock { () -> (task: QueryTask<Value>?, ReplacedByFetch<State>?) in
+      let notes = self.source.notes
+      if let notes { result = self.kept(by: notes, insteadOf: result) }
       self.end(in: store)
       var replaced: ReplacedByFetch<State>?
       defer { self.task = nil }
       if self.generation == store.generation, let task = self.task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
-        self.take(result, for: task, in: store)
+        if let notes {
+          self.take(result, notes, for: task, in: store)
+        } else {
+          self.take(result, for: task, in: store)
+        }
         store._state.finishFetchTask(task)
         if !store.mailboxes.isEmpty {
           store.emit(.resultReceived, in: context.with(.returnedFinalResult), result: result)
@@ -81,6 +110,7 @@ extension StoreFetch {
     }
     withExtendedLifetime(ended) {}
     self.letGo()
+    return result
   }
 
   @usableFromInline
@@ -97,6 +127,8 @@ extension StoreFetch {
           guard self.generation == store.generation, let task = self.task else { return true }
           let context = self.eventContext(yieldContext, workContext).with(.yieldedResult)
           replaced = ReplacedByFetch(in: store._state, by: result, for: task)
+          // It is another value than the one that the request may have spoken of.
+          if case .success = result { self.source.notes?.outcome = nil }
           self.take(result, for: task, in: store)
           store.emit(.resultReceived, in: context, result: result)
           store.emit(.stateChanged, in: context)
@@ -128,7 +160,9 @@ extension StoreFetch {
   func end(in store: QueryStore<State>) {
     self.isFinished = true
     store.fetches.remove(self)
-    self.source.memberCount -= 1
+    let source = self.source
+    source.memberCount -= 1
+    if source.memberCount == 0 { source.notes = nil }
     if !store.automaticFetches.isEmpty, let id = self.task?.id {
       store.automaticFetches.removeAll { $0.id == id }
     }
@@ -176,7 +210,7 @@ extension StoreFetch {
         let cancellation = Result<Value, any Error>.failure(CancellationError())
         replaced = ReplacedByFetch(in: store._state, by: cancellation, for: task)
         store._state.update(with: cancellation, for: task)
-        store.storing?.stateDidChange(store._state, in: store._context)
+        store.storing?.stateDidChange(store._state, store.tag, in: store._context)
       }
       store._state.finishFetchTask(task)
       store.emit(.stateChanged, in: task.context)
@@ -297,8 +331,12 @@ extension QueryStore {
     _ result: Result<State.QueryValue, any Error>,
     for task: QueryTask<State.QueryValue>
   ) {
+    self.changeOutdated { $0.update(with: result, for: task) }
+  }
+
+  func changeOutdated(_ change: (inout State) -> Void) {
     let (updateCount, wasInvalidated) = (self._state.valueUpdateCount, self._state.isInvalidated)
-    self._state.update(with: result, for: task)
+    change(&self._state)
     guard self._state.valueUpdateCount != updateCount else { return }
     self._state.invalidate()
     // A newer value had come already, so that no other fetch is to be expected.
@@ -314,9 +352,10 @@ extension QueryStore {
   ) {
     if case .success = result {
       self.valueOrigin = .network
+      self.tag.replace()
       if self.overlay != nil || self.storing != nil { self.mark(by: work, isFinal, in: context) }
     }
-    self.storing?.stateDidChange(self._state, in: self._context)
+    self.storing?.stateDidChange(self._state, self.tag, in: self._context)
   }
 
   /// Defers an action if this thread already holds the lock.

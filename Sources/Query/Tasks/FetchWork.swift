@@ -19,6 +19,11 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// Whether the store itself has cancelled the fetch, so that its failure is nobody's.
   @exclusivity(unchecked) @usableFromInline final var isCancelledByStore = false
 
+  /// What the request has noted of its value; nil: nothing, as most do.
+  @exclusivity(unchecked) @usableFromInline final var notes: FetchNotes?
+  /// The page that is being fetched.
+  @exclusivity(unchecked) @usableFromInline final var page: _PageKey?
+
   // Guarded by FetchGraph.
   /// The fetches that this one waits for, and how many wait for it.
   final var awaited = [FetchWork]()
@@ -31,6 +36,22 @@ class FetchWork: ListMember, @unchecked Sendable {
 
   /// The path of the query that is fetched.
   @usableFromInline var queryPath: QueryPath? { nil }
+
+  /// The value that the store has, for the request to ask its server about.
+  func readStoredValue(in context: QueryContext?) -> StoredValue? { nil }
+
+  /// Notes what the request says of a value.
+  ///
+  /// - Returns: The value that stays; nil if there is none.
+  func take(_ note: ValueNote, of page: _PageKey?, in context: QueryContext?) -> (any Sendable)? {
+    nil
+  }
+
+  /// Begins the fetch of a page: nothing is noted of it.
+  @usableFromInline func beginPage(_ page: _PageKey, in context: QueryContext) {}
+
+  /// Forgets what an attempt has noted that is tried again. Pages that it has fetched stay.
+  @usableFromInline func forgetOutcome(in context: QueryContext) {}
 
   /// The work that the result of this fetch comes from.
   @inlinable

@@ -80,4 +80,15 @@ extension QueryWarning {
     Return a finite delay that is not negative.
     """
   }
+
+  /// A request gave more metadata to a value than a value can have.
+  ///
+  /// - Parameter bytes: How many.
+  public static func metadataTooLong(bytes: Int) -> QueryWarning {
+    """
+    A request gave \(bytes) bytes of metadata to its value, which may have \
+    \(ValueRecord.maximumMetadataBytes). The value is kept without metadata. Keep validators and \
+    cursors there, and all else in the value.
+    """
+  }
 }

@@ -9,6 +9,7 @@ struct EntryHeader {
   let checksum: XXH128
   let next: Data?
   let previous: Data?
+  let metadata: Data?
 }
 
 // MARK: - Writing
@@ -19,7 +20,8 @@ extension CacheChanges {
     guard case .pages(let pages, _, _) = entry.content else { return [] }
     return pages.map { page in
       PagePlan.Wanted(
-        checksum: XXH128(pageID: page.id, value: page.value), pageID: page.id)
+        checksum: XXH128(pageID: page.id, value: page.value).covering(page.metadata),
+        pageID: page.id)
     }
   }
 
@@ -48,7 +50,8 @@ extension CacheChanges {
       let page = pages[write.index]
       try PageRow(
         entry: id, position: write.position, updatedAt: date,
-        checksum: wanted[write.index].checksum, pageID: page.id, value: page.value
+        checksum: wanted[write.index].checksum, pageID: page.id, value: page.value,
+        metadata: page.metadata
       ).write(to: self.connection)
     }
   }
@@ -66,24 +69,27 @@ extension CacheTables {
       return (content: page.content, isSound: page.checksum == (try row.hash(at: 0)))
     }
     let checksum = XXH128(pages: checksums, next: header.next, previous: header.previous)
-    guard checksum == header.checksum, pages.allSatisfy(\.isSound) else {
+    guard checksum.covering(header.metadata) == header.checksum, pages.allSatisfy(\.isSound) else {
       return .wrongChecksum(revision: entry.revision)
     }
     var entry = entry
     entry.content = .pages(
       pages.map(\.content), next: header.next, previous: header.previous)
+    entry.metadata = header.metadata
+    entry.contentMark = .init(checksum, of: entry, header.next, header.previous)
     return .entry(entry.withLargeValue)
   }
 
   private static func page(
     _ row: SQLiteStatement
   ) throws -> (content: StoredEntry.Page, checksum: XXH128) {
-    try row.withBytes(at: 1) { id in
+    let metadata = try row.optionalData(at: 3)
+    return try row.withBytes(at: 1) { id in
       Result {
         try row.withBytes(at: 2) { value in
           (
-            StoredEntry.Page(id: Data(id), value: Data(value)),
-            XXH128(pageID: id, value: value)
+            StoredEntry.Page(id: Data(id), value: Data(value), metadata: metadata),
+            XXH128(pageID: id, value: value).covering(metadata)
           )
         }
       }

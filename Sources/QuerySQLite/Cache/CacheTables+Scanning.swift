@@ -51,7 +51,7 @@ extension CacheTables {
       var (chunk, rows) = (Chunk(), 0)
       while try row.step() {
         rows += 1
-        let identity = QueryIdentity(canonicalText: try row.text(at: 22))
+        let identity = QueryIdentity(canonicalText: try row.text(at: 20))
         cursor.pass(identity.text)
         let bytes = Int(clamping: row.rawInteger(at: 3))
         chunk.isOverLimit = bytes > limit - chunk.bytes

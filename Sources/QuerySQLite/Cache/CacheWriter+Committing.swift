@@ -10,10 +10,19 @@ extension CacheWriter {
     let queued: QueuedSlot
     /// What to write; nil: to be removed.
     let entry: StoredEntry?
+    /// The change, if it writes something.
+    let write: StorageWrite?
+    /// What to write instead, if the value is known to be stored.
+    let confirmation: StoredConfirmation?
 
-    init(queued: QueuedSlot, entry: StoredEntry?) {
+    init(
+      queued: QueuedSlot, entry: StoredEntry? = nil, _ write: StorageWrite? = nil,
+      confirming confirmation: StoredConfirmation? = nil
+    ) {
       self.queued = queued
       self.entry = entry
+      self.write = write
+      self.confirmation = confirmation
     }
   }
 
@@ -147,12 +156,19 @@ extension CacheWriter {
   /// - Returns: nil if there is nothing to write.
   private func take(_ queued: QueuedSlot) -> CodedChange? {
     guard let change = queued.slot.takeChange() else { return nil }
-    guard case .write(let write) = change else { return CodedChange(queued: queued, entry: nil) }
+    guard case .write(let write) = change else { return CodedChange(queued: queued) }
+    if let confirmation = write.confirmation {
+      return CodedChange(queued: queued, write, confirming: confirmation)
+    }
+    return self.code(write, of: queued)
+  }
+
+  private func code(_ write: StorageWrite, of queued: QueuedSlot) -> CodedChange? {
     let identity = queued.slot.identity
     do {
       let entry = try write.entry()
       if entry.contentSize <= self.configuration.maximumValueBytes {
-        return CodedChange(queued: queued, entry: entry)
+        return CodedChange(queued: queued, entry: entry, write)
       }
       PersistenceWarnings.reportOnce(
         .valueTooLarge(
@@ -171,22 +187,30 @@ extension CacheWriter {
   private func commit(_ changes: [CodedChange], in partition: CachePartition) throws {
     var rest = changes[...]
     while !rest.isEmpty {
-      guard let count = try self.commitStep(rest, in: partition) else { return }
-      rest = rest.dropFirst(count)
-      self.didWrite(count, in: partition)
+      guard let step = try self.commitStep(rest, in: partition) else { return }
+      rest = rest.dropFirst(step.count)
+      self.didWrite(step.count, in: partition)
+      // Coded outside of the transaction, and so not by the time of others.
+      let whole = step.unconfirmed.compactMap { change in
+        change.write.flatMap { self.code($0, of: change.queued) }
+      }
+      if !whole.isEmpty { try self.commit(whole, in: partition) }
       if !rest.isEmpty { StepBudget.letOthersWrite() }
     }
   }
 
   /// Writes the first changes in one transaction.
   ///
-  /// - Returns: How many; nil if the partition was erased, and none of them is written.
+  /// - Returns: How many, and those of them whose value is not the stored one any more, which are not
+  ///   written yet; nil if the partition was erased, and none of them is written.
   private func commitStep(
     _ changes: ArraySlice<CodedChange>, in partition: CachePartition
-  ) throws -> Int? {
+  ) throws -> (count: Int, unconfirmed: [CodedChange])? {
     let connection = try self.usableConnection()
     let known = try self.row(of: partition, connection)
     var count = 0
+    var unconfirmed = [CodedChange]()
+    var marks = [(StorageWrite, StoredContentMark)]()
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
@@ -195,8 +219,13 @@ extension CacheWriter {
         if budget.isSpent(after: count) { break }
         count += 1
         let identity = change.queued.slot.identity
-        if let entry = change.entry {
-          _ = try tables.write(entry, identity: identity)
+        if let confirmation = change.confirmation {
+          if try tables.confirm(confirmation, identity: identity) { continue }
+          unconfirmed.append(change)
+        } else if let entry = change.entry {
+          try tables.write(entry, identity: identity) { mark in
+            if let write = change.write { marks.append((write, mark)) }
+          }
         } else {
           _ = try tables.remove(identity)
         }
@@ -208,10 +237,14 @@ extension CacheWriter {
       if partition.row?.epoch == known.epoch { self.didFindErased(partition) }
       return nil
     }
-    for change in changes.prefix(count) { change.queued.slot.didWrite() }
-    partition.count { $0.writes += count }
-    partition.hub.send(.committed(entries: count))
-    return count
+    for (write, mark) in marks { write.didStore(mark) }
+    let written = count - unconfirmed.count
+    for change in changes.prefix(count) where !unconfirmed.contains(where: { $0 === change }) {
+      change.queued.slot.didWrite()
+    }
+    partition.count { $0.writes += written }
+    if written > 0 { partition.hub.send(.committed(entries: written)) }
+    return (count, unconfirmed)
   }
 
   /// Runs a transaction on a partition, and counts it.

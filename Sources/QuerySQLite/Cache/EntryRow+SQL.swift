@@ -11,7 +11,8 @@ extension EntryRow {
     SELECT id, revision, hash, byte_count, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
-      outbox_sequence, included_keys, CASE WHEN byte_count <= ? THEN value END, identity
+      CASE WHEN byte_count <= ? THEN value END, identity, metadata, fresh_for, outbox_sequence,
+      included_keys
     FROM entries
     """
 
@@ -37,8 +38,8 @@ extension EntryRow {
   static let readStamp: SQL = """
     SELECT id, byte_count, hash, value IS NOT NULL, checksum, kind, coder, value_version,
       value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
-      is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
-      outbox_sequence, included_keys
+      is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id, metadata,
+      fresh_for, outbox_sequence, included_keys
     FROM entries INDEXED BY entries_by_identity WHERE partition = ? AND identity = ?
     """
 
@@ -60,8 +61,8 @@ extension EntryRow {
     INSERT INTO entries (partition, hash, revision, total_entries, total_bytes, kind, coder,
       value_version, value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
       expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
-      previous_page_id, outbox_sequence, included_keys, value)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      previous_page_id, value, metadata, fresh_for, outbox_sequence, included_keys)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// All but the identity, then id. `last_use` stays, so that a changed value costs no frame of its
@@ -70,8 +71,8 @@ extension EntryRow {
     UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, kind = ?, coder = ?,
       value_version = ?, value_updated_at = ?, value_update_count = ?, error_updated_at = ?, error_update_count = ?, is_invalidated = ?,
       is_pinned = ?, expires_at = ?, byte_count = ?, checksum = ?, error_type = ?, error_text = ?,
-      next_page_id = ?, previous_page_id = ?, outbox_sequence = ?, included_keys = ?, value = ?
-    WHERE id = ?
+      next_page_id = ?, previous_page_id = ?, value = ?, metadata = ?, fresh_for = ?,
+      outbox_sequence = ?, included_keys = ? WHERE id = ?
     """
 
   /// All but the value, then id: if the value's bytes are those in the file.
@@ -80,7 +81,8 @@ extension EntryRow {
       value_update_count = ?,
       error_updated_at = ?, error_update_count = ?, is_invalidated = ?, is_pinned = ?,
       expires_at = ?, byte_count = ?, error_type = ?, error_text = ?, next_page_id = ?,
-      previous_page_id = ?, outbox_sequence = ?, included_keys = ? WHERE id = ?
+      previous_page_id = ?, checksum = ?, metadata = ?, fresh_for = ?, outbox_sequence = ?,
+      included_keys = ? WHERE id = ?
     """
 
   /// Number, partition, identity, the oldest number that is recent enough.

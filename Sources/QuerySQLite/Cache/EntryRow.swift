@@ -34,11 +34,24 @@ package struct EntryRow: Equatable {
   package var checksum: XXH128?
   package var nextPageID: Data?
   package var previousPageID: Data?
+  package var value: Data?
+  /// What the request finds again with the value.
+  package var metadata: Data?
+  /// How old the value may be before it is stale, in microseconds.
+  package var freshFor: Int64?
   /// How much of the outbox's history the value has.
   package var outboxSequence: Int64?
   /// The keys of mutations that it includes, in order, a line each; nil: none are known.
   package var includedKeys: String?
-  package var value: Data?
+  /// Over the value alone; no column.
+  private(set) var contentHash = NotStored()
+
+  /// The hash that ``checksum`` covers, of a row that is about to be written.
+  struct NotStored: Equatable {
+    var hash: XXH128?
+
+    static func == (one: Self, other: Self) -> Bool { true }
+  }
 }
 
 // MARK: - From an entry
@@ -85,13 +98,47 @@ extension EntryRow {
       isInvalidated: history.isInvalidated,
       isPinned: entry.isPinned,
       expiresAt: entry.expiresAt?.microsecondsSince1970,
-      byteCount: Int64(identity.text.utf8.count + errorBytes + entry.contentSize)
+      byteCount: Int64(
+        identity.text.utf8.count + errorBytes + entry.contentSize + (entry.metadata?.count ?? 0)),
+      metadata: entry.metadata,
+      freshFor: entry.freshFor?.microseconds
     )
     self.outboxSequence = entry.outboxSequence
     if !entry.includedKeys.isEmpty {
       self.includedKeys = entry.includedKeys.sorted().joined(separator: "\n")
     }
     self.setContent(entry.content, pages)
+    self.cover()
+  }
+
+  /// Makes the row of a value that is known to be stored, as ``init(_:identity:hash:partition:pages:)``.
+  ///
+  /// - Parameter confirmation: The value that was confirmed; nil is returned if its mark is none of ours.
+  init?(
+    _ confirmation: StoredConfirmation, identity: QueryIdentity, partition: Int64
+  ) {
+    let mark = confirmation.content
+    guard let hash = mark.hash.withUnsafeBytes({ XXH128(bytes: $0) }) else { return nil }
+    self.init(
+      confirmation.entry, identity: identity, hash: XXH128(hashing: identity.text),
+      partition: partition, pages: [])
+    self.byteCount += Int64(mark.byteCount)
+    (self.nextPageID, self.previousPageID) = (mark.next, mark.previous)
+    self.checksum = hash
+    self.metadata = confirmation.entry.metadata
+    self.cover()
+  }
+
+  /// Lets the checksum cover the metadata. Called once.
+  private mutating func cover() {
+    self.contentHash.hash = self.checksum
+    if self.checksum == nil { self.metadata = nil }
+    self.checksum = self.checksum?.covering(self.metadata)
+  }
+
+  /// By what the content is known again.
+  func mark(of entry: StoredEntry) -> StoredContentMark? {
+    self.contentHash.hash.map { .init($0, of: entry, self.nextPageID, self.previousPageID) }
   }
 
   private mutating func setContent(_ content: StoredEntry.Content, _ pages: [XXH128]) {
@@ -117,17 +164,21 @@ extension CacheChanges {
   /// - Parameters:
   ///   - entry: The entry.
   ///   - identity: The identity under which it is stored.
+  ///   - didMark: Takes by what the value is known again, once this is committed.
   /// - Throws: `StorageError`.
   /// - Complexity: O(*n*) in the bytes of the value, which are hashed.
+  @discardableResult
   mutating func write(
     _ entry: StoredEntry,
-    identity: QueryIdentity
+    identity: QueryIdentity,
+    didMark: (StoredContentMark) -> Void = { _ in }
   ) throws -> CacheWriteOutcome {
     let entry = entry.withLargeValueApart
     let pages = Self.wantedPages(of: entry)
     var row = EntryRow(
       entry, identity: identity, hash: XXH128(hashing: identity.text), partition: self.partition,
       pages: pages.map(\.checksum))
+    if let mark = row.mark(of: entry) { didMark(mark) }
     let stamp = try self.connection.first(EntryRow.readStamp, self.partition, identity.text) {
       try EntryStamp($0, wanted: row)
     }
@@ -155,6 +206,39 @@ extension CacheChanges {
 }
 
 extension CacheChanges {
+  /// Writes what is beside a value that was confirmed, if that is what is stored: another process may
+  /// have written another one, with metadata of its own.
+  ///
+  /// - Returns: Whether it is.
+  /// - Throws: `StorageError`.
+  mutating func confirm(
+    _ confirmation: StoredConfirmation, identity: QueryIdentity
+  ) throws -> Bool {
+    guard
+      var row = EntryRow(confirmation, identity: identity, partition: self.partition),
+      let stamp = try self.connection.first(
+        EntryRow.readStamp, self.partition, identity.text,
+        read: { try EntryStamp($0, wanted: row) }),
+      stamp.difference != .value
+    else { return false }
+    if stamp.difference == .none { return true }
+    self.count(entries: 0, bytes: Int(row.byteCount - stamp.byteCount))
+    self.stamp(&row)
+    row.id = stamp.id
+    try row.updateState(in: self.connection)
+    return true
+  }
+}
+
+extension StoredContentMark {
+  init(_ hash: XXH128, of entry: StoredEntry, _ next: Data?, _ previous: Data?) {
+    self.init(
+      hash: hash.withBytes { Data($0) }, byteCount: entry.contentSize, next: next,
+      previous: previous)
+  }
+}
+
+extension CacheChanges {
   /// Gives a row that is about to be written the next number, and the totals after it.
   package mutating func stamp(_ row: inout EntryRow) {
     row.revision = self.nextRevision()
@@ -174,7 +258,8 @@ extension EntryRow {
       self.valueVersion, self.valueUpdatedAt, self.valueUpdateCount, self.errorUpdatedAt,
       self.errorUpdateCount, self.isInvalidated, self.isPinned, self.expiresAt, self.lastUse,
       self.byteCount, self.checksum, self.identity, self.errorType, self.errorText,
-      self.nextPageID, self.previousPageID, self.outboxSequence, self.includedKeys, self.value)
+      self.nextPageID, self.previousPageID, self.value, self.metadata, self.freshFor,
+      self.outboxSequence, self.includedKeys)
   }
 
   /// Writes all columns but identity and use into the row with this ``id``.
@@ -186,8 +271,8 @@ extension EntryRow {
       self.valueVersion, self.valueUpdatedAt,
       self.valueUpdateCount, self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated,
       self.isPinned, self.expiresAt, self.byteCount, self.checksum, self.errorType,
-      self.errorText, self.nextPageID, self.previousPageID, self.outboxSequence,
-      self.includedKeys, self.value, self.id)
+      self.errorText, self.nextPageID, self.previousPageID, self.value, self.metadata,
+      self.freshFor, self.outboxSequence, self.includedKeys, self.id)
   }
 
   /// Writes the columns beside the value into the row with this ``id``.
@@ -199,7 +284,8 @@ extension EntryRow {
       self.valueUpdateCount,
       self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated, self.isPinned,
       self.expiresAt, self.byteCount, self.errorType, self.errorText, self.nextPageID,
-      self.previousPageID, self.outboxSequence, self.includedKeys, self.id)
+      self.previousPageID, self.checksum, self.metadata, self.freshFor, self.outboxSequence,
+      self.includedKeys, self.id)
   }
 }
 
@@ -265,15 +351,19 @@ extension CacheTables {
     let revision = try row.amount(at: 1)
     let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
     let value = try self.value(of: row)
+    let metadata = try row.optionalData(at: 21)
     switch (checksum, value) {
-    case (nil, nil):
+    case (nil, nil) where metadata == nil:
       return .reading(.entry(try self.entry(of: row, .none, revision)))
-    case (let checksum?, let (hash, data)?) where checksum == hash:
-      return .reading(.entry(try self.entry(of: row, .value(data), revision)))
+    case (let checksum?, let (hash, data)?) where checksum == hash.covering(metadata):
+      var entry = try self.entry(of: row, .value(data), revision)
+      entry.metadata = metadata
+      entry.contentMark = .init(hash, of: entry, nil, nil)
+      return .reading(.entry(entry))
     case (let checksum?, nil):
       let header = EntryHeader(
         id: try row.integer(at: 0), checksum: checksum, next: try row.optionalData(at: 17),
-        previous: try row.optionalData(at: 18))
+        previous: try row.optionalData(at: 18), metadata: metadata)
       return .pages(try self.entry(of: row, .none, revision), header)
     default: return .reading(.wrongChecksum(revision: revision))
     }
@@ -281,8 +371,8 @@ extension CacheTables {
 
   /// The value and its hash, which is computed in SQLite's memory.
   private static func value(of row: SQLiteStatement) throws -> (hash: XXH128, data: Data)? {
-    if row.isNull(at: 21) { return nil }
-    return try row.withBytes(at: 21) { (XXH128(hashing: $0), Data($0)) }
+    if row.isNull(at: 19) { return nil }
+    return try row.withBytes(at: 19) { (XXH128(hashing: $0), Data($0)) }
   }
 
   private static func entry(
@@ -309,11 +399,12 @@ extension CacheTables {
       isPinned: try row.bool(at: 13),
       expiresAt: try row.optionalDate(at: 14)
     )
-    entry.revision = revision
-    entry.outboxSequence = row.isNull(at: 19) ? nil : try row.integer(at: 19)
-    if let keys = try row.optionalText(at: 20) {
+    entry.freshFor = try row.isNull(at: 22) ? nil : .microseconds(row.amount(at: 22))
+    entry.outboxSequence = row.isNull(at: 23) ? nil : try row.integer(at: 23)
+    if let keys = try row.optionalText(at: 24) {
       entry.includedKeys = Set(keys.split(separator: "\n").map(String.init))
     }
+    entry.revision = revision
     return entry
   }
 }

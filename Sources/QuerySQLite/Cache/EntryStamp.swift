@@ -34,13 +34,21 @@ struct EntryStamp {
     let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
     self.hasPages = try checksum != nil && !row.bool(at: 3)
     self.difference =
-      if try checksum != wanted.checksum || !Self.hasSameCoding(row, wanted) {
+      if try !Self.hasSameContent(row, checksum, wanted) || !Self.hasSameCoding(row, wanted) {
         .value
       } else if try self.byteCount != wanted.byteCount || !Self.hasSameState(row, wanted) {
         .state
       } else {
         .none
       }
+  }
+
+  /// Whether the value is the same, whatever metadata it has.
+  private static func hasSameContent(
+    _ row: SQLiteStatement, _ checksum: XXH128?, _ wanted: EntryRow
+  ) throws -> Bool {
+    guard let hash = wanted.contentHash.hash else { return checksum == wanted.checksum }
+    return try checksum == hash.covering(row.optionalData(at: 19))
   }
 
   private static func hasSameCoding(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
@@ -59,7 +67,9 @@ struct EntryStamp {
       && row.optionalText(at: 16) == wanted.errorText
       && row.optionalData(at: 17) == wanted.nextPageID
       && row.optionalData(at: 18) == wanted.previousPageID
-      && row.optionalInteger(at: 19) == wanted.outboxSequence
-      && row.optionalText(at: 20) == wanted.includedKeys
+      && row.optionalData(at: 19) == wanted.metadata
+      && row.optionalInteger(at: 20) == wanted.freshFor
+      && row.optionalInteger(at: 21) == wanted.outboxSequence
+      && row.optionalText(at: 22) == wanted.includedKeys
   }
 }

@@ -14,6 +14,8 @@ package struct PageRow: Equatable {
   package var checksum: XXH128
   package var pageID: Data
   package var value: Data
+  /// What the request finds again with the page; nil: nothing.
+  package var metadata: Data?
 
   /// The distance between the positions of two pages that were appended one after the other: so
   /// many pages fit between them.
@@ -38,16 +40,17 @@ extension PageRow {
     SELECT position, checksum, page_id FROM pages WHERE entry = ? ORDER BY position
     """
 
-  /// Entry: checksum, page id and value of its pages, in order.
+  /// Entry: checksum, page id, value and metadata of its pages, in order.
   static let readContents: SQL = """
-    SELECT checksum, page_id, value FROM pages WHERE entry = ? ORDER BY position
+    SELECT checksum, page_id, value, metadata FROM pages WHERE entry = ? ORDER BY position
     """
 
   private static let insert: SQL = """
-    INSERT INTO pages (entry, position, updated_at, checksum, page_id, value)
-    VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO pages (entry, position, updated_at, checksum, page_id, value, metadata)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (entry, position) DO UPDATE SET updated_at = excluded.updated_at,
-      checksum = excluded.checksum, page_id = excluded.page_id, value = excluded.value
+      checksum = excluded.checksum, page_id = excluded.page_id, value = excluded.value,
+      metadata = excluded.metadata
     """
 
   /// Entry, position.
@@ -70,6 +73,6 @@ extension PageRow {
   package func write(to connection: SQLiteConnection) throws(StorageError) {
     try connection.execute(
       Self.insert, self.entry, self.position, self.updatedAt, self.checksum, self.pageID,
-      self.value)
+      self.value, self.metadata)
   }
 }

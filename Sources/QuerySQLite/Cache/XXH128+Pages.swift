@@ -31,6 +31,13 @@ extension XXH128 {
         + checksums)
   }
 
+  /// The checksum of a value, or of a page, with its metadata: this one if there is none. So metadata is
+  /// never taken for that of another value.
+  package func covering(_ metadata: Data?) -> XXH128 {
+    guard let metadata else { return self }
+    return XXH128(hashingAll: [self, XXH128(hashing: metadata)])
+  }
+
   /// The hash over hashes in their stored form; nil is 16 zeros.
   private init(hashingAll hashes: [XXH128?]) {
     var halves = [UInt64]()

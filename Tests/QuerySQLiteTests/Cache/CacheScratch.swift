@@ -62,8 +62,8 @@ struct CacheScratch {
       SELECT count(*), coalesce(sum(octets), 0) FROM (
         SELECT length(CAST(identity AS BLOB)) + coalesce(length(CAST(error_type AS BLOB)), 0)
           + coalesce(length(CAST(error_text AS BLOB)), 0) + coalesce(length(value), 0)
-          + coalesce(length(next_page_id), 0) + coalesce(length(previous_page_id), 0)
-          + (SELECT coalesce(sum(length(page_id) + length(value)), 0) FROM pages
+          + coalesce(length(metadata), 0) + coalesce(length(next_page_id), 0) + coalesce(length(previous_page_id), 0)
+          + (SELECT coalesce(sum(length(page_id) + length(value) + coalesce(length(metadata), 0)), 0) FROM pages
              WHERE entry = entries.id) AS octets
         FROM entries WHERE partition = \(self.tables.partition))
       """

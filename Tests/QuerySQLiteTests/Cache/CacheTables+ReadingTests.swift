@@ -85,6 +85,37 @@ import Testing
     #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(revision: 1))
   }
 
+  @Test(
+    arguments: [
+      "UPDATE entries SET metadata = x'00'", "UPDATE entries SET metadata = NULL",
+      "UPDATE entries SET value = NULL, checksum = NULL", "UPDATE entries SET value = x'00'",
+      "UPDATE entries SET checksum = zeroblob(16)",
+    ] as [SQL])
+  func metadataIsNeverReadWithoutItsValue(_ damage: SQL) throws {
+    var entry = StoredEntry.sample(1)
+    entry.metadata = Data("validator".utf8)
+    try self.cache.write(entry, .sample(1))
+    #expect(try self.cache.entry(.sample(1)) == entry)
+    #expect(try self.cache.countedTotals() == "1 \(self.cache.tables.readPartition().byteCount)")
+    try self.cache.connection.write { try self.cache.connection.execute(damage) }
+    #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(revision: 1))
+  }
+
+  @Test(
+    arguments: [
+      "UPDATE pages SET metadata = x'00' WHERE id = 2",
+      "UPDATE pages SET metadata = NULL WHERE id = 2",
+      "UPDATE pages SET metadata = x'31' WHERE id = 3",
+    ] as [SQL])
+  func theMetadataOfAPageIsNeverReadWithAnother(_ damage: SQL) throws {
+    var pages = (1...3).map { StoredEntry.Page.sample($0) }
+    pages[1].metadata = Data("1".utf8)
+    try self.cache.write(.pages(pages), .sample(1))
+    #expect(try self.cache.entry(.sample(1)) == .pages(pages))
+    try self.cache.connection.write { try self.cache.connection.execute(damage) }
+    #expect(try self.cache.tables.read(.sample(1)) == .wrongChecksum(revision: 1))
+  }
+
   @Test(arguments: [
     StoredEntry.sample(1, count: 2_000), .pages([.sample(10, count: 1_998)]),
   ])

@@ -32,6 +32,8 @@ import Testing
     row.expiresAt = -1
     row.nextPageID = Data()
     row.previousPageID = Data([0])
+    row.metadata = Data([7])
+    row.freshFor = 9
     try self.connection.write { try row.insert(into: self.connection) }
     row.id = 1
     #expect(try self.read(row) == row)

@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 1c75580a6948bdb0b7d3efef57a74579"]
+      ["cache-0001-entries d20b73369b10274d8a49296bf6c8c2ca"]
     ),
     (
       DatabaseKind.mutations,

@@ -12,7 +12,7 @@ extension EntryRow {
     SELECT id, partition, hash, revision, kind, coder, value_version, value_updated_at,
       value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
       expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
-      previous_page_id, value, outbox_sequence, included_keys
+      previous_page_id, value, metadata, fresh_for, outbox_sequence, included_keys
     FROM entries WHERE partition = ? AND hash = ?
     """
 
@@ -30,8 +30,10 @@ extension EntryRow {
       byteCount: try row.amount(at: 15),
       checksum: row.isNull(at: 16) ? nil : try row.hash(at: 16),
       nextPageID: try row.optionalData(at: 20), previousPageID: try row.optionalData(at: 21),
-      outboxSequence: try row.optionalInteger(at: 23),
-      includedKeys: try row.optionalText(at: 24), value: try row.optionalData(at: 22))
+      value: try row.optionalData(at: 22), metadata: try row.optionalData(at: 23),
+      freshFor: try row.optionalInteger(at: 24),
+      outboxSequence: try row.optionalInteger(at: 25),
+      includedKeys: try row.optionalText(at: 26))
   }
 
   /// The row of a hash.
@@ -47,7 +49,7 @@ extension EntryRow {
 extension PageRow {
   /// Entry: its pages, in order.
   static let readWhole: SQL = """
-    SELECT id, entry, position, updated_at, checksum, page_id, value FROM pages
+    SELECT id, entry, position, updated_at, checksum, page_id, value, metadata FROM pages
     WHERE entry = ? ORDER BY position
     """
 
@@ -57,7 +59,8 @@ extension PageRow {
       PageRow(
         id: try row.integer(at: 0), entry: try row.integer(at: 1),
         position: try row.integer(at: 2), updatedAt: try row.integer(at: 3),
-        checksum: try row.hash(at: 4), pageID: try row.data(at: 5), value: try row.data(at: 6))
+        checksum: try row.hash(at: 4), pageID: try row.data(at: 5), value: try row.data(at: 6),
+        metadata: try row.optionalData(at: 7))
     }
   }
 }

@@ -21,6 +21,8 @@ public final class MemoryQueryStorage: QueryStorage {
     var statistics = StorageStatistics()
     /// Incremented by each erasure: a value coded before it is not stored after it.
     var epoch = 0
+    /// How many contents were stored: each has a number of its own.
+    var contentCount: UInt64 = 0
     var isClosed = false
   }
 
@@ -136,6 +138,11 @@ extension MemoryQueryStorage {
     let epoch = self.guarded.withLock { $0.epoch }
     guard let change = slot.takeChange() else { return }
     defer { slot.didWrite() }
+    if case .write(let write) = change, let confirmation = write.confirmation,
+      self.confirm(slot.identity, confirmation, epoch)
+    {
+      return
+    }
     var coded: StoredEntry?
     if case .write(let write) = change {
       do {
@@ -146,14 +153,44 @@ extension MemoryQueryStorage {
       }
     }
     let entry = coded
-    let isWritten = self.guarded.withLock { storage in
-      guard storage.epoch == epoch, !storage.isClosed else { return false }
+    let mark = self.guarded.withLock { storage -> StoredContentMark?? in
+      guard storage.epoch == epoch, !storage.isClosed else { return nil }
+      storage.contentCount += 1
+      let mark = entry.map { entry in
+        StoredContentMark(
+          hash: withUnsafeBytes(of: storage.contentCount) { Data($0) },
+          byteCount: entry.contentSize)
+      }
       storage.entries[slot.identity] = entry
+      storage.entries[slot.identity]?.contentMark = mark
+      storage.statistics.writes += 1
+      storage.statistics.commits += 1
+      return .some(mark)
+    }
+    guard let mark else { return }
+    if let mark, case .write(let write) = change { write.didStore(mark) }
+    self.hub.send(.committed(entries: 1))
+  }
+
+  /// Writes what is beside a value, if that is still what is stored.
+  private func confirm(
+    _ identity: QueryIdentity, _ confirmation: StoredConfirmation, _ epoch: Int
+  ) -> Bool {
+    let isWritten = self.guarded.withLock { storage in
+      guard storage.epoch == epoch, !storage.isClosed, let stored = storage.entries[identity],
+        stored.contentMark == confirmation.content, stored.kind == confirmation.entry.kind,
+        stored.coder == confirmation.entry.coder, stored.version == confirmation.entry.version
+      else { return false }
+      var entry = confirmation.entry
+      entry.content = stored.content
+      entry.contentMark = stored.contentMark
+      storage.entries[identity] = entry
       storage.statistics.writes += 1
       storage.statistics.commits += 1
       return true
     }
     if isWritten { self.hub.send(.committed(entries: 1)) }
+    return isWritten
   }
 
   public func invalidate(matching path: QueryPath) {

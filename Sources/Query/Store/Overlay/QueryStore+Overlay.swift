@@ -84,7 +84,9 @@ extension QueryStore {
     overlay.baseDidChange(mark)
     self.storing?.mark = mark
     // What is acknowledged before the next fetch stays in view at the next launch, too.
-    if overlay.hasPendingChanges { self.storing?.stateDidChange(self._state, in: self._context) }
+    if overlay.hasPendingChanges {
+      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+    }
   }
 }
 
@@ -182,7 +184,7 @@ extension QueryStore: OverlaidStore {
     if known == nil, let storing {
       storing.mark = mark
       // What is acknowledged before the first fetch stays in view at the next launch, too.
-      storing.stateDidChange(self._state, in: self._context)
+      storing.stateDidChange(self._state, self.tag, in: self._context)
     }
     return true
   }

@@ -1,0 +1,56 @@
+public import FoundationEssentials
+
+extension QueryContinuation {
+  /// Says that the store's value is right as it is, as a server does with status 304.
+  ///
+  /// ```swift
+  /// return try continuation.unchanged()
+  /// ```
+  /// The value stays, and so do its bytes on disk: it is not coded, compared or written. It counts as an
+  /// update: its date is the present, its error and its invalidation are gone, and
+  /// `valueUpdateCount` is raised by one. What a modifier makes of the returned value on its way is
+  /// not looked at, since the store's value has been through that already.
+  ///
+  /// Of several calls of this and ``returning(_:metadata:freshFor:)`` in one fetch the last one counts,
+  /// and none if the fetch fails.
+  ///
+  /// - Parameters:
+  ///   - freshFor: How old the value may become before it is stale, instead of what
+  ///     ``QueryRequest/stale(after:)-(Duration)`` says; nil: the modifier says it.
+  ///   - metadata: Replaces the metadata, at most 4 KiB; nil: it stays.
+  /// - Returns: The value, to be returned.
+  /// - Throws: ``QueryUnchangedError/noValue`` if there is none to keep.
+  public func unchanged(freshFor: Duration? = nil, metadata: Data?? = nil) throws -> Value {
+    let note = ValueNote(isKept: true, metadata: metadata, freshFor: freshFor)
+    guard let value = self.foundRecorder?.note(note) as? Value else {
+      throw QueryUnchangedError.noValue
+    }
+    return value
+  }
+
+  /// Says what belongs to the value that is about to be returned.
+  ///
+  /// ```swift
+  /// return continuation.returning(notes, metadata: Data(etag.utf8))
+  /// ```
+  /// The metadata is stored with the value, in one commit, and is gone with it: the next fetch finds
+  /// it in ``QueryContext/storedValue``, in the next launch as well.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - metadata: What the request wants to find again with it, at most 4 KiB: longer metadata is
+  ///     dropped with a warning.
+  ///   - freshFor: How old the value may become before it is stale, instead of what
+  ///     ``QueryRequest/stale(after:)-(Duration)`` says, across restarts; nil: the modifier says it.
+  /// - Returns: The value.
+  public func returning(_ value: Value, metadata: Data?, freshFor: Duration? = nil) -> Value {
+    let note = ValueNote(isKept: false, metadata: .some(metadata), freshFor: freshFor)
+    _ = self.foundRecorder?.note(note)
+    return value
+  }
+
+  private var foundRecorder: ValueRecorder? {
+    self.recorder
+      ?? FetchGraph.enclosing.get().map { ValueRecorder(work: $0, context: nil, page: $0.page) }
+  }
+}

@@ -1,0 +1,69 @@
+import FoundationEssentials
+
+/// What a store keeps beside its value, and forgets with it: metadata, and how long the value is fresh.
+@usableFromInline
+final class ValueRecord: Sendable {
+  /// How many bytes of metadata a value may have, and each page by itself.
+  package static let maximumMetadataBytes = 4 << 10
+
+  /// What the request wants to find again with the value; nil: nothing.
+  let metadata: Data?
+  /// How old the value may be before it is stale; nil: the request's modifiers say it.
+  let freshFor: Duration?
+  /// The metadata of the pages that have some.
+  let pages: [_PageKey: Data]
+
+  private init(_ metadata: Data?, _ freshFor: Duration?, _ pages: [_PageKey: Data]) {
+    self.metadata = metadata
+    self.freshFor = freshFor
+    self.pages = pages
+  }
+
+  /// - Returns: nil if there is nothing to keep.
+  static func of(
+    _ metadata: Data?, freshFor: Duration?, pages: [_PageKey: Data] = [:]
+  ) -> ValueRecord? {
+    if metadata == nil, freshFor == nil, pages.isEmpty { return nil }
+    return ValueRecord(metadata, freshFor, pages)
+  }
+}
+
+/// Tells the values that a store has had from one another, with what is kept beside the newest.
+@usableFromInline
+struct ValueTag: Sendable {
+  /// Raised by each new value, not by one that was confirmed.
+  @usableFromInline var number = 0
+  @usableFromInline var record: ValueRecord?
+
+  @inlinable
+  init() {}
+
+  /// Records that another value has come.
+  @inlinable
+  mutating func replace(_ record: ValueRecord? = nil) {
+    self.number &+= 1
+    self.record = record
+  }
+}
+
+/// The id of a page, of whatever type.
+// @unchecked: a page's id is Sendable, which AnyHashable does not say.
+public final class _PageKey: Hashable, @unchecked Sendable {
+  let id: AnyHashable
+
+  @usableFromInline
+  init(_ id: some Hashable & Sendable) { self.id = AnyHashable(id) }
+
+  public static func == (one: _PageKey, other: _PageKey) -> Bool { one.id == other.id }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(self.id) }
+}
+
+/// The pages that a fetch of an infinite query has brought.
+public struct _FetchedPages: Sendable {
+  let ids: [_PageKey]
+  /// Whether they are all pages that there are.
+  let isWhole: Bool
+  /// Whether the state had just these, in this order and with the same ends.
+  let isSameList: Bool
+}

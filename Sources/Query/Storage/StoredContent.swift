@@ -1,0 +1,49 @@
+public import FoundationEssentials
+
+/// By what a storage knows the bytes of a stored value again, without the value.
+public struct StoredContentMark: Hashable, Sendable {
+  /// A hash of the bytes, or another name that the storage gives to no other bytes.
+  public var hash: Data
+  /// How many bytes the value has, coded, with its pages and their ids.
+  public var byteCount: Int
+  /// The coded ids of the pages after the last and before the first one.
+  public var next: Data?
+  public var previous: Data?
+
+  /// Creates a mark. See the properties for what each is.
+  public init(hash: Data, byteCount: Int, next: Data? = nil, previous: Data? = nil) {
+    self.hash = hash
+    self.byteCount = byteCount
+    self.next = next
+    self.previous = previous
+  }
+}
+
+/// A value that was confirmed: what is to be written beside it, if it is still what is stored.
+public struct StoredConfirmation: Sendable {
+  /// The entry, without its content.
+  public let entry: StoredEntry
+  /// What the entry's content must be. If it is not, ``StorageWrite/entry()`` has all of it.
+  public let content: StoredContentMark
+}
+
+/// The mark of a store's value, once a storage has read or written it.
+final class StoredContent: Sendable {
+  private let guarded: Locked<StoredContentMark?>
+
+  init(_ mark: StoredContentMark? = nil) { self.guarded = Locked(mark) }
+
+  var mark: StoredContentMark? {
+    get { self.guarded.withLock { $0 } }
+    set { self.guarded.withLock { $0 = newValue } }
+  }
+}
+
+/// Something that a comparison does not look at.
+struct NotCompared<Value: Sendable>: Hashable, Sendable {
+  var value: Value
+
+  static func == (one: Self, other: Self) -> Bool { true }
+
+  func hash(into hasher: inout Hasher) {}
+}
