@@ -19,6 +19,7 @@ let libraries: [Target] = [
   ),
   .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
   .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
+  .target(name: "SystemMainLoop", dependencies: ["CGIO"]),
   .target(name: "QueryReplay", dependencies: ["Query"]),
   // Apart from the replayer, since it loads FoundationNetworking and with that libcurl.
   .target(name: "QueryHTTP", dependencies: ["Query"]),
@@ -187,6 +188,15 @@ let tests: [Target] = [
   .testTarget(
     name: "SystemNetworkTests",
     dependencies: ["SystemNetwork", "Query", "CGIO", "TestSupport", "network-watcher"]
+  ),
+  .executableTarget(
+    name: "main-loop-worker",
+    dependencies: ["CGIO", "Query", "SystemMainLoop"],
+    path: "Tests/MainLoopWorker"
+  ),
+  .testTarget(
+    name: "SystemMainLoopTests",
+    dependencies: ["SystemMainLoop", "TestSupport", "main-loop-worker"]
   ),
 ]
 

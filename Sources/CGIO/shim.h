@@ -4,6 +4,8 @@
 #include <gio/gio.h>
 #include <glib-unix.h>
 #include <linux/rtnetlink.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // Swift imports neither variadic functions nor casts between function types, so each one that is
 // needed has a function of its own here.
@@ -20,5 +22,16 @@ static inline void cgio_set_descriptor_callback(
     GSource *source, GUnixFDSourceFunc callback, gpointer data) {
   g_source_set_callback(source, (GSourceFunc)(void (*)(void))callback, data, NULL);
 }
+
+/// Whether this is the thread that the process began with.
+static inline gboolean cgio_is_main_thread(void) { return syscall(SYS_gettid) == getpid(); }
+
+// What libdispatch exports for main loops of others, as Foundation's run loop is one; no header that
+// is installed declares it.
+
+/// The descriptor of an event counter, readable when the main queue has work.
+int _dispatch_get_main_queue_handle_4CF(void);
+/// Runs what is in the main queue; does nothing inside itself.
+void _dispatch_main_queue_callback_4CF(void *message);
 
 #endif

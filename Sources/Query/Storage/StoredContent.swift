@@ -6,8 +6,9 @@ public struct StoredContentMark: Hashable, Sendable {
   public var hash: Data
   /// How many bytes the value has, coded, with its pages and their ids.
   public var byteCount: Int
-  /// The coded ids of the pages after the last and before the first one.
+  /// The coded id of the page after the last one; nil: there is none.
   public var next: Data?
+  /// The coded id of the page before the first one; nil: there is none.
   public var previous: Data?
 
   /// Creates a mark. See the properties for what each is.
