@@ -41,6 +41,9 @@ import Testing
     let alias = String(words[1].dropLast())
     let edited = try await Said(folder.arguments + ["edit", alias, "old"])
     #expect(edited.lines == ["saved \(alias), and not sent yet"])
+    // The list shows what is not sent, in a folder that was never seen, too.
+    let list = try await Said(folder.arguments + ["list", "Trees"])
+    #expect(list.lines == ["\(alias)  Yew  old  [not sent]"])
     let unsent = try await Said(folder.arguments + ["unsent"])
     #expect(unsent.lines.map { $0.prefix { $0 != " " } } == ["create-note", "edit-note"])
     #expect(unsent.lines.last?.contains("which is before it in its lane") == true)

@@ -76,7 +76,8 @@ extension FieldNotes {
 
   private func show(_ reading: Reading<[NotePage]>) -> Int32 {
     for note in reading.value.flatMap(\.notes) {
-      print("\(note.id)  \(note.title)  \(note.text)  [\(note.edition)]")
+      let mark = note.unsent?.rawValue ?? "\(note.edition)"
+      print("\(note.id)  \(note.title)  \(note.text)  [\(mark)]")
     }
     return self.sayWhence(reading, isEmpty: reading.value.isEmpty)
   }
@@ -91,7 +92,7 @@ extension FieldNotes {
       Self.complain("\(problem); \(seen)")
     }
     if let count = try? self.notebook.unsent().count, count > 0 {
-      Self.complain("\(count) not sent yet, which this does not show; see field-notes unsent")
+      Self.complain("\(count) not sent yet; see field-notes unsent")
     }
     return isEmpty && reading.problem != nil ? 69 : 0
   }
@@ -132,7 +133,7 @@ extension FieldNotes {
   }
 
   private func sendUntilInterrupted() async throws -> Int32 {
-    let replayer = try self.notebook.replayer()
+    let replayer = self.notebook.replayer()
     let sending = Task { try await replayer.run() }
     let saying = Task {
       for await event in replayer.events { Self.say(event) }

@@ -30,6 +30,10 @@ struct Notebook {
         retryLimit: 0,
         // A server on this very machine can be reached without a network, too.
         networkObserver: Self.isLocal(server) ? nil : SystemNetworkObserver.shared))
+    // What they change is shown from now on, and any replayer of the client sends them.
+    try self.client.register(CreateNote.durable)
+    try self.client.register(EditNote.durable)
+    try self.client.register(DeleteNote.durable)
   }
 
   private static func isLocal(_ server: URL) -> Bool {
@@ -37,13 +41,7 @@ struct Notebook {
   }
 
   /// Sends the waiting writes of this launch and of earlier ones.
-  func replayer() throws -> MutationReplayer {
-    let replayer = MutationReplayer(client: self.client)
-    try replayer.register(CreateNote.durable)
-    try replayer.register(EditNote.durable)
-    try replayer.register(DeleteNote.durable)
-    return replayer
-  }
+  func replayer() -> MutationReplayer { MutationReplayer(client: self.client) }
 
   /// The writes that no server has acknowledged, the oldest first.
   func unsent() throws -> [OutboxEntry] { try self.storage.outbox.entries() }

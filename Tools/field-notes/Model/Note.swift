@@ -3,14 +3,25 @@ struct Note: Codable, Hashable, Sendable {
   let id: String
   let folder: String
   let title: String
-  let text: String
+  var text: String
   /// Incremented by the server with each edit.
   let edition: Int
+  /// What is shown of it and the server does not have; nil: nothing. Neither sent nor kept.
+  var unsent: Unsent?
+
+  enum Unsent: String, Sendable {
+    case waiting = "not sent"
+    case refused
+  }
+
+  private enum CodingKeys: CodingKey {
+    case id, folder, title, text, edition
+  }
 }
 
 /// Some of a folder's notes, by their title.
 struct NotePage: Codable, Hashable, Sendable {
-  let notes: [Note]
+  var notes: [Note]
   /// The cursor of the next page; nil after the last note.
   let next: String?
 }

@@ -57,24 +57,97 @@ struct DeleteNote: MutationRequest, Hashable {
 
 // MARK: - On disk before they are sent
 
+// Each says what it will change in the lists and the notes that are shown, until the server's answer
+// has it. Made twice, such an edit is as if made once.
+
 extension CreateNote {
   /// Never change a name that was released: rows on disk are found by it.
-  static var durable: ModifiedQuery<CreateNote, some QueryModifier<CreateNote>> {
+  static var durable: some MutationRequest<Draft, Note> {
     CreateNote().persisted(
-      as: "create-note", .init(scope: .by(\.alias.lane), invalidates: { _ in [["notes"]] }))
+      as: "create-note", .init(scope: .by(\.alias.lane), invalidates: { _ in [["notes"]] })
+    ).optimistic(
+      on: { FolderNotesQuery(folder: $0.folder).persisted() }, whenDead: .kept,
+      { pages, draft, edit in
+        // As the server calls it, once that is known.
+        let id = edit.alias(draft.alias.name) ?? draft.alias.name
+        if pages.change(id, { _ in }) { return }
+        let note = Note(
+          id: id, folder: draft.folder, title: draft.title, text: draft.text, edition: 0,
+          unsent: edit.unsent)
+        var first = pages.first ?? InfiniteQueryPage(id: "", value: NotePage(notes: [], next: nil))
+        first.value.notes.append(note)
+        pages.updateOrAppend(first)
+      })
   }
 }
 
 extension EditNote {
-  static var durable: ModifiedQuery<EditNote, some QueryModifier<EditNote>> {
+  static var durable: some MutationRequest<Change, Note> {
     EditNote().persisted(
-      as: "edit-note", .init(scope: .by(\.note.lane), invalidates: { _ in [["notes"]] }))
+      as: "edit-note", .init(scope: .by(\.note.lane), invalidates: { _ in [["notes"]] })
+    ).optimistic(
+      under: { _ in ["notes", "folder"] }, of: FolderNotesQuery.State.self, whenDead: .kept,
+      { pages, change, edit in
+        pages.change(change.note.name(in: edit)) { $0.show(change.text, edit) }
+      }
+    ).optimistic(
+      on: { NoteQuery(id: $0.note.name).persisted() }, whenDead: .kept,
+      { note, change, edit in note?.show(change.text, edit) })
   }
 }
 
 extension DeleteNote {
-  static var durable: ModifiedQuery<DeleteNote, some QueryModifier<DeleteNote>> {
+  static var durable: some MutationRequest<NoteReference, String> {
     DeleteNote().persisted(
-      as: "delete-note", .init(scope: .by(\.lane), invalidates: { _ in [["notes"]] }))
+      as: "delete-note", .init(scope: .by(\.lane), invalidates: { _ in [["notes"]] })
+    ).optimistic(
+      under: { _ in ["notes", "folder"] }, of: FolderNotesQuery.State.self,
+      { pages, note, edit in
+        let id = note.name(in: edit)
+        for var page in pages where page.value.notes.contains(where: { $0.id == id }) {
+          page.value.notes.removeAll { $0.id == id }
+          pages.updateOrAppend(page)
+        }
+      })
+  }
+}
+
+extension NoteReference {
+  /// How a list calls the note.
+  fileprivate func name(in edit: OptimisticContext) -> String {
+    self.isAlias ? edit.alias(self.name) ?? self.name : self.name
+  }
+}
+
+extension Note {
+  fileprivate mutating func show(_ text: String, _ edit: OptimisticContext) {
+    self.text = text
+    self.unsent = edit.unsent
+  }
+}
+
+extension OptimisticContext {
+  fileprivate var unsent: Note.Unsent? {
+    switch self.standing {
+    case .waiting, .running: .waiting
+    case .dead: .refused
+    case .acknowledged: nil
+    }
+  }
+}
+
+extension InfiniteQueryPages<String, NotePage> {
+  /// Changes a note, on whichever page it is.
+  ///
+  /// - Returns: Whether it is on one.
+  @discardableResult
+  fileprivate mutating func change(_ id: String, _ body: (inout Note) -> Void) -> Bool {
+    for var page in self {
+      guard let place = page.value.notes.firstIndex(where: { $0.id == id }) else { continue }
+      body(&page.value.notes[place])
+      self.updateOrAppend(page)
+      return true
+    }
+    return false
   }
 }
