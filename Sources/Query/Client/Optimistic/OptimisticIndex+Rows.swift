@@ -42,10 +42,9 @@ extension OptimisticIndex.Guarded {
 
   mutating func insert(
     _ row: OptimisticRow, _ mutation: MutationHandler.Key, _ edits: [PlacedEdit],
-    _ change: inout RowChange
+    _ change: inout RowChange, at stamp: Int
   ) {
-    self.stamp += 1
-    self.rows[row.id] = .init(row: row, mutation: mutation, edits: edits, stamp: self.stamp)
+    self.rows[row.id] = .init(row: row, mutation: mutation, edits: edits, stamp: stamp)
     for edit in edits {
       if edit.isPrefix {
         self.underPaths.insert(row.id)
@@ -61,10 +60,9 @@ extension OptimisticIndex.Guarded {
     }
   }
 
-  mutating func remove(_ id: UUID, _ change: inout RowChange) {
+  mutating func remove(_ id: UUID, _ change: inout RowChange, at stamp: Int) {
     guard let row = self.rows.removeValue(forKey: id) else { return }
-    self.stamp += 1
-    self.removed[id] = self.stamp
+    self.removed[id] = stamp
     for edit in row.edits where !edit.isPrefix {
       self.byPath[edit.path]?.remove(id)
       if self.byPath[edit.path]?.isEmpty == true { self.byPath[edit.path] = nil }
@@ -76,7 +74,14 @@ extension OptimisticIndex.Guarded {
 
   mutating func remove(_ id: UUID) {
     var change = RowChange(since: self.seen)
-    self.remove(id, &change)
+    self.remove(id, &change, at: self.nextStamp())
+  }
+
+  /// The stamp of a change that no reading has brought: readings that began before it do not undo it. What
+  /// a reading brings has the stamp at which that began, so that a later one may change it again.
+  mutating func nextStamp() -> Int {
+    self.stamp += 1
+    return self.stamp
   }
 
   private mutating func touch(_ edits: [PlacedEdit], _ change: inout RowChange) {
@@ -88,6 +93,21 @@ extension OptimisticIndex.Guarded {
         self.versions[edit.path, default: 0] += 1
       }
     }
+  }
+
+  /// Whether all successes are in memory that stores need.
+  var isWhole: Bool { self.neededAfter >= self.loadedAfter }
+
+  /// After which success the next reading begins. The first one of all reads none: what has ended is read
+  /// where a value does not have it.
+  var firstToRead: Int64 {
+    if !self.isWhole { return self.neededAfter }
+    return self.loadedAfter == .max ? .max : self.seen
+  }
+
+  mutating func didLoad(endedAfter sequence: Int64) {
+    self.loadedAfter = min(self.loadedAfter, sequence)
+    self.neededAfter = min(self.neededAfter, self.seen)
   }
 
   /// Takes a reading of the outbox. What has changed here since it began is newer.
@@ -103,21 +123,21 @@ extension OptimisticIndex.Guarded {
       if let known, known.stamp > stamp { continue }
       if self.removed[record.id] != nil { continue }
       guard let row = OptimisticRow(record) else {
-        self.remove(record.id, &change)
+        self.remove(record.id, &change, at: stamp)
         continue
       }
       if let known, known.row.isSame(as: row) { continue }
       let key = MutationHandler.Key(name: record.entry.name, instance: record.entry.instance)
       let edits = placed[record.id] ?? known?.edits
       guard let edits, self.declarations[key] != nil else { continue }
-      if known != nil { self.remove(record.id, &change) }
+      if known != nil { self.remove(record.id, &change, at: stamp) }
       self.removed[record.id] = nil
-      self.insert(row, key, edits, &change)
+      self.insert(row, key, edits, &change, at: stamp)
     }
     // What was live and is not found has ended without success, or so long ago that nobody knows.
     for (id, row) in self.rows
     where row.row.sequence == nil && row.stamp <= stamp && !found.contains(id) {
-      self.remove(id, &change)
+      self.remove(id, &change, at: stamp)
     }
     self.seen = max(self.seen, log.sequence)
     change.added = nil

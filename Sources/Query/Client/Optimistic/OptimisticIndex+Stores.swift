@@ -16,7 +16,12 @@ extension OptimisticIndex {
 
   /// Reads what has ended after a value that is about to be shown, if that is not in memory.
   func load(endedAfter sequence: Int64) {
-    if self.isActive, self.lacksEnds(after: sequence) { self.read(endedAfter: sequence) }
+    guard self.isActive else { return }
+    let isWhole = self.guarded.withLock { index in
+      index.neededAfter = min(index.neededAfter, sequence)
+      return index.isWhole
+    }
+    if !isWhole { self.read() }
   }
 
   /// Lays over a store what its value does not have, which may be older than what is in memory.
@@ -26,15 +31,6 @@ extension OptimisticIndex {
     // That of an outbox that was deleted since may be anything: a lower one is always safe.
     store.limitMark(to: seen)
     self.lay(over: store, since: seen)
-  }
-
-  /// Notes that all successes after a sequence are about to be read.
-  private func lacksEnds(after sequence: Int64) -> Bool {
-    self.guarded.withLock { index in
-      guard sequence < index.endedAfter else { return false }
-      index.endedAfter = sequence
-      return true
-    }
   }
 
   func note(_ store: any OverlaidStore) {

@@ -39,8 +39,11 @@ final class OptimisticIndex: EditSource, Sendable {
     var unplaced = Set<UUID>()
     /// The newest end that the rows show.
     var seen: Int64 = 0
-    /// It has all successes after this one.
-    var endedAfter: Int64 = 0
+    /// Stores need all successes after the first of these two, and it has all after the second.
+    var neededAfter = Int64.max
+    var loadedAfter = Int64.max
+    /// How often a mutation was declared: a reading that began before has nothing of it.
+    var declarationCount = 0
     /// The readings of the outbox, as they begin, and the latest one that was taken.
     var readings = 0
     var takenReading = 0
@@ -117,6 +120,9 @@ extension OptimisticIndex {
       let isNew = replacing || index.declarations[key] == nil
       if isNew {
         index.declarations[key] = declaration
+        index.declarationCount += 1
+        // Of this one nothing is loaded.
+        if index.loadedAfter != .max { index.loadedAfter = index.seen }
         // They are placed anew.
         for (id, row) in index.rows where row.mutation == key { index.remove(id) }
       }
@@ -124,13 +130,7 @@ extension OptimisticIndex {
     }
     guard isNew, !isOthers else { return }
     if isFirst { self.begin(ground, with: client) }
-    if isFirst {
-      // What has ended is read where a value does not have it.
-      self.read(endedAfter: .max)
-      self.guarded.withLock { $0.endedAfter = $0.seen }
-    } else {
-      self.read(endedAfter: self.guarded.withLock { $0.endedAfter })
-    }
+    self.read()
     for store in self.livingStores { self.relay(store) }
   }
 
@@ -187,30 +187,38 @@ extension OptimisticIndex {
     self.requestReading()
   }
 
-  /// Reads what became of the rows, and lays it over the stores.
-  ///
-  /// - Parameter sequence: It reads all successes after this one; nil: those after the last reading.
-  func read(endedAfter sequence: Int64? = nil) {
-    let (ground, handlers, start, number, stamp) = self.guarded.withLock { index in
+  /// Reads what became of the rows, and lays it over the stores; again if a store needs more.
+  func read() {
+    // What cannot be read now is read at the next change.
+    while let isWhole = self.readOnce(), !isWhole {}
+  }
+
+  /// - Returns: Whether all is in memory that stores need; nil if nothing can be read now.
+  private func readOnce() -> Bool? {
+    let (ground, handlers, start, number, stamp, declarationCount) = self.guarded.withLock {
+      index in
       index.readings += 1
       return (
-        index.ground, Set(index.declarations.values.map(\.handler)), sequence ?? index.seen,
-        index.readings, index.stamp
+        index.ground, Set(index.declarations.values.map(\.handler)), index.firstToRead,
+        index.readings, index.stamp, index.declarationCount
       )
     }
-    // What cannot be read now is read at the next change.
     guard let ground,
       let log = try? ground.outbox.log(of: handlers, endedAfter: start)
-    else { return }
+    else { return nil }
     let placed = self.place(log)
-    let change = self.guarded.withLock { index -> RowChange? in
-      // A later reading was taken: it knows more.
-      guard number > index.takenReading else { return nil }
+    let (change, isWhole) = self.guarded.withLock { index -> (RowChange?, Bool) in
+      // A later reading that was taken knows more.
+      guard number > index.takenReading else { return (nil, index.isWhole) }
       index.takenReading = number
-      return index.take(log, placed, readAt: stamp)
+      let change = index.take(log, placed, readAt: stamp)
+      if index.declarationCount == declarationCount {
+        index.didLoad(endedAfter: min(start, log.sequence))
+      }
+      return (change, index.isWhole)
     }
-    guard let change else { return self.requestReading() }
-    self.lay(change)
+    if let change { self.lay(change) }
+    return isWhole
   }
 
   /// Makes the edits of rows that are new, or have other arguments.
@@ -278,8 +286,9 @@ extension OptimisticIndex {
     let edits = declaration.edits(withArguments: arguments)
     let (change, isOverlooked) = self.guarded.withLock { index in
       var change = RowChange(since: index.seen)
-      if let old = enqueued.superseded { index.remove(old, &change) }
-      if index.rows[row.id] == nil { index.insert(row, key, edits, &change) }
+      let stamp = index.nextStamp()
+      if let old = enqueued.superseded { index.remove(old, &change, at: stamp) }
+      if index.rows[row.id] == nil { index.insert(row, key, edits, &change, at: stamp) }
       // A reading that has begun meanwhile may have seen its end before it was known here.
       return (change, index.readings != before.readings)
     }

@@ -1,0 +1,79 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// The rows of an index, which several readings of the outbox may change at once.
+@Suite(.warningsAreIssues) struct OptimisticIndexRowsTests {
+  private struct Declaration: EditDeclaration {
+    let handler = MutationHandler(name: "", instance: "", version: 1, upgradesOlder: false)
+
+    func edits(of entry: OutboxEntry) -> [PlacedEdit] { [] }
+    func edits(withArguments arguments: any Sendable) -> [PlacedEdit] { [] }
+  }
+
+  private let id = UUID()
+
+  private func log(_ state: RecordedMutation.State, sequence: Int64) -> MutationLog {
+    let record = RecordedMutation(
+      id: self.id, number: 1, state: state, idempotencyKey: "key", version: 1, coder: "json",
+      arguments: Data(), createdAt: Date(timeIntervalSince1970: 0))
+    return MutationLog(sequence: sequence, records: [record])
+  }
+
+  private func index() -> OptimisticIndex.Guarded {
+    var index = OptimisticIndex.Guarded()
+    let declaration = Declaration()
+    index.declarations[declaration.handler.key] = declaration
+    return index
+  }
+
+  @Test func theLaterOfTwoReadingsThatOverlapCounts() {
+    var index = self.index()
+    // Both began before either was taken.
+    let stamp = index.stamp
+    _ = index.take(
+      self.log(.outbox(.pending, nil, nil), sequence: 0), [self.id: []], readAt: stamp)
+    #expect(index.rows[self.id] != nil)
+    _ = index.take(self.log(.ended(.cancelled), sequence: 1), [:], readAt: stamp)
+    #expect(index.rows[self.id] == nil)
+    _ = index.take(
+      self.log(.outbox(.leased, nil, nil), sequence: 1), [self.id: []], readAt: stamp)
+    #expect(index.rows[self.id]?.row.standing == .running)
+  }
+
+  @Test func aReadingThatBeganBeforeAChangeOfThisProgramDoesNotUndoIt() throws {
+    var index = self.index()
+    let stamp = index.stamp
+    let record = self.log(.outbox(.pending, nil, nil), sequence: 0).records[0]
+    let row = try #require(OptimisticRow(record))
+    var change = RowChange(since: 0)
+    index.insert(
+      row, Declaration().handler.key, [], &change, at: index.nextStamp())
+    _ = index.take(MutationLog(sequence: 0, records: []), [:], readAt: stamp)
+    #expect(index.rows[self.id] != nil)
+    index.remove(self.id)
+    _ = index.take(
+      self.log(.outbox(.pending, nil, nil), sequence: 0), [self.id: []], readAt: stamp)
+    #expect(index.rows[self.id] == nil)
+  }
+
+  @Test func whatAStoreNeedsIsReadUntilItIsThere() {
+    var index = self.index()
+    #expect(index.firstToRead == .max)
+    _ = index.take(MutationLog(sequence: 9, records: []), [:], readAt: index.stamp)
+    index.didLoad(endedAfter: 9)
+    #expect(index.isWhole)
+    #expect(index.firstToRead == 9)
+    // A reading that fails, or that another one has overtaken, leaves it needed.
+    index.neededAfter = 4
+    #expect(!index.isWhole)
+    #expect(index.firstToRead == 4)
+    index.didLoad(endedAfter: 9)
+    #expect(index.firstToRead == 4)
+    index.didLoad(endedAfter: 4)
+    #expect(index.isWhole)
+    #expect(index.firstToRead == 9)
+  }
+}
