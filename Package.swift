@@ -274,11 +274,21 @@ let macros: [Target] = [
 
 // MARK: - Package
 
+/// The names in ONLY_TESTS, split by commas: while a part is worked on, the only test targets to build;
+/// nil if all are.
+let chosenTests = Context.environment["ONLY_TESTS"]?.split(separator: ",").map(String.init)
+
+let targets = (libraries + systemLibraries + tools + tests + (syntaxLibrary == nil ? [] : macros))
+  .filter { target in
+    guard let chosenTests, target.type == .test else { return true }
+    return chosenTests.contains(target.name)
+  }
+
 let package = Package(
   name: "offline-query",
   products: libraries.map { .library(name: $0.name, targets: [$0.name]) }
     + (syntaxLibrary == nil ? [] : [.library(name: "QueryMacros", targets: ["QueryMacros"])]),
-  targets: libraries + systemLibraries + tools + tests + (syntaxLibrary == nil ? [] : macros),
+  targets: targets,
   swiftLanguageModes: [.v6]
 )
 
