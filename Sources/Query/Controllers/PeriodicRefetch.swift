@@ -89,6 +89,7 @@ private final class PeriodicRefetch<State: QueryStateProtocol>: Sendable {
           onFetchingStarted: { [weak self] _ in self?.update { $0.fetches += 1 } },
           onFetchingEnded: { [weak self] _ in self?.update { $0.fetches -= 1 } })),
       QuerySubscription { self.update { $0.hasEnded = true } },
+      self.schedule.join(),
     ]
     store.onAttendanceChange { [weak self] in self?.update { _ in } }
     if let observer = context.networkObserver {
@@ -118,7 +119,7 @@ private final class PeriodicRefetch<State: QueryStateProtocol>: Sendable {
         progress.deadline = self.schedule.time.now() + self.interval
       }
       if let deadline = progress.deadline, progress.isOnline, progress.isActive {
-        self.schedule.set(self, at: deadline, slack: self.interval / 10) { self.refetch() }
+        self.schedule.set(self, at: deadline, every: self.interval) { self.refetch() }
       } else {
         self.schedule.remove(self)
       }

@@ -21,6 +21,8 @@ final class TurnSchedule: Sendable {
 
   private struct Plan {
     var turns = [ObjectIdentifier: Turn]()
+    /// How many owners have turns again and again.
+    var members = 0
     var wakeup: (time: ContinuousClock.Instant, task: Task<Void, Never>)?
   }
 
@@ -29,8 +31,52 @@ final class TurnSchedule: Sendable {
 
   let time: Time
   private let plan = Locked(Plan())
+  /// The beginning of all periods.
+  private let epoch: ContinuousClock.Instant
 
-  init(time: Time = Time()) { self.time = time }
+  init(time: Time = Time()) {
+    self.time = time
+    self.epoch = time.now()
+  }
+
+  /// Counts an owner that has turns again and again: with a second one, they come into step.
+  ///
+  /// - Returns: What ends it.
+  func join() -> QuerySubscription {
+    self.plan.withLock { $0.members += 1 }
+    return QuerySubscription { self.plan.withLock { $0.members -= 1 } }
+  }
+
+  /// Sets the turn of a store that has one each period, counted from the end of what it did in the last.
+  ///
+  /// What stores do takes time, so their turns would drift apart. If there are several, one comes at a
+  /// multiple of its period if it may, and as early as it may if not, until it does: after ten periods
+  /// at most, all stores with one period share a wake-up.
+  ///
+  /// - Parameters:
+  ///   - owner: Whose turn it is. An earlier one of it is replaced.
+  ///   - deadline: When the action is called at the latest. It is called a tenth of the period before
+  ///     that at the earliest.
+  ///   - period: How long it is from the end of one turn to the next.
+  ///   - action: Called once.
+  func set(
+    _ owner: AnyObject, at deadline: ContinuousClock.Instant, every period: Duration,
+    _ action: @escaping @Sendable () -> Void
+  ) {
+    let slack = period / 10
+    let isAlone = self.plan.withLock { $0.members < 2 }
+    let time = isAlone ? deadline : self.inStep(from: deadline - slack, to: deadline, every: period)
+    // What would be early in its own period is not called earlier still for another one's.
+    self.set(owner, at: time, slack: slack - (deadline - time), action)
+  }
+
+  /// The last multiple of a period in a span, or the span's begin if it has none.
+  private func inStep(
+    from begin: ContinuousClock.Instant, to end: ContinuousClock.Instant, every period: Duration
+  ) -> ContinuousClock.Instant {
+    let periods = ((end - self.epoch) / period).rounded(.down)
+    return max(begin, self.epoch + period * periods)
+  }
 
   /// Sets the turn of a store.
   ///

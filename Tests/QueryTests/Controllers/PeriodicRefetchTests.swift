@@ -174,6 +174,33 @@ import Testing
     #expect(self.time.sleeperCount == 0)
   }
 
+  @Test func storesThatBeganApartComeIntoStep() async {
+    let stores = (0..<100).map { _ in self.store() }
+    var subscriptions = [QuerySubscription]()
+    for store in stores {
+      subscriptions.append(store.subscribe(with: QueryEventHandler()))
+      self.time.advance(by: .milliseconds(97))
+    }
+    // Each is in step after ten periods, however the time passes meanwhile.
+    for _ in 0..<1_100 {
+      self.time.advance(by: .milliseconds(100))
+      await self.everyStoreWaits(in: stores)
+    }
+    let (wakeups, fetches) = (self.time.wakeups.value, self.ended.count)
+    for _ in 0..<500 {
+      self.time.advance(by: .milliseconds(100))
+      await self.everyStoreWaits(in: stores)
+    }
+    #expect(self.time.wakeups.value - wakeups == 5)
+    #expect(self.ended.count - fetches == 500)
+    for subscription in subscriptions { subscription.cancel() }
+  }
+
+  /// Waits until no store fetches, and one timer is set.
+  private func everyStoreWaits(in stores: [Store]) async {
+    while self.time.sleeperCount == 0 || stores.contains(where: \.isLoading) { await Task.yield() }
+  }
+
   @Test func aStoreThatIsReleasedTakesItsTurnBack() async {
     weak var weakStore: Store?
     do {
