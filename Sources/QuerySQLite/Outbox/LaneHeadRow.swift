@@ -98,10 +98,13 @@ extension LaneHeadRow {
 
   /// Partition, name, instance, version, host and priority of the previous result, highest version: the
   /// first head of the next version, host and priority. Those, whether it is a repeat, due, number.
+  ///
+  /// SQLite seeks the first row that is not less than such a list of values, and reads on to the first that is
+  /// greater: no head is a repeat by 2, so that none of the previous group is read.
   static let nextGroup: SQL = """
     SELECT version, host, priority, is_repeat, due_boottime, number FROM lane_heads
     WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ?
-      AND (version, host, priority) > (?, ?, ?) AND version <= ?
+      AND (version, host, priority, is_repeat) > (?, ?, ?, 2) AND version <= ?
     ORDER BY version, host, priority, is_repeat, due_boottime, number LIMIT 1
     """
 

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import Query
 import StorageTestSupport
@@ -89,6 +90,37 @@ import Testing
   }
 
   @Test func theNextGroupIsFoundByVersionAndHost() throws {
-    #expect(try self.plans[LaneHeadRow.nextGroup].contains("(version,host,priority)>(?,?,?)"))
+    let plan = try self.plans[LaneHeadRow.nextGroup]
+    #expect(plan.contains("(version,host,priority,is_repeat)>(?,?,?,?)"), "\(plan)")
+  }
+
+  /// A plan does not tell that a seek begins at the first row of the group that it is to pass over.
+  @Test func theNextGroupIsFoundWithoutALookAtTheRowsOfTheLast() throws {
+    let connection = self.plans.connection
+    // Heads alone: the rows that they stand for are not read.
+    try connection.execute("PRAGMA foreign_keys = OFF")
+    let steps = try [10, 10_000].map { count in
+      try connection.write {
+        try connection.execute("DELETE FROM lane_heads")
+        try connection.execute(
+          """
+          WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT ?)
+          INSERT INTO lane_heads (number, partition, name, instance, version, host, state)
+          SELECT n, 7, 'send', '', 1, 'a', 'ready' FROM numbers
+          """, Int64(count))
+      }
+      return try connection.withStatement(LaneHeadRow.nextGroup) { row in
+        try row.bind(Int64(7), at: 1)
+        try row.bind("send", at: 2)
+        try row.bind("", at: 3)
+        try row.bind(Int64(1), at: 4)
+        try row.bind("a", at: 5)
+        try row.bind(Int64(0), at: 6)
+        try row.bind(Int64(1), at: 7)
+        #expect(try !row.step(), "there is one group")
+        return sqlite3_stmt_status(row.handle, SQLITE_STMTSTATUS_VM_STEP, 1)
+      }
+    }
+    #expect(steps[0] == steps[1])
   }
 }

@@ -124,6 +124,7 @@ extension LogRows {
     try await shelf.storage.flush()
     let after = shelf.storage.statistics.bytesWritten
     let again = QueryClient.withoutObservers(storage: shelf.storage).store(for: query)
+    await again.hydrated()
     try expect(
       again.currentValue.map(\.value), store.currentValue.map(\.value), "the pages on disk")
     try expect(again.currentValue.count, 100, "the pages on disk")
