@@ -22,7 +22,7 @@ package enum HelpText {
     lines += Self.section("Arguments", command.arguments.map { ($0.usage, $0.help) })
     lines += Self.section("Options", Self.rows(command.options))
     lines += Self.section(
-      command.options.isEmpty ? "Options" : "Options of every command", Self.rows(tool.common))
+      command.options.isEmpty ? "Options" : "Options of every command", Self.rows(tool.common(of: command)))
     lines += ["", command.examples.count == 1 ? "Example:" : "Examples:"]
     lines += command.examples.map { "  \($0)" }
     return lines.joined(separator: "\n")

@@ -95,7 +95,8 @@ class KeyStore:
         rows = self.run(
             "SELECT key FROM idempotency WHERE account = ? AND at > ? ORDER BY at DESC LIMIT ?",
             account, int(self.now()) - RECENT, MOST)
-        return [row[0] for row in rows.fetchall()]
+        # A key with a comma would be read as two.
+        return [row[0] for row in rows.fetchall() if "," not in row[0]]
 
     def forget(self):
         """Deletes what is kept no longer: now and then, outside a write."""

@@ -77,6 +77,7 @@ class SQLiteTests(unittest.TestCase):
         self.write("old")
         self.time += 3_600
         self.write("new")
+        self.write("a, b")
         self.write("other", account="eve")
         self.assertEqual(self.store.applied("ada"), ["new"])
         for number in range(150):

@@ -85,7 +85,7 @@ public struct KeyStore {
     try self.database.rows(
       "SELECT key FROM idempotency WHERE account = ? AND at > ? ORDER BY at DESC LIMIT 100",
       [account, "\(self.now() - 3_600)"]
-    ).map { $0[0] }
+    ).map { $0[0] }.filter { !$0.contains(",") }  // It would be read as two.
   }
 
   /// Deletes what is kept no longer than thirty days: now and then, outside a write.
