@@ -337,6 +337,7 @@ def options():
     add("--status-every", type=at_least(1, int), default=1, metavar="N", help="only each N-th of them")
     add("--lose-every", type=at_least(1, int), metavar="N",
         help="carry each N-th write out and close the connection without an answer")
+    add("--pid", metavar="DIR", help="write the files pid and port there, for who kills and starts it")
     add("--iso-codes", default="/usr/share/iso-codes/json", metavar="DIR",
         help="lists to begin with, as Debian's package iso-codes has them")
     return parser.parse_args()
@@ -348,6 +349,12 @@ def main():
         # What was committed is on disk; nothing else is to be saved.
         signal.signal(number, lambda *_: os._exit(0))
     host, port = server.server_address[:2]
+    if server.options.pid:
+        for name, value in (("pid", os.getpid()), ("port", port)):
+            path = os.path.join(server.options.pid, name)
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                file.write(str(value))
+            os.replace(path + ".new", path)
     print(f"http://{host}:{port}", flush=True)
     server.serve_forever()
 
