@@ -145,7 +145,9 @@ extension ReplayTool {
     ExitCodeMeaning(.noStore, "there is no such store"),
     ExitCodeMeaning(.unavailable, "the network is down, or no mutation is of a kind it can send"),
     ExitCodeMeaning(.inputOutput, "reading or writing failed, or is not permitted"),
-    ExitCodeMeaning(.workRemains, "work remains that this program could send later, or check-server reaches nobody"),
+    ExitCodeMeaning(
+      .workRemains,
+      "work remains that this program could send later, or check-server reaches nobody"),
     ExitCodeMeaning(.died, "run --once has declared a mutation dead: see “dead” and “why”"),
     ExitCodeMeaning(.interrupted, "run --once was interrupted before it was done"),
   ]

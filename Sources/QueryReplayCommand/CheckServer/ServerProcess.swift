@@ -43,7 +43,10 @@ struct ServerProcess: Sendable {
       throw ToolError(.usage, "--kill-command ended with \(status >> 8 & 0xff): \(self.kill)")
     }
     // A process that was killed listens for a moment more. A supervisor may have started another one.
-    for _ in 0..<200 where await self.isListening { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<200 {
+      guard await self.isListening else { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
   }
 
   /// Starts the server, which goes on without this process, and waits until it listens.
@@ -74,6 +77,8 @@ struct ServerProcess: Sendable {
       posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     } else {
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+      // A shell that waits for the server says of each kill that it was killed.
+      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
     }
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
     var attributes = posix_spawnattr_t()

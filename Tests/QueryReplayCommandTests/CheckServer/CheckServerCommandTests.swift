@@ -88,7 +88,10 @@ struct CheckServerCommandTests {
     let python = try #require(CheckedServer.python)
     let data = folder.url.appending(path: "notes.db").path
     let server = try await CheckedServer(folder, python, script.path) { port in
-      ["--port", "\(port)", "--data", data, "--iso-codes", "/nonexistent", "--pid", folder.path]
+      [
+        "--port", "\(port)", "--data", data, "--iso-codes", "/nonexistent", "--pid",
+        "\(folder.path)/pid",
+      ]
     }
     let check = try await server.check(
       server.restarting + [

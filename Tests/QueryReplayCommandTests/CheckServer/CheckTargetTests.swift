@@ -9,7 +9,7 @@ import ToolSupport
 struct CheckTargetTests {
   private func target(_ words: String...) throws -> CheckTarget {
     let line = try CommandLineParser.parse(["check-server"] + words, for: ReplayTool.stock.tool)
-    guard case .command(let command) = line else { throw TestError.first }
+    guard case .command(let command) = line else { throw TestError() }
     return try CheckTarget(command)
   }
 

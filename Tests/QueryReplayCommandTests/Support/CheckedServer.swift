@@ -31,17 +31,22 @@ final class CheckedServer: Sendable {
   /// Starts a script.
   ///
   /// - Parameters:
-  ///   - folder: Where it writes its number as a process, as `pid`, and its port, as `port`.
-  ///   - words: Its arguments for a port; 0 is any.
+  ///   - folder: Where it writes its number as a process, as `pid`. It prints a line once it listens.
+  ///   - words: Its arguments for a port.
   init(
     _ folder: ScratchFolder, _ python: String, _ script: String, words: (Int) -> [String]
   ) async throws {
     self.folder = folder
     let flags = ["-B", script]
-    self.first = try ChildProcess(python, flags + words(0))
-    _ = await self.first.line()
-    let text = try String(contentsOf: folder.url.appending(path: "port"), encoding: .utf8)
-    let port = try #require(Int(text))
+    var started: (child: ChildProcess, port: Int)?
+    while started == nil {
+      // None that a connection of somebody else may be given while the server is dead.
+      let port = Int.random(in: 20_000..<32_000)
+      let child = try ChildProcess(python, flags + words(port), errors: .null)
+      if await child.line() != nil { started = (child, port) }
+    }
+    let (child, port) = try #require(started)
+    self.first = child
     self.port = port
     self.command = ([python] + flags + words(port)).map { "'\($0)'" }.joined(separator: " ")
   }

@@ -337,7 +337,7 @@ def options():
     add("--status-every", type=at_least(1, int), default=1, metavar="N", help="only each N-th of them")
     add("--lose-every", type=at_least(1, int), metavar="N",
         help="carry each N-th write out and close the connection without an answer")
-    add("--pid", metavar="DIR", help="write the files pid and port there, for who kills and starts it")
+    add("--pid", metavar="FILE", help="write the number of the process there")
     add("--iso-codes", default="/usr/share/iso-codes/json", metavar="DIR",
         help="lists to begin with, as Debian's package iso-codes has them")
     return parser.parse_args()
@@ -350,11 +350,8 @@ def main():
         signal.signal(number, lambda *_: os._exit(0))
     host, port = server.server_address[:2]
     if server.options.pid:
-        for name, value in (("pid", os.getpid()), ("port", port)):
-            path = os.path.join(server.options.pid, name)
-            with open(path + ".new", "w", encoding="utf-8") as file:
-                file.write(str(value))
-            os.replace(path + ".new", path)
+        with open(server.options.pid, "w", encoding="utf-8") as file:
+            file.write(str(os.getpid()))
     print(f"http://{host}:{port}", flush=True)
     server.serve_forever()
 

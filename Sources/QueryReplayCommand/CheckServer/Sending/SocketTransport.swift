@@ -92,10 +92,12 @@ final class CheckSocket {
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
           setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
         }
-        if connect(descriptor, info.ai_addr, info.ai_addrlen) == 0 {
+        let isConnected = connect(descriptor, info.ai_addr, info.ai_addrlen) == 0
+        if isConnected, !Self.isItsOwnPeer(descriptor) {
           self.descriptor = descriptor
           return
         }
+        if isConnected { errno = ECONNREFUSED }
       }
       reason = String(cString: strerror(errno))
       close(descriptor)
@@ -105,6 +107,24 @@ final class CheckSocket {
   }
 
   deinit { close(self.descriptor) }
+
+  /// Where nobody listens, a connection on this machine may be given the port that it wants to reach,
+  /// and connect to itself.
+  private static func isItsOwnPeer(_ descriptor: Int32) -> Bool {
+    func name(
+      _ read: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
+    ) -> [UInt8] {
+      var storage = sockaddr_storage()
+      var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+      return withUnsafeMutablePointer(to: &storage) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          _ = read(descriptor, $0, &length)
+        }
+        return Array(UnsafeRawBufferPointer(start: pointer, count: Int(length)))
+      }
+    }
+    return name(getsockname) == name(getpeername)
+  }
 
   /// Sends all of it.
   ///

@@ -22,7 +22,7 @@ struct SocketTransportTests {
     let url = try #require(URL(string: "\(server.root)/a%20b?c=d"))
     let outcome = await SocketTransport().outcomes(of: [self.request(url)])[0]
     #expect(outcome.answer?.status == 200)
-    let request = try #require(server.requests.values.first)
+    let request = try #require(server.requests.elements.first)
     #expect(request.line == "POST /a%20b?c=d HTTP/1.1")
     #expect(request.headers["idempotency-key"] == "k")
     #expect(request.headers["host"] == "127.0.0.1:\(server.url.port ?? 0)")
@@ -58,7 +58,7 @@ struct SocketTransportTests {
     let gate = Gate()
     let server = try LoopbackServer { _, number in
       // The last one that arrives lets all be answered: one that waited for another would hang.
-      if number == 8 { Task { await gate.open() } }
+      if number == 8 { gate.open() }
       return .afterGate(gate, .status(200))
     }
     let requests = Array(repeating: self.request(server.url), count: 8)
@@ -69,8 +69,8 @@ struct SocketTransportTests {
   @Test func aRequestIsAbandonedOnceTheServerCanHaveIt() async throws {
     let server = try LoopbackServer { _, _ in .silence }
     #expect(await SocketTransport().abandon(self.request(server.url)) == nil)
-    while server.requests.values.isEmpty { await Task.yield() }
-    #expect(server.requests.values.first?.body == Array("b".utf8))
+    let requests = await server.requests.wait(forCount: 1)
+    #expect(requests.first?.body == Array("b".utf8))
   }
 
   @Test func whereNobodyListensNothingIsSent() async throws {

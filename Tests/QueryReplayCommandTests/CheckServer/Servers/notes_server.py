@@ -1,7 +1,7 @@
 """A server of notes that is right, or wrong in one way: notes_server.py WAY PORT FOLDER
 
-It writes its port and its number as a process into the folder, and ends by itself once nobody has asked
-for anything for a while.
+It writes its number as a process into the folder, and ends by itself once nobody has asked for anything
+for a while.
 """
 
 import hashlib
@@ -227,10 +227,9 @@ server = Server(("127.0.0.1", int(port)), Handler)
 server.notes = WAYS[way](folder)
 server.asked = time.monotonic()
 server.timeout = 1
-for name, number in (("pid", os.getpid()), ("port", server.server_address[1])):
-    with open(os.path.join(folder, name + ".new"), "w", encoding="utf-8") as file:
-        file.write(str(number))
-    os.replace(os.path.join(folder, name + ".new"), os.path.join(folder, name))
+with open(os.path.join(folder, "pid.new"), "w", encoding="utf-8") as file:
+    file.write(str(os.getpid()))
+os.replace(os.path.join(folder, "pid.new"), os.path.join(folder, "pid"))
 print("ready", flush=True)
 while time.monotonic() - server.asked < PATIENCE:
     server.handle_request()
