@@ -116,9 +116,7 @@ final class ServerCheck {
     let start = ContinuousClock.now
     let outcome = try await self.send(key, number)
     self.latency = (ContinuousClock.now - start) / .seconds(1)
-    guard let answer = outcome.answer else {
-      throw Refused(words: "The first write had no answer (\(outcome.detail)).")
-    }
+    guard let answer = outcome.answer else { throw self.unreached(outcome.detail) }
     guard answer.isSuccess else {
       let hint = [401, 403].contains(answer.status) ? ": give its credential by --header" : ""
       throw Refused(
@@ -165,7 +163,8 @@ extension ServerCheck {
   func count() async throws -> Int? {
     guard let (url, pointer) = self.target.count else { return nil }
     let outcome = try await self.get(url)
-    guard let answer = outcome.answer, answer.isSuccess else {
+    guard let answer = outcome.answer else { throw self.unreached(outcome.detail) }
+    guard answer.isSuccess else {
       throw ToolError(.usage, "\(url) has no count (\(outcome.words)); check --count-url")
     }
     guard let count = pointer.count(in: answer.json) else {

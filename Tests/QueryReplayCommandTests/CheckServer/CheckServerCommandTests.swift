@@ -37,6 +37,14 @@ struct CheckServerCommandTests {
     for rule in rules { #expect(check.says[rule]?.hasSuffix(".") == true) }
   }
 
+  @Test func aServerIsKilledTwentyTimesIfNothingElseIsAsked() async throws {
+    let server = try await CheckedServer("right")
+    let check = try await server.check(server.everything + ["--only", "survives"])
+    #expect(check.rules("holds") == ["survives"])
+    // The first write and its repetition after a kill, and two for each of the other nineteen.
+    #expect(check.writes == 2 + 2 * 19)
+  }
+
   @Test func theSentenceSaysWhatIsWrong() async throws {
     let sentences = [
       "forgetful": "did not know a key that it had answered",

@@ -57,6 +57,15 @@ struct CommandLineParserTests {
     #expect(command.has(CommonOption.utc))
   }
 
+  @Test func aCommandMayHaveSomeOfTheCommonOptionsAlone() throws {
+    #expect(try SampleTool.parse("--json", "ping").has(CommonOption.json))
+    #expect(
+      SampleTool.error("ping", "--store", "x")
+        == UsageError("unknown option --store", path: ["ping"]))
+    #expect(
+      SampleTool.error("--store", "x", "ping")?.message == "--store is no option of “ping”")
+  }
+
   @Test func aCommandMayHaveCommandsAndRunWithoutOne() throws {
     #expect(try SampleTool.parse("outbox").path == ["outbox"])
     #expect(try SampleTool.parse("outbox", "show", "x").path == ["outbox", "show"])
