@@ -8,7 +8,7 @@ struct BashCompletionTests {
   @Test(
     .enabled(if: ChildProcess.system("bash") != nil, "there is no bash"),
     arguments: [
-      ("sample ", ["list", "report", "outbox", "history"]),
+      ("sample ", ["list", "report", "outbox", "ping", "history"]),
       ("sample l", ["list"]),
       ("sample outbox ", ["show", "retry"]),
       ("sample --store list outbox ", ["show", "retry"]),
