@@ -159,7 +159,7 @@ extension ServerCheck {
 
   /// The count; nil if there is none.
   ///
-  /// - Throws: `ToolError` if it is not where the command line says.
+  /// - Throws: `ToolError` if it is not at the place that the command line names.
   func count() async throws -> Int? {
     guard let (url, pointer) = self.target.count else { return nil }
     let outcome = try await self.get(url)

@@ -33,7 +33,7 @@ struct CheckServerCommandTests {
     #expect(check.rules("warns") == (way == "ignorant" ? ["fingerprint"] : []))
     #expect(check.run.end == .code(1))
     #expect(check.writes <= 40)
-    // Whoever wrote the server reads what to do.
+    // The server's author is told what to do.
     for rule in rules { #expect(check.says[rule]?.hasSuffix(".") == true) }
   }
 
@@ -88,19 +88,23 @@ struct CheckServerCommandTests {
     #expect(check.writes == 1)
   }
 
-  @Test func theDemosServerPasses() async throws {
+  private func demo() async throws -> CheckedServer {
     let folder = try ScratchFolder()
     var script = URL(filePath: #filePath)
     for _ in 0..<4 { script.deleteLastPathComponent() }
     script.append(path: "Tools/field-notes/server/field_notes_server.py")
     let python = try #require(CheckedServer.python)
     let data = folder.url.appending(path: "notes.db").path
-    let server = try await CheckedServer(folder, python, script.path) { port in
+    return try await CheckedServer(folder, python, script.path) { port in
       [
         "--port", "\(port)", "--data", data, "--iso-codes", "/nonexistent", "--pid",
         "\(folder.path)/pid",
       ]
     }
+  }
+
+  @Test func theDemosServerPasses() async throws {
+    let server = try await self.demo()
     let check = try await server.check(
       server.restarting + [
         "--count-url", "\(server.root)/folders/Checks/notes", "--count-path", "/notes",
@@ -108,6 +112,27 @@ struct CheckServerCommandTests {
       ])
     #expect(check.rules("holds").count == 9, "\(check.says)")
     #expect(check.run.end == .code(0))
+  }
+
+  @Test func theDemosServerNamesTheWritesOfAnAccountThatAnAnswerIncludes() async throws {
+    let server = try await self.demo()
+    let url = try #require(URL(string: "\(server.root)/notes"))
+    func send(_ method: String, _ url: URL, _ headers: CheckHeader...) async -> CheckAnswer? {
+      let body = Data(#"{"folder": "Checks", "title": "a", "text": "b"}"#.utf8)
+      let request = CheckRequest(method: method, url: url, headers: headers, body: body)
+      return await SocketTransport().outcomes(of: [request])[0].answer
+    }
+    let ada = CheckHeader("Authorization", "ada")
+    for key in ["first", "second"] {
+      let answer = await send("POST", url, ada, CheckHeader("Idempotency-Key", key))
+      #expect(answer?.status == 201)
+    }
+    for path in ["folders", "folders/Checks/notes", "notes/note-1"] {
+      let read = try #require(URL(string: "\(server.root)/\(path)"))
+      let keys = await send("GET", read, ada)?.headers["idempotency-applied"] ?? ""
+      #expect(Set(keys.components(separatedBy: ", ")) == ["first", "second"])
+      #expect(await send("GET", read)?.headers["idempotency-applied"] == nil)
+    }
   }
 
   @Test func aKeyOfAnEarlierRunIsAskedFor() async throws {

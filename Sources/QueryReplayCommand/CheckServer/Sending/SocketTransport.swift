@@ -108,7 +108,7 @@ final class CheckSocket {
 
   deinit { close(self.descriptor) }
 
-  /// Where nobody listens, a connection on this machine may be given the port that it wants to reach,
+  /// If nobody listens, a connection on this machine may be given the port that it wants to reach,
   /// and connect to itself.
   private static func isItsOwnPeer(_ descriptor: Int32) -> Bool {
     func name(
