@@ -31,7 +31,8 @@ final class CheckedServer: Sendable {
   /// Starts a script.
   ///
   /// - Parameters:
-  ///   - folder: The folder that it writes `pid` into, its number as a process. It prints a line once it listens.
+  ///   - folder: The folder that it writes `pid` into, its number as a process. It prints a line once
+  ///     it listens.
   ///   - words: Its arguments for a port.
   init(
     _ folder: ScratchFolder, _ python: String, _ script: String, words: (Int) -> [String]

@@ -91,7 +91,8 @@ struct CommandLineParserTests {
   }
 
   @Test func whatIsMissingIsNamed() {
-    #expect(SampleTool.error()?.message == "a command is missing: list, report, outbox, ping, history")
+    #expect(
+      SampleTool.error()?.message == "a command is missing: list, report, outbox, ping, history")
     #expect(SampleTool.error("list", "--limit")?.message == "--limit needs a value: --limit N")
     #expect(SampleTool.error("list", "-n")?.message == "--limit needs a value: --limit N")
     #expect(SampleTool.error("report")?.message == "--output FILE is missing")
