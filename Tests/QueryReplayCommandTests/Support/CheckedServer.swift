@@ -49,7 +49,9 @@ final class CheckedServer: Sendable {
     let (child, port) = try #require(started)
     self.first = child
     self.port = port
-    self.command = ([python] + flags + words(port)).map { "'\($0)'" }.joined(separator: " ")
+    // What outlives a test that is killed ends in a while.
+    self.command = (["timeout", "600", python] + flags + words(port)).map { "'\($0)'" }.joined(
+      separator: " ")
   }
 
   deinit {
