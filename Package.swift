@@ -183,7 +183,8 @@ let tests: [Target] = [
     dependencies: [
       "QueryReplayCommand", "mutation-replay", "cache-inspect", "Query", "QueryHTTP",
       "QueryReplay", "QuerySQLite", "ToolSupport", "TestSupport",
-    ]
+    ],
+    exclude: ["CheckServer/Servers"]
   ),
   .testTarget(
     name: "SystemNetworkTests",

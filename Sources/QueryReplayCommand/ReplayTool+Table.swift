@@ -72,6 +72,7 @@ extension ReplayTool {
       ToolCommand(
         "dead", "lists the dead mutations, and why they are dead",
         examples: ["\(name) dead\(store)"]),
+      Self.checkServerCommand("\(name) check-server"),
     ]
     return Tool(
       ToolCommand(
@@ -138,12 +139,15 @@ extension ReplayTool {
 
   private static let exitCodes = [
     ExitCodeMeaning(.success, "all is sent, or the watch was ended, or the reader has gone"),
+    ExitCodeMeaning(.failed, "check-server has found that something needed does not hold"),
     ExitCodeMeaning(.usage, "the command line cannot be understood, or no mutation fits it"),
     ExitCodeMeaning(.badData, "the store or the file with credentials has bad data"),
     ExitCodeMeaning(.noStore, "there is no such store"),
     ExitCodeMeaning(.unavailable, "the network is down, or no mutation is of a kind it can send"),
     ExitCodeMeaning(.inputOutput, "reading or writing failed, or is not permitted"),
-    ExitCodeMeaning(.workRemains, "work remains that this program could send later"),
+    ExitCodeMeaning(
+      .workRemains,
+      "work remains that this program could send later, or check-server reaches nobody"),
     ExitCodeMeaning(.died, "run --once has declared a mutation dead: see “dead” and “why”"),
     ExitCodeMeaning(.interrupted, "run --once was interrupted before it was done"),
   ]

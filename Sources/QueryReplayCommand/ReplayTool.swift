@@ -29,6 +29,9 @@ struct ReplayTool {
     registering: (MutationReplayer, ParsedCommand) throws -> Void
   ) async -> ExitCode {
     await ToolMain.run(self.tool, explaining: Explanation.of) { invocation in
+      if invocation.command.path == ["check-server"] {
+        return try await CheckServerCommand(invocation: invocation).run()
+      }
       let session = try ReplaySession(invocation, applicationID: self.applicationID)
       do {
         try registering(session.replayer, invocation.command)

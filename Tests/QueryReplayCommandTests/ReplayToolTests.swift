@@ -14,7 +14,7 @@ struct ReplayToolTests {
       let run = try await ToolRun(path + ["--help"])
       #expect(run.end == .code(0))
       let text = run.lines.joined(separator: "\n")
-      for option in command.options + self.tool.common where !option.isHidden {
+      for option in self.tool.options(of: command) where !option.isHidden {
         #expect(text.contains(option.dashed), "\(path) \(option.dashed)")
       }
       #expect(text.contains("Example"))
@@ -41,7 +41,7 @@ struct ReplayToolTests {
     for (path, command) in self.tool.commands {
       #expect(
         text.contains(([self.tool.name] + path).joined(separator: " ")) || !command.isRunnable)
-      for option in command.options + self.tool.common where !option.isHidden {
+      for option in self.tool.options(of: command) where !option.isHidden {
         #expect(text.contains(".B -\(option.short.map { "\($0), -" } ?? "")-\(option.name)"))
       }
     }
@@ -53,7 +53,7 @@ struct ReplayToolTests {
     let script = try await ToolRun(["--generate-completion", "bash"])
     #expect(script.end == .code(0))
     for (path, command) in self.tool.commands {
-      let options = (command.options + self.tool.common).filter { !$0.isHidden }
+      let options = self.tool.options(of: command).filter { !$0.isHidden }
       let offered = try await self.complete([self.tool.name] + path + ["--"], script.lines)
       #expect(Set(offered) == Set(options.map(\.dashed)))
     }

@@ -2,6 +2,8 @@
 package enum ExitCode: Int32, Error, CaseIterable, Sendable {
   /// All is well.
   case success = 0
+  /// What was to be checked does not hold.
+  case failed = 1
   /// The command line cannot be understood.
   case usage = 64
   /// The store has bad data.

@@ -101,6 +101,9 @@ extension FailureVerdict {
       case 401: .authentication
       // What answers so is a proxy or a portal: the server was not reached.
       case 407, 511: .connectivity
+      // A server that asks for a pause carries the mutation out at this moment, for an attempt whose
+      // answer was lost: it is no conflict of contents.
+      case 409 where error.retryAfter != nil: .transient(retryAfter: error.retryAfter)
       case 409, 412: .conflict
       case 501, 505: .permanent(reason: "status \(error.statusCode)")
       // 423, of WebDAV: somebody holds a lock now.

@@ -58,6 +58,15 @@ import Testing
     }
   }
 
+  @Test func aConflictThatAsksForAPauseIsAnAttemptUnderWay() {
+    let error = HTTPStatusError(statusCode: 409, retryAfter: .seconds(1))
+    let verdict = FailureVerdict(of: error)
+    #expect(verdict.failure == .transient(retryAfter: .seconds(1)))
+    #expect(!verdict.maybeApplied)
+    let changed = FailureVerdict(of: HTTPStatusError(statusCode: 412, retryAfter: .seconds(1)))
+    #expect(changed.failure == .conflict)
+  }
+
   @Test(arguments: [407, 511])
   func whatAProxyOrAPortalAnswersIsNotTheServers(_ status: Int) {
     let verdict = FailureVerdict(of: HTTPStatusError(statusCode: status))

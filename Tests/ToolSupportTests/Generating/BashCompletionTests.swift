@@ -8,7 +8,7 @@ struct BashCompletionTests {
   @Test(
     .enabled(if: ChildProcess.system("bash") != nil, "there is no bash"),
     arguments: [
-      ("sample ", ["list", "report", "outbox", "history"]),
+      ("sample ", ["list", "report", "outbox", "ping", "history"]),
       ("sample l", ["list"]),
       ("sample outbox ", ["show", "retry"]),
       ("sample --store list outbox ", ["show", "retry"]),
@@ -30,7 +30,7 @@ struct BashCompletionTests {
   func everyOptionOfEveryCommandIsOffered() async throws {
     for (path, command) in SampleTool.tool.commands {
       let line = (["sample"] + path + ["--"]).joined(separator: " ")
-      let options = (command.options + SampleTool.tool.common).filter { !$0.isHidden }
+      let options = SampleTool.tool.options(of: command).filter { !$0.isHidden }
       #expect(try await Set(Self.complete(line)) == Set(options.map(\.dashed)))
     }
   }

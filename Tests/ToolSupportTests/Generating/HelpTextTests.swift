@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import ToolSupport
 
@@ -40,6 +41,14 @@ struct HelpTextTests {
       #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")
       #expect(!text.contains("generate"))
     }
+  }
+
+  @Test func aCommandWithoutAStoreHasNoOptionsOfOne() throws {
+    let text = try #require(HelpText.text(of: ["ping"], in: SampleTool.tool))
+    #expect(text.contains("--json") && text.contains("--help"))
+    #expect(!text.contains("--store") && !text.contains("--version"))
+    let page = ManPage.text(of: SampleTool.tool).replacingOccurrences(of: "\\-", with: "-")
+    #expect(page.contains("Of the options of every command it has only --json, --help."))
   }
 
   @Test func thereIsNoneOfACommandThatIsNot() {

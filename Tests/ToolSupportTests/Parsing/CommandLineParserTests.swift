@@ -57,6 +57,15 @@ struct CommandLineParserTests {
     #expect(command.has(CommonOption.utc))
   }
 
+  @Test func aCommandMayHaveSomeOfTheCommonOptionsAlone() throws {
+    #expect(try SampleTool.parse("--json", "ping").has(CommonOption.json))
+    #expect(
+      SampleTool.error("ping", "--store", "x")
+        == UsageError("unknown option --store", path: ["ping"]))
+    #expect(
+      SampleTool.error("--store", "x", "ping")?.message == "--store is no option of “ping”")
+  }
+
   @Test func aCommandMayHaveCommandsAndRunWithoutOne() throws {
     #expect(try SampleTool.parse("outbox").path == ["outbox"])
     #expect(try SampleTool.parse("outbox", "show", "x").path == ["outbox", "show"])
@@ -82,7 +91,8 @@ struct CommandLineParserTests {
   }
 
   @Test func whatIsMissingIsNamed() {
-    #expect(SampleTool.error()?.message == "a command is missing: list, report, outbox, history")
+    #expect(
+      SampleTool.error()?.message == "a command is missing: list, report, outbox, ping, history")
     #expect(SampleTool.error("list", "--limit")?.message == "--limit needs a value: --limit N")
     #expect(SampleTool.error("list", "-n")?.message == "--limit needs a value: --limit N")
     #expect(SampleTool.error("report")?.message == "--output FILE is missing")

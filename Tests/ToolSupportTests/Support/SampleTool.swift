@@ -38,6 +38,9 @@ enum SampleTool {
           ],
           isRunnable: true, examples: ["sample outbox"]),
         ToolCommand(
+          "ping", "needs no store", options: [all], common: [CommonOption.json, CommonOption.help],
+          examples: ["sample ping --json"]),
+        ToolCommand(
           "history", "what ended",
           arguments: [ToolArgument("NAME", .text, "of whom", isRequired: false)],
           examples: ["sample history"]),

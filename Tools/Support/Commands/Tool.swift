@@ -43,5 +43,10 @@ package struct Tool: Hashable, Sendable {
   }
 
   /// The options of a command, its own first.
-  func options(of command: ToolCommand) -> [ToolOption] { command.options + self.common }
+  package func options(of command: ToolCommand) -> [ToolOption] {
+    command.options + self.common(of: command)
+  }
+
+  /// Which of the options of every command a command has.
+  func common(of command: ToolCommand) -> [ToolOption] { command.common ?? self.common }
 }

@@ -15,6 +15,8 @@ package struct ToolCommand: Hashable, Sendable {
   package var discussion: String
   /// Its options, beside those that all commands have.
   package var options: [ToolOption]
+  /// The only ones that it has of the options of every command; nil: all.
+  package var common: [ToolOption]?
   /// What it takes beside options, in this order.
   package var arguments: [ToolArgument]
   /// Its own commands.
@@ -31,6 +33,7 @@ package struct ToolCommand: Hashable, Sendable {
     _ summary: String,
     discussion: String = "",
     options: [ToolOption] = [],
+    common: [ToolOption]? = nil,
     arguments: [ToolArgument] = [],
     subcommands: [ToolCommand] = [],
     isRunnable: Bool? = nil,
@@ -40,6 +43,7 @@ package struct ToolCommand: Hashable, Sendable {
     self.summary = summary
     self.discussion = discussion
     self.options = options
+    self.common = common
     self.arguments = arguments
     self.subcommands = subcommands
     self.isRunnable = isRunnable ?? subcommands.isEmpty

@@ -21,8 +21,9 @@ package enum HelpText {
     lines += Self.section("Commands", command.subcommands.map { ($0.name, $0.summary) })
     lines += Self.section("Arguments", command.arguments.map { ($0.usage, $0.help) })
     lines += Self.section("Options", Self.rows(command.options))
+    let common = Self.rows(tool.common(of: command))
     lines += Self.section(
-      command.options.isEmpty ? "Options" : "Options of every command", Self.rows(tool.common))
+      command.options.isEmpty ? "Options" : "Options of every command", common)
     lines += ["", command.examples.count == 1 ? "Example:" : "Examples:"]
     lines += command.examples.map { "  \($0)" }
     return lines.joined(separator: "\n")

@@ -44,6 +44,10 @@ package enum ManPage {
     for argument in command.arguments {
       lines += [".TP", ".I \(Self.escape(argument.usage))", Self.escape(argument.help)]
     }
+    if let common = command.common {
+      let names = common.filter { !$0.isHidden }.map(\.dashed).joined(separator: ", ")
+      lines += [".PP", Self.escape("Of the options of every command it has only \(names).")]
+    }
     return lines + command.options.filter { !$0.isHidden }.flatMap(Self.entry)
   }
 

@@ -194,6 +194,11 @@ extension CommandLineParser {
         throw self.failure("\(option.dashed) is no option of “\(next.name)”")
       }
     }
+    for option in self.tool.common where self.values[option.name] != nil {
+      guard self.tool.common(of: next).contains(option) else {
+        throw self.failure("\(option.dashed) is no option of “\(next.name)”")
+      }
+    }
     self.command = next
     self.path.append(next.name)
   }

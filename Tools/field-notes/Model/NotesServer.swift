@@ -11,12 +11,22 @@ struct NotesServer: Sendable {
 
   /// Sends a read.
   ///
-  /// - Parameter path: Its parts, which may hold any character.
+  /// - Parameters:
+  ///   - path: Its parts, which may hold any character.
+  ///   - cursor: What the page follows.
+  ///   - context: That of the fetch. It is told which writes the answer has, since the server says so:
+  ///     their edits are not shown over it.
   /// - Throws: `URLError` if the server was not reached, `HTTPStatusError` if it refused.
-  func get<Value: Decodable>(_ path: [String], after cursor: String? = nil) async throws -> Value {
+  func get<Value: Decodable>(
+    _ path: [String], after cursor: String? = nil, in context: QueryContext
+  ) async throws -> Value {
     var url = self.url(path)
     if let cursor { url.append(queryItems: [URLQueryItem(name: "after", value: cursor)]) }
-    return try await self.send(URLRequest(url: url))
+    let (value, response): (Value, _) = try await self.send(URLRequest(url: url))
+    let applied = response.value(forHTTPHeaderField: "Idempotency-Applied") ?? ""
+    let keys = applied.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    if !keys.isEmpty { context.fetchReceipt?.includes(keys: keys) }
+    return value
   }
 
   /// Sends a change.
@@ -36,10 +46,12 @@ struct NotesServer: Sendable {
     // URLSession on Linux notices only at the time-out that a used connection was closed.
     request.setValue("close", forHTTPHeaderField: "Connection")
     request.setValue(attempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
-    return try await self.send(request)
+    return try await self.send(request).value
   }
 
-  private func send<Value: Decodable>(_ request: URLRequest) async throws -> Value {
+  private func send<Value: Decodable>(
+    _ request: URLRequest
+  ) async throws -> (value: Value, response: HTTPURLResponse) {
     var request = request
     // The user waits. A write that is not sent now is sent later.
     request.timeoutInterval = 5
@@ -51,7 +63,7 @@ struct NotesServer: Sendable {
         statusCode: response.statusCode,
         retryAfter: header.flatMap { HTTPStatusError.retryAfter(header: $0, now: Date()) })
     }
-    return try JSONDecoder().decode(Value.self, from: data)
+    return (try JSONDecoder().decode(Value.self, from: data), response)
   }
 
   private func url(_ path: [String]) -> URL {

@@ -23,6 +23,7 @@ struct FolderNotesQuery: InfiniteQueryRequest {
     in context: QueryContext,
     with continuation: QueryContinuation<NotePage>
   ) async throws -> NotePage {
-    try await context.notesServer.get(["folders", self.folder, "notes"], after: paging.pageId)
+    try await context.notesServer.get(
+      ["folders", self.folder, "notes"], after: paging.pageId, in: context)
   }
 }

@@ -9,6 +9,6 @@ struct FoldersQuery: QueryRequest {
     in context: QueryContext,
     with continuation: QueryContinuation<[Folder]>
   ) async throws -> [Folder] {
-    try await context.notesServer.get(["folders"])
+    try await context.notesServer.get(["folders"], in: context)
   }
 }

@@ -10,6 +10,6 @@ struct NoteQuery: QueryRequest {
     in context: QueryContext,
     with continuation: QueryContinuation<Note>
   ) async throws -> Note {
-    try await context.notesServer.get(["notes", self.id])
+    try await context.notesServer.get(["notes", self.id], in: context)
   }
 }

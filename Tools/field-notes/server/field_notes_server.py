@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The server of field-notes: notes in folders, over HTTP, with nothing but Python's standard library.
 
-It does what a server has to do for clients that send a write at least once: the Idempotency-Key of a
-write is stored with what it did, in one transaction, and a key that is known is answered as it was
-answered before. It can be told to be slow, to fail, or to lose its answers.
+It does what a server has to do for clients that send a write at least once, with the key store of
+Tools/server-kit: the Idempotency-Key of a write is stored with what it did, in one transaction, a key that
+is known is answered as it was answered before, and a GET names the keys that its answer includes. It can
+be told to be slow, to fail, or to lose its answers.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import signal
@@ -17,12 +19,18 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+KIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "server-kit")
+sys.path.insert(0, os.path.join(KIT, "python"))
+from idempotency import KeyStore, fingerprint  # noqa: E402
+
 EXAMPLE = """\
 routes:
   GET /folders                           [{"name", "count"}]
   GET /folders/NAME/notes?after=CURSOR   {"notes": [NOTE], "next": CURSOR or null}, by title
   POST /notes                            {"folder", "title", "text"} -> NOTE
   GET, PUT, DELETE /notes/ID             NOTE = {"id", "folder", "title", "text", "edition"}
+
+a write has an Idempotency-Key; a GET is answered with an ETag, and Idempotency-Applied: KEY, KEY …
 
 example: field_notes_server.py --port 8080 --data notes.db --log requests.log --lose-every 5
 """
@@ -32,7 +40,6 @@ CREATE TABLE IF NOT EXISTS notes (
   id TEXT PRIMARY KEY, folder TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
   edition INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS notes_by_title ON notes (folder, title, id);
-CREATE TABLE IF NOT EXISTS keys (key TEXT PRIMARY KEY, status INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS numbers (last INTEGER NOT NULL);
 """
 
@@ -61,7 +68,11 @@ class Notes:
         self.lock = threading.Lock()
         # Used by one thread at a time, under the lock.
         self.database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self.database.executescript("PRAGMA journal_mode = WAL;" + SCHEMA)
+        with open(os.path.join(KIT, "idempotency.sql"), encoding="utf-8") as file:
+            table = file.read()
+        self.database.executescript("PRAGMA journal_mode = WAL;" + SCHEMA + table)
+        self.keys = KeyStore(self.database)
+        self.keys.forget()
         if self.database.execute("SELECT count(*) FROM numbers").fetchone()[0] == 0:
             self.fill(iso_folder)
 
@@ -91,71 +102,65 @@ class Notes:
     def note(row):
         return dict(zip(("id", "folder", "title", "text", "edition"), row))
 
-    def folders(self):
+    def read(self, account, read, *arguments):
+        """What a read answers, and the keys of the account's writes that it includes."""
+        # Nothing is written meanwhile, so that both are of one moment.
         with self.lock:
-            rows = self.database.execute(
-                "SELECT folder, count(*) FROM notes GROUP BY folder ORDER BY folder").fetchall()
+            return read(*arguments), self.keys.applied(account)
+
+    def folders(self):
+        rows = self.database.execute(
+            "SELECT folder, count(*) FROM notes GROUP BY folder ORDER BY folder").fetchall()
         return [{"name": name, "count": count} for name, count in rows]
 
     def page(self, folder, after):
         start = after.partition("\x1f")[::2]
-        with self.lock:
-            rows = self.database.execute(
-                "SELECT * FROM notes WHERE folder = ? AND (title, id) > (?, ?) ORDER BY title, id LIMIT ?",
-                (folder, *start, PAGE + 1)).fetchall()
+        rows = self.database.execute(
+            "SELECT * FROM notes WHERE folder = ? AND (title, id) > (?, ?) ORDER BY title, id LIMIT ?",
+            (folder, *start, PAGE + 1)).fetchall()
         notes = [self.note(row) for row in rows]
         # A place in the order, and no note: that may be deleted before the next page is asked for.
         last = notes[PAGE - 1] if len(notes) > PAGE else None
         return {"notes": notes[:PAGE], "next": f"{last['title']}\x1f{last['id']}" if last else None}
 
     def find(self, identifier):
-        with self.lock:
-            row = self.database.execute("SELECT * FROM notes WHERE id = ?", (identifier,)).fetchone()
+        row = self.database.execute("SELECT * FROM notes WHERE id = ?", (identifier,)).fetchone()
         return self.note(row) if row else None
 
-    def write(self, key, change):
+    def write(self, key, account, digest, change):
         """Carries a write out, unless its key is known: returns the answer, and whether it is an old one."""
-        with self.lock:
-            if key:
-                known = self.database.execute(
-                    "SELECT status, body FROM keys WHERE key = ?", (key,)).fetchone()
-                if known:
-                    return known[0], json.loads(known[1]), True
-            self.database.execute("BEGIN IMMEDIATE")
-            try:
-                status, body = change(self.database)
-                # What was refused changed nothing, and may be asked for again.
-                if key and status < 400:
-                    self.database.execute(
-                        "INSERT INTO keys VALUES (?, ?, ?)", (key, status, json.dumps(body)))
-                self.database.execute("COMMIT")
-            except BaseException:
-                self.database.execute("ROLLBACK")
-                raise
-            return status, body, False
+        def change_once(database):
+            status, body = change(database)
+            return status, json.dumps(body)
 
-    def create(self, key, content):
+        with self.lock:
+            return self.keys.write(key, account, digest, change_once)
+
+    @staticmethod
+    def create(content):
         def change(database):
             database.execute("UPDATE numbers SET last = last + 1")
             number = database.execute("SELECT last FROM numbers").fetchone()[0]
             row = (f"note-{number}", content["folder"], content["title"], content["text"], 1)
             database.execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?)", row)
-            return 201, self.note(row)
-        return self.write(key, change)
+            return 201, Notes.note(row)
+        return change
 
-    def edit(self, key, identifier, text):
+    @staticmethod
+    def edit(identifier, text):
         def change(database):
             database.execute(
                 "UPDATE notes SET text = ?, edition = edition + 1 WHERE id = ?", (text, identifier))
             row = database.execute("SELECT * FROM notes WHERE id = ?", (identifier,)).fetchone()
-            return (200, self.note(row)) if row else (404, {"error": "there is no such note"})
-        return self.write(key, change)
+            return (200, Notes.note(row)) if row else (404, {"error": "there is no such note"})
+        return change
 
-    def delete(self, key, identifier):
+    @staticmethod
+    def delete(identifier):
         def change(database):
             database.execute("DELETE FROM notes WHERE id = ?", (identifier,))
             return 200, {"deleted": identifier}
-        return self.write(key, change)
+        return change
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -165,6 +170,7 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "field-notes"
     # What the request wants a note to say, for the log.
     text = None
+    data = b""
 
     def do_GET(self):
         self.text = None
@@ -172,12 +178,11 @@ class Handler(BaseHTTPRequestHandler):
         words = [unquote(word) for word in url.path.strip("/").split("/")]
         notes = self.server.notes
         if words == ["folders"]:
-            return self.answer(200, notes.folders())
+            return self.read(notes.folders)
         if len(words) == 3 and words[0] == "folders" and words[2] == "notes":
-            return self.answer(200, notes.page(words[1], parse_qs(url.query).get("after", [""])[0]))
+            return self.read(notes.page, words[1], parse_qs(url.query).get("after", [""])[0])
         if len(words) == 2 and words[0] == "notes":
-            note = notes.find(words[1])
-            return self.answer(200, note) if note else self.refuse(404, "there is no such note")
+            return self.read(notes.find, words[1])
         return self.refuse(404, "there is no such route")
 
     def do_POST(self):
@@ -185,21 +190,37 @@ class Handler(BaseHTTPRequestHandler):
         if urlsplit(self.path).path != "/notes":
             return self.refuse(404, "there is no such route")
         if content is not None:
-            self.write(lambda key: self.server.notes.create(key, content))
+            self.write(Notes.create(content))
         return None
 
     def do_PUT(self):
         content = self.content("text")
         identifier = self.identifier()
         if identifier and content is not None:
-            self.write(lambda key: self.server.notes.edit(key, identifier, content["text"]))
+            self.write(Notes.edit(identifier, content["text"]))
 
     def do_DELETE(self):
         self.text = None
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         identifier = self.identifier()
         if identifier:
-            self.write(lambda key: self.server.notes.delete(key, identifier))
+            self.write(Notes.delete(identifier))
+
+    def account(self):
+        """Whose request it is. Everybody may do everything here, but each has keys of his own."""
+        return hashlib.sha256((self.headers.get("Authorization") or "").encode()).hexdigest()
+
+    def read(self, read, *arguments):
+        body, applied = self.server.notes.read(self.account(), read, *arguments)
+        if body is None:
+            return self.refuse(404, "there is no such note")
+        tag = f'"{hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16]}"'
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if applied:
+            headers["Idempotency-Applied"] = ", ".join(applied)
+        if self.headers.get("If-None-Match") == tag:
+            return self.answer(304, None, headers=headers)
+        return self.answer(200, body, headers=headers)
 
     def identifier(self):
         words = [unquote(word) for word in urlsplit(self.path).path.strip("/").split("/")]
@@ -212,7 +233,8 @@ class Handler(BaseHTTPRequestHandler):
         """The body, with a text for each name; None where it is refused."""
         try:
             length = int(self.headers.get("Content-Length") or 0)
-            content = json.loads(self.rfile.read(length)) if 0 < length <= 1 << 20 else None
+            self.data = self.rfile.read(length) if 0 < length <= 1 << 20 else b""
+            content = json.loads(self.data) if self.data else None
             if isinstance(content, dict) and all(isinstance(content.get(name), str) for name in names):
                 self.text = content["text"]
                 return content
@@ -226,28 +248,32 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(options.delay)
         if options.status and number % options.status_every == 0:
             return self.refuse(options.status, "told to fail", did="refused")
-        key = self.headers.get("Idempotency-Key")
-        status, body, is_known = change(key)
+        status, body, is_known = self.server.notes.write(
+            self.headers.get("Idempotency-Key"), self.account(),
+            fingerprint(self.command, self.path, self.data), change)
         did = "known" if is_known else "done" if status < 400 else "refused"
         if options.lose_every and number % options.lose_every == 0:
             # It is carried out, and nobody hears of it.
             self.server.log(self, status, did, "lost")
             self.close_connection = True
             return None
-        return self.answer(status, body, did)
+        return self.answer(status, json.loads(body), did, {"Retry-After": "1"} if status == 409 else {})
 
     def refuse(self, status, reason, did="refused"):
         self.answer(status, {"error": reason}, did)
 
-    def answer(self, status, body, did="read"):
+    def answer(self, status, body, did="read", headers=None):
         if did == "read":
             time.sleep(self.server.options.delay)
-        data = json.dumps(body).encode()
+        data = json.dumps(body).encode() if status != 304 else b""
         # Before it is sent: who has an answer finds it in the log.
         self.server.log(self, status, did, "sent")
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        if status != 304:
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 
@@ -311,6 +337,7 @@ def options():
     add("--status-every", type=at_least(1, int), default=1, metavar="N", help="only each N-th of them")
     add("--lose-every", type=at_least(1, int), metavar="N",
         help="carry each N-th write out and close the connection without an answer")
+    add("--pid", metavar="FILE", help="write the number of the process there")
     add("--iso-codes", default="/usr/share/iso-codes/json", metavar="DIR",
         help="lists to begin with, as Debian's package iso-codes has them")
     return parser.parse_args()
@@ -322,6 +349,9 @@ def main():
         # What was committed is on disk; nothing else is to be saved.
         signal.signal(number, lambda *_: os._exit(0))
     host, port = server.server_address[:2]
+    if server.options.pid:
+        with open(server.options.pid, "w", encoding="utf-8") as file:
+            file.write(str(os.getpid()))
     print(f"http://{host}:{port}", flush=True)
     server.serve_forever()
 
