@@ -66,7 +66,8 @@ extension InfiniteQueryRequest {
   /// - Precondition: A number of pages is 1 or more.
   public func pages(_ pages: PackPages) -> PackedPages<Self> {
     if case .first(let count) = pages {
-      precondition(count > 0, "\(self._debugTypeName): pages(.first(_:)) takes 1 or more; got \(count).")
+      precondition(
+        count > 0, "\(self._debugTypeName): pages(.first(_:)) takes 1 or more; got \(count).")
     }
     return PackedPages(query: self, pages: pages)
   }

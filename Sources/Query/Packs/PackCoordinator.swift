@@ -139,14 +139,23 @@ extension PackCoordinator {
     return pack
   }
 
-  private func show(_ stored: StoredPack, in pack: OfflinePack) {
+  /// - Parameter before: What it must show for that; nil: anything.
+  /// - Returns: Whether it did.
+  @discardableResult
+  private func show(
+    _ stored: StoredPack, in pack: OfflinePack, insteadOf before: StoredPack? = nil
+  ) -> Bool {
+    var isShown = true
     pack.show { status in
+      isShown = before == nil || status.stored == before
+      guard isShown else { return }
       status.stored = stored
       let counts = stored.counts
       // Another process may have fetched it.
       if status.state == .idle, counts.done == counts.total { status.state = .complete }
       if status.state == .complete, counts.done < counts.total { status.state = .idle }
     }
+    return isShown
   }
 
   private func start(_ stored: StoredPack, _ pack: OfflinePack, _ storage: any QueryStorage) {
@@ -230,7 +239,11 @@ extension PackCoordinator {
         continue
       }
       if now == before { continue }
-      self.show(now, in: pack)
+      // What a runner has shown meanwhile is newer than what was read here.
+      guard self.show(now, in: pack, insteadOf: before) else {
+        self.hasChanged.wake()
+        continue
+      }
       if now.counts.waiting > 0 || before.counts.claimed > now.counts.claimed {
         self.guarded.withLock { $0.runners[now.id] }?.wake()
       }

@@ -20,7 +20,7 @@ struct PackFetch: Sendable {
   let didFetchPages: @Sendable () async throws -> Void
 
   /// How many pages are fetched between two calls of ``didFetchPages``.
-  static let pagesPerStep = 16
+  static let pagesPerStep = 8
 
   /// Whether a value need not be fetched.
   func isEnough(updatedAt date: Date?, isStale: Bool) -> Bool {

@@ -115,12 +115,12 @@ extension PackRunner {
       var next = Next.end
       do {
         next = try await self.step()
-      } catch let error as StorageError {
+      } catch let error as StorageError where error.code != .misuse {
         self.show(.waiting(.storage(error)))
         // It is woken when the storage has recovered. If that was before, it looks again.
         next = .wait(Self.patience)
       } catch {
-        // Nothing else is thrown but a cancellation.
+        // A cancellation, or the storage was closed.
         next = .end
       }
       switch next {
@@ -129,7 +129,12 @@ extension PackRunner {
       case .end: break work
       }
     }
-    self.show(.idle)
+    self.pack.show { status in
+      switch status.state {
+      case .fetching, .waiting: status.state = .idle
+      case .idle, .complete, .stopped: break
+      }
+    }
   }
 
   private func wait(atMost duration: Duration?) async {

@@ -9,8 +9,8 @@ public struct PackProgress: Hashable, Sendable {
   public var bytes = 0
   /// How many queries could not be fetched, and are tried again by ``OfflinePacks/resume()``.
   public var failed = 0
-  /// How many wait for the code that makes their request: for the same `keep`, or
-  /// ``OfflinePacks/register(_:)-(R.Type)``.
+  /// How many wait for the code that makes their request: for the same `keep`, or for `register` and
+  /// ``OfflinePacks/resume()``.
   public var unregistered = 0
 
   /// Creates the progress of an empty pack.

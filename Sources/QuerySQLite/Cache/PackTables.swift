@@ -231,7 +231,8 @@ extension PackTables {
     _ outcome: PackResult.Outcome, _ id: Int64, wasDone: Bool, bytes: Int64?, _ now: Int64
   ) throws {
     func write(
-      _ state: PackMemberRow.State, _ bytes: Int64? = nil, date: Int64? = nil, _ error: String? = nil
+      _ state: PackMemberRow.State, _ bytes: Int64? = nil, date: Int64? = nil,
+      _ error: String? = nil
     ) throws {
       try self.connection.execute(PackMemberRow.settle, state.rawValue, bytes, date, error, id)
     }

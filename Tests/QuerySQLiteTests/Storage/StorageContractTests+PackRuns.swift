@@ -168,9 +168,11 @@ extension StorageContractTests {
     try await knowing.keep("pack", network: .unmetered) { StoredQuery(["a"]) { 1 } }.whole()
     try await device.relaunch()
     // A later launch does not fetch over it in silence.
-    let pack = try #require(try await device.client().packs.resume().first)
+    let later = device.client()
+    let pack = try #require(try await later.packs.resume().first)
     for await update in pack.updates
     where update.state == .stopped(.networkCostUnknown(pack: "pack")) { break }
+    withExtendedLifetime(later) {}
   }
 
   private struct StatusOnly: NetworkObserver {
@@ -189,7 +191,8 @@ extension StorageContractTests {
   func observationTracksProgress(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
     let gate = Gate()
-    let pack = try await device.client().keep("pack") {
+    let client = device.client()
+    let pack = try await client.keep("pack") {
       StoredQuery(["a"]) {
         try await gate.pass()
         return 1
@@ -207,6 +210,7 @@ extension StorageContractTests {
     try await pack.whole()
     #expect(changes.value == 1)
     #expect(pack.progress.done == 1)
+    withExtendedLifetime(client) {}
   }
 
   @Test func withoutAStorageNothingIsKept() async throws {

@@ -68,7 +68,8 @@ extension StorageContractTests {
   }
 
   @Test(arguments: StorageUnderTest.allCases)
-  func aFreshValueIsNotFetchedAndAStoreOfTheClientShowsWhatIs(_ kind: StorageUnderTest) async throws {
+  func aFreshValueIsNotFetchedAndAStoreOfTheClientShowsWhatIs(_ kind: StorageUnderTest) async throws
+  {
     let device = try Device(kind)
     let client = device.client()
     let fresh = StoredQuery(["fresh"]) { 1 }.stale(after: 60).persisted()

@@ -73,7 +73,9 @@ extension PackTable {
 
   mutating func renew(_ id: UUID, _ entries: Entries) -> StoredPack? {
     self.edit(id) { pack in
-      for identity in pack.order { pack.members[identity]?.renew(hasEntry: entries(identity) != nil) }
+      for identity in pack.order {
+        pack.members[identity]?.renew(hasEntry: entries(identity) != nil)
+      }
       return pack.counted
     }
   }
@@ -129,7 +131,9 @@ extension PackTable.Pack {
       case .unregistered: stored.counts.unregistered += 1
       case .done:
         stored.counts.done += 1
-        if let date = member.doneAt { stored.counts.oldest = min(stored.counts.oldest ?? date, date) }
+        if let date = member.doneAt {
+          stored.counts.oldest = min(stored.counts.oldest ?? date, date)
+        }
       }
     }
     return stored

@@ -49,7 +49,8 @@ public enum PackError: Error, Hashable, Sendable {
 extension PackError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .noStorage: "A pack needs a storage to be kept in: create the client with QueryClient(storage:)."
+    case .noStorage:
+      "A pack needs a storage to be kept in: create the client with QueryClient(storage:)."
     case .noRoom(let pack, let needed, let limit):
       """
       The pack "\(pack)" stopped: all packs may have \(limit) bytes, nine tenths of the storage's \
@@ -73,7 +74,8 @@ extension PackError: CustomStringConvertible {
       The pack "\(pack)" is fetched over an unmetered network alone, and the client's network observer \
       does not tell what a network costs. SystemNetworkObserver does.
       """
-    case .gone(let pack): "The pack \"\(pack)\" was removed, or is gone with the cache that it was in."
+    case .gone(let pack):
+      "The pack \"\(pack)\" was removed, or is gone with the cache that it was in."
     case .differingPages(let pack, let member):
       "The pack \"\(pack)\" is not kept: it has \(member) twice, with different numbers of pages."
     }
