@@ -24,7 +24,7 @@ public final class OfflinePack: Observable, Sendable {
     self.status = ObserverList(Status(stored: stored, state: .idle))
   }
 
-  /// How far it is, whoever fetches it.
+  /// How far it is, also if another process fetches it.
   public var progress: PackProgress {
     self.anchor.trackAccess()
     return PackProgress(self.status.value.stored.counts)

@@ -7,7 +7,7 @@
 public struct OfflinePacks: Sendable {
   let coordinator: PackCoordinator
 
-  /// All packs of the storage, by their names, whoever has kept them.
+  /// All packs of the storage, by their names, also those that another process has kept.
   ///
   /// - Throws: ``StorageError``.
   public func list() async throws -> [OfflinePack] { try await self.coordinator.list(self) }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The packs of one client: its objects for them, the code of their members, and who fetches them.
+/// The packs of one client: its objects for them, the code of their members, and the runners that fetch them.
 ///
 /// Locking: `guarded` has its own lock, under which nothing is called.
 final class PackCoordinator: Sendable {

@@ -120,7 +120,7 @@ extension QueryClient {
     return try plan.identity(of: query.path) { query._debugTypeName }
   }
 
-  /// The store of a member: the client's, so that who shows it sees it fetched; or one that the client
+  /// The store of a member: the client's, so that a view of it sees it fetched; or one that the client
   /// does not keep, since a pack may have more members than fit into memory.
   fileprivate func packStore<Query: QueryRequest>(
     for query: Query, _ identity: QueryIdentity, _ initialState: () -> Query.State

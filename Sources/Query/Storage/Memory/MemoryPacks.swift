@@ -38,9 +38,12 @@ final class MemoryPacks: PackStorage {
   }
 
   func claim(_ request: PackClaimRequest) async throws -> PackClaim? {
-    try self.change("claim", tells: { $0?.members.isEmpty == false }) { [limits] in
+    let claim = try self.change("claim", isTold: false) { [limits] in
       $0.claim(request, limit: limits.bytes)
     }
+    // Who only looks must not wake the others, which would look then.
+    if claim?.members.isEmpty == false { self.tell() }
+    return claim
   }
 
   func settle(
@@ -71,14 +74,13 @@ final class MemoryPacks: PackStorage {
   }
 
   private func change<R: Sendable>(
-    _ operation: String, tells: (R) -> Bool = { _ in true },
-    _ body: @Sendable (inout PackTable) throws -> R
+    _ operation: String, isTold: Bool = true, _ body: @Sendable (inout PackTable) throws -> R
   ) throws -> R {
     let result = try self.table.withLock { table in
       try Self.requireOpen(operation, table.isClosed)
       return try body(&table.packs)
     }
-    if tells(result) { self.tell() }
+    if isTold { self.tell() }
     return result
   }
 
