@@ -124,6 +124,52 @@ CREATE TABLE quarantine (
 -- By age, for the three limits; the whole key of one partition, for erase().
 CREATE INDEX quarantine_by_date ON quarantine (partition, quarantined_at);
 
+-- A list of queries that is kept whole on this machine, until it is removed (7). What is in one is
+-- not evicted.
+CREATE TABLE packs (
+  id INTEGER PRIMARY KEY,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  uuid BLOB NOT NULL,                   -- another one for a pack of the same name that was kept anew
+  generation INTEGER NOT NULL,          -- of its list: a member with an older one leaves
+  created_at INTEGER NOT NULL,
+  ends_at INTEGER,                      -- NULL: kept until it is removed
+  refresh_every INTEGER,                -- microseconds; NULL: a member that is there is not fetched again
+  network TEXT NOT NULL,                -- 'any' or 'unmetered'
+  name TEXT NOT NULL
+) STRICT;
+
+-- The pack of a name.
+CREATE UNIQUE INDEX packs_by_name ON packs (partition, name);
+
+-- A query of a pack. It stands here before its entry does.
+CREATE TABLE pack_members (
+  id INTEGER PRIMARY KEY,
+  pack INTEGER NOT NULL REFERENCES packs (id) ON DELETE CASCADE,
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  generation INTEGER NOT NULL,
+  hash BLOB NOT NULL,                   -- of the identity's text
+  state INTEGER NOT NULL,               -- 0 to be fetched, 1 there, 2 failed, 3 waits for its code
+  byte_count INTEGER NOT NULL DEFAULT 0, -- of its entry, when it was last fetched
+  done_at INTEGER,                      -- NULL: never
+  begun_at INTEGER,                     -- when it was first claimed since it was last there
+  claimed_at INTEGER,
+  claimed_by TEXT,                      -- the owner file of the process that fetches it; NULL: none does
+  pages INTEGER,                        -- how many, -1 all; NULL: not an infinite query
+  identity TEXT NOT NULL,
+  request_name TEXT,                    -- what the request is made of in a later launch; NULL: of code
+  request BLOB,
+  error TEXT                            -- of the last attempt, if it failed
+) STRICT;
+
+-- A list that is kept again finds its members.
+CREATE UNIQUE INDEX pack_members_by_pack ON pack_members (pack, hash);
+-- Whether an entry is in a pack, and how many bytes all packs of an account have, each query once.
+CREATE INDEX pack_members_by_hash ON pack_members (partition, hash, byte_count);
+-- What to fetch next, and the counts of a pack.
+CREATE INDEX pack_members_by_state ON pack_members (pack, state, claimed_by, done_at, byte_count);
+-- Which processes fetch for a pack.
+CREATE INDEX pack_members_by_owner ON pack_members (pack, claimed_by) WHERE claimed_by IS NOT NULL;
+
 -- By what the WAL beside this file is known to be its own (8): SQLite takes any valid one. The
 -- first commit of each WAL moves `current` to `previous`, and writes a new random value. One row.
 CREATE TABLE log_link (

@@ -93,6 +93,7 @@ extension StoreInspection {
         try $0.integer(at: 0)
       }
       partition.pages = Int(pages ?? 0)
+      partition.packs = try PackTables(partition: row.integer(at: 5), on: connection).packs()
       return partition
     }
   }
@@ -152,6 +153,7 @@ extension StoreStatistics.Partition {
     merged.entries = self.entries
     merged.byteCount = self.byteCount
     merged.pages = self.pages
+    merged.packs = self.packs
     merged.quarantined = self.quarantined
     merged.quarantinedByteCount = self.quarantinedByteCount
     return merged

@@ -17,7 +17,7 @@ extension StoreMaintenance {
   }
 
   /// Removes entries, the least recently used first, until an account has no more than this. Pinned
-  /// entries stay. Those whose stores are alive in an application go too: the application writes
+  /// entries stay, and those of packs. Those whose stores are alive in an application go too: the application writes
   /// them again with their next change.
   ///
   /// - Parameters:
@@ -56,16 +56,18 @@ extension StoreMaintenance {
 
   /// Partition, date, id, limit: entries after that row whose newest result is older. Id, byte
   /// count.
-  private static let older: SQL = """
-    SELECT id, byte_count FROM entries NOT INDEXED
-    WHERE partition = ? AND is_pinned = 0
-      AND max(coalesce(value_updated_at, error_updated_at, 0),
-        coalesce(error_updated_at, value_updated_at, 0)) < ?
-      AND id > ?
-    ORDER BY id LIMIT ?
-    """
+  private static let older = SQL(
+    assembling: """
+      SELECT id, byte_count FROM entries NOT INDEXED
+      WHERE partition = ? AND NOT \(EntryRow.isKept)
+        AND max(coalesce(value_updated_at, error_updated_at, 0),
+          coalesce(error_updated_at, value_updated_at, 0)) < ?
+        AND id > ?
+      ORDER BY id LIMIT ?
+      """)
 
-  /// Removes entries whose value and error are from before a time. Pinned entries stay.
+  /// Removes entries whose value and error are from before a time. Pinned entries, and those of packs,
+  /// stay.
   ///
   /// - Parameters:
   ///   - date: Microseconds since 1970.

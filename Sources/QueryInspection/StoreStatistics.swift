@@ -54,6 +54,8 @@ package struct StoreStatistics: Hashable, Sendable {
     package var quarantined = 0
     /// Their bytes.
     package var quarantinedByteCount = 0
+    /// The packs, by their names.
+    package var packs = [StoredPack]()
     /// How many mutations are pending, running and dead.
     package var mutations = OutboxCounts()
     /// How many ended mutations are remembered.

@@ -6,6 +6,9 @@ protocol StatusMonitor: AnyObject, Sendable {
   /// The status, and its observers. The first call may have to wait for the first status.
   var statuses: StatusList { get }
 
+  /// Whether the network is metered, and the observers of that. Known with the first status.
+  var costs: ObserverList<Bool> { get }
+
   /// Ends the monitor, soon and without waiting for it. Called once.
   func stop()
 

@@ -22,7 +22,7 @@ public import Query
 ///
 /// The monitor's thread calls the handlers, except that the first call comes on the subscriber's
 /// thread. A handler holds up all others, so it must return soon.
-public final class SystemNetworkObserver: NetworkObserver {
+public final class SystemNetworkObserver: NetworkCostObserver {
   /// The observer that applications share.
   public static let shared = SystemNetworkObserver()
 
@@ -40,12 +40,15 @@ public final class SystemNetworkObserver: NetworkObserver {
   public static func install() { QueryClient.defaultNetworkObserver = Self.shared }
 
   /// The status now.
-  public var currentStatus: NetworkConnectionStatus {
-    if let running = self.monitor.running { return running.statuses.value }
+  public var currentStatus: NetworkConnectionStatus { self.usedMonitor.statuses.value }
+
+  /// The monitor, which runs from now on.
+  private var usedMonitor: any StatusMonitor {
+    if let running = self.monitor.running { return running }
     let (monitor, end) = self.monitor.use()
     // If another thread was first, its use is kept, and this one ends with its last reference.
     self.use.withLock { use in if use == nil { use = end } }
-    return monitor.statuses.value
+    return monitor
   }
 
   /// Calls a handler with the status, before this returns, and then at each change: in order, and
@@ -58,6 +61,28 @@ public final class SystemNetworkObserver: NetworkObserver {
   ) -> QuerySubscription {
     let (monitor, end) = self.monitor.use()
     return .combined(monitor.statuses.subscribe(handler), end)
+  }
+
+  /// Whether the network of now is metered: as NetworkManager says, or the portal. Without either it is
+  /// not known, and counts as unmetered.
+  public var isMetered: Bool {
+    let monitor = self.usedMonitor
+    // Waits for the system's first answer.
+    _ = monitor.statuses
+    return monitor.costs.value
+  }
+
+  /// Calls a handler with ``isMetered``, before this returns, and then at each change, as
+  /// ``subscribe(with:)`` does.
+  ///
+  /// - Parameter handler: Takes whether the network is metered.
+  /// - Returns: The observation, which ends when it is cancelled. It does not need the observer.
+  public func subscribeToCost(
+    with handler: @escaping @Sendable (_ isMetered: Bool) -> Void
+  ) -> QuerySubscription {
+    let (monitor, end) = self.monitor.use()
+    _ = monitor.statuses
+    return .combined(monitor.costs.subscribe(emittingFirst: true, handler), end)
   }
 
   /// Asks whether the host of a URL can be reached now: whether its name can be resolved, and a

@@ -9,6 +9,7 @@ import SystemNetwork
 /// subscribe    "status STATUS" now, and at each change
 /// cancel       ends the subscription; "cancelled"
 /// current      "current STATUS", without a subscription
+/// metered      "metered BOOL", without a subscription
 /// reach URL    "reach ANSWER"
 /// ```
 @main
@@ -25,6 +26,7 @@ struct NetworkWatcher {
         subscription.cancel()
         Self.say("cancelled")
       case "current": Self.say("current \(SystemNetworkObserver().currentStatus)")
+      case "metered": Self.say("metered \(SystemNetworkObserver().isMetered)")
       case "reach":
         guard words.count == 2, let url = URL(string: words[1]) else { exit(64) }
         Self.say("reach \(await SystemNetworkObserver.shared.reachability(of: url))")

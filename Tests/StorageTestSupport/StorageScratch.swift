@@ -60,8 +60,12 @@ package struct StorageScratch {
   /// open: to close a database file that was opened by hand drops its locks.
   package func files(containing text: String) throws -> [String] {
     let bytes = Data(text.utf8)
-    return try FileManager.default.contentsOfDirectory(atPath: self.path).sorted().filter { name in
-      try Data(contentsOf: URL(filePath: "\(self.path)/\(name)")).range(of: bytes) != nil
+    let names = try FileManager.default.contentsOfDirectory(atPath: self.path).sorted()
+    return try names.filter { name in
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: "\(self.path)/\(name)", isDirectory: &isFolder)
+      if isFolder.boolValue { return false }
+      return try Data(contentsOf: URL(filePath: "\(self.path)/\(name)")).range(of: bytes) != nil
     }
   }
 }

@@ -20,6 +20,9 @@ import QuerySQLite
 /// storage-worker use FOLDER
 ///   does a bit of everything, and says what came of it: "value TEXT", "fetched TEXT", "flush CODE",
 ///   "enqueue CODE", "entries COUNT"; "ok" instead of a code of SQLite where it worked
+/// storage-worker pack FOLDER COUNT MICROSECONDS
+///   goes on with the pack "area" of COUNT texts, or keeps it if there is none, each fetch of which takes
+///   so long; "fetched NUMBER" for each, and in the end "whole DONE TOTAL"
 /// storage-worker identities
 ///   the identities of queries of private, nested and generic types
 /// ```
@@ -33,6 +36,7 @@ struct StorageWorker {
     case "locks": try Self.locks(arguments)
     case "lease": try await Self.lease(arguments)
     case "body": try await Self.enqueueBody(arguments)
+    case "pack": try await Packs.work(try Self.storage(arguments[1]), arguments)
     case "use": try await Self.use(arguments)
     case "identities": for identity in try Identities.all() { Self.say(identity) }
     default: exit(64)
@@ -40,7 +44,7 @@ struct StorageWorker {
   }
 
   /// Writes a line at once, also into a pipe.
-  private static func say(_ line: String) {
+  static func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
   }
 

@@ -35,6 +35,7 @@ import Testing
     ])
     #expect(await watcher.line() == "ready")
     #expect(try await watcher.ask("current") == "current connected")
+    #expect(try await watcher.ask("metered") == "metered false")
     #expect(try await watcher.ask("subscribe") == "status connected")
     // The connection that nobody reads breaks, and GIO goes on without the bus.
     close(bus)

@@ -29,6 +29,27 @@ import Testing
     #expect(seen.count == 3)
   }
 
+  @Test func whetherTheNetworkIsMeteredIsToldAtOnceAndThenEachChangeOnce() {
+    let monitors = FakeMonitors()
+    let shared = monitors.shared()
+    var observer: SystemNetworkObserver? = SystemNetworkObserver(monitor: shared)
+    let seen = Recorder<Bool>()
+    let subscription = observer?.subscribeToCost { seen.append($0) }
+    let costs = monitors.all[0].costs
+    costs.send(true, where: !=)
+    costs.send(true, where: !=)
+    #expect(observer?.isMetered == true)
+    costs.send(false, where: !=)
+    #expect(seen.elements == [false, true, false])
+    subscription?.cancel()
+    #expect(monitors.all.map(\.stopCount) == [1])
+    // A look keeps the next one until the observer is gone.
+    #expect(observer?.isMetered == false)
+    #expect(monitors.all.map(\.stopCount) == [1, 0])
+    observer = nil
+    #expect(monitors.all.map(\.stopCount) == [1, 1])
+  }
+
   @Test func theMonitorStopsWithTheLastSubscriptionAndStartsWithTheNext() {
     let monitors = FakeMonitors()
     let shared = monitors.shared()

@@ -18,6 +18,7 @@ public struct ScriptedStorage: QueryStorage {
 
   public var outbox: any MutationOutbox { self.scripted }
   public var slots: StorageSlots { self.base.slots }
+  public var packs: any PackStorage { self.base.packs }
   public var events: StorageEvents { self.base.events }
   public var statistics: StorageStatistics { self.base.statistics }
   public var synchronousHydrationLimit: Int { self.base.synchronousHydrationLimit }

@@ -57,6 +57,8 @@ struct StatisticsView: Encodable {
     let history: Int
     let historyByteCount: Int
     let pausedAt: String?
+    /// nil if there are none.
+    let packs: [PackView]?
 
     init(_ partition: StoreStatistics.Partition) {
       self.name = partition.name
@@ -69,6 +71,27 @@ struct StatisticsView: Encodable {
       self.dead = partition.mutations.dead
       (self.history, self.historyByteCount) = (partition.history, partition.historyByteCount)
       self.pausedAt = Moments.exact(partition.pausedAt)
+      self.packs = partition.packs.isEmpty ? nil : partition.packs.map { PackView($0) }
+    }
+  }
+
+  /// A pack.
+  struct PackView: Encodable {
+    let name: String
+    let done: Int
+    let total: Int
+    let failed: Int
+    let unregistered: Int
+    let byteCount: Int
+    let network: String
+    let createdAt: String?
+
+    init(_ pack: StoredPack) {
+      (self.name, self.network) = (pack.name, pack.network.rawValue)
+      (self.done, self.total) = (pack.counts.done, pack.counts.total)
+      (self.failed, self.unregistered) = (pack.counts.failed, pack.counts.unregistered)
+      self.byteCount = pack.counts.bytes
+      self.createdAt = Moments.exact(pack.createdAt.microsecondsSince1970)
     }
   }
 

@@ -16,6 +16,7 @@ struct StatsCommand {
     if try self.invocation.printed(StatisticsView(statistics, now: now)) { return .success }
     try self.printFiles(statistics)
     try self.printPartitions(statistics)
+    try self.printPacks(statistics)
     try self.print(statistics.kinds, under: "KIND")
     try self.printAges(statistics.ages)
     try self.printLargest(statistics)
@@ -74,6 +75,26 @@ struct StatsCommand {
       ])
     }
     try self.print(table)
+  }
+
+  private func printPacks(_ statistics: StoreStatistics) throws {
+    var table = Table([
+      Table.Column("PACK"), Table.Column("PARTITION"), Table.Column("DONE", .right),
+      Table.Column("TOTAL", .right), Table.Column("FAILED", .right), Table.Column("SIZE", .right),
+      Table.Column("NETWORK"),
+    ])
+    for partition in statistics.partitions {
+      for pack in partition.packs {
+        let counts = pack.counts
+        table.add([
+          .init(pack.name), .init("\"\(partition.name)\""), .init("\(counts.done)"),
+          .init("\(counts.total)"),
+          .init("\(counts.failed)", counts.failed > 0 ? .bad : .plain),
+          .init(ByteCount.text(counts.bytes)), .init(pack.network.rawValue),
+        ])
+      }
+    }
+    if statistics.partitions.contains(where: { !$0.packs.isEmpty }) { try self.print(table) }
   }
 
   private func print(_ groups: [StoreStatistics.Group], under title: String) throws {

@@ -26,6 +26,8 @@ public final class QueryClient: @unchecked Sendable {
   /// The mutations that change what its stores show.
   @usableFromInline let optimistic = OptimisticIndex()
   let registrations = MutationRegistrations()
+  /// What the layers above keep for it.
+  let extras = ClientExtras()
   /// That of the cache, where it has one.
   let watch: StoreWatch
 

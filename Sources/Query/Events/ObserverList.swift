@@ -32,6 +32,24 @@ package final class ObserverList<Value: Sendable>: Sendable {
     if isTold { self.recipients.deliver() }
   }
 
+  /// Changes a part of the value, and calls all observers if it is another one then.
+  ///
+  /// - Parameter edit: Changes the value. It calls no user code.
+  /// - Returns: Whether it is another one.
+  @discardableResult
+  package func edit(_ edit: (inout Value) -> Void) -> Bool where Value: Equatable {
+    let isTold = self.current.withLock { current in
+      var new = current
+      edit(&new)
+      guard new != current else { return false }
+      current = new
+      self.recipients.post([new])
+      return true
+    }
+    if isTold { self.recipients.deliver() }
+    return isTold
+  }
+
   /// Calls an observer with each value that follows.
   ///
   /// - Parameter emittingFirst: Whether it gets the value of now first, before this returns.

@@ -42,6 +42,7 @@ extension NetworkObserver where Self == AlwaysConnectedNetworkObserver {
 /// A network observer for tests: it reports the status that the test sets.
 public final class MockNetworkObserver: NetworkObserver {
   private let values: ObserverList<NetworkConnectionStatus>
+  let costs = ObserverList(false)
 
   /// Creates an observer.
   ///

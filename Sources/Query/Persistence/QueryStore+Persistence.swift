@@ -57,7 +57,7 @@ extension QueryStore where State: PersistableQueryState {
 
 extension PersistencePlan {
   /// The key that a query is stored under. One that the name of a request's type is part of is reported.
-  fileprivate func identity(
+  func identity(
     of path: QueryPath,
     _ queryName: () -> String
   ) throws -> QueryIdentity {

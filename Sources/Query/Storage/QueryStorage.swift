@@ -85,6 +85,9 @@ public protocol QueryStorage: Sendable {
 
   /// The mutations that no server has acknowledged yet.
   var outbox: any MutationOutbox { get }
+
+  /// The lists of queries that are kept whole.
+  var packs: any PackStorage { get }
 }
 
 /// What a storage found of a query.

@@ -45,11 +45,14 @@ extension CacheDatabase {
     }
   }
 
-  private func perform(_ body: @escaping @Sendable (CacheWriter) throws -> Void) async throws {
-    let outcome = JobOutcome<Void>()
+  /// Lets the thread that writes do something, and returns what came of it.
+  func perform<R: Sendable>(
+    _ body: @escaping @Sendable (CacheWriter) throws -> R
+  ) async throws -> R {
+    let outcome = JobOutcome<R>()
     let isTaken = self.thread.perform { writer in outcome.set(Result { try body(writer) }) }
     guard isTaken else { throw Self.closed }
-    try await outcome.value()
+    return try await outcome.value()
   }
 
   /// Reads, waiting as long as other connections may keep the file locked. A connection is opened

@@ -19,6 +19,9 @@ final class CachePartition: Sendable {
   /// The limits of the first storage.
   let limits: CacheLimits
 
+  /// Those who are told of changes of packs.
+  let packListeners = RecipientList<Void>()
+
   private let guarded = Locked(Guarded())
 
   fileprivate struct Guarded {
@@ -85,6 +88,21 @@ extension CachePartition {
       defer { partition.unheard = nil }
       return partition.unheard
     }
+  }
+}
+
+// MARK: - Packs
+
+extension CachePartition {
+  /// How much its packs may have.
+  var packLimits: PackLimits {
+    PackLimits(ofStorageWith: self.limits.bytes, entries: self.limits.entries)
+  }
+
+  /// Tells that packs may have changed.
+  func tellOfPacks() {
+    self.packListeners.post([()])
+    self.packListeners.deliver()
   }
 }
 

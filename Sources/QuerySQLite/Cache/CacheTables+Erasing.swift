@@ -64,8 +64,18 @@ extension CacheTables {
       let row = try self.connection.first(QuarantineRow.readAny, partition) { row in
         (id: try row.integer(at: 0), bytes: try row.integer(at: 1))
       }
-      guard let row else { return true }
+      guard let row else { break }
       try delete(QuarantineRow.delete, row.id, row.bytes)
+    }
+    while !isSpent() {
+      let member = try self.connection.first(PackMemberRow.readAny, partition) { row in
+        (id: try row.integer(at: 0), bytes: try row.integer(at: 1))
+      }
+      guard let member else {
+        try self.connection.execute(PackRow.deleteAll, partition)
+        return true
+      }
+      try delete(PackMemberRow.delete, member.id, member.bytes)
     }
     return false
   }

@@ -69,6 +69,7 @@ extension CacheWriter {
       // This process's own readers must not be in the way.
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }
+      partition.tellOfPacks()
       try self.finishErasing(tables, patience: self.configuration.erasePatience)
       self.prepare([partition])
       self.neighbours.hasCommitted = true
@@ -100,7 +101,10 @@ extension CacheWriter {
       return self.connection
     }
     guard mayHaveChanges, let connection = self.connection else { return }
-    for partition in self.database.partitions { self.lookForOthers(in: partition, connection) }
+    for partition in self.database.partitions {
+      self.lookForOthers(in: partition, connection)
+      partition.tellOfPacks()
+    }
   }
 
   /// Goes on with another file that is at the path. If there is none, a process that only reads

@@ -98,6 +98,8 @@ extension CacheWriter {
     self.file.noteCompanions()
     self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
+    // It may be another file than before.
+    for partition in self.database.partitions { partition.tellOfPacks() }
   }
 
   /// Closes the file, for the readers too, and releases its lock.

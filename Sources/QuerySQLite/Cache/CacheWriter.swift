@@ -46,6 +46,9 @@ final class CacheWriter: DatabaseWriter {
   /// The partition whose eviction has left free pages, if there are any.
   var shrinking: CachePartition?
 
+  /// What tells other processes that this one lives, which fetches for packs; nil before it does.
+  var packOwner: OwnerFile?
+
   /// Checkpoints the WAL.
   var log: LogKeeper
 
@@ -141,6 +144,8 @@ extension CacheWriter {
   /// The last connection of all processes checkpoints the WAL.
   func stop() {
     self.database.readers.close()
+    self.packOwner?.remove()
+    self.packOwner = nil
     self.closeConnection()
     self.neighbours.letGo()
     self.file.letGo()

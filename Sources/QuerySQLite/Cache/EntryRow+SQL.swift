@@ -104,6 +104,12 @@ extension EntryRow {
 // MARK: - All entries of a partition
 
 extension EntryRow {
+  /// Whether an entry stays when others are evicted: it is pinned, or in a pack.
+  package static let isKept: SQL.Words = """
+    (entries.is_pinned <> 0 OR EXISTS (SELECT 1 FROM pack_members AS m
+      WHERE m.partition = entries.partition AND m.hash = entries.hash))
+    """
+
   /// Partition, revision: the entries written after it, in order. Identity, revision.
   static let readChanged: SQL = """
     SELECT identity, revision FROM entries WHERE partition = ? AND revision > ? ORDER BY revision
@@ -118,27 +124,30 @@ extension EntryRow {
 
   /// Partition, now, expiry and id of the row before, limit: expired entries, the oldest first. An
   /// ``EvictionCandidate``.
-  static let readExpired: SQL = """
-    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
-    FROM entries INDEXED BY entries_by_expiry
-    WHERE partition = ? AND expires_at < ? AND (expires_at, id) > (?, ?)
-    ORDER BY expires_at, id LIMIT ?
-    """
+  static let readExpired = SQL(
+    assembling: """
+      SELECT id, identity, byte_count, \(isKept), revision, last_use, expires_at
+      FROM entries INDEXED BY entries_by_expiry
+      WHERE partition = ? AND expires_at < ? AND (expires_at, id) > (?, ?)
+      ORDER BY expires_at, id LIMIT ?
+      """)
 
   /// Partition, revision of the row before, limit: in the order of writing. An
   /// ``EvictionCandidate``.
-  static let readWritten: SQL = """
-    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
-    FROM entries INDEXED BY entries_by_revision
-    WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
-    """
+  static let readWritten = SQL(
+    assembling: """
+      SELECT id, identity, byte_count, \(isKept), revision, last_use, expires_at
+      FROM entries INDEXED BY entries_by_revision
+      WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
+      """)
 
   /// Partition, last use of the row before, limit: in the order of use. An ``EvictionCandidate``.
-  static let readUsed: SQL = """
-    SELECT id, identity, byte_count, is_pinned, revision, last_use, expires_at
-    FROM entries INDEXED BY entries_by_use
-    WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
-    """
+  static let readUsed = SQL(
+    assembling: """
+      SELECT id, identity, byte_count, \(isKept), revision, last_use, expires_at
+      FROM entries INDEXED BY entries_by_use
+      WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
+      """)
 
   /// Partition: one of its entries. Id, byte_count.
   static let readAny: SQL = """

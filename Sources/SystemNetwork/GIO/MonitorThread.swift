@@ -21,6 +21,8 @@ final class MonitorThread: StatusMonitor {
     var isFollowing = false
   }
 
+  let costs = ObserverList(false)
+
   private let context = MainContext()
   private let state = Locked(State())
   private let hasStatus = DispatchSemaphore(value: 0)
@@ -90,6 +92,7 @@ final class MonitorThread: StatusMonitor {
     let links = monitor.isOfKernel ? LinkWatch(context: self.context) : nil
     let status = monitor.status
     let statuses = self.statuses(orElse: status)
+    self.costs.send(monitor.isMetered, where: !=)
     self.state.withLock { $0.isFollowing = true }
     self.hasStatus.signal()
     statuses.send(status)
@@ -99,6 +102,7 @@ final class MonitorThread: StatusMonitor {
       if links?.takeDue() == true { monitor = NetworkMonitor() }
       // The monitor changes only while its context is iterated, so its signals would add nothing.
       // No handler runs inside GLib.
+      self.costs.send(monitor.isMetered, where: !=)
       statuses.send(monitor.status)
     }
   }

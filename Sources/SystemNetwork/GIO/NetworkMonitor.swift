@@ -37,6 +37,10 @@ final class NetworkMonitor {
     )
   }
 
+  /// Whether the network is metered, as GIO has it now. Of the kernel's routes that is not known: then it
+  /// is not.
+  var isMetered: Bool { g_network_monitor_get_network_metered(self.pointer) != 0 }
+
   /// Whether this monitor reads the kernel's routes itself and uses no service.
   var isOfKernel: Bool {
     let name = g_type_name_from_instance(UnsafeMutablePointer<GTypeInstance>(self.pointer))

@@ -27,6 +27,17 @@ import Testing
     (PageRow.readSizes, "pages_by_position"), (PageRow.delete, "pages_by_position"),
     (PageRow.deleteAll, "pages_by_position"),
     (QuarantineRow.insertPages, "pages_by_position"), (QuarantineRow.readAny, "quarantine_by_date"),
+    (PackRow.readAll, "packs_by_name"), (PackRow.read, "packs_by_name"),
+    (PackMemberRow.leave, "pack_members_by_pack"), (PackMemberRow.readAny, "pack_members_by_hash"),
+    (PackMemberRow.count, "pack_members_by_state"),
+    (PackMemberRow.readError, "pack_members_by_state"),
+    (PackMemberRow.readOwners, "pack_members_by_owner"),
+    (PackMemberRow.free, "pack_members_by_owner"), (PackMemberRow.freeOld, "pack_members_by_owner"),
+    (PackMemberRow.readFree, "pack_members_by_state"),
+    (PackMemberRow.readDue, "pack_members_by_state"),
+    (PackMemberRow.readResult, "pack_members_by_pack"),
+    (PackMemberRow.retryRefreshes, "pack_members_by_state"),
+    (PackMemberRow.retryLost, "pack_members_by_state"),
     (PartitionRow.readID, "sqlite_autoindex_partitions"),
     (PartitionRow.read, "entries_by_revision"),
   ])
@@ -37,7 +48,8 @@ import Testing
   @Test(arguments: [
     EntryRow.update, EntryRow.updateState, EntryRow.invalidate, EntryRow.delete, PageRow.deleteRow,
     QuarantineRow.insertEntry, QuarantineRow.delete, PartitionRow.readName, PartitionRow.rename,
-    PartitionRow.updateTotals,
+    PartitionRow.updateTotals, PackRow.update, PackRow.delete, PackMemberRow.delete,
+    PackMemberRow.claim, PackMemberRow.settle, PackMemberRow.advance,
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
     try self.plans.expectRowNumber(of: sql)

@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries d20b73369b10274d8a49296bf6c8c2ca"]
+      ["cache-0001-entries 17e2b9c796815b5d139e2597e0dff424"]
     ),
     (
       DatabaseKind.mutations,

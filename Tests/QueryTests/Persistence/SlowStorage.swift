@@ -25,6 +25,7 @@ final class SlowStorage: QueryStorage {
   var statistics: StorageStatistics { self.base.statistics }
   var synchronousHydrationLimit: Int { self.base.synchronousHydrationLimit }
   var outbox: any MutationOutbox { self.base.outbox }
+  var packs: any PackStorage { self.base.packs }
 
   func read(_ slot: StorageSlot) -> StorageReading { .later }
 

@@ -25,6 +25,13 @@ import Testing
     #expect(NetworkConnectionStatus(isAvailable: false, connectivity: unknown) == .disconnected)
   }
 
+  @Test func theKernelsRoutesTellNoCost() {
+    MainContext().asThreadDefault {
+      let monitor = NetworkMonitor()
+      if monitor.isOfKernel { #expect(!monitor.isMetered) }
+    }
+  }
+
   @Test func eachIsAMonitorOfItsOwnThatIsFreed() {
     let reference = UnsafeMutablePointer<GWeakRef>.allocate(capacity: 1)
     MainContext().asThreadDefault {

@@ -6,6 +6,7 @@ import Query
 /// A monitor that says what a test tells it.
 final class FakeMonitor: StatusMonitor {
   let statuses: StatusList
+  let costs = ObserverList(false)
   private let stops = Locked(0)
 
   init(_ status: NetworkConnectionStatus) { self.statuses = StatusList(status) }

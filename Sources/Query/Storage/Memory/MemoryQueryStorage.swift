@@ -33,7 +33,10 @@ public final class MemoryQueryStorage: QueryStorage {
 
   public let outbox: any MutationOutbox
 
-  private let guarded = Locked(Guarded())
+  public var packs: any PackStorage { self.kept }
+
+  private let kept: MemoryPacks
+  private let guarded: Locked<Guarded>
   private let queue = DispatchQueue(label: "query.memory-storage")
   private let hub = StorageEventHub()
   private let mutations: MemoryMutationOutbox
@@ -63,6 +66,18 @@ public final class MemoryQueryStorage: QueryStorage {
     outboxClock: OutboxClock
   ) {
     self.synchronousHydrationLimit = synchronousHydrationLimit
+    let guarded = Locked(Guarded())
+    self.guarded = guarded
+    self.kept = MemoryPacks { identities in
+      guarded.withLock { storage in
+        var sizes = [QueryIdentity: Int]()
+        for identity in identities {
+          guard let entry = storage.entries[identity], entry.content != .none else { continue }
+          sizes[identity] = identity.text.utf8.count + entry.contentSize
+        }
+        return sizes
+      }
+    }
     self.mutations = MemoryMutationOutbox(
       limits: historyLimits, maximumArgumentBytes: maximumArgumentBytes, clock: outboxClock)
     self.outbox = self.mutations
@@ -212,6 +227,7 @@ extension MemoryQueryStorage {
   public func close() async throws {
     await self.drain()
     self.guarded.withLock { $0.isClosed = true }
+    self.kept.close()
     self.mutations.close()
   }
 
@@ -223,6 +239,7 @@ extension MemoryQueryStorage {
       storage.entries = [:]
       storage.quarantine = [:]
     }
+    self.kept.erase()
     try self.mutations.erase()
     self.slots.resetStores(of: slots)
   }

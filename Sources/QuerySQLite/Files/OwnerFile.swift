@@ -1,3 +1,5 @@
+// `stat` is of either, by what the compiler has read before.
+import CSQLite
 import Foundation
 import Query
 
@@ -55,53 +57,30 @@ package final class OwnerFile {
     self.descriptor = -1
   }
 
-  /// The folder of the files.
-  package static func folder(in folder: String) -> String { "\(folder)/owners" }
-}
+  /// What the file of an owner tells.
+  enum State {
+    /// Its lock is held.
+    case alive
+    /// Its lock can be taken.
+    case gone
+    /// There is no such file, or it cannot be opened.
+    case missing
+  }
 
-/// Tells which owners have exited. Used by the thread that writes, and by no other.
-final class OutboxReaper {
-  private let folder: String
-
-  /// Leases of other boots: their ends, and since when those are known, by this boot's clock.
-  private var seen = [Int64: (end: Int64, since: Int64)]()
-
-  /// - Parameter folder: The absolute path of the folder of the database.
-  init(folder: String) { self.folder = OwnerFile.folder(in: folder) }
-
-  /// Whether an owner's lock can be taken. A missing file proves nothing.
-  func isGone(_ owner: String) -> Bool {
-    guard UUID(uuidString: owner) != nil else { return false }
+  /// What the file of an owner tells.
+  ///
+  /// - Parameter owners: The path of ``folder(in:)``.
+  static func state(of owner: String, in owners: String) -> State {
+    guard UUID(uuidString: owner) != nil else { return .missing }
     guard
       // Bytes: the lock of an owner.
       let descriptor = try? RegularFile.open(
-        "\(self.folder)/\(owner)", O_RDONLY, operation: "look for the owner")
-    else { return false }
+        "\(owners)/\(owner)", O_RDONLY, operation: "look for the owner")
+    else { return .missing }
     defer { close(descriptor) }
-    return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? .gone : .alive
   }
 
-  /// How many microseconds a lease of another boot still lasts: its length, counted from when its
-  /// end was last seen to change.
-  func remaining(of number: Int64, endMonotonic: Int64, now: Int64, length: Int64) -> Int64 {
-    if let known = self.seen[number], known.end == endMonotonic {
-      return known.since.clampedSum(length).clampedDifference(now)
-    }
-    // More leases than can be alive at a time are not remembered.
-    if self.seen.count > 1_000 { self.seen = [:] }
-    self.seen[number] = (endMonotonic, now)
-    return length
-  }
-
-  /// Removes the file of an owner that has exited and holds nothing.
-  func remove(_ owner: String) {
-    // Bytes: the lock of an owner that has exited.
-    if RegularFile.isFolder(self.folder), self.isGone(owner) { unlink("\(self.folder)/\(owner)") }
-  }
-
-  /// The names of all files.
-  var names: [String] {
-    guard RegularFile.isFolder(self.folder) else { return [] }
-    return (try? FileManager.default.contentsOfDirectory(atPath: self.folder)) ?? []
-  }
+  /// The folder of the files.
+  package static func folder(in folder: String) -> String { "\(folder)/owners" }
 }

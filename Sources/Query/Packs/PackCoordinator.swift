@@ -1,0 +1,252 @@
+import FoundationEssentials
+
+/// The packs of one client: its objects for them, the code of their members, and the runners that fetch them.
+///
+/// Locking: `guarded` has its own lock, under which nothing is called.
+final class PackCoordinator: Sendable {
+  private struct Guarded {
+    var packs = [String: OfflinePack]()
+    var runners = [UUID: PackRunner]()
+    /// The members of lists that were kept in this launch.
+    var code = [UUID: [QueryIdentity: PackMember]]()
+    var types = [String: Factory]()
+    /// Follows the storage.
+    var follower: Follower?
+  }
+
+  /// Makes a member of a request's bytes.
+  typealias Factory = @Sendable (Data, PackPages?) throws -> PackMember
+
+  /// What it follows the storage by.
+  private struct Follower: Sendable {
+    let subscription: QuerySubscription
+    let tasks: [Task<Void, Never>]
+  }
+
+  private weak let client: QueryClient?
+  /// nil: the client has none.
+  private let storage: (any QueryStorage)?
+  private let guarded = Locked(Guarded())
+  private let hasChanged = AsyncSignal()
+
+  init(_ client: QueryClient) {
+    self.client = client
+    self.storage = client.defaultContext.queryStorage
+  }
+
+  deinit {
+    let (follower, runners) = self.guarded.withLock { ($0.follower, Array($0.runners.values)) }
+    follower?.subscription.cancel()
+    for task in follower?.tasks ?? [] { task.cancel() }
+    for runner in runners { runner.end() }
+  }
+
+  private func requireStorage() throws(PackError) -> any QueryStorage {
+    guard let storage else { throw .noStorage }
+    return storage
+  }
+}
+
+// MARK: - What a program asks for
+
+extension PackCoordinator {
+  func keep(
+    _ new: NewPack, _ code: [QueryIdentity: PackMember], _ packs: OfflinePacks
+  ) async throws -> OfflinePack {
+    let storage = try self.requireStorage()
+    self.follow(storage)
+    let stored = try await storage.packs.keep(new)
+    let old = self.guarded.withLock { guarded in
+      defer { guarded.code[stored.id] = code }
+      return guarded.code[stored.id]
+    }
+    withExtendedLifetime(old) {}
+    let pack = self.object(for: stored, packs)
+    self.start(stored, pack, storage)
+    return pack
+  }
+
+  func list(_ packs: OfflinePacks) async throws -> [OfflinePack] {
+    let storage = try self.requireStorage()
+    self.follow(storage)
+    return try await storage.packs.packs().map { self.object(for: $0, packs) }
+  }
+
+  func resume(_ packs: OfflinePacks) async throws -> [OfflinePack] {
+    let storage = try self.requireStorage()
+    self.follow(storage)
+    let now = self.client?.defaultContext.queryClock.now() ?? Date()
+    var resumed = [OfflinePack]()
+    for stored in try await storage.packs.packs() {
+      if let end = stored.endsAt, end <= now {
+        _ = try await self.remove(stored.name)
+        continue
+      }
+      guard let renewed = try await storage.packs.renew(stored.id) else { continue }
+      let pack = self.object(for: renewed, packs)
+      self.start(renewed, pack, storage)
+      resumed.append(pack)
+    }
+    return resumed
+  }
+
+  func remove(_ name: String) async throws -> Bool {
+    let storage = try self.requireStorage()
+    let isRemoved = try await storage.packs.remove(name)
+    self.guarded.withLock { $0.packs[name] }.map { self.didVanish($0) }
+    return isRemoved
+  }
+
+  func stop() async {
+    let runners = self.guarded.withLock { guarded in
+      defer { guarded.runners = [:] }
+      return Array(guarded.runners.values)
+    }
+    for runner in runners { runner.end() }
+    for runner in runners { await runner.waitUntilEnded() }
+  }
+
+  func register(_ name: String, _ factory: @escaping Factory) {
+    self.guarded.withLock { $0.types[name] = factory }
+  }
+}
+
+// MARK: - Objects and runners
+
+extension PackCoordinator {
+  /// The member of a claim; nil: there is no code for it.
+  func member(_ claimed: PackClaim.Member, of id: UUID) -> PackMember? {
+    let (code, factory) = self.guarded.withLock { guarded in
+      (guarded.code[id]?[claimed.identity], claimed.request.flatMap { guarded.types[$0.name] })
+    }
+    if let code { return code }
+    // What does not decode is of another release: that counts as if nobody knew it.
+    guard let factory, let request = claimed.request else { return nil }
+    return try? factory(request.data, claimed.pages)
+  }
+
+  /// The client's object for a pack: a new one if the name has another pack by now.
+  private func object(for stored: StoredPack, _ packs: OfflinePacks) -> OfflinePack {
+    let made = OfflinePack(stored, packs)
+    let (pack, gone) = self.guarded.withLock { guarded -> (OfflinePack, OfflinePack?) in
+      let known = guarded.packs[stored.name]
+      if let known, known.status.value.stored.id == stored.id, !known.isGone { return (known, nil) }
+      guarded.packs[stored.name] = made
+      return (made, known)
+    }
+    if let gone { gone.show { $0.state = .stopped(.gone(pack: gone.name)) } }
+    self.show(stored, in: pack)
+    return pack
+  }
+
+  /// - Parameter before: What it must show for that; nil: anything.
+  /// - Returns: Whether it did.
+  @discardableResult
+  private func show(
+    _ stored: StoredPack, in pack: OfflinePack, insteadOf before: StoredPack? = nil
+  ) -> Bool {
+    var isShown = true
+    pack.show { status in
+      isShown = before == nil || status.stored == before
+      guard isShown else { return }
+      status.stored = stored
+      let counts = stored.counts
+      // Another process may have fetched it.
+      if status.state == .idle, counts.done == counts.total { status.state = .complete }
+      if status.state == .complete, counts.done < counts.total { status.state = .idle }
+    }
+    return isShown
+  }
+
+  private func start(_ stored: StoredPack, _ pack: OfflinePack, _ storage: any QueryStorage) {
+    guard let client else { return }
+    let made = PackRunner(stored, pack, storage, client, self)
+    let (runner, isNew) = self.guarded.withLock { guarded in
+      if let runner = guarded.runners[stored.id] { return (runner, false) }
+      guarded.runners[stored.id] = made
+      return (made, true)
+    }
+    if !isNew { runner.restart(stored) }
+    pack.show { if $0.state != .complete || !isNew { $0.state = .fetching } }
+    if isNew { runner.start() }
+  }
+
+  private func didVanish(_ pack: OfflinePack) {
+    let id = pack.status.value.stored.id
+    let (runner, code) = self.guarded.withLock { guarded in
+      if guarded.packs[pack.name] === pack { guarded.packs[pack.name] = nil }
+      return (guarded.runners.removeValue(forKey: id), guarded.code.removeValue(forKey: id))
+    }
+    runner?.end()
+    pack.show { $0.state = .stopped(.gone(pack: pack.name)) }
+    withExtendedLifetime(code) {}
+  }
+}
+
+// MARK: - Following the storage
+
+extension PackCoordinator {
+  /// Follows the storage, from the first call on.
+  private func follow(_ storage: any QueryStorage) {
+    if self.guarded.withLock({ $0.follower != nil }) { return }
+    let signal = self.hasChanged
+    let subscription = storage.packs.subscribe { signal.wake() }
+    let events = storage.events
+    let new = Follower(
+      subscription: subscription,
+      tasks: [
+        Task.detached { [weak self] in
+          while !Task.isCancelled {
+            await signal.wait()
+            await self?.look(storage)
+          }
+        },
+        Task.detached { [weak self] in
+          for await event in events {
+            switch event {
+            case .recovered, .setAside:
+              self?.wakeAll()
+              signal.wake()
+            default: break
+            }
+          }
+        },
+      ])
+    let isKept = self.guarded.withLock { guarded in
+      if guarded.follower != nil { return false }
+      guarded.follower = new
+      return true
+    }
+    if isKept { return }
+    subscription.cancel()
+    for task in new.tasks { task.cancel() }
+  }
+
+  private func wakeAll() {
+    for runner in self.guarded.withLock({ Array($0.runners.values) }) { runner.wake() }
+  }
+
+  /// Takes what this process or another one has changed.
+  private func look(_ storage: any QueryStorage) async {
+    let known = self.guarded.withLock { Array($0.packs.values) }
+    if known.isEmpty { return }
+    // What cannot be read now is read after the next change.
+    guard let stored = try? await storage.packs.packs() else { return }
+    for pack in known {
+      let before = pack.status.value.stored
+      guard let now = stored.first(where: { $0.id == before.id }) else {
+        self.didVanish(pack)
+        continue
+      }
+      if now == before { continue }
+      // What a runner has shown meanwhile is newer than what was read here.
+      guard self.show(now, in: pack, insteadOf: before) else {
+        self.hasChanged.wake()
+        continue
+      }
+      if now.counts.waiting > 0 || before.counts.claimed > now.counts.claimed {
+        self.guarded.withLock { $0.runners[now.id] }?.wake()
+      }
+    }
+  }
+}
