@@ -14,7 +14,7 @@ public import FoundationEssentials
 /// ```
 public struct StoredValue: Sendable {
   /// What the fetch that brought the value has given to
-  /// ``QueryContinuation/returning(_:metadata:freshFor:)``; nil: nothing, or the value is another one
+  /// ``QueryContinuation/returning(_:metadata:freshFor:isStored:)``; nil: nothing, or the value is another one
   /// since then, set by hand for example.
   public let metadata: Data?
 
