@@ -18,6 +18,8 @@ public struct ReceivedRequest: Sendable {
 public final class LoopbackServer: Sendable {
   public enum Answer: Sendable {
     case status(Int, headers: [String: String] = [:], body: String = "")
+    /// A body that is no text.
+    case bytes(Int, headers: [String: String], [UInt8])
     /// These bytes, and the end of the connection.
     case raw(String)
     /// Nothing, until the test ends.
@@ -32,7 +34,7 @@ public final class LoopbackServer: Sendable {
       switch self {
       case .raw, .drops: true
       case .afterGate(_, let answer): answer.isLast
-      case .status, .silence: false
+      case .status, .bytes, .silence: false
       }
     }
   }
@@ -42,6 +44,10 @@ public final class LoopbackServer: Sendable {
   /// What has arrived, before it is answered.
   public let requests = Recorder<ReceivedRequest>()
 
+  /// How many bytes were sent, with the headers.
+  public var sentBytes: Int { self.sent.withLock { $0 } }
+
+  private let sent: Locked<Int>
   private let socket: Int32
   private let connections = Locked([Int32]())
 
@@ -79,9 +85,11 @@ public final class LoopbackServer: Sendable {
     }
     self.socket = socket
     self.url = url
+    let sent = Locked(0)
+    self.sent = sent
     let (requests, connections) = (self.requests, self.connections)
     Thread.detachNewThread {
-      Self.accept(socket, isSerial, keepsConnections, requests, connections, script)
+      Self.accept(socket, isSerial, keepsConnections, requests, connections, sent, script)
     }
   }
 
@@ -105,7 +113,8 @@ public final class LoopbackServer: Sendable {
 
   private static func accept(
     _ socket: Int32, _ isSerial: Bool, _ isKeeping: Bool, _ requests: Recorder<ReceivedRequest>,
-    _ silent: Locked<[Int32]>, _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
+    _ silent: Locked<[Int32]>, _ sent: Locked<Int>,
+    _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
   ) {
     let count = Counter()
     let serve = { @Sendable (connection: Int32) in
@@ -117,7 +126,7 @@ public final class LoopbackServer: Sendable {
           return
         }
         let isKept = isKeeping && request.headers["connection"] != "close" && !answer.isLast
-        Self.send(answer, to: connection, isKept: isKept)
+        Self.send(answer, to: connection, isKept: isKept, sent)
         if !isKept { break }
       }
       close(connection)
@@ -134,8 +143,11 @@ public final class LoopbackServer: Sendable {
     close(socket)
   }
 
-  private static func send(_ answer: Answer, to connection: Int32, isKept: Bool = false) {
+  private static func send(
+    _ answer: Answer, to connection: Int32, isKept: Bool = false, _ sent: Locked<Int>? = nil
+  ) {
     let text: String
+    var rest = [UInt8]()
     switch answer {
     case .silence: return
     case .afterGate(let gate, let answer):
@@ -145,7 +157,7 @@ public final class LoopbackServer: Sendable {
         isOpen.signal()
       }
       isOpen.wait()
-      return Self.send(answer, to: connection, isKept: isKept)
+      return Self.send(answer, to: connection, isKept: isKept, sent)
     case .drops(let drops):
       for byte in drops.utf8 {
         guard Self.send([byte], to: connection) else { return }
@@ -154,12 +166,18 @@ public final class LoopbackServer: Sendable {
       return
     case .raw(let raw): text = raw
     case .status(let status, let headers, let body):
+      return Self.send(
+        .bytes(status, headers: headers, Array(body.utf8)), to: connection, isKept: isKept, sent)
+    case .bytes(let status, let headers, let body):
       let lines = headers.map { "\($0): \($1)\r\n" }.joined()
       text =
-        "HTTP/1.1 \(status) Status\r\n\(lines)Content-Length: \(body.utf8.count)\r\n"
-        + (isKept ? "" : "Connection: close\r\n") + "\r\n\(body)"
+        "HTTP/1.1 \(status) Status\r\n\(lines)Content-Length: \(body.count)\r\n"
+        + (isKept ? "" : "Connection: close\r\n") + "\r\n"
+      rest = body
     }
-    Self.send(Array(text.utf8), to: connection)
+    let bytes = Array(text.utf8) + rest
+    sent?.withLock { $0 += bytes.count }
+    Self.send(bytes, to: connection)
   }
 
   @discardableResult
