@@ -56,7 +56,8 @@ where Base: Codable & Sendable, Delta: Sendable, Cursor: Codable & Sendable {
     in context: QueryContext, with continuation: QueryContinuation<Base>
   ) async throws -> Base {
     let stored = context.storedValue
-    guard let cursor = stored?.metadata.flatMap(Self.cursor), let base = stored?.value(as: Base.self)
+    guard let cursor = stored?.metadata.flatMap(Self.cursor),
+      let base = stored?.value(as: Base.self)
     else { return try await self.fetchFromNothing(in: context, with: continuation) }
     do {
       let (delta, next) = try await self.ask(cursor, context)

@@ -31,7 +31,7 @@ struct HTTPRead: Hashable, Sendable {
     let (answer, url, isAsked) = try await self.send(by: known, in: context)
     if let known, isAsked, answer.status == 304 {
       do {
-        return try self.keep(known, answer, in: context, with: continuation)
+        return try self.keep(stored, known, answer, in: context, with: continuation)
       } catch is QueryUnchangedError {
         // What was there is not: all of it is needed, and asked for once.
         let (whole, url, _) = try await self.send(by: nil, in: context)
@@ -55,8 +55,9 @@ extension HTTPRead {
       transport: context.httpTransport, credentials: context.httpCredentials,
       credential: self.credential)
     var isAsked = false
+    let isAnswer = { @Sendable (status: Int) in status == 304 }
     let (answer, url) = try await exchange.send(
-      "GET", request.url, limit: context.httpAnswerLimit, accepts: { $0 == 304 }
+      "GET", request.url, limit: context.httpAnswerLimit, accepts: isAnswer
     ) { request, _ in
       for (name, value) in self.headers { request.setValue(value, forHTTPHeaderField: name) }
       isAsked = validator?.ask(&request) ?? false
@@ -70,12 +71,18 @@ extension HTTPRead {
 
 extension HTTPRead {
   private func keep<Value: Sendable>(
-    _ known: HTTPValidator, _ answer: HTTPAnswer, in context: QueryContext,
-    with continuation: QueryContinuation<Value>
+    _ stored: StoredValue?, _ known: HTTPValidator, _ answer: HTTPAnswer,
+    in context: QueryContext, with continuation: QueryContinuation<Value>
   ) throws -> Value {
     try self.expects?.headersAlone.check(headers: answer.headers, key: nil)
-    let said = HTTPFreshness(answer.headers, now: context.queryClock.now()).lifetime
-    let confirmed = known.confirmed(by: answer, lifetime: self.lifetime(said))
+    let said = HTTPFreshness(answer.headers, now: context.queryClock.now())
+    let lifetime = self.lifetime(said.lifetime)
+    if said.isUnstorable {
+      // It was allowed before, and is no longer.
+      guard let value = stored?.value(as: Value.self) else { throw QueryUnchangedError.noValue }
+      return continuation.returning(value, metadata: nil, freshFor: lifetime, isStored: false)
+    }
+    let confirmed = known.confirmed(by: answer, lifetime: lifetime)
     return try continuation.unchanged(
       freshFor: confirmed.lifetime.map { .seconds($0) },
       metadata: confirmed == known ? nil : .some(confirmed.metadata))

@@ -136,6 +136,18 @@ import Testing
     #expect(try await self.scratch.storedValueCount() == 1)
   }
 
+  @Test func whatMustNoLongerBeStoredIsRemovedAlthoughItHasNotChanged() async throws {
+    self.server["/notes"] = Resource("[1]", headers: ["ETag": "1"])
+    let store = self.scratch.client().store(for: self.query().persisted())
+    try await store.fetch()
+    self.server["/notes"] = Resource("[1]", headers: ["ETag": "1", "Cache-Control": "no-store"])
+    #expect(try await store.fetch() == [1])
+    #expect(self.server.answers.elements == ["200 /notes", "304 /notes"])
+    #expect(try await self.scratch.storedValueCount() == 0)
+    try await store.fetch()
+    #expect(self.asked == [nil, "1", nil])
+  }
+
   @Test(arguments: [404, 410])
   func whatIsGoneIsAnErrorBesideTheValueUnlessItRemoves(_ status: Int) async throws {
     self.server["/notes"] = Resource("[1]", headers: ["ETag": "1"])

@@ -9,14 +9,19 @@ import QueryHTTP
 struct NotesServer: Sendable {
   let url: URL
 
-  /// Sends a read.
+  /// The user waits. A write that is not sent now is sent later.
+  static let patience = Duration.seconds(5)
+
+  /// A read, which asks whether anything has changed. The queries of this program lend it their fetches, and
+  /// have paths of their own, which know nothing of the server's address.
   ///
   /// - Parameter path: Its parts, which may hold any character.
-  /// - Throws: `URLError` if the server was not reached, `HTTPStatusError` if it refused.
-  func get<Value: Decodable>(_ path: [String], after cursor: String? = nil) async throws -> Value {
+  func read<Value: Codable & Sendable>(
+    _ path: [String], after cursor: String? = nil
+  ) -> HTTPQuery<Value> {
     var url = self.url(path)
     if let cursor { url.append(queryItems: [URLQueryItem(name: "after", value: cursor)]) }
-    return try await self.send(URLRequest(url: url))
+    return HTTPQuery(url, expects: HTTPExpectation(contentTypes: ["application/json"]))
   }
 
   /// Sends a change.
@@ -41,8 +46,7 @@ struct NotesServer: Sendable {
 
   private func send<Value: Decodable>(_ request: URLRequest) async throws -> Value {
     var request = request
-    // The user waits. A write that is not sent now is sent later.
-    request.timeoutInterval = 5
+    request.timeoutInterval = Self.patience / .seconds(1)
     let (data, response) = try await URLSession.shared.answer(to: request)
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
     guard (200..<300).contains(response.statusCode) else {

@@ -3,10 +3,11 @@
 
 It does what a server has to do for clients that send a write at least once: the Idempotency-Key of a
 write is stored with what it did, in one transaction, and a key that is known is answered as it was
-answered before. It can be told to be slow, to fail, or to lose its answers.
+answered before. A read has an ETag, and costs its headers if it has not changed. It can be told to be slow, to fail, or to lose its answers.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import signal
@@ -243,11 +244,18 @@ class Handler(BaseHTTPRequestHandler):
         if did == "read":
             time.sleep(self.server.options.delay)
         data = json.dumps(body).encode()
+        etag = f'"{hashlib.sha1(data).hexdigest()[:16]}"' if did == "read" and status == 200 else None
+        whole = len(data)
+        if etag and self.headers.get("If-None-Match") == etag:
+            status, data = 304, b""
         # Before it is sent: who has an answer finds it in the log.
-        self.server.log(self, status, did, "sent")
+        self.server.log(self, status, did, "sent", len(data), whole)
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        if etag:
+            self.send_header("ETag", etag)
+        if status != 304:
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 
@@ -271,13 +279,13 @@ class Server(ThreadingHTTPServer):
             self.writes += 1
             return self.writes
 
-    def log(self, request, status, did, answer):
+    def log(self, request, status, did, answer, sent=0, whole=0):
         if not self.file:
             return
         line = json.dumps({
             "time": time.time(), "method": request.command, "path": request.path, "status": status,
             "key": request.headers.get("Idempotency-Key"), "text": request.text, "did": did,
-            "answer": answer})
+            "answer": answer, "bytes": sent, "whole": whole})
         with self.lock:
             self.file.write(line + "\n")
             self.file.flush()
