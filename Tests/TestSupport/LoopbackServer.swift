@@ -22,6 +22,8 @@ public final class LoopbackServer: Sendable {
     case bytes(Int, headers: [String: String], [UInt8])
     /// These bytes, and the end of the connection.
     case raw(String)
+    /// What the test sends, as it comes, and then the end of the connection.
+    case pieces(StreamScript)
     /// Nothing, until the test ends.
     case silence
     /// A byte of this now and then, and never the end.
@@ -32,7 +34,7 @@ public final class LoopbackServer: Sendable {
     /// Whether the connection ends with it.
     fileprivate var isLast: Bool {
       switch self {
-      case .raw, .drops: true
+      case .raw, .drops, .pieces: true
       case .afterGate(_, let answer): answer.isLast
       case .status, .bytes, .silence: false
       }
@@ -162,6 +164,11 @@ public final class LoopbackServer: Sendable {
       for byte in drops.utf8 {
         guard Self.send([byte], to: connection) else { return }
         Thread.sleep(forTimeInterval: 0.05)
+      }
+      return
+    case .pieces(let script):
+      while let piece = script.next() {
+        guard Self.send(piece, to: connection) else { return }
       }
       return
     case .raw(let raw): text = raw

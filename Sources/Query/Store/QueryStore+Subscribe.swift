@@ -102,7 +102,7 @@ extension QueryStore {
 
   /// Calls a handler, after the store's lock, when the first subscriber has come and when the last one
   /// has left. Another thread may have changed that again by then. For as long as the store lives.
-  func onAttendanceChange(_ handler: @escaping @Sendable () -> Void) {
+  package func onAttendanceChange(_ handler: @escaping @Sendable () -> Void) {
     self.withLock { self.attendanceHandlers.append(handler) }
   }
 
