@@ -68,6 +68,8 @@ final class EventConnection: Sendable {
     return QuerySubscription { [weak self] in self?.leave(number) }
   }
 
+  var followerCount: Int { self.guarded.withLock { $0.followers.count } }
+
   private func leave(_ number: Int) {
     let arrivals = self.guarded.withLock { guarded -> Int? in
       guard guarded.followers.removeValue(forKey: number) != nil, guarded.followers.isEmpty else {
@@ -227,9 +229,12 @@ final class EventConnections: Sendable {
     }
   }
 
-  /// Whether a client has any.
-  func hasConnection(of client: QueryClient) -> Bool {
-    self.entries.withLock { $0.values.contains { $0.client === client } }
+  /// How many followers the connections of a client have; nil: it has no connection.
+  func followerCount(of client: QueryClient) -> Int? {
+    let connections = self.entries.withLock { entries in
+      entries.values.filter { $0.client === client }.map(\.connection)
+    }
+    return connections.isEmpty ? nil : connections.reduce(0) { $0 + $1.followerCount }
   }
 
   private func remove(_ key: Key) {

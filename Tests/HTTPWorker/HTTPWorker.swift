@@ -10,22 +10,39 @@ import QuerySQLite
 /// ```
 /// http-worker delta FOLDER URL
 ///   asks for what has changed, again and again; after each "merged CURSOR"
+/// http-worker live FOLDER ROOT
+///   follows the numbers of ROOT/notes by the stream ROOT/events; after each "shown COUNT"
 /// ```
 @main
 struct HTTPWorker {
   static func main() async throws {
     let arguments = CommandLine.arguments
-    guard arguments.count == 4, arguments[1] == "delta", let url = URL(string: arguments[3]) else {
-      exit(2)
-    }
+    guard arguments.count == 4, let url = URL(string: arguments[3]) else { exit(2) }
     let storage = try SQLiteQueryStorage(
       directory: URL(filePath: arguments[2], directoryHint: .isDirectory))
     let client = QueryClient(storage: storage, storeCreator: .default(retryLimit: 0))
+    if arguments[1] == "live" { return await Self.follow(url, with: client) }
     let store = client.store(for: Self.numbers(at: url).persisted())
     while true {
       let numbers = try await store.fetch()
       Self.say("merged \(numbers.keys.max() ?? 0)")
     }
+  }
+
+  private static func follow(_ root: URL, with client: QueryClient) async {
+    let query = HTTPQuery(root.appending(path: "notes"), as: [Int].self)
+      .stale(after: .seconds(3_600)).persisted()
+      .live(
+        from: { EventStream(root.appending(path: "events")) },
+        apply: .apply { numbers, event in
+          if let number = Int(event.data), !numbers.contains(number) { numbers.append(number) }
+        })
+    let store = client.store(for: query)
+    let subscription = store.subscribe { state in
+      Self.say("shown \(state.currentValue?.count ?? 0)")
+    }
+    try? await Task.sleep(for: .seconds(3_600))
+    subscription.cancel()
   }
 
   /// Writes a line at once.

@@ -170,10 +170,11 @@ import Testing
     #expect(delayer.waits.elements == [EventConnection.lingering])
     // Somebody comes back before the end.
     let (second, _) = self.follow(store)
+    while EventConnections.shared.followerCount(of: client) != 1 { await Task.yield() }
     second.cancel()
     await delayer.gate.arrival(2)
     delayer.gate.open()
-    while EventConnections.shared.hasConnection(of: client) { await Task.yield() }
+    while EventConnections.shared.followerCount(of: client) != nil { await Task.yield() }
     let (third, _) = self.follow(store)
     _ = await self.server.stream(2)
     third.cancel()
