@@ -47,9 +47,12 @@ public struct _LiveController<Value: Sendable>: QueryController {
 
   public func control(with controls: QueryControls<State>) -> QuerySubscription {
     let following = LiveFollowing(controls, self.stream, self.update)
-    // The store is not to keep what follows it beyond its own life, and its handlers do.
-    controls.livingStore?.onAttendanceChange { following.attendanceDidChange() }
-    return QuerySubscription { following.end() }
+    guard let store = controls.livingStore else { return .empty }
+    store.onAttendanceChange { following.attendanceDidChange() }
+    return .combined([
+      store.observeFetchEnds { following.take(.fetchDidEnd) },
+      QuerySubscription { following.end() },
+    ])
   }
 }
 
@@ -60,7 +63,22 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
     /// Raised with each change, so that an older one that took longer does not count.
     var turn = 0
     var subscription: QuerySubscription?
+
+    /// What is to be dealt with, one after another.
+    var inbox = [Work]()
+    var isDealing = false
   }
+
+  enum Work: Sendable {
+    case news(EventConnection.News)
+    case fetchDidEnd
+  }
+
+  /// The events that came during a fetch, whose value may lack them; nil: there were too many. Only who
+  /// deals with the inbox touches it.
+  private let missed = Locked<[StreamEvent]?>([])
+  /// How many are remembered.
+  private static var missedLimit: Int { 1_000 }
 
   private let controls: QueryControls<QueryState<Value?, Value>>
   private let stream: @Sendable () -> EventStream
@@ -101,7 +119,9 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
     }
     guard isDue, let store = self.controls.livingStore else { return }
     let connection = EventConnections.shared.connection(to: self.stream(), in: store.context)
-    let subscription = connection.follow(after: self.lastID) { [weak self] in self?.take($0) }
+    let subscription = connection.follow(after: self.lastID) { [weak self] in
+      self?.take(.news($0))
+    }
     self.set(subscription, at: turn)
   }
 
@@ -137,16 +157,60 @@ struct LiveMetadata: Codable {
 extension LiveFollowing {
   private var lastID: String? { LiveMetadata(self.controls.storedValue?.metadata)?.event }
 
-  private func take(_ news: EventConnection.News) {
+  /// Deals with what has come, unless another thread does.
+  func take(_ work: Work) {
+    var next = self.guarded.withLock { guarded -> Work? in
+      guarded.inbox.append(work)
+      guard !guarded.isDealing else { return nil }
+      guarded.isDealing = true
+      return guarded.inbox.removeFirst()
+    }
+    while let work = next {
+      switch work {
+      case .news(let news): self.deal(with: news)
+      case .fetchDidEnd: self.applyMissed()
+      }
+      next = self.guarded.withLock { guarded -> Work? in
+        guarded.isDealing = !guarded.inbox.isEmpty
+        return guarded.inbox.isEmpty ? nil : guarded.inbox.removeFirst()
+      }
+    }
+  }
+
+  private func deal(with news: EventConnection.News) {
     switch news {
     case .open(let id): if id == nil || id != self.lastID { self.invalidate() }
     case .reset: self.invalidate()
     case .event(let event):
       switch self.update {
       case .invalidate(let paths): self.invalidate(paths(event))
-      case .apply(let apply): self.apply(event, by: apply)
+      case .apply(let apply):
+        self.remember(event)
+        self.apply(event, by: apply)
       }
     }
+  }
+
+  /// Remembers an event that the value of a fetch at work may lack, and in their order those after it.
+  private func remember(_ event: StreamEvent) {
+    let isLoading = self.controls.livingStore?.isLoading ?? false
+    self.missed.withLock { missed in
+      guard let count = missed?.count, isLoading || count > 0 else { return }
+      if count < Self.missedLimit { missed?.append(event) } else { missed = nil }
+    }
+  }
+
+  /// Applies the events once more that came while the value was fetched.
+  private func applyMissed() {
+    guard case .apply(let apply) = self.update, self.controls.livingStore?.isLoading == false else {
+      return
+    }
+    let missed = self.missed.withLock { missed in
+      defer { missed = [] }
+      return missed
+    }
+    guard let missed else { return self.invalidate() }
+    for event in missed { self.apply(event, by: apply) }
   }
 
   private func invalidate(_ paths: [QueryPath] = []) {

@@ -121,6 +121,32 @@ import Testing
     subscription.cancel()
   }
 
+  /// The answer of a fetch may be older than an event that came after it was asked for.
+  @Test func anEventDuringAFetchIsNotLost() async throws {
+    let store = self.client().store(for: self.query())
+    let (subscription, shown) = self.follow(store)
+    let stream = await self.server.stream(1)
+    await shown.wait { $0.last == [1] }
+    while store.isLoading || store.isInvalidated { await Task.yield() }
+    let gate = Gate()
+    self.server.set([1, 5])
+    self.server.hold(gate)
+    let fetch = Task { try await store.fetch() }
+    await gate.arrival()
+    stream.send("id: 7\ndata: 2\n\nid: 8\ndata: 3\n\n")
+    await shown.wait { $0.last == [1, 2, 3] }
+    gate.open()
+    #expect(try await fetch.value == [1, 5])
+    await shown.wait { $0.last == [1, 5, 2, 3] }
+    #expect(!store.isInvalidated)
+    subscription.cancel()
+    try await self.scratch.relaunch()
+    let later = self.follow(self.client().store(for: self.query()))
+    _ = await self.server.stream(2)
+    #expect(self.server.lastIDs.elements == [nil, "8"])
+    later.0.cancel()
+  }
+
   @Test func aThousandStoresHaveOneConnection() async throws {
     let client = self.client()
     let stores = (0..<1_000).map { client.store(for: self.query("?\($0)")) }
@@ -218,17 +244,21 @@ private final class LiveServer: Sendable {
   let reads = Recorder<String>()
   private let streams = Recorder<StreamScript>()
   private let state = Locked((body: "[1]", version: 1, hasForgotten: false))
+  private let gate = Locked<Gate?>(nil)
   private let server: Locked<LoopbackServer?> = Locked(nil)
   private let root: String
 
   init() throws {
     let (lastIDs, reads, streams, state) = (self.lastIDs, self.reads, self.streams, self.state)
+    let held = self.gate
     let server = try LoopbackServer { request, _ in
       guard request.line.contains("/events") else {
         reads.append(request.line)
         let (body, version, _) = state.withLock { $0 }
-        return request.headers["if-none-match"] == "\(version)"
+        let answer: LoopbackServer.Answer =
+          request.headers["if-none-match"] == "\(version)"
           ? .status(304) : .status(200, headers: ["ETag": "\(version)"], body: body)
+        return held.withLock { $0 }.map { .afterGate($0, answer) } ?? answer
       }
       let id = request.headers["last-event-id"]
       lastIDs.append(id)
@@ -249,6 +279,9 @@ private final class LiveServer: Sendable {
   func set(_ numbers: [Int]) {
     self.state.withLock { $0 = ("\(numbers)", $0.version + 1, $0.hasForgotten) }
   }
+
+  /// Lets answers wait.
+  func hold(_ gate: Gate) { self.gate.withLock { $0 = gate } }
 
   func forget() { self.state.withLock { $0.hasForgotten = true } }
 

@@ -14,8 +14,8 @@ extension QueryControls {
   }
 
   /// Sets a value that was made of the one at hand, with the metadata that belongs to it: both are written
-  /// in one commit. An invalidation stays, and a fetch that began before does not end it, since its
-  /// value may lack what this one has.
+  /// in one commit. An invalidation stays. A fetch that began before may bring a value that lacks what this one
+  /// has: it is the controller's to set it again.
   ///
   /// - Parameters:
   ///   - value: The value.
@@ -39,7 +39,6 @@ extension QueryStore {
       guard self.tag.number == known.number else { return nil }
       let (replaced, wasInvalidated) = (self._state.currentValue, self._state.isInvalidated)
       self._state.update(with: .success(value), using: self._context)
-      if self._state.isLoading { self.invalidationStamp += 1 }
       if wasInvalidated { self._state.invalidate() }
       self.valueOrigin = .network
       self.tag.replace(record)

@@ -106,6 +106,11 @@ extension QueryStore {
     self.withLock { self.attendanceHandlers.append(handler) }
   }
 
+  /// Calls a handler when a fetch has ended, after the store has taken its result.
+  package func observeFetchEnds(_ handler: @escaping @Sendable () -> Void) -> QuerySubscription {
+    self.observe(StoreHandler(onFetchingEnded: { _ in handler() }))
+  }
+
   /// Keeps subscriptions for as long as the store lives.
   func keep(_ subscriptions: [QuerySubscription]) {
     self.withLock {
