@@ -153,11 +153,16 @@ let tests: [Target] = [
       "library-lister",
     ]
   ),
+  .executableTarget(
+    name: "http-worker",
+    dependencies: ["Query", "QueryHTTP", "QuerySQLite"],
+    path: "Tests/HTTPWorker"
+  ),
   .testTarget(
     name: "QueryHTTPTests",
     dependencies: [
       "QueryHTTP", "QueryReplay", "Query", "QuerySQLite", "TestSupport", "StorageTestSupport",
-      "replay-worker",
+      "replay-worker", "http-worker",
     ]
   ),
   .executableTarget(

@@ -2,6 +2,9 @@ public import Foundation
 
 /// A secret: the headers that a request is sent with, and the origins it may be sent to.
 public struct HTTPCredential: Sendable {
+  /// What requests refer to a credential by.
+  public typealias Name = String
+
   let origins: Set<HTTPOrigin>
   let headers: @Sendable () async throws -> [String: String]
 

@@ -31,7 +31,7 @@ public struct HTTPMutation: MutationRequest {
 
   /// Tells apart the HTTP mutations of one program; nil: the one without a name.
   private let label: String?
-  private let credentials: HTTPCredentials
+  private let credentials: HTTPCredentials?
   private let transport: HTTPTransport
 
   /// Creates a mutation.
@@ -39,13 +39,13 @@ public struct HTTPMutation: MutationRequest {
   /// - Parameters:
   ///   - name: Tells apart the HTTP mutations of one program that differ in their lanes, limits or
   ///     credentials; nil: there is only one.
-  ///   - credentials: What requests refer to by name.
+  ///   - credentials: What requests refer to by name; nil: those of the context.
   ///   - timeout: How long a server may be silent; 60 s by default.
   ///   - timeLimit: How long a request may take altogether, with its upload and its answer; an hour
   ///     by default. Without it a server that sends a byte now and then would hold up a lane.
   public init(
     name: String? = nil,
-    credentials: HTTPCredentials = HTTPCredentials(),
+    credentials: HTTPCredentials? = nil,
     timeout: Duration = .seconds(60),
     timeLimit: Duration = .seconds(3_600)
   ) {
@@ -76,8 +76,11 @@ public struct HTTPMutation: MutationRequest {
   ) async throws -> HTTPResponseDescription {
     let file = try await Self.file(of: arguments.body, context)
     let key = context.mutationAttempt?.idempotencyKey
-    let answer = try await self.send(
-      arguments, file, key, progress: Self.progress(of: file, context.mutationAttempt))
+    let exchange = HTTPExchange(
+      transport: self.transport, credentials: self.credentials ?? context.httpCredentials,
+      credential: arguments.credential)
+    let progress = Self.progress(of: file, context.mutationAttempt)
+    let answer = try await self.send(arguments, file, key, by: exchange, progress: progress)
     guard arguments.accepts(answer.status) else {
       throw HTTPStatusError(
         statusCode: answer.status,
@@ -151,32 +154,21 @@ extension HTTPMutation {
   }
 
   private func send(
-    _ description: HTTPRequestDescription, _ file: URL?, _ key: String?,
+    _ description: HTTPRequestDescription, _ file: URL?, _ key: String?, by exchange: HTTPExchange,
     progress: @escaping @Sendable (Int64) -> Void
   ) async throws -> HTTPAnswer {
     let limit = max(description.responseLimit, Self.errorBodyLimit)
-    guard let origin = HTTPOrigin(description.url) else {
-      throw HTTPRequestError.badURL(description.url.absoluteString)
-    }
-    var secrets = try await self.credentials.headers(for: description.credential, to: origin)
-    var (method, url, sendsBody) = (description.method, description.url, true)
-    var count = 0
-    while true {
-      var request = URLRequest(url: url)
-      request.httpMethod = method
-      for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
+    let (answer, _) = try await exchange.send(
+      description.method, description.url, limit: limit, accepts: description.accepts,
+      progress: progress
+    ) { request, keepsBody in
+      guard keepsBody else { return nil }
       // Set after the credential's headers, so that none of them replaces the key.
-      if sendsBody { Self.fill(&request, with: description, key) }
-      if sendsBody, file != nil { progress(0) }
-      let answer = try await self.transport.send(
-        request, file: sendsBody ? file : nil, limit: limit, progress: progress)
-      guard !description.accepts(answer.status), count < HTTPRedirect.limit,
-        let redirect = try HTTPRedirect(answer, to: method, url)
-      else { return answer }
-      if !redirect.keepsCredentials { secrets = [:] }
-      if !redirect.keepsBody { (method, sendsBody) = ("GET", false) }
-      (url, count) = (redirect.url, count + 1)
+      Self.fill(&request, with: description, key)
+      if file != nil { progress(0) }
+      return file
     }
+    return answer
   }
 
   private static func fill(

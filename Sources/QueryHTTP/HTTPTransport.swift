@@ -11,27 +11,33 @@ struct HTTPAnswer: Sendable {
   var wasTruncated = false
 }
 
-/// Sends requests through sessions of its own: without cookies, cache or credentials. It returns a
-/// redirect instead of following it.
+/// What requests of HTTP are sent through: sessions of its own, without cookies, cache or credentials.
+/// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment are obeyed.
 ///
 /// A request with a body has a connection of its own: `URLSession` on Linux notices only at the
 /// time-out that a server has closed one that was used before. They have a session of their own,
 /// since one with `Connection: close` may still take a connection that another request has left.
-final class HTTPTransport: Sendable {
+public final class HTTPTransport: Sendable {
+  /// The one that requests share that ask for no other limits.
+  public static let shared = HTTPTransport()
+
   private let bodies: TransportSession
   private let others: TransportSession
   private let timeLimit: Duration
 
+  /// Creates a transport.
+  ///
   /// - Parameters:
-  ///   - timeout: How long a server may be silent.
-  ///   - timeLimit: How long a request may take altogether.
-  init(timeout: Duration, timeLimit: Duration) {
+  ///   - timeout: How long a server may be silent; 60 s by default.
+  ///   - timeLimit: How long a request may take altogether, with its upload and its answer; an hour by
+  ///     default.
+  public init(timeout: Duration = .seconds(60), timeLimit: Duration = .seconds(3_600)) {
     self.timeLimit = timeLimit
     self.bodies = TransportSession(timeout)
     self.others = TransportSession(timeout)
   }
 
-  /// Sends a request.
+  /// Sends a request. A redirect is returned instead of followed.
   ///
   /// - Parameters:
   ///   - request: The request.

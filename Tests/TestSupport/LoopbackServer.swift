@@ -18,8 +18,12 @@ public struct ReceivedRequest: Sendable {
 public final class LoopbackServer: Sendable {
   public enum Answer: Sendable {
     case status(Int, headers: [String: String] = [:], body: String = "")
+    /// A body that is no text.
+    case bytes(Int, headers: [String: String], [UInt8])
     /// These bytes, and the end of the connection.
     case raw(String)
+    /// What the test sends, as it comes, and then the end of the connection.
+    case pieces(StreamScript)
     /// Nothing, until the test ends.
     case silence
     /// A byte of this now and then, and never the end.
@@ -30,9 +34,9 @@ public final class LoopbackServer: Sendable {
     /// Whether the connection ends with it.
     fileprivate var isLast: Bool {
       switch self {
-      case .raw, .drops: true
+      case .raw, .drops, .pieces: true
       case .afterGate(_, let answer): answer.isLast
-      case .status, .silence: false
+      case .status, .bytes, .silence: false
       }
     }
   }
@@ -42,6 +46,10 @@ public final class LoopbackServer: Sendable {
   /// What has arrived, before it is answered.
   public let requests = Recorder<ReceivedRequest>()
 
+  /// How many bytes were sent, with the headers.
+  public var sentBytes: Int { self.sent.withLock { $0 } }
+
+  private let sent: Locked<Int>
   private let socket: Int32
   private let connections = Locked([Int32]())
 
@@ -79,9 +87,11 @@ public final class LoopbackServer: Sendable {
     }
     self.socket = socket
     self.url = url
+    let sent = Locked(0)
+    self.sent = sent
     let (requests, connections) = (self.requests, self.connections)
     Thread.detachNewThread {
-      Self.accept(socket, isSerial, keepsConnections, requests, connections, script)
+      Self.accept(socket, isSerial, keepsConnections, requests, connections, sent, script)
     }
   }
 
@@ -105,7 +115,8 @@ public final class LoopbackServer: Sendable {
 
   private static func accept(
     _ socket: Int32, _ isSerial: Bool, _ isKeeping: Bool, _ requests: Recorder<ReceivedRequest>,
-    _ silent: Locked<[Int32]>, _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
+    _ silent: Locked<[Int32]>, _ sent: Locked<Int>,
+    _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
   ) {
     let count = Counter()
     let serve = { @Sendable (connection: Int32) in
@@ -117,7 +128,7 @@ public final class LoopbackServer: Sendable {
           return
         }
         let isKept = isKeeping && request.headers["connection"] != "close" && !answer.isLast
-        Self.send(answer, to: connection, isKept: isKept)
+        Self.send(answer, to: connection, isKept: isKept, sent)
         if !isKept { break }
       }
       close(connection)
@@ -134,8 +145,11 @@ public final class LoopbackServer: Sendable {
     close(socket)
   }
 
-  private static func send(_ answer: Answer, to connection: Int32, isKept: Bool = false) {
+  private static func send(
+    _ answer: Answer, to connection: Int32, isKept: Bool = false, _ sent: Locked<Int>? = nil
+  ) {
     let text: String
+    var rest = [UInt8]()
     switch answer {
     case .silence: return
     case .afterGate(let gate, let answer):
@@ -145,21 +159,32 @@ public final class LoopbackServer: Sendable {
         isOpen.signal()
       }
       isOpen.wait()
-      return Self.send(answer, to: connection, isKept: isKept)
+      return Self.send(answer, to: connection, isKept: isKept, sent)
     case .drops(let drops):
       for byte in drops.utf8 {
         guard Self.send([byte], to: connection) else { return }
         Thread.sleep(forTimeInterval: 0.05)
       }
       return
+    case .pieces(let script):
+      while let piece = script.next() {
+        guard Self.send(piece, to: connection) else { return }
+      }
+      return
     case .raw(let raw): text = raw
     case .status(let status, let headers, let body):
+      return Self.send(
+        .bytes(status, headers: headers, Array(body.utf8)), to: connection, isKept: isKept, sent)
+    case .bytes(let status, let headers, let body):
       let lines = headers.map { "\($0): \($1)\r\n" }.joined()
       text =
-        "HTTP/1.1 \(status) Status\r\n\(lines)Content-Length: \(body.utf8.count)\r\n"
-        + (isKept ? "" : "Connection: close\r\n") + "\r\n\(body)"
+        "HTTP/1.1 \(status) Status\r\n\(lines)Content-Length: \(body.count)\r\n"
+        + (isKept ? "" : "Connection: close\r\n") + "\r\n"
+      rest = body
     }
-    Self.send(Array(text.utf8), to: connection)
+    let bytes = Array(text.utf8) + rest
+    sent?.withLock { $0 += bytes.count }
+    Self.send(bytes, to: connection)
   }
 
   @discardableResult

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QueryHTTP
 import QueryReplay
 import QuerySQLite
 import SystemNetwork
@@ -22,6 +23,7 @@ struct Notebook {
     }
     var context = QueryContext()
     context.notesServer = NotesServer(url: server)
+    context.httpTransport = HTTPTransport(timeout: NotesServer.patience)
     self.client = QueryClient(
       storage: self.storage,
       defaultContext: context,

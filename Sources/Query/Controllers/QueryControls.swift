@@ -27,7 +27,7 @@ public struct QueryControls<State: QueryStateProtocol>: Sendable {
   }
 
   /// The store if it is still alive; no warning if it is not.
-  var livingStore: QueryStore<State>? { self.reference.store }
+  package var livingStore: QueryStore<State>? { self.reference.store }
 
   private var store: QueryStore<State>? {
     if let store = self.livingStore { return store }

@@ -11,7 +11,7 @@ extension QueryContinuation {
   /// `valueUpdateCount` is raised by one. What a modifier makes of the returned value on its way is
   /// not looked at, since the store's value has been through that already.
   ///
-  /// Of several calls of this and ``returning(_:metadata:freshFor:)`` in one fetch the last one counts,
+  /// Of several calls of this and ``returning(_:metadata:freshFor:isStored:)`` in one fetch the last one counts,
   /// and none if the fetch fails.
   ///
   /// - Parameters:
@@ -42,11 +42,31 @@ extension QueryContinuation {
   ///     dropped with a warning.
   ///   - freshFor: How old the value may become before it is stale, instead of what
   ///     ``QueryRequest/stale(after:)-(Duration)`` says, across restarts; nil: the modifier says it.
+  ///   - isStored: Whether the value of a persisted query may be written. If not, it is shown, and what
+  ///     is stored of the query is removed; of an infinite query one such page is enough for that.
   /// - Returns: The value.
-  public func returning(_ value: Value, metadata: Data?, freshFor: Duration? = nil) -> Value {
-    let note = ValueNote(isKept: false, metadata: .some(metadata), freshFor: freshFor)
+  public func returning(
+    _ value: Value, metadata: Data?, freshFor: Duration? = nil, isStored: Bool = true
+  ) -> Value {
+    let note = ValueNote(
+      isKept: false, metadata: .some(metadata), freshFor: freshFor, isStored: isStored)
     _ = self.foundRecorder?.note(note)
     return value
+  }
+
+  /// Says that there is no such value any more, with the error that the fetch is about to throw.
+  ///
+  /// ```swift
+  /// if status == 410 { throw continuation.removing(HTTPStatusError(statusCode: status)) }
+  /// ```
+  /// The store is reset when the fetch fails: its value is gone, in the storage as well, and the error
+  /// is shown. It does not count if the fetch is tried again and succeeds.
+  ///
+  /// - Parameter error: The error.
+  /// - Returns: The error, to be thrown.
+  public func removing<Failure: Error>(_ error: Failure) -> Failure {
+    _ = self.foundRecorder?.note(.removal)
+    return error
   }
 
   private var foundRecorder: ValueRecorder? {

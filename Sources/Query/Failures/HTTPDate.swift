@@ -1,17 +1,17 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// A date in the preferred form of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
 ///
 /// It is read by hand: Foundation's formatter comes with ICU, which a program that shows no dates
 /// need not load.
-enum HTTPDate {
+package enum HTTPDate {
   private static let weekdays: Set = ["Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,"]
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
   /// The date that a text says; nil if it says none.
-  static func parse(_ text: String) -> Date? {
+  package static func parse(_ text: String) -> Date? {
     let parts = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 6, parts[5] == "GMT", Self.weekdays.contains(parts[0]),
       let day = Self.number(parts[1], digits: 2), let month = Self.months.firstIndex(of: parts[2]),

@@ -46,6 +46,12 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     // Nothing of a cancellation is written.
     if self.failures.take(state) { return }
     if state.valueUpdateCount > 0 { self.isPristine = false }
+    // What its server forbids to store takes what is there along.
+    if tag.record?.isStored == false {
+      self.content = StoredContent()
+      if self.isWriting { self.hand(over: .remove) }
+      return
+    }
     guard self.isWriting, self.hasStored || !self.isPristine else { return }
     // Another process has erased it, or this one is just doing so.
     if state.valueUpdateCount > 0, self.slot.isClosed, !self.isToldOf {

@@ -14,7 +14,7 @@ public import FoundationEssentials
 /// ```
 public struct StoredValue: Sendable {
   /// What the fetch that brought the value has given to
-  /// ``QueryContinuation/returning(_:metadata:freshFor:)``; nil: nothing, or the value is another one
+  /// ``QueryContinuation/returning(_:metadata:freshFor:isStored:)``; nil: nothing, or the value is another one
   /// since then, set by hand for example.
   public let metadata: Data?
 
@@ -22,8 +22,11 @@ public struct StoredValue: Sendable {
   public let updatedAt: Date
 
   private let base: any Sendable
+  /// Which value of its store it is; nil for that of a page.
+  let number: Int?
 
-  init(metadata: Data?, updatedAt: Date, base: any Sendable) {
+  init(metadata: Data?, updatedAt: Date, base: any Sendable, number: Int? = nil) {
+    self.number = number
     self.metadata = metadata
     self.updatedAt = updatedAt
     self.base = base

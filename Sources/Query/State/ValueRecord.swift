@@ -12,19 +12,24 @@ final class ValueRecord: Sendable {
   let freshFor: Duration?
   /// The metadata of the pages that have some.
   let pages: [_PageKey: Data]
+  /// Whether the value may be written to a storage.
+  let isStored: Bool
 
-  private init(_ metadata: Data?, _ freshFor: Duration?, _ pages: [_PageKey: Data]) {
+  private init(
+    _ metadata: Data?, _ freshFor: Duration?, _ pages: [_PageKey: Data], isStored: Bool
+  ) {
     self.metadata = metadata
     self.freshFor = freshFor
     self.pages = pages
+    self.isStored = isStored
   }
 
   /// - Returns: nil if there is nothing to keep.
   static func of(
-    _ metadata: Data?, freshFor: Duration?, pages: [_PageKey: Data] = [:]
+    _ metadata: Data?, freshFor: Duration?, pages: [_PageKey: Data] = [:], isStored: Bool = true
   ) -> ValueRecord? {
-    if metadata == nil, freshFor == nil, pages.isEmpty { return nil }
-    return ValueRecord(metadata, freshFor, pages)
+    if metadata == nil, freshFor == nil, pages.isEmpty, isStored { return nil }
+    return ValueRecord(metadata, freshFor, pages, isStored: isStored)
   }
 }
 

@@ -102,8 +102,13 @@ extension QueryStore {
 
   /// Calls a handler, after the store's lock, when the first subscriber has come and when the last one
   /// has left. Another thread may have changed that again by then. For as long as the store lives.
-  func onAttendanceChange(_ handler: @escaping @Sendable () -> Void) {
+  package func onAttendanceChange(_ handler: @escaping @Sendable () -> Void) {
     self.withLock { self.attendanceHandlers.append(handler) }
+  }
+
+  /// Calls a handler when a fetch has ended, after the store has taken its result.
+  package func observeFetchEnds(_ handler: @escaping @Sendable () -> Void) -> QuerySubscription {
+    self.observe(StoreHandler(onFetchingEnded: { _ in handler() }))
   }
 
   /// Keeps subscriptions for as long as the store lives.

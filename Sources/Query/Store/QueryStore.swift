@@ -299,16 +299,21 @@ extension QueryStore {
       let context = context ?? self._context
       let replaced = (self._state.currentValue, self._state.error)
       if self.overlay != nil, self.isSetInsideEdit() { return replaced }
-      self.generation += 1
-      self._state.reset(using: context)
-      self.valueOrigin = .initial
-      self.tag.replace()
-      self.storing?.stateDidReset()
-      self.overlayDidReset()
+      self.resetWhileLocked(using: context)
       self.emit(.stateChanged, in: context)
       return replaced
     }
     withExtendedLifetime(replaced) {}
+  }
+
+  /// The caller holds the lock, and tells of the change.
+  func resetWhileLocked(using context: QueryContext) {
+    self.generation += 1
+    self._state.reset(using: context)
+    self.valueOrigin = .initial
+    self.tag.replace()
+    self.storing?.stateDidReset()
+    self.overlayDidReset()
   }
 }
 

@@ -26,15 +26,21 @@ extension StoreFetch {
   ) -> (any Sendable)? {
     guard let store = self.notedStore(in: context) else { return nil }
     return store.withLock {
+      if note.isRemoval {
+        self.ownNotes().outcome = .removed
+        return nil
+      }
       if let page { return self.note(note, of: page, in: store) }
       guard note.isKept else {
-        let record = ValueRecord.of(note.metadata ?? nil, freshFor: note.freshFor)
+        let record = ValueRecord.of(
+          note.metadata ?? nil, freshFor: note.freshFor, isStored: note.isStored)
         self.ownNotes().outcome = .returned(record)
         return nil
       }
       guard let captured = self.notes?.captured ?? self.capture(store) else { return nil }
       let record = ValueRecord.of(
-        note.metadata ?? captured.record?.metadata, freshFor: note.freshFor)
+        note.metadata ?? captured.record?.metadata, freshFor: note.freshFor,
+        isStored: captured.record?.isStored ?? true)
       self.ownNotes().outcome = .kept(captured, record)
       return captured.fetchedValue
     }
@@ -59,6 +65,7 @@ extension StoreFetch {
     noted.isKept = note.isKept
     noted.metadata = note.metadata ?? noted.captured?.metadata
     noted.freshFor = note.freshFor
+    noted.isStored = note.isStored
     self.ownNotes().pages[page] = noted
     return note.isKept ? noted.captured?.value : nil
   }
@@ -123,6 +130,7 @@ extension StoreFetch {
     in store: QueryStore<State>
   ) {
     guard case .success(let value) = result else {
+      if case .removed? = notes.outcome { self.remove(for: task, in: store) }
       return self.take(result, for: task, in: store)
     }
     switch notes.outcome {
@@ -131,7 +139,7 @@ extension StoreFetch {
     case .returned(let record)?:
       self.change(store) { $0.update(with: result, for: task) }
       store.didTake(record, isConfirmed: false, of: self, in: task.context)
-    case nil:
+    case .removed?, nil:
       guard !notes.pages.isEmpty, let pages = store._state._fetchedPages(of: value) else {
         return self.take(result, for: task, in: store)
       }
@@ -139,6 +147,17 @@ extension StoreFetch {
       self.change(store) { $0.update(with: result, for: task) }
       store.didTake(record, isConfirmed: isConfirmed, of: self, in: task.context)
     }
+  }
+
+  /// Resets the store, since the server has said that there is no such value any more. The error of this
+  /// fetch comes after it, and that of another one that it ends does not.
+  private func remove(for task: QueryTask<Value>, in store: QueryStore<State>) {
+    store._state.finishFetchTask(task)
+    // The `deinit` of a value may read the store.
+    let replaced = store._state.currentValue
+    store.aftermath.actions.append { withExtendedLifetime(replaced) {} }
+    store.resetWhileLocked(using: task.context)
+    self.generation = store.generation
   }
 
   private func keep(
@@ -184,16 +203,20 @@ extension StoreFetch {
       freshFor = old?.freshFor.flatMap { fresh in age.map { max(fresh - $0, .zero) } }
     }
     var isConfirmed = fetched.isSameList && State._isStoredAsConfirmed
+    var isStored = fetched.isWhole || old?.isStored ?? true
     for id in fetched.ids {
       let note = notes.pages[id]
       pages[id] = note?.metadata
+      isStored = isStored && note?.isStored ?? true
       freshFor = freshFor.flatMap { fresh in note?.freshFor.map { min(fresh, $0) } }
       isConfirmed =
         isConfirmed && note?.isKept == true && note?.captured?.number == store.tag.number
         && note?.metadata == note?.captured?.metadata
     }
     if fetched.ids.isEmpty { freshFor = nil }
-    return (ValueRecord.of(nil, freshFor: freshFor, pages: pages), isConfirmed)
+    return (
+      ValueRecord.of(nil, freshFor: freshFor, pages: pages, isStored: isStored), isConfirmed
+    )
   }
 }
 

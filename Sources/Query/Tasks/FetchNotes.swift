@@ -16,6 +16,8 @@ final class FetchNotes: @unchecked Sendable {
     case returned(ValueRecord?)
     /// This one stays, whatever a modifier has made of it on its way.
     case kept(CapturedValue, ValueRecord?)
+    /// The value is gone, and the fetch fails.
+    case removed
   }
 }
 
@@ -37,6 +39,8 @@ struct PageNote: Sendable {
   var isKept = false
   var metadata: Data?
   var freshFor: Duration?
+  /// Whether the page may be written to a storage.
+  var isStored = true
 }
 
 /// Where a continuation notes what it is told of a value: with the fetch that does the work, wherever the
@@ -82,9 +86,21 @@ struct ValueNote: Sendable {
   /// nil: that of the value at hand stays.
   var metadata: Data??
   var freshFor: Duration?
+  /// Whether a new value may be written to a storage.
+  var isStored: Bool
+  /// Whether the value is gone.
+  var isRemoval = false
 
-  init(isKept: Bool, metadata: Data??, freshFor: Duration?) {
+  /// Says that the value is gone.
+  static var removal: ValueNote {
+    var note = ValueNote(isKept: false, metadata: nil, freshFor: nil)
+    note.isRemoval = true
+    return note
+  }
+
+  init(isKept: Bool, metadata: Data??, freshFor: Duration?, isStored: Bool = true) {
     self.isKept = isKept
+    self.isStored = isStored
     self.metadata = metadata
     if case .some(.some(let data)) = metadata, data.count > ValueRecord.maximumMetadataBytes {
       QueryWarning.metadataTooLong(bytes: data.count).report()

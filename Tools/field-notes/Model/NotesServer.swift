@@ -9,24 +9,19 @@ import QueryHTTP
 struct NotesServer: Sendable {
   let url: URL
 
-  /// Sends a read.
+  /// The user waits. A write that is not sent now is sent later.
+  static let patience = Duration.seconds(5)
+
+  /// A read, which asks whether anything has changed. The queries of this program lend it their fetches, and
+  /// have paths of their own, which know nothing of the server's address.
   ///
-  /// - Parameters:
-  ///   - path: Its parts, which may hold any character.
-  ///   - cursor: What the page follows.
-  ///   - context: That of the fetch. It is told which writes the answer has, since the server says so:
-  ///     their edits are not shown over it.
-  /// - Throws: `URLError` if the server was not reached, `HTTPStatusError` if it refused.
-  func get<Value: Decodable>(
-    _ path: [String], after cursor: String? = nil, in context: QueryContext
-  ) async throws -> Value {
+  /// - Parameter path: Its parts, which may hold any character.
+  func read<Value: Codable & Sendable>(
+    _ path: [String], after cursor: String? = nil
+  ) -> HTTPQuery<Value> {
     var url = self.url(path)
     if let cursor { url.append(queryItems: [URLQueryItem(name: "after", value: cursor)]) }
-    let (value, response): (Value, _) = try await self.send(URLRequest(url: url))
-    let applied = response.value(forHTTPHeaderField: "Idempotency-Applied") ?? ""
-    let keys = applied.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-    if !keys.isEmpty { context.fetchReceipt?.includes(keys: keys) }
-    return value
+    return HTTPQuery(url, expects: HTTPExpectation(contentTypes: ["application/json"]))
   }
 
   /// Sends a change.
@@ -46,15 +41,14 @@ struct NotesServer: Sendable {
     // URLSession on Linux notices only at the time-out that a used connection was closed.
     request.setValue("close", forHTTPHeaderField: "Connection")
     request.setValue(attempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
-    return try await self.send(request).value
+    return try await self.send(request)
   }
 
   private func send<Value: Decodable>(
     _ request: URLRequest
-  ) async throws -> (value: Value, response: HTTPURLResponse) {
+  ) async throws -> Value {
     var request = request
-    // The user waits. A write that is not sent now is sent later.
-    request.timeoutInterval = 5
+    request.timeoutInterval = Self.patience / .seconds(1)
     let (data, response) = try await URLSession.shared.answer(to: request)
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
     guard (200..<300).contains(response.statusCode) else {
@@ -63,7 +57,7 @@ struct NotesServer: Sendable {
         statusCode: response.statusCode,
         retryAfter: header.flatMap { HTTPStatusError.retryAfter(header: $0, now: Date()) })
     }
-    return (try JSONDecoder().decode(Value.self, from: data), response)
+    return try JSONDecoder().decode(Value.self, from: data)
   }
 
   private func url(_ path: [String]) -> URL {

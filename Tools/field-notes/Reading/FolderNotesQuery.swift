@@ -1,7 +1,9 @@
 import Query
+import QueryHTTP
 
 /// The notes of a folder, a page at a time. On disk each page is a row of its own: fetching the
-/// tenth does not rewrite the nine before it.
+/// tenth does not rewrite the nine before it. Each is asked about by what its server called it, so that a
+/// refetch brings the pages that have changed.
 struct FolderNotesQuery: InfiniteQueryRequest {
   let folder: String
 
@@ -23,7 +25,7 @@ struct FolderNotesQuery: InfiniteQueryRequest {
     in context: QueryContext,
     with continuation: QueryContinuation<NotePage>
   ) async throws -> NotePage {
-    try await context.notesServer.get(
-      ["folders", self.folder, "notes"], after: paging.pageId, in: context)
+    try await context.notesServer.read(["folders", self.folder, "notes"], after: paging.pageId)
+      .fetch(in: context, with: continuation)
   }
 }

@@ -1,4 +1,5 @@
 import Query
+import QueryHTTP
 
 /// All folders.
 struct FoldersQuery: QueryRequest {
@@ -9,6 +10,6 @@ struct FoldersQuery: QueryRequest {
     in context: QueryContext,
     with continuation: QueryContinuation<[Folder]>
   ) async throws -> [Folder] {
-    try await context.notesServer.get(["folders"], in: context)
+    try await context.notesServer.read(["folders"]).fetch(in: context, with: continuation)
   }
 }

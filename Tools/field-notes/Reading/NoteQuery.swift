@@ -1,4 +1,5 @@
 import Query
+import QueryHTTP
 
 /// One note.
 struct NoteQuery: QueryRequest {
@@ -10,6 +11,7 @@ struct NoteQuery: QueryRequest {
     in context: QueryContext,
     with continuation: QueryContinuation<Note>
   ) async throws -> Note {
-    try await context.notesServer.get(["notes", self.id], in: context)
+    try await context.notesServer.read(["notes", self.id])
+      .fetch(in: context, with: continuation)
   }
 }

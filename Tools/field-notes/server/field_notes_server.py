@@ -3,8 +3,9 @@
 
 It does what a server has to do for clients that send a write at least once, with the key store of
 Tools/server-kit: the Idempotency-Key of a write is stored with what it did, in one transaction, a key that
-is known is answered as it was answered before, and a GET names the keys that its answer includes. It can
-be told to be slow, to fail, or to lose its answers.
+is known is answered as it was answered before, and a GET names the keys that its answer includes. A read has
+an ETag, and costs its headers if nothing has changed. It can be told to be slow, to fail, or to lose its
+answers.
 """
 
 import argparse
@@ -218,9 +219,8 @@ class Handler(BaseHTTPRequestHandler):
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
         if applied:
             headers["Idempotency-Applied"] = ", ".join(applied)
-        if self.headers.get("If-None-Match") == tag:
-            return self.answer(304, None, headers=headers)
-        return self.answer(200, body, headers=headers)
+        is_known = self.headers.get("If-None-Match") == tag
+        return self.answer(304 if is_known else 200, body, headers=headers)
 
     def identifier(self):
         words = [unquote(word) for word in urlsplit(self.path).path.strip("/").split("/")]
@@ -265,9 +265,12 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, status, body, did="read", headers=None):
         if did == "read":
             time.sleep(self.server.options.delay)
-        data = json.dumps(body).encode() if status != 304 else b""
+        data = json.dumps(body).encode()
+        whole = len(data)
+        if status == 304:
+            data = b""
         # Before it is sent: who has an answer finds it in the log.
-        self.server.log(self, status, did, "sent")
+        self.server.log(self, status, did, "sent", len(data), whole)
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
@@ -297,13 +300,13 @@ class Server(ThreadingHTTPServer):
             self.writes += 1
             return self.writes
 
-    def log(self, request, status, did, answer):
+    def log(self, request, status, did, answer, sent=0, whole=0):
         if not self.file:
             return
         line = json.dumps({
             "time": time.time(), "method": request.command, "path": request.path, "status": status,
             "key": request.headers.get("Idempotency-Key"), "text": request.text, "did": did,
-            "answer": answer})
+            "answer": answer, "bytes": sent, "whole": whole})
         with self.lock:
             self.file.write(line + "\n")
             self.file.flush()

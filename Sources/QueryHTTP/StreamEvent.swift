@@ -1,0 +1,100 @@
+/// An event of a stream.
+public struct StreamEvent: Hashable, Sendable {
+  /// What the stream can be resumed after; nil: the server has named none so far.
+  public var id: String?
+  /// The name of the event; `message` if the server gives none.
+  public var name: String
+  /// Its lines, with line feeds between.
+  public var data: String
+
+  /// Creates an event. See the properties for what each is.
+  public init(id: String? = nil, name: String = "message", data: String) {
+    self.id = id
+    self.name = name
+    self.data = data
+  }
+}
+
+/// What a server sends is no stream of events that can be followed.
+public enum EventStreamError: Error, Hashable, Sendable {
+  /// Its type is not `text/event-stream`.
+  case contentType(String?)
+  /// An event, or a line, is longer than a mebibyte.
+  case tooLong
+  /// It came faster than it was read.
+  case tooFast
+}
+
+/// Makes events of the bytes of a `text/event-stream`, wherever they are cut.
+struct EventStreamParser: Sendable {
+  /// How many bytes a line, and an event, may have.
+  static let limit = 1 << 20
+
+  /// What the stream can be resumed after.
+  private(set) var lastID: String?
+  /// How long the server asks to wait before it is asked again.
+  private(set) var retry: Duration?
+
+  private var line = [UInt8]()
+  private var name = ""
+  private var data: String?
+  private var endsWithReturn = false
+  private var isFirstLine = true
+
+  init(lastID: String? = nil) { self.lastID = lastID }
+
+  /// Reads on.
+  ///
+  /// - Returns: The events that are complete with these bytes.
+  /// - Throws: ``EventStreamError/tooLong``.
+  mutating func read(_ bytes: some Sequence<UInt8>) throws(EventStreamError) -> [StreamEvent] {
+    var events = [StreamEvent]()
+    for byte in bytes {
+      // A line ends with a carriage return, a line feed, or both.
+      let isSecond = self.endsWithReturn && byte == 0x0a
+      self.endsWithReturn = byte == 0x0d
+      if isSecond { continue }
+      if byte != 0x0d, byte != 0x0a {
+        guard self.line.count < Self.limit else { throw .tooLong }
+        self.line.append(byte)
+      } else if let event = try self.endLine() {
+        events.append(event)
+      }
+    }
+    return events
+  }
+
+  private mutating func endLine() throws(EventStreamError) -> StreamEvent? {
+    var bytes = self.line[...]
+    if self.isFirstLine, bytes.starts(with: [0xef, 0xbb, 0xbf]) { bytes = bytes.dropFirst(3) }
+    self.isFirstLine = false
+    let text = String(decoding: bytes, as: UTF8.self)
+    self.line.removeAll(keepingCapacity: true)
+    if text.isEmpty { return self.endEvent() }
+    let colon = text.firstIndex(of: ":")
+    let field = text[..<(colon ?? text.endIndex)]
+    var value = colon.map { text[text.index(after: $0)...] } ?? ""
+    if value.first == " " { value = value.dropFirst() }
+    switch field {
+    case "event": self.name = String(value)
+    case "data":
+      guard (self.data?.utf8.count ?? 0) + value.utf8.count < Self.limit else { throw .tooLong }
+      self.data = self.data.map { $0 + "\n" + value } ?? String(value)
+    case "id":
+      // It is sent back in a header.
+      let isText = value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } && value.utf8.count <= 1_024
+      if isText { self.lastID = value.isEmpty ? nil : String(value) }
+    case "retry":
+      if let wait = Int(value), wait >= 0 { self.retry = .milliseconds(min(wait, 300_000)) }
+    default: break
+    }
+    return nil
+  }
+
+  private mutating func endEvent() -> StreamEvent? {
+    defer { (self.name, self.data) = ("", nil) }
+    // An event without data may still say that all is to be read anew.
+    guard let data = self.data ?? (self.name == "reset" ? "" : nil) else { return nil }
+    return StreamEvent(id: self.lastID, name: self.name.isEmpty ? "message" : self.name, data: data)
+  }
+}

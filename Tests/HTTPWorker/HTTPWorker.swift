@@ -1,0 +1,64 @@
+import Foundation
+import FoundationNetworking
+import Query
+import QueryHTTP
+import QuerySQLite
+
+/// A process that tests start and kill: it reads from a server, and says on standard output what it has
+/// come to, a line each.
+///
+/// ```
+/// http-worker delta FOLDER URL
+///   asks for what has changed, again and again; after each "merged CURSOR"
+/// http-worker live FOLDER ROOT
+///   follows the numbers of ROOT/notes by the stream ROOT/events; after each "shown COUNT"
+/// ```
+@main
+struct HTTPWorker {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 4, let url = URL(string: arguments[3]) else { exit(2) }
+    let storage = try SQLiteQueryStorage(
+      directory: URL(filePath: arguments[2], directoryHint: .isDirectory))
+    let client = QueryClient(storage: storage, storeCreator: .default(retryLimit: 0))
+    if arguments[1] == "live" { return await Self.follow(url, with: client) }
+    let store = client.store(for: Self.numbers(at: url).persisted())
+    while true {
+      let numbers = try await store.fetch()
+      Self.say("merged \(numbers.keys.max() ?? 0)")
+    }
+  }
+
+  private static func follow(_ root: URL, with client: QueryClient) async {
+    let query = HTTPQuery(root.appending(path: "notes"), as: [Int].self)
+      .stale(after: .seconds(3_600)).persisted()
+      .live(
+        from: { EventStream(root.appending(path: "events")) },
+        apply: .apply { numbers, event in
+          if let number = Int(event.data), !numbers.contains(number) { numbers.append(number) }
+        })
+    let store = client.store(for: query)
+    let subscription = store.subscribe { state in
+      Self.say("shown \(state.currentValue?.count ?? 0)")
+    }
+    try? await Task.sleep(for: .seconds(3_600))
+    subscription.cancel()
+  }
+
+  /// Writes a line at once.
+  private static func say(_ line: String) {
+    FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+  }
+
+  /// How often each number has come.
+  private static func numbers(at url: URL) -> DeltaQuery<[Int: Int], [Int], Int> {
+    DeltaQuery(["numbers"], from: [:]) { since, _ in
+      let from = url.appending(queryItems: [URLQueryItem(name: "since", value: "\(since ?? 0)")])
+      let (data, _) = try await URLSession.shared.answer(from: from)
+      let numbers = try JSONDecoder().decode([Int].self, from: data)
+      return (numbers, numbers.max() ?? since ?? 0)
+    } merge: { counts, numbers in
+      for number in numbers { counts[number, default: 0] += 1 }
+    }
+  }
+}

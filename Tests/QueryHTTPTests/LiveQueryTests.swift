@@ -1,0 +1,292 @@
+import Foundation
+import Query
+import QuerySQLite
+import StorageTestSupport
+import TestSupport
+import Testing
+
+@testable import QueryHTTP
+
+/// Queries that a stream keeps up to date.
+@Suite(.serialized) struct LiveQueryTests {
+  private let scratch: HTTPScratch
+  private let server: LiveServer
+
+  init() throws {
+    self.scratch = try HTTPScratch()
+    self.server = try LiveServer()
+  }
+
+  private func client(
+    _ edit: (inout QueryContext) -> Void = { _ in }
+  ) -> QueryClient {
+    self.scratch.client {
+      $0.eventStreamDelayer = .noDelay
+      edit(&$0)
+    }
+  }
+
+  /// Adds the number that an event says.
+  private func query(
+    _ name: String = "", silence: Duration = .seconds(45)
+  ) -> some QueryRequest<[Int], QueryState<[Int]?, [Int]>> {
+    let server = self.server
+    return HTTPQuery(server.url("/notes\(name)"), as: [Int].self).stale(after: 3_600).persisted()
+      .live(
+        from: { EventStream(server.url("/events"), silence: silence) },
+        apply: .apply { numbers, event in
+          guard let number = Int(event.data) else { throw TestError("no number") }
+          if !numbers.contains(number) { numbers.append(number) }
+        })
+  }
+
+  private typealias Store = QueryStore<QueryState<[Int]?, [Int]>>
+
+  private func follow(_ store: Store) -> (QuerySubscription, Recorder<[Int]?>) {
+    let shown = Recorder<[Int]?>()
+    return (store.subscribe { shown.append($0.currentValue) }, shown)
+  }
+
+  @Test func anEventChangesTheValueAndIsResumedAfterInTheNextLaunch() async throws {
+    var store = self.client().store(for: self.query())
+    let (subscription, shown) = self.follow(store)
+    let stream = await self.server.stream(1)
+    await self.server.reads.wait(forCount: 2)
+    await shown.wait { $0.last == [1] }
+    while store.isLoading || store.isInvalidated { await Task.yield() }
+    stream.send("id: 7\ndata: 2\n\n")
+    await shown.wait { $0.last == [1, 2] }
+    stream.send("id: 7\ndata: 2\n\nid: 8\ndata: 3\n\n")
+    await shown.wait { $0.last == [1, 2, 3] }
+    subscription.cancel()
+    try await self.scratch.relaunch()
+    let reads = self.server.reads.count
+    store = self.client().store(for: self.query())
+    #expect(store.currentValue == [1, 2, 3])
+    let (later, shownLater) = self.follow(store)
+    let second = await self.server.stream(2)
+    #expect(self.server.lastIDs.elements == [nil, "8"])
+    second.send("id: 9\ndata: 4\n\n")
+    await shownLater.wait { $0.last == [1, 2, 3, 4] }
+    #expect(self.server.reads.count == reads, "what the stream resumes is not fetched")
+    later.cancel()
+  }
+
+  @Test func aBrokenConnectionIsMadeAgainFromTheLastEventOn() async throws {
+    let store = self.client().store(for: self.query())
+    let (subscription, shown) = self.follow(store)
+    let stream = await self.server.stream(1)
+    await shown.wait { $0.last == [1] }
+    while store.isLoading || store.isInvalidated { await Task.yield() }
+    stream.send("id: 7\ndata: 2\n\nid: 8\ndata: 3")
+    await shown.wait { $0.last == [1, 2] }
+    stream.end()
+    _ = await self.server.stream(2)
+    #expect(self.server.lastIDs.elements == [nil, "7"])
+    subscription.cancel()
+  }
+
+  @Test(arguments: ["event: reset\n\n", "data: garbage\n\n"])
+  func whatCannotBeAppliedIsFetched(_ event: String) async throws {
+    let store = self.client().store(for: self.query())
+    let (subscription, shown) = self.follow(store)
+    let stream = await self.server.stream(1)
+    await shown.wait { $0.last == [1] }
+    while store.isLoading || store.isInvalidated { await Task.yield() }
+    let reads = self.server.reads.count
+    self.server.set([5])
+    stream.send(event)
+    await self.server.reads.wait(forCount: reads + 1)
+    await shown.wait { $0.last == [5] }
+    subscription.cancel()
+  }
+
+  @Test func aForgottenEventIsFetched() async throws {
+    var store = self.client().store(for: self.query())
+    var (subscription, shown) = self.follow(store)
+    let stream = await self.server.stream(1)
+    await shown.wait { $0.last == [1] }
+    while store.isLoading || store.isInvalidated { await Task.yield() }
+    stream.send("id: 7\ndata: 2\n\n")
+    await shown.wait { $0.last == [1, 2] }
+    subscription.cancel()
+    try await self.scratch.relaunch()
+    self.server.set([1, 2, 3])
+    self.server.forget()
+    store = self.client().store(for: self.query())
+    (subscription, shown) = self.follow(store)
+    await shown.wait { $0.last == [1, 2, 3] }
+    _ = await self.server.stream(2)
+    #expect(self.server.lastIDs.elements == [nil, "7", nil])
+    subscription.cancel()
+  }
+
+  /// The answer of a fetch may be older than an event that came after it was asked for.
+  @Test func anEventDuringAFetchIsNotLost() async throws {
+    let store = self.client().store(for: self.query())
+    let (subscription, shown) = self.follow(store)
+    let stream = await self.server.stream(1)
+    await shown.wait { $0.last == [1] }
+    while store.isLoading || store.isInvalidated { await Task.yield() }
+    let gate = Gate()
+    self.server.set([1, 5])
+    self.server.hold(gate)
+    let fetch = Task { try await store.fetch() }
+    await gate.arrival()
+    stream.send("id: 7\ndata: 2\n\nid: 8\ndata: 3\n\n")
+    await shown.wait { $0.last == [1, 2, 3] }
+    gate.open()
+    #expect(try await fetch.value == [1, 5])
+    await shown.wait { $0.last == [1, 5, 2, 3] }
+    #expect(!store.isInvalidated)
+    subscription.cancel()
+    try await self.scratch.relaunch()
+    let later = self.follow(self.client().store(for: self.query()))
+    _ = await self.server.stream(2)
+    #expect(self.server.lastIDs.elements == [nil, "8"])
+    later.0.cancel()
+  }
+
+  @Test func aThousandStoresHaveOneConnection() async throws {
+    let client = self.client()
+    let stores = (0..<1_000).map { client.store(for: self.query("?\($0)")) }
+    let shown = Counter()
+    let subscriptions = stores.map { store in
+      store.subscribe { if $0.currentValue?.last == 2 { shown.increment() } }
+    }
+    let stream = await self.server.stream(1)
+    while stores.contains(where: { $0.isLoading || $0.isInvalidated || $0.currentValue == nil }) {
+      await Task.yield()
+    }
+    stream.send("id: 7\ndata: 2\n\n")
+    while stores.contains(where: { $0.currentValue != [1, 2] }) { await Task.yield() }
+    #expect(self.server.lastIDs.count == 1)
+    #expect(shown.value >= 1_000)
+    withExtendedLifetime(subscriptions) {}
+  }
+
+  @Test func withoutANetworkNothingIsConnected() async throws {
+    let network = MockNetworkObserver(initialStatus: .disconnected)
+    let client = self.client { $0.networkObserver = network }
+    let store = client.store(for: self.query())
+    let (subscription, _) = self.follow(store)
+    while network.subscriberCount == 0 { await Task.yield() }
+    #expect(self.server.lastIDs.count == 0)
+    network.send(status: .connected)
+    _ = await self.server.stream(1)
+    subscription.cancel()
+  }
+
+  @Test func aServerThatIsSilentIsAskedAgain() async throws {
+    let store = self.client().store(for: self.query(silence: .seconds(1)))
+    let (subscription, _) = self.follow(store)
+    _ = await self.server.stream(1)
+    _ = await self.server.stream(2)
+    subscription.cancel()
+  }
+
+  @Test func aConnectionEndsAfterTheLastSubscriberAndNotBefore() async throws {
+    let delayer = GatedDelayer()
+    let client = self.client { $0.eventStreamDelayer = delayer }
+    let store = client.store(for: self.query())
+    let (first, _) = self.follow(store)
+    _ = await self.server.stream(1)
+    first.cancel()
+    await delayer.gate.arrival()
+    #expect(delayer.waits.elements == [EventConnection.lingering])
+    // Somebody comes back before the end.
+    let (second, _) = self.follow(store)
+    while EventConnections.shared.followerCount(of: client) != 1 { await Task.yield() }
+    second.cancel()
+    await delayer.gate.arrival(2)
+    delayer.gate.open()
+    while EventConnections.shared.followerCount(of: client) != nil { await Task.yield() }
+    let (third, _) = self.follow(store)
+    _ = await self.server.stream(2)
+    third.cancel()
+  }
+
+  @Test func invalidationsGoByTheirPaths() async throws {
+    let server = self.server
+    let client = self.client()
+    let other = client.store(for: HTTPQuery(server.url("/notes?other"), as: [Int].self))
+    try await other.fetch()
+    let query = HTTPQuery(server.url("/notes"), as: [Int].self).stale(after: 3_600).persisted()
+      .live(
+        from: { EventStream(server.url("/events")) },
+        apply: .invalidate { [["http", "GET", server.url($0.data).absoluteString]] })
+    let store = client.store(for: query)
+    let (subscription, shown) = self.follow(store)
+    let stream = await server.stream(1)
+    await shown.wait { $0.last == [1] }
+    while store.isLoading || store.isInvalidated { await Task.yield() }
+    stream.send("data: /notes?other\n\n")
+    while !other.isInvalidated { await Task.yield() }
+    #expect(!store.isInvalidated)
+    subscription.cancel()
+  }
+}
+
+/// A delayer that waits for the test.
+private struct GatedDelayer: QueryDelayer {
+  let gate = Gate()
+  let waits = Recorder<TimeInterval>()
+
+  func delay(for seconds: TimeInterval) async throws {
+    self.waits.append(seconds)
+    try await self.gate.pass()
+  }
+}
+
+/// A server of numbers, and of a stream of events.
+private final class LiveServer: Sendable {
+  let lastIDs = Recorder<String?>()
+  let reads = Recorder<String>()
+  private let streams = Recorder<StreamScript>()
+  private let state = Locked((body: "[1]", version: 1, hasForgotten: false))
+  private let gate = Locked<Gate?>(nil)
+  private let server: Locked<LoopbackServer?> = Locked(nil)
+  private let root: String
+
+  init() throws {
+    let (lastIDs, reads, streams, state) = (self.lastIDs, self.reads, self.streams, self.state)
+    let held = self.gate
+    let server = try LoopbackServer { request, _ in
+      guard request.line.contains("/events") else {
+        reads.append(request.line)
+        let (body, version, _) = state.withLock { $0 }
+        let answer: LoopbackServer.Answer =
+          request.headers["if-none-match"] == "\(version)"
+          ? .status(304) : .status(200, headers: ["ETag": "\(version)"], body: body)
+        return held.withLock { $0 }.map { .afterGate($0, answer) } ?? answer
+      }
+      let id = request.headers["last-event-id"]
+      lastIDs.append(id)
+      if id != nil, state.withLock({ $0.hasForgotten }) { return .status(410) }
+      let script = StreamScript()
+      script.send(": open\n\n")
+      streams.append(script)
+      return .pieces(script)
+    }
+    self.root = server.root
+    self.server.withLock { $0 = server }
+  }
+
+  deinit { for stream in self.streams.elements { stream.end() } }
+
+  func url(_ path: String) -> URL { URL(string: self.root + path) ?? URL(filePath: "/") }
+
+  func set(_ numbers: [Int]) {
+    self.state.withLock { $0 = ("\(numbers)", $0.version + 1, $0.hasForgotten) }
+  }
+
+  /// Lets answers wait.
+  func hold(_ gate: Gate) { self.gate.withLock { $0 = gate } }
+
+  func forget() { self.state.withLock { $0.hasForgotten = true } }
+
+  /// The stream that was opened as this one, counted from 1.
+  func stream(_ number: Int) async -> StreamScript {
+    await self.streams.wait { $0.count >= number }[number - 1]
+  }
+}
