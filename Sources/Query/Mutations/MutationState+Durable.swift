@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 // How the outbox of a storage changes the history of a durable mutation. An entry is one mutation
 // there, however many attempts it takes.

@@ -37,8 +37,8 @@ package struct OutboxClock: Sendable {
   package static let system = OutboxClock {
     OutboxTime(
       wall: Date(),
-      boottime: Self.microseconds(CLOCK_BOOTTIME),
-      monotonic: Self.microseconds(CLOCK_MONOTONIC),
+      boottime: Self.microseconds(ContinuousClock().systemEpoch.duration(to: .now)),
+      monotonic: Self.microseconds(SuspendingClock().systemEpoch.duration(to: .now)),
       bootID: Self.bootID,
       isSynchronised: false)
   }
@@ -53,12 +53,8 @@ package struct OutboxClock: Sendable {
     }
   }
 
-  /// What a clock of the kernel shows. Not by Swift's clocks, whose durations have 128 bits.
-  private static func microseconds(_ clock: clockid_t) -> Int {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return time.tv_sec * 1_000_000 + (time.tv_nsec + 999) / 1_000
-  }
+  // On Linux the continuous clock is CLOCK_BOOTTIME, and the suspending one CLOCK_MONOTONIC.
+  private static func microseconds(_ sinceBoot: Duration) -> Int { Int(sinceBoot.microseconds) }
 
   // It is the same in all PID namespaces.
   private static let bootID: String = {
