@@ -11,19 +11,19 @@ protocol ListMember: AnyObject {
 /// One that leaves from between others leaves a hole; the holes are closed when they are the half.
 @usableFromInline
 struct MemberList<Member: ListMember> {
-  /// The members, and `nil` for each hole.
-  @usableFromInline private(set) var places = [Member?]()
+  /// The members, and `nil` for each hole. Changed by this type alone.
+  @usableFromInline var places = [Member?]()
 
-  /// How many members there are.
-  @usableFromInline private(set) var count = 0
+  /// How many members there are. Changed by this type alone.
+  @usableFromInline var count = 0
 
-  @usableFromInline
+  @inlinable
   init() {}
 
   @inlinable
   var isEmpty: Bool { self.count == 0 }
 
-  @usableFromInline
+  @inlinable
   mutating func append(_ member: Member) {
     member.place = self.places.count
     self.places.append(member)
@@ -31,17 +31,20 @@ struct MemberList<Member: ListMember> {
   }
 
   /// Removes a member, if it is one.
-  @usableFromInline
+  @inlinable
   mutating func remove(_ member: Member) {
     let place = member.place
     guard place < self.places.count, self.places[place] === member else { return }
     self.places[place] = nil
     self.count -= 1
-    while case .some(.none) = self.places.last { self.places.removeLast() }
+    while !self.places.isEmpty, self.places[self.places.count - 1] == nil {
+      self.places.removeLast()
+    }
     if self.places.count > 2 * self.count + 8 { self.closeHoles() }
   }
 
-  private mutating func closeHoles() {
+  @usableFromInline
+  mutating func closeHoles() {
     self.places.removeAll { $0 == nil }
     for (place, member) in self.places.enumerated() { member?.place = place }
   }

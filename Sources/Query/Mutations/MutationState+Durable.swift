@@ -5,7 +5,7 @@ import FoundationEssentials
 
 extension MutationState {
   /// Adds an entry for a committed mutation, or a new attempt in the place of its existing entry.
-  @usableFromInline
+  @inlinable
   mutating func show(
     _ entry: HistoryEntry,
     of admitted: any AdmittedAttempt,
@@ -168,30 +168,33 @@ extension MutationState.HistoryEntry {
 extension QueryContext {
   /// How many durable mutations a history shows: as many as the outbox keeps ended ones by default,
   /// or as `maxHistory(length:)` says. Any number may wait in the outbox.
+  @usableFromInline
   var durableHistoryLength: Int {
     self.maxMutationHistoryLength ?? MutationHistoryLimits.default.perMutation
   }
 
-  fileprivate var hasMaxMutationHistoryLength: Bool { self.maxMutationHistoryLength != nil }
+  @usableFromInline
+  var hasMaxMutationHistoryLength: Bool { self.maxMutationHistoryLength != nil }
 }
 
 extension MutationState {
   /// Removes an entry.
-  @usableFromInline
+  @inlinable
   mutating func forget(at index: Int) {
     if let mark = self._history.remove(at: index).durable { self.durableTasks[mark.id] = nil }
   }
 
   /// Removes the entry that a new one has pushed out of the newest; one that runs goes when it has
   /// ended. So those before the newest all run, and one look is enough.
-  private mutating func forgetOldest(in context: QueryContext) {
+  @inlinable
+  mutating func forgetOldest(in context: QueryContext) {
     if context.hasMaxMutationHistoryLength { return }
     let index = self._history.count - context.durableHistoryLength - 1
     if index >= 0, !self._history[index].isLoading { self.forget(at: index) }
   }
 
   /// Removes the entry of a task that has ended if it is not among the newest.
-  @usableFromInline
+  @inlinable
   mutating func forgetIfOld(_ task: QueryTaskIdentifier, in context: QueryContext) {
     if context.hasMaxMutationHistoryLength { return }
     let surplus = self._history.count - context.durableHistoryLength

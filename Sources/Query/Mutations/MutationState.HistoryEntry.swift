@@ -136,10 +136,10 @@ extension MutationState.HistoryEntry {
 /// The outbox's mark of a mutation.
 @usableFromInline
 struct DurableMark: Sendable {
-  let id: UUID
-  let idempotencyKey: String
+  @usableFromInline let id: UUID
+  @usableFromInline let idempotencyKey: String
   /// Its place in the order of enqueueing.
-  let number: Int
+  @usableFromInline let number: Int
   /// Whether it runs, or waits to be sent.
   var isLive = true
   /// Whether it has ended for good. A dead one may come back.
@@ -149,6 +149,7 @@ struct DurableMark: Sendable {
 }
 
 extension DurableMark {
+  @usableFromInline
   init(_ admitted: any AdmittedAttempt) {
     self.init(
       id: admitted.id, idempotencyKey: admitted.idempotencyKey, number: admitted.number)

@@ -4,10 +4,12 @@ import Query
 /// retry in between.
 ///
 /// The writing thread changes it; any thread may read ``error``.
-// @unchecked: `retry` is used by the writing thread alone.
+// @unchecked: `retry` and `hasFailed` are used by the writing thread alone.
 final class WriteHealth: @unchecked Sendable {
   private let current = Locked<StorageError?>(nil)
   private var retry: RetrySchedule
+  /// Whether there is an error.
+  private var hasFailed = false
 
   init(firstDelay: Duration) { self.retry = RetrySchedule(firstDelay: firstDelay) }
 
@@ -25,6 +27,7 @@ final class WriteHealth: @unchecked Sendable {
   /// - Returns: The event to report; nil if a failure has been reported already.
   func didFail(_ error: StorageError) -> StorageEvent? {
     self.retry.didFail()
+    self.hasFailed = true
     // Before the event, so that a stream that begins now begins with the error.
     let isNew = self.current.withLock { current in
       defer { current = error }
@@ -41,10 +44,9 @@ final class WriteHealth: @unchecked Sendable {
   /// - Returns: The event to report; nil if no failure was reported.
   func didSucceed() -> StorageEvent? {
     self.retry.didSucceed()
-    let hadFailed = self.current.withLock { current in
-      defer { current = nil }
-      return current != nil
-    }
-    return hadFailed ? .recovered : nil
+    guard self.hasFailed else { return nil }
+    self.hasFailed = false
+    self.current.withLock { $0 = nil }
+    return .recovered
   }
 }

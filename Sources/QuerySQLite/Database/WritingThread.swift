@@ -274,12 +274,8 @@ extension WritingThread {
         // The files are closed by now, and stay closed.
         continue
       }
-      // A caller that has added something often adds more at once, and waking this thread takes longer
-      // than doing it. Work that no caller waits for comes after that, but not too late.
-      if !work.isEmpty, .now < workDue, BusyWait.wait(for: Self.patience, until: { self.count > 0 })
-      {
-        continue
-      }
+      // Work that no caller waits for comes later, but not too late.
+      if !work.isEmpty, .now < workDue, self.lingers() { continue }
       workDue = .now + .milliseconds(10)
       // What was to be done by then is done now.
       self.queue.withLock { ($0.wakesAt, $0.mustLook) = (nil, false) }
@@ -287,6 +283,22 @@ extension WritingThread {
       self.sleep()
     }
     self.writer.stop()
+  }
+
+  /// Stays awake for a moment: a caller that has added something often adds more at once, and waking this
+  /// thread takes longer than doing it. One that comes alone uses the writer itself meanwhile.
+  ///
+  /// - Returns: Whether something has been added.
+  private func lingers() -> Bool {
+    let isIdle = self.queue.withLock { queue in
+      if !queue.work.isEmpty || queue.isStopping { return false }
+      (queue.holder, queue.hasBegun, queue.isWoken) = (nil, true, true)
+      return true
+    }
+    if !isIdle { return true }
+    let hasMore = BusyWait.wait(for: Self.patience) { self.count > 0 }
+    while !self.hold() { self.signal.wait() }
+    return hasMore
   }
 
   /// Lets callers use the writer until there is something to do here.
@@ -349,49 +361,6 @@ extension WritingThread {
         until: { self.count > count })
     {
       count = self.count
-    }
-  }
-}
-
-/// The result of a writing thread's job, for the caller that waits for it.
-final class JobOutcome<Value: Sendable>: Sendable {
-  private enum State {
-    case running
-    case awaited(CheckedContinuation<Value, any Error>)
-    case ended(Result<Value, any Error>)
-  }
-
-  private let state = Locked(State.running)
-
-  /// Ends the job. Called once.
-  func set(_ result: Result<Value, any Error>) {
-    let waiter = self.state.withLock { state -> CheckedContinuation<Value, any Error>? in
-      defer { state = .ended(result) }
-      if case .awaited(let waiter) = state { return waiter }
-      return nil
-    }
-    waiter?.resume(with: result)
-  }
-
-  /// Returns when the job has ended. Called once.
-  ///
-  /// - Throws: The error of the job.
-  func value() async throws -> Value {
-    if let result = self.result { return try result.get() }
-    return try await withCheckedThrowingContinuation { waiter in
-      let result = self.state.withLock { state -> Result<Value, any Error>? in
-        if case .ended(let result) = state { return result }
-        state = .awaited(waiter)
-        return nil
-      }
-      if let result { waiter.resume(with: result) }
-    }
-  }
-
-  private var result: Result<Value, any Error>? {
-    self.state.withLock { state in
-      if case .ended(let result) = state { return result }
-      return nil
     }
   }
 }

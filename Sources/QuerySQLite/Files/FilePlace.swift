@@ -30,6 +30,10 @@ final class FilePlace {
 
   /// Whether each name still belongs to its file.
   var isKept: Bool {
-    self.files.allSatisfy { FileNumber(name: $0.name, in: self.descriptor) == $0.number }
+    for file in self.files
+    where FileNumber(name: file.name, in: self.descriptor) != file.number {
+      return false
+    }
+    return true
   }
 }

@@ -33,28 +33,6 @@ package struct XXH128: Hashable, Sendable {
   /// - Complexity: O(*n*).
   package init(hashing data: Data) { self = data.withUnsafeBytes { XXH128(hashing: $0) } }
 
-  /// The hash of a text's UTF-8 followed by some parts, as if they were one input, so that
-  /// `["ab", "c"]` and `["a", "bc"]` have one hash: a caller that hashes several columns puts their
-  /// lengths into the text.
-  ///
-  /// - Complexity: O(*n*).
-  init(hashing head: String, _ parts: Data...) {
-    let count = parts.reduce(head.utf8.count) { $0 + $1.count }
-    self = withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { whole in
-      var end = 0
-      // Not the collections' own copying: that is generic, and takes longer than the hash.
-      func append(_ part: UnsafeRawBufferPointer) {
-        guard let start = part.baseAddress, let base = whole.baseAddress else { return }
-        (base + end).copyMemory(from: start, byteCount: part.count)
-        end += part.count
-      }
-      var head = head
-      head.withUTF8 { append(UnsafeRawBufferPointer($0)) }
-      for part in parts { part.withUnsafeBytes { append($0) } }
-      return XXH128(hashing: UnsafeRawBufferPointer(whole))
-    }
-  }
-
   /// The hash whose stored form is these 16 bytes, big-endian; nil if there are not 16.
   init?(bytes: UnsafeRawBufferPointer) {
     guard bytes.count == 16 else { return nil }

@@ -51,8 +51,12 @@ package struct HistoryRow {
 
   /// The checksum of the stored bytes, and of the mutation that they belong to.
   package static func checksum(id: UUID, number: Int64, arguments: Data, result: Data?) -> XXH128 {
-    XXH128(hashing: "\(arguments.count) ", arguments, result ?? Data()).adding(id)
-      .adding(number, as: .row)
+    var bytes = HashedBytes(capacity: arguments.count + (result?.count ?? 0) + 24)
+    bytes.append(arguments.count)
+    bytes.append(" ")
+    bytes.append(arguments)
+    if let result { bytes.append(result) }
+    return bytes.hash.adding(id).adding(number, as: .row)
   }
 
   /// The checksum of this row's bytes.

@@ -33,8 +33,8 @@ final class OutboxDatabase: Sendable {
 
   struct Guarded {
     var partitions = [String: OutboxPartition]()
-    /// A moving average of commit times.
-    var commitTime = Duration.zero
+    /// A moving average of commit times, in microseconds.
+    var commitTime: Int64 = 0
     var commits = 0
     var bytesWritten = 0
   }
@@ -98,13 +98,10 @@ extension OutboxDatabase {
     _ body: @escaping @Sendable (inout OutboxTransaction) throws -> Value
   ) async throws -> Value {
     let outcome = JobOutcome<Value>()
-    let result = Locked<Value?>(nil)
     var job = OutboxJob(partition: partition, needsOwner: needsOwner) { changes in
-      let value = try body(&changes)
-      result.withLock { $0 = value }
+      outcome.propose(try body(&changes))
     } completion: { error in
-      if let error { return outcome.set(.failure(error)) }
-      if let value = result.withLock({ $0 }) { outcome.set(.success(value)) }
+      outcome.end(error)
     }
     self.start()
     if !self.thread.ifIdle({ $0.tryRun(&job) }), !self.thread.commit(job) { throw Self.closed }
@@ -113,10 +110,11 @@ extension OutboxDatabase {
 
   /// Whether a commit usually takes so little time that its caller may do it: it blocks a thread that
   /// other tasks need, too.
-  var commitsFast: Bool { self.guarded.withLock { $0.commitTime < .milliseconds(2) } }
+  var commitsFast: Bool { self.guarded.withLock { $0.commitTime < 2_000 } }
 
   /// Records how long a commit took.
   func didCommit(in time: Duration) {
+    let time = time.microseconds
     self.guarded.withLock { $0.commitTime = ($0.commitTime * 3 + time) / 4 }
   }
 

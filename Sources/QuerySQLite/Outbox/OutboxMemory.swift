@@ -9,6 +9,11 @@ struct OutboxMemory {
   /// The partition's row.
   var partition: OutboxPartitionRow
 
+  /// The newest number and sequence that any row of the file was given; nil: they are looked up, as when
+  /// a transaction changes several accounts.
+  var newestNumber: Int64?
+  var newestSequence: Int64?
+
   /// The rows that this process runs and that are, also on disk, as they were leased.
   var leases = Set<Int64>()
 
@@ -59,19 +64,46 @@ struct OutboxMemories {
   private var version: Int64?
   private var memories = [String: OutboxMemory]()
 
-  /// Returns the memory of a partition; nil, dropping all memories, if the file has changed since.
+  /// The newest number and sequence of all partitions.
+  private var newest: (number: Int64?, sequence: Int64?)
+
+  /// Takes the memory of a partition, which ``keep(_:at:)`` gives back: its sets have no second holder
+  /// meanwhile, which would make each change a copy.
   ///
-  /// - Parameter version: The version that the transaction that has begun sees.
-  mutating func recall(_ partition: String, at version: Int64?) -> OutboxMemory? {
+  /// - Parameters:
+  ///   - partition: The partition.
+  ///   - version: The version that the transaction that has begun sees.
+  ///   - isAlone: Whether the transaction changes no other partition so far.
+  /// - Returns: nil, dropping all memories, if the file has changed since.
+  mutating func recall(_ partition: String, at version: Int64?, isAlone: Bool) -> OutboxMemory? {
     if version == nil || version != self.version { self = OutboxMemories() }
-    return self.memories[partition]
+    guard var memory = self.memories.removeValue(forKey: partition) else { return nil }
+    if isAlone { (memory.newestNumber, memory.newestSequence) = self.newest }
+    return memory
   }
 
-  /// Keeps the memories of a transaction that saw the version of ``recall(_:at:)``.
+  /// Keeps the memories of a transaction that saw the version of ``recall(_:at:isAlone:)``.
   ///
   /// - Parameter version: The version that its commit made.
-  mutating func keep(_ changes: [(partition: String, memory: OutboxMemory)], at version: Int64?) {
+  mutating func keep(_ changes: [PartitionChanges], at version: Int64?) {
     self.version = version
-    for change in changes { self.memories[change.partition] = change.memory }
+    self.newest = (nil, nil)
+    for change in changes {
+      var memory = change.changes.memory
+      if changes.count == 1 { self.newest = (memory.newestNumber, memory.newestSequence) }
+      (memory.newestNumber, memory.newestSequence) = (nil, nil)
+      self.memories[change.partition.name] = memory
+    }
+  }
+}
+
+/// What one transaction does to a partition. By reference: it is large, and is looked at several times
+/// after the commit.
+final class PartitionChanges {
+  let partition: OutboxPartition
+  var changes: OutboxTransaction
+
+  init(_ partition: OutboxPartition, _ changes: OutboxTransaction) {
+    (self.partition, self.changes) = (partition, changes)
   }
 }

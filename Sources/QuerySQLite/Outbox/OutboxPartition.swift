@@ -65,7 +65,6 @@ final class OutboxPartition: Sendable {
 
   /// Sends events to all subscribers. Called by one thread alone, so that all see the same order.
   func send(_ events: [OutboxEvent]) {
-    self.subscribers.post(events)
-    self.subscribers.deliver()
+    self.subscribers.send(events)
   }
 }

@@ -189,24 +189,37 @@ extension OutboxPartitionRow {
     max(try Self.newestNumber(on: connection), self.lastNumber)
   }
 
+  /// The newest sequence that any row was given, as of this transaction.
+  ///
+  /// - Throws: `StorageError`.
+  func newestSequence(on connection: SQLiteConnection) throws -> Int64 {
+    let found = try connection.first(Self.newestSequence) { try $0.integer(at: 0) } ?? 0
+    return max(found, self.lastSequence, 0)
+  }
+}
+
+extension OutboxTransaction {
   /// Takes the next number for a row of the outbox; 0 if none is left.
   ///
   /// - Throws: `StorageError`.
-  mutating func takeNumber(on connection: SQLiteConnection) throws -> Int64 {
-    let newest = try self.newestNumber(on: connection)
+  mutating func takeNumber() throws -> Int64 {
+    let newest =
+      try self.memory.newestNumber ?? self.partition.newestNumber(on: self.connection)
     if newest == .max { return 0 }
-    self.lastNumber = newest + 1
+    self.partition.lastNumber = newest + 1
+    self.memory.newestNumber = newest + 1
     return newest + 1
   }
 
   /// Takes the next sequence for a row of the history; nil if none is left.
   ///
   /// - Throws: `StorageError`.
-  mutating func takeSequence(on connection: SQLiteConnection) throws -> Int64? {
-    let found = try connection.first(Self.newestSequence) { try $0.integer(at: 0) } ?? 0
-    let newest = max(found, self.lastSequence, 0)
+  mutating func takeSequence() throws -> Int64? {
+    let newest =
+      try self.memory.newestSequence ?? self.partition.newestSequence(on: self.connection)
     if newest == .max { return nil }
-    self.lastSequence = newest + 1
+    self.partition.lastSequence = newest + 1
+    self.memory.newestSequence = newest + 1
     return newest + 1
   }
 }

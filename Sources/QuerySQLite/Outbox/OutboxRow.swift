@@ -62,14 +62,17 @@ extension OutboxRow {
       self.name, self.instance, self.lane, self.enqueued.host, self.onFailure.rawValue,
       self.enqueued.coder, self.bodyFile, self.idempotencyKey,
     ]
+    let length = texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    var bytes = HashedBytes(capacity: length + self.arguments.count + 64)
     // With their lengths, so that no byte can move from one to another.
-    var head = "\(self.version)"
+    bytes.append(self.version)
     for text in texts {
-      head += " "
-      head += String(text?.utf8.count ?? -1)
+      bytes.append(" ")
+      bytes.append(text?.utf8.count ?? -1)
     }
-    for case let text? in texts { head += text }
-    return XXH128(hashing: head, self.arguments).adding(self.id)
+    for case let text? in texts { bytes.append(text) }
+    bytes.append(self.arguments)
+    return bytes.hash.adding(self.id)
       .adding(self.partition, as: .account).adding(self.number, as: .row)
   }
 

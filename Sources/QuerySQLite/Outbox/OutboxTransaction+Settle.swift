@@ -137,7 +137,7 @@ extension OutboxTransaction {
     ended.startedAt = try self.startOfLastAttempt(of: row)
     let isNeeded = try self.hasDependants(row.number)
     try ended.insert(
-      partition: self.partition.id, sequence: try self.partition.takeSequence(on: self.connection),
+      partition: self.partition.id, sequence: try self.takeSequence(),
       on: self.connection)
     self.partition.historyCount += 1
     self.partition.historyBytes += Int64(ended.byteCount)

@@ -34,7 +34,7 @@ struct OutboxTransaction {
   let name: String
 
   let connection: SQLiteConnection
-  let terms: Terms
+  private(set) var terms: Terms
   let now: OutboxTime
 
   /// The wall time, microseconds since 1970.
@@ -159,6 +159,10 @@ struct OutboxTransaction {
     if self.partition != self.before { try self.partition.save(on: self.connection) }
   }
 
+  /// Lets go of the leases of the process, which are about to change: a second holder would make that a
+  /// copy of them all.
+  mutating func releaseLeases() { self.terms.leases = [:] }
+
   /// Records an event for other processes and subscribers.
   mutating func tell(_ event: OutboxEvent) {
     self.outcome.isChanged = true
@@ -274,7 +278,7 @@ extension OutboxTransaction {
     {
       row.standing = self.leased(row.standing, by: owner)
     }
-    row.renumber(try self.partition.takeNumber(on: self.connection))
+    row.renumber(try self.takeNumber())
     try row.insert(on: self.connection)
     if row.standing.wait.delay != nil { try row.saveStanding(on: self.connection) }
     self.count(row.standing.state, 1)

@@ -122,34 +122,40 @@ extension OutboxWriter {
   private func commitOnce(_ jobs: [OutboxJob], patience wait: BusyHandler.Patience) throws -> Int {
     let start = SuspendingClock.now
     let connection = try self.usableConnection()
-    if jobs.contains(where: \.needsOwner) { try self.ensureOwner() }
+    if jobs.contains(where: { $0.needsOwner }) { try self.ensureOwner() }
     let patience = connection.busyHandler.patience
     connection.busyHandler.patience = wait
     defer { connection.busyHandler.patience = patience }
     let now = self.now
     var attempted = [Attempted]()
-    var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()
+    var changes = [PartitionChanges]()
     try connection.write {
       let version = try connection.contentVersion
       let budget = StepBudget()
       for job in jobs {
         if budget.isSpent(after: attempted.count) { break }
         let partition = job.partition
-        let place =
-          try changes.firstIndex { $0.partition === partition }
+        let change =
+          try changes.first { $0.partition === partition }
           ?? {
-            let memory = self.memories.recall(partition.name, at: version)
-            var change = try self.begin(partition, connection, now, memory)
-            try change.expire()
-            changes.append((partition, change))
-            return changes.count - 1
+            let memory = self.memories.recall(
+              partition.name, at: version, isAlone: changes.isEmpty)
+            // Each of several would take the same numbers.
+            for other in changes {
+              other.changes.memory.newestNumber = nil
+              other.changes.memory.newestSequence = nil
+            }
+            let change = PartitionChanges(
+              partition, try self.begin(partition, connection, now, memory))
+            try change.changes.expire()
+            changes.append(change)
+            return change
           }()
-        let failure = try self.attempt(
-          job, &changes[place].changes, isAlone: jobs.count == 1)
+        let failure = try self.attempt(job, &change.changes, isAlone: jobs.count == 1)
         attempted.append(Attempted(job: job, failure: failure))
       }
-      for index in changes.indices { try changes[index].changes.finish() }
-      if changes.contains(where: \.changes.outcome.isChanged) {
+      for change in changes { try change.changes.finish() }
+      if changes.contains(where: { $0.changes.outcome.isChanged }) {
         try self.writeAsides(connection, now)
       }
     }
@@ -157,9 +163,7 @@ extension OutboxWriter {
     self.database.didCommit(in: start.duration(to: .now))
     for attempt in attempted { attempt.job.completion(attempt.failure) }
     // The rest concerns this thread alone, and the callers need not wait for it.
-    self.memories.keep(
-      changes.map { ($0.partition.name, $0.changes.memory) },
-      at: try? connection.contentVersion)
+    self.memories.keep(changes, at: try? connection.contentVersion)
     self.didCommit(connection, changes)
     self.didTell(changes)
     return attempted.count

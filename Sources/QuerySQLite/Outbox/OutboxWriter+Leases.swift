@@ -78,18 +78,20 @@ extension OutboxWriter {
     let connection = try self.usableConnection()
     let now = self.now
     let held = self.leases.sorted { $0.key < $1.key }
-    var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()
+    var changes = [PartitionChanges]()
     try connection.write {
       for (number, held) in held {
-        let place =
-          try changes.firstIndex { $0.partition === held.partition }
+        let change =
+          try changes.first { $0.partition === held.partition }
           ?? {
-            changes.append((held.partition, try self.begin(held.partition, connection, now)))
-            return changes.count - 1
+            let change = PartitionChanges(
+              held.partition, try self.begin(held.partition, connection, now))
+            changes.append(change)
+            return change
           }()
-        try changes[place].changes.giveBack(number, token: held.lease.token)
+        try change.changes.giveBack(number, token: held.lease.token)
       }
-      for index in changes.indices { try changes[index].changes.finish() }
+      for change in changes { try change.changes.finish() }
     }
     self.loseLeases { _ in true }
     self.noteSuccess(of: changes)

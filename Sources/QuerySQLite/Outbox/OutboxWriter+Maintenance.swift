@@ -115,12 +115,12 @@ extension OutboxWriter {
     do {
       let connection = try self.usableConnection()
       let now = self.now
-      var changes = [(partition: OutboxPartition, changes: OutboxTransaction)]()
+      var changes = [PartitionChanges]()
       try connection.write {
         var change = try self.begin(partition, connection, now)
         try change.erase()
         try change.finish()
-        changes = [(partition, change)]
+        changes = [PartitionChanges(partition, change)]
       }
       self.noteSuccess(of: changes)
       self.didCommit(connection, changes)

@@ -5,33 +5,32 @@ import Query
 
 extension OutboxWriter {
   /// Records a commit that callers may have waited for.
-  func noteSuccess(of changes: [(partition: OutboxPartition, changes: OutboxTransaction)]) {
-    guard changes.contains(where: \.changes.outcome.isChanged) else { return }
+  func noteSuccess(of changes: [PartitionChanges]) {
+    guard changes.contains(where: { $0.changes.outcome.isChanged }) else { return }
     self.database.countCommit()
     self.didWork()
   }
 
   /// Records the changes of a commit that only this thread needs to know.
-  func didCommit(
-    _ connection: SQLiteConnection,
-    _ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]
-  ) {
+  func didCommit(_ connection: SQLiteConnection, _ changes: [PartitionChanges]) {
     var isChanged = false
-    for (partition, change) in changes {
-      isChanged = isChanged || change.outcome.isChanged
-      for (number, revocation) in change.outcome.revocations {
+    for change in changes { change.changes.releaseLeases() }
+    for change in changes {
+      let partition = change.partition
+      isChanged = isChanged || change.changes.outcome.isChanged
+      for (number, revocation) in change.changes.outcome.revocations {
         guard let lease = self.leases[number]?.lease else { continue }
         self.revocations.append((lease, revocation))
       }
-      for number in change.outcome.endedLeases { self.leases[number] = nil }
-      for (number, leased) in change.outcome.leases {
+      for number in change.changes.outcome.endedLeases { self.leases[number] = nil }
+      for (number, leased) in change.changes.outcome.leases {
         self.leases[number] = HeldLease(leased: leased, partition: partition)
       }
-      if change.outcome.hasPrunedByAge {
-        self.historyAgeSeenAt[partition.name] = change.nowAt
+      if change.changes.outcome.hasPrunedByAge {
+        self.historyAgeSeenAt[partition.name] = change.changes.nowAt
       }
-      self.chores.add(change.outcome, of: partition)
-      self.scheduleExpiry(of: partition, change)
+      self.chores.add(change.changes.outcome, of: partition)
+      self.scheduleExpiry(of: partition, change.changes)
     }
     if self.leases.isEmpty {
       self.heartbeatDue = nil
@@ -51,15 +50,16 @@ extension OutboxWriter {
   }
 
   /// Reports what was committed, and does the work that no caller waits for.
-  func didTell(_ changes: [(partition: OutboxPartition, changes: OutboxTransaction)]) {
+  func didTell(_ changes: [PartitionChanges]) {
     let revocations = self.revocations
     self.revocations = []
     for (lease, revocation) in revocations { lease.revoke(revocation) }
-    for (partition, change) in changes {
-      let outcome = change.outcome
+    for change in changes {
+      let (partition, outcome) = (change.partition, change.changes.outcome)
       let own: Int64 = outcome.isChanged ? 1 : 0
       var events = self.noteRow(
-        change.partition, of: partition, ownChanges: own, isErasedHere: outcome.hasErased)
+        change.changes.partition, of: partition, ownChanges: own,
+        isErasedHere: outcome.hasErased)
       events += outcome.events
       partition.send(events)
       for file in outcome.bodyFiles { self.bodies.remove(file) }

@@ -143,11 +143,20 @@ extension OutboxWriter {
   }
 
   var nextDue: SuspendingClock.Instant? {
-    let times = [
-      self.database.health.due, self.chores.due, self.heartbeatDue, self.effectsDue, self.log.due,
-      self.neighbours.due, self.expiries.values.min(), self.olderExpiries.values.min(),
-    ]
-    return times.compactMap { $0 }.min()
+    var first: SuspendingClock.Instant?
+    func note(_ time: SuspendingClock.Instant?) {
+      guard let time else { return }
+      first = first.map { min($0, time) } ?? time
+    }
+    note(self.database.health.due)
+    note(self.chores.due)
+    note(self.heartbeatDue)
+    note(self.effectsDue)
+    note(self.log.due)
+    note(self.neighbours.due)
+    for time in self.expiries.values { note(time) }
+    for time in self.olderExpiries.values { note(time) }
+    return first
   }
 
   /// Gives back the rows that this process runs, when no more jobs will come.

@@ -173,6 +173,12 @@ extension SQLiteOutbox {
 
 extension SQLiteOutbox {
   func enqueue(_ mutation: NewMutation, claiming: Bool) async throws -> EnqueuedMutation {
+    if mutation.bodies.isEmpty {
+      try self.requireRoom(for: mutation.arguments, "enqueue")
+      return try await self.write(needsOwner: claiming) {
+        try $0.enqueue(mutation, claiming: claiming)
+      }
+    }
     let enqueued = try await self.copyingFiles(of: [mutation]) { mutations in
       try await self.write(needsOwner: claiming) {
         [try $0.enqueue(mutations[0], claiming: claiming)]
@@ -197,7 +203,7 @@ extension SQLiteOutbox {
     _ commit: ([NewMutation]) async throws -> [EnqueuedMutation]
   ) async throws -> [EnqueuedMutation] {
     for mutation in mutations { try self.requireRoom(for: mutation.arguments, "enqueue") }
-    if mutations.allSatisfy(\.bodies.isEmpty) { return try await commit(mutations) }
+    if mutations.allSatisfy({ $0.bodies.isEmpty }) { return try await commit(mutations) }
     var (copied, copies) = (mutations, [Int: BodyCopies]())
     defer { withExtendedLifetime(copies) {} }
     do {

@@ -8,8 +8,8 @@ package struct StepBudget {
   /// The maximum number of rows.
   let rows: Int
 
-  private let middle: SuspendingClock.Instant
-  private let end: SuspendingClock.Instant
+  private let start: SuspendingClock.Instant
+  private let time: Duration
 
   /// Begins a step.
   ///
@@ -18,15 +18,14 @@ package struct StepBudget {
   ///   - time: The maximum time. At least one row is done in any case.
   package init(rows: Int = 500, time: Duration = Self.time) {
     self.rows = max(rows, 1)
-    let now = SuspendingClock.now
-    (self.middle, self.end) = (now + time / 2, now + time)
+    (self.start, self.time) = (.now, time)
   }
 
   /// Whether the time is up. Read after each row.
-  var isSpent: Bool { SuspendingClock.now >= self.end }
+  var isSpent: Bool { self.start.duration(to: .now) >= self.time }
 
   /// Whether half of the time is up, so that the rows found should be changed now.
-  var isHalfSpent: Bool { SuspendingClock.now >= self.middle }
+  var isHalfSpent: Bool { self.start.duration(to: .now) >= self.time / 2 }
 
   /// Whether to stop after this number of rows.
   package func isSpent(after count: Int) -> Bool { count >= self.rows || count > 0 && self.isSpent }

@@ -23,13 +23,4 @@ import Testing
     #expect(bytes.withUnsafeBytes { XXH128(bytes: $0) } == hash)
     #expect(bytes.dropLast().withUnsafeBytes { XXH128(bytes: $0) } == nil)
   }
-
-  @Test func partsHashAsOne() {
-    #expect(XXH128(hashing: "ab", Data(), Data("c".utf8)) == XXH128(hashing: "abc"))
-    #expect(XXH128(hashing: "", Data("abc".utf8)) == XXH128(hashing: "abc"))
-    #expect(XXH128(hashing: "", Data()) == XXH128(hashing: ""))
-    // More than a stack has room for.
-    let large = Data(repeating: 7, count: 100_000)
-    #expect(XXH128(hashing: "", large[1_000...], large[..<1_000]) == XXH128(hashing: large))
-  }
 }

@@ -104,4 +104,42 @@ import Testing
     #expect(try scratch.outbox.history(of: "note", instance: "[]").count <= 8)
     try await scratch.storage.close()
   }
+
+  /// All accounts of a file share one sequence of numbers, and one of ends.
+  @Test func noNumberIsGivenToTwoAccounts() async throws {
+    let folder = try TemporaryFolder()
+    let scratches = try ["", "a", "b"].map { try OutboxScratch(in: folder, partition: $0) }
+    for _ in 0..<3 { for scratch in scratches { try await scratch.add() } }
+    // Side by side, so that one transaction changes several.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<300 {
+        let scratch = scratches[number % 3]
+        group.addTask { try await scratch.add() }
+      }
+      try await group.waitForAll()
+    }
+    for _ in 0..<3 { for scratch in scratches { try await scratch.add() } }
+    #expect(
+      try scratches[0].rows("SELECT count(*), max(number) FROM outbox").first == "318 318")
+    // Whichever account ends one, its sequence is the next.
+    for _ in 0..<4 {
+      for scratch in scratches {
+        let lease = try #require(try await scratch.claim().first)
+        #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+      }
+    }
+    #expect(
+      try scratches[0].rows("SELECT count(*), max(sequence) FROM history").first == "12 12")
+    for scratch in scratches { try await scratch.storage.close() }
+  }
+
+  @Test func aNumberThatAnotherProcessHasTakenIsNotGivenAgain() async throws {
+    let (scratch, lease) = try await self.scratch()
+    try scratch.damage("UPDATE partitions SET last_number = 7, last_sequence = 9")
+    let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: false)
+    #expect(enqueued.entry.number == 8)
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+    #expect(try scratch.rows("SELECT max(sequence) FROM history") == ["10"])
+    try await scratch.storage.close()
+  }
 }

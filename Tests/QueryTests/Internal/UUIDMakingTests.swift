@@ -25,4 +25,11 @@ import Testing
     let times = ids.map { String($0.prefix(13)) }
     #expect(times == times.sorted())
   }
+
+  @Test func theTextIsThatOfFoundation() {
+    for _ in 0..<1_000 {
+      let id = UUID.random()
+      #expect(id.text == id.uuidString)
+    }
+  }
 }

@@ -2,7 +2,7 @@ import Query
 
 /// `mutate` with a short history and with a long one.
 enum MutationRows {
-  static let all = [Self.row(at: 10), Self.row(at: 5000)]
+  static let all = [Self.row(at: 10), Self.row(at: 5000), Self.kept]
 
   private static func row(at length: Int) -> Row {
     .growing(name: "mutate", title: "mutate", length: length, limit: 10) { range, client in
@@ -22,6 +22,38 @@ enum MutationRows {
     try expect(sum, range.reduce(0) { $0 + $1 * 2 }, "the sum of the values")
     let arguments = store.history.map(\.arguments)
     try expect(arguments, Array(0..<range.upperBound), "the history of the store")
+    return time
+  }
+
+  /// As if a handler kept each state: then the history cannot be changed in its place.
+  private static let kept = Row(
+    name: "mutate-kept-10000",
+    title: "mutate, the state with 10000 in its history kept",
+    goal: .timesFloor(10),
+    floor: Floor.taskTitle,
+    unit: .nanoseconds
+  ) {
+    let client = QueryClient.withoutObservers()
+    let store = client.store(for: Doubling().maxHistory(length: 10_000))
+    for number in 0..<10_000 { try await store.mutate(with: number) }
+    return Trial(
+      figure: { try await Self.keepingEachState(of: store) },
+      floor: { try await Floor.tasks(1000) }
+    )
+  }
+
+  @concurrent
+  private static func keepingEachState(
+    of store: QueryStore<MutationState<Int, Int>>
+  ) async throws -> Double {
+    var kept = store.state
+    let watch = Stopwatch()
+    for number in 0..<20 {
+      try await store.mutate(with: number)
+      kept = store.state
+    }
+    let time = watch.nanoseconds(per: 20)
+    try expect(kept.history.count, 10_000, "the history of the state")
     return time
   }
 }

@@ -6,17 +6,26 @@ import QuerySQLite
 enum DurableRows {
   /// - Parameter pending: How many mutations wait when a claim among them is measured.
   static func all(pending: Int) -> [Row] {
-    [Self.mutate, Self.atOnce] + Claims.allCases.map { Self.claim($0, pending) }
+    [Self.mutate, Self.steady, Self.atOnce] + Claims.allCases.map { Self.claim($0, pending) }
   }
 
-  private static let mutate = Row(
-    name: "mutate-durable",
-    title: "durable mutate, two FULL commits",
-    goal: .timesFloor(1.2),
-    floor: "a plain C program: JSON, rows, two FULL commits",
-    unit: .nanoseconds
-  ) {
-    let desk = try await Desk("mutate")
+  private static let mutate = Self.mutate(
+    "mutate-durable", "durable mutate, two FULL commits", after: 0)
+
+  /// With as many in the history as it keeps of one day: each that ends takes the place of another one.
+  private static let steady = Self.mutate(
+    "mutate-durable-steady", "durable mutate, history full", after: 5_200)
+
+  private static func mutate(_ name: String, _ title: String, after ended: Int) -> Row {
+    Row(
+      name: name, title: title, goal: .timesFloor(1.2),
+      floor: "a plain C program: JSON, rows, two FULL commits", unit: .nanoseconds
+    ) { try await Self.trial(of: name, after: ended) }
+  }
+
+  private static func trial(of name: String, after ended: Int) async throws -> Trial {
+    let desk = try await Desk(name)
+    for _ in 0..<ended / 100 { _ = try await Self.commitsOfHundred(on: desk) }
     return Trial(
       figure: { try await Self.mutate(100, on: desk) },
       floor: {
@@ -202,8 +211,15 @@ final class Desk: @unchecked Sendable {
 struct SaveNote: MutationRequest, Hashable {
   var path: QueryPath { ["save-note"] }
 
-  static var durable: ModifiedQuery<SaveNote, _PersistedMutationModifier<SaveNote>> {
-    Self().persisted(as: "save-note")
+  typealias Durable = ModifiedQuery<SaveNote, _PersistedMutationModifier<SaveNote>>
+
+  static var durable: Durable { Self().persisted(as: "save-note") }
+
+  /// The same in so many lanes by the number of the note; nil: each in its own.
+  static func durable(inLanes count: Int?) -> Durable {
+    guard let count else { return Self.durable }
+    let scope = MutationScope<Note>.by { "lane-\($0.number % count)" }
+    return Self().persisted(as: "save-note", MutationPersistenceOptions(scope: scope))
   }
 
   func mutate(

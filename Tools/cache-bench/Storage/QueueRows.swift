@@ -7,13 +7,20 @@ import QuerySQLite
 enum QueueRows {
   /// - Parameter pending: How many wait when a store of their mutation is made.
   static func all(pending: Int) -> [Row] {
-    [Self.replay(1_000), Self.replay(10_000), Self.store(at: pending), Self.memory(at: pending)]
+    [Self.replay(1_000), Self.replay(10_000)]
+      + [(1_000, 1), (1_000, 100), (10_000, 1), (10_000, 100), (10_000, 10_000)].map {
+        Self.replay($0.0, lanes: $0.1)
+      } + [Self.store(at: pending), Self.memory(at: pending)]
   }
 
-  private static func replay(_ count: Int) -> Row {
+  /// - Parameters:
+  ///   - count: How many are replayed.
+  ///   - lanes: In how many lanes; nil: each in its own.
+  private static func replay(_ count: Int, lanes: Int? = nil) -> Row {
     Row(
-      name: "replay-\(count)",
-      title: "replay of \(count) mutations that do nothing, each",
+      name: lanes.map { "replay-\(count)-in-\($0)" } ?? "replay-\(count)",
+      title: lanes.map { "replay of \(count) mutations in \($0) lanes, each" }
+        ?? "replay of \(count) mutations that do nothing, each",
       goal: .timesFloor(2),
       floor: "a plain C program: a claim and a settle, two FULL commits",
       unit: .nanoseconds
@@ -21,7 +28,7 @@ enum QueueRows {
       let desk = try await Desk("replay-\(count)")
       let coder = JSONQueryCoder()
       return Trial(
-        figure: { try await Self.replay(count, on: desk) },
+        figure: { try await Self.replay(count, lanes: lanes, on: desk) },
         floor: {
           let queued = try desk.bare.queue((0..<count).map { Note($0, edition: 0) }, coder)
           let watch = Stopwatch()
@@ -92,11 +99,12 @@ enum QueueRows {
 
 extension QueueRows {
   @concurrent
-  private static func replay(_ count: Int, on desk: Desk) async throws -> Double {
+  private static func replay(_ count: Int, lanes: Int?, on desk: Desk) async throws -> Double {
     let client = QueryClient.withoutObservers(storage: desk.storage)
     let replayer = MutationReplayer(client: client)
-    try replayer.register(SaveNote.durable)
-    let store = client.store(for: SaveNote.durable)
+    let mutation = SaveNote.durable(inLanes: lanes)
+    try replayer.register(mutation)
+    let store = client.store(for: mutation)
     for start in stride(from: 0, to: count, by: 1_000) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in start..<min(start + 1_000, count) {

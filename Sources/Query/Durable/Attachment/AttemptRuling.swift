@@ -204,7 +204,7 @@ extension DurableAttachment {
       let wait: Duration =
         failures == 1 ? .zero : context.mutationBackoff.delay(after: failures - 1)
       var ruling = self.pending(
-        .retry(arguments: data, key: UUID.random().uuidString, after: wait),
+        .retry(arguments: data, key: UUID.random().text, after: wait),
         wait == .zero ? nil : .backoff, error, verdict, lease)
       if case .failed(var failed) = ruling.outcome {
         // The row may be one of an earlier version, and its new arguments are not.

@@ -50,7 +50,7 @@ public struct NewMutation: Sendable {
   /// Creates a mutation. See the properties for what each is.
   public init(
     id: UUID = .random(),
-    idempotencyKey: String = UUID.random().uuidString,
+    idempotencyKey: String = UUID.random().text,
     name: String,
     instance: String,
     version: Int = 1,

@@ -39,3 +39,12 @@ public struct OutboxChanges: AsyncSequence, Sendable {
     }
   }
 }
+
+extension RecipientList<OutboxEvent> {
+  /// Adds events, and delivers them. Here, so that the compiler makes the list for this type, of which
+  /// each commit posts some.
+  package func send(_ events: [OutboxEvent]) {
+    self.post(events)
+    self.deliver()
+  }
+}
