@@ -46,6 +46,34 @@ import Testing
     #expect(self.server.requests.elements.last?.headers["if-modified-since"] == nil)
   }
 
+  /// A server may say which writes are in its answer: an edit that counts is not counted twice, whether the
+  /// answer is new (200) or as before (304).
+  @Test func theReceiptOfAnAnswerIsToldAndConfirmed() async throws {
+    struct Add: MutationRequest, Hashable {
+      func mutate(
+        with number: Int, in context: QueryContext, with continuation: QueryContinuation<Int>
+      ) async throws -> Int {
+        throw HTTPStatusError(statusCode: 503)
+      }
+    }
+    let query = self.query()
+    let add = Add().persisted(as: "add")
+      .optimistic(on: { _ in query }) { numbers, number, _ in numbers = (numbers ?? []) + [number] }
+    let client = self.scratch.client()
+    try client.register(add)
+    let notes = client.store(for: query.persisted())
+    let ticket = try await client.store(for: add).enqueue(with: 7)
+    #expect(notes.currentValue == [7])
+    let key = try #require(try self.scratch.storage.outbox.entry(ticket.id)?.idempotencyKey)
+    self.server["/notes"] = Resource(
+      "[1,7]", headers: ["ETag": "1", "Idempotency-Applied": "other, \(key)"])
+    for _ in 0..<2 {
+      _ = try await notes.fetch()
+      #expect(notes.currentValue == [1, 7])
+    }
+    #expect(self.asked == [nil, "1"])
+  }
+
   @Test func aDateIsSentBackWhereThereIsNoETag() async throws {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     self.server["/notes"] = Resource("[1]", headers: ["Last-Modified": date])
