@@ -15,6 +15,40 @@ package protocol DurableRunner: Sendable {
   /// Runs the attempt of a lease, settles it, and reports how it ended, once the end is committed.
   /// Cancelling the task cancels the attempt, whose row is then pending and due at once.
   func run(_ lease: MutationLease) async -> AttemptReport
+
+  /// How many rows of a lane it sends in one call at most; 1: each alone.
+  var batchLimit: Int { get }
+
+  /// The call that sends so many leased rows of a lane together; nil: it sends each alone.
+  func makeBatch(of count: Int) -> (any AttemptBatch)?
+
+  /// As ``run(_:)``, for one of several rows that are sent in one call.
+  func run(_ lease: MutationLease, in batch: BatchPlace) async -> AttemptReport
+}
+
+extension DurableRunner {
+  package var batchLimit: Int { 1 }
+  package func makeBatch(of count: Int) -> (any AttemptBatch)? { nil }
+  package func run(_ lease: MutationLease, in batch: BatchPlace) async -> AttemptReport {
+    await self.run(lease)
+  }
+}
+
+/// A call that sends several mutations.
+package protocol AttemptBatch: AnyObject, Sendable {
+  /// Lets the others go on without the one at this place, if they still wait for it.
+  func leave(_ place: Int)
+}
+
+/// One of the mutations that a call sends.
+package struct BatchPlace: Sendable {
+  package let batch: any AttemptBatch
+  package let place: Int
+
+  package init(_ batch: any AttemptBatch, _ place: Int) {
+    self.batch = batch
+    self.place = place
+  }
 }
 
 /// How the attempt of a lease ended.
@@ -23,6 +57,8 @@ package enum AttemptReport: Sendable {
   case succeeded
   /// It is pending again.
   case pending(MutationFailure, MutationWaitReason?)
+  /// It was leased with others, and is pending again: nothing was learned of it.
+  case leftOut
   /// It is dead.
   case dead(MutationDeadReason)
   /// What the server has took its place.

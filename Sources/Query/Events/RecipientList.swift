@@ -38,13 +38,25 @@ package final class RecipientList<Value: Sendable>: Sendable {
     private let handler: Handler
     private let pending = Locked(Pending())
 
-    init(_ handler: @escaping Handler) { self.handler = handler }
+    /// - Parameter values: Those that wait for ``begin()``. If there are any, nobody else delivers before
+    ///   it.
+    init(_ handler: @escaping Handler, startingWith values: [Value]) {
+      self.handler = handler
+      self.pending.withLock { $0 = Pending(values: values, isDelivering: !values.isEmpty) }
+    }
 
     func post(_ values: [Value]) { self.pending.withLock { $0.values += values } }
 
     /// Calls the handler with what waits, unless another thread is about to.
     func deliver() {
-      var values = self.pending.withLock { $0.isDelivering ? [] : $0.take() }
+      self.deliver(self.pending.withLock { $0.isDelivering ? [] : $0.take() })
+    }
+
+    /// Calls the handler with what it starts with.
+    func begin() { self.deliver(self.pending.withLock { $0.take() }) }
+
+    private func deliver(_ first: [Value]) {
+      var values = first
       while !values.isEmpty {
         for value in values {
           if self.pending.withLock({ $0.isCancelled }) { break }
@@ -63,8 +75,9 @@ package final class RecipientList<Value: Sendable>: Sendable {
 
     fileprivate init(_ recipient: Recipient) { self.recipient = recipient }
 
-    /// Calls the handler with its waiting values. Call it outside all locks.
-    package func deliver() { self.recipient.deliver() }
+    /// Calls the handler with what it starts with, before this returns, and with what was posted since.
+    /// Call it once, outside all locks.
+    package func deliver() { self.recipient.begin() }
   }
 
   private let recipients = Locked(MemberList<Recipient>())
@@ -92,13 +105,13 @@ package final class RecipientList<Value: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - handler: Takes the values.
-  ///   - values: What it gets first.
+  ///   - values: What it gets first, by ``Addition/deliver()`` alone: if another thread could deliver
+  ///     it, the one that adds would not know that the handler has been called.
   package func add(
     _ handler: @escaping Handler,
     startingWith values: [Value] = []
   ) -> Addition {
-    let recipient = Recipient(handler)
-    recipient.post(values)
+    let recipient = Recipient(handler, startingWith: values)
     self.recipients.withLock { $0.append(recipient) }
     return Addition(recipient)
   }
@@ -115,6 +128,7 @@ package final class RecipientList<Value: Sendable>: Sendable {
 
   /// Calls a handler with values posted from now on.
   package func subscribe(_ handler: @escaping Handler) -> QuerySubscription {
+    // Without values to start with there is nothing to wait for.
     self.subscription(of: self.add(handler))
   }
 }

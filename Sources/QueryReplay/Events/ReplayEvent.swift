@@ -78,7 +78,7 @@ extension ReplayEvent {
     switch report {
     case .pending(let failure, let reason): self = .attemptFailed(id, failure, next: reason)
     case .leaseLost: self = .leaseLost(id)
-    case .succeeded, .dead, .superseded, .cancelled: return nil
+    case .succeeded, .leftOut, .dead, .superseded, .cancelled: return nil
     }
   }
 }

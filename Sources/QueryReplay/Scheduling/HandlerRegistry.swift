@@ -20,6 +20,8 @@ struct HandlerRegistry: Sendable {
   private(set) var handlers = Set<MutationHandler>()
   /// Those of them to which the network does not matter.
   private(set) var handlersWhileOffline = Set<MutationHandler>()
+  /// How many rows of a lane those send together that send more than one.
+  private(set) var batchLimits = [MutationHandler: Int]()
 
   /// Adds a mutation, replacing an earlier one of the same name, instance and version.
   ///
@@ -40,6 +42,8 @@ struct HandlerRegistry: Sendable {
     self.runners[place] = runners
     let all = self.runners.values.joined()
     self.handlers = Set(all.map(\.handler))
+    self.batchLimits = Dictionary(
+      uniqueKeysWithValues: all.filter { $0.batchLimit > 1 }.map { ($0.handler, $0.batchLimit) })
     self.handlersWhileOffline = Set(all.filter(\.isAttemptedWhileOffline).map(\.handler))
   }
 

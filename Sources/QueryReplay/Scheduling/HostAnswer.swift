@@ -15,7 +15,7 @@ enum HostAnswer: Hashable, Sendable {
     case .pending(.connectivity, _): self = .unreachable
     case .pending(_, .dependency), .pending(_, .handler), .dead(.dependency), .dead(.undecodable):
       self = .nothing
-    case .pending(.cancelled, _), .cancelled, .leaseLost: self = .nothing
+    case .pending(.cancelled, _), .leftOut, .cancelled, .leaseLost: self = .nothing
     case .succeeded, .superseded, .pending, .dead: self = .answered
     }
   }

@@ -5,9 +5,22 @@ import Query
 struct LeasedAttempt: Sendable {
   let lease: MutationLease
   let parts: ReplayParts
+  /// How it is sent.
+  var sending = Sending.alone
+
+  enum Sending: Sendable {
+    case alone
+    /// With others, in one call.
+    case together(BatchPlace)
+    /// Not now: it was leased behind another one of its lane, and nothing sends them together any more.
+    case notNow
+  }
 
   /// Runs it, unless the task is cancelled already.
   func run() async -> AttemptReport {
+    // Whatever becomes of this one, the others must not wait for it.
+    defer { if case .together(let place) = self.sending { place.batch.leave(place.place) } }
+    if case .notNow = self.sending { return await self.giveBack(.now) }
     if Task.isCancelled { return await self.giveBack(.now) }
     guard let runner = self.parts.registry().runner(for: self.lease.entry) else {
       return await self.giveBack(.wait(.handler, self.parts.configuration.pollInterval))
@@ -18,7 +31,12 @@ struct LeasedAttempt: Sendable {
     let events = self.parts.events
     self.lease.whenProgressed { events.send(.progress(entry.id, $0)) }
     let start = self.parts.clock.now()
-    let report = await runner.run(self.lease)
+    let report =
+      if case .together(let place) = self.sending {
+        await runner.run(self.lease, in: place)
+      } else {
+        await runner.run(self.lease)
+      }
     self.parts.events.send(
       .attemptEnded(
         entry.id, host: entry.host ?? entry.name, duration: self.parts.clock.now() - start,
@@ -45,6 +63,44 @@ struct LeasedAttempt: Sendable {
         // A task of its own, since this one may be cancelled.
         await Task { try? await self.parts.clock.sleep(time) }.value
       }
+    }
+  }
+}
+
+/// What one call sends: the leases of a claim that follow one another in one lane.
+struct LeasedBatch: Sendable {
+  private(set) var leases: [MutationLease]
+
+  /// Divides the leases of a claim.
+  static func batches(of leases: [MutationLease]) -> [LeasedBatch] {
+    var batches = [LeasedBatch]()
+    for lease in leases {
+      if lease.entry.lane != nil, let last = batches.last?.leases.last,
+        last.entry.lane == lease.entry.lane
+      {
+        batches[batches.count - 1].leases.append(lease)
+      } else {
+        batches.append(LeasedBatch(leases: [lease]))
+      }
+    }
+    return batches
+  }
+
+  /// The attempts, of which all but the first are given back if there is no call for several.
+  func attempts(_ parts: ReplayParts) -> [LeasedAttempt] {
+    guard self.leases.count > 1 else {
+      return self.leases.map { LeasedAttempt(lease: $0, parts: parts) }
+    }
+    let runner = parts.registry().runner(for: self.leases[0].entry)
+    let batch = runner?.makeBatch(of: self.leases.count)
+    return self.leases.enumerated().map { place, lease in
+      var attempt = LeasedAttempt(lease: lease, parts: parts)
+      if let batch {
+        attempt.sending = .together(BatchPlace(batch, place))
+      } else if place > 0 {
+        attempt.sending = .notNow
+      }
+      return attempt
     }
   }
 }

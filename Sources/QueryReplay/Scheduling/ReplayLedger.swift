@@ -85,10 +85,12 @@ extension ReplayLedger {
   /// See ``ReplaySlots/beginClaim(_:at:)``.
   ///
   /// - Parameter isProbing: Whether only probes are leased, because there may be no network.
-  func beginClaim(_ handlers: Set<MutationHandler>, isProbing: Bool) -> ClaimRequest? {
+  func beginClaim(
+    _ handlers: Set<MutationHandler>, isProbing: Bool, batchLimits: [MutationHandler: Int] = [:]
+  ) -> ClaimRequest? {
     let now = self.clock.now()
     return self.guarded.withLock { ledger in
-      var request = ledger.slots.beginClaim(handlers, at: now)
+      var request = ledger.slots.beginClaim(handlers, batchLimits: batchLimits, at: now)
       if request != nil { ledger.claims += 1 }
       if isProbing, var slots = request?.hostSlots {
         ledger.probes.restrict(&slots, at: now)

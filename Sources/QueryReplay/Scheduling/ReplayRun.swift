@@ -40,6 +40,8 @@ final class ReplayRun: Sendable {
     var handlers: Set<MutationHandler>
     /// Whether it leases probes alone, because there may be no network.
     var isProbing: Bool
+    /// What is leased together: a probe is one mutation.
+    var batchLimits = [MutationHandler: Int]()
   }
 
   private let parts: ReplayParts
@@ -258,7 +260,11 @@ extension ReplayRun {
           Round(handlers: all.subtracting(free), isProbing: true),
         ]
       }
-    return rounds.filter { !$0.handlers.isEmpty }
+    return rounds.filter { !$0.handlers.isEmpty }.map { round in
+      var round = round
+      if !round.isProbing { round.batchLimits = registry.batchLimits }
+      return round
+    }
   }
 
   /// - Returns: Nil if there is no room, or another run is claiming.
@@ -266,9 +272,10 @@ extension ReplayRun {
     _ round: Round, in group: inout DiscardingTaskGroup
   ) async throws -> ClaimAnswer? {
     let ledger = self.parts.ledger
-    guard let request = ledger.beginClaim(round.handlers, isProbing: round.isProbing) else {
-      return nil
-    }
+    guard
+      let request = ledger.beginClaim(
+        round.handlers, isProbing: round.isProbing, batchLimits: round.batchLimits)
+    else { return nil }
     let answer: ClaimAnswer
     do {
       answer = try await self.parts.outbox.claim(request)
@@ -295,8 +302,10 @@ extension ReplayRun {
       if self.isOnce { run.tally.noteBegin(of: ids) }
       if !ids.isEmpty { run.lastNews = nil }
     }
-    for lease in answer.leases {
-      group.addTask { await self.attempt(lease, isProbe: isProbing) }
+    for batch in LeasedBatch.batches(of: answer.leases) {
+      for attempt in batch.attempts(self.parts) {
+        group.addTask { await self.attempt(attempt, isProbe: isProbing) }
+      }
     }
   }
 
@@ -344,9 +353,9 @@ extension ReplayRun {
 // MARK: - Attempts
 
 extension ReplayRun {
-  private func attempt(_ lease: MutationLease, isProbe: Bool) async {
-    let id = lease.entry.id
-    let (report, isCancelled) = await self.run(lease, isProbe: isProbe)
+  private func attempt(_ attempt: LeasedAttempt, isProbe: Bool) async {
+    let id = attempt.lease.entry.id
+    let (report, isCancelled) = await self.run(attempt, isProbe: isProbe)
     self.guarded.withLock { run in
       run.running -= 1
       if self.isOnce { run.tally.note(report, of: id) }
@@ -361,10 +370,9 @@ extension ReplayRun {
 
   /// - Returns: How it ended, and whether it was cancelled, with the run or because the network is
   ///   back.
-  private func run(_ lease: MutationLease, isProbe: Bool) async -> (AttemptReport, Bool) {
-    let attempt = LeasedAttempt(lease: lease, parts: self.parts)
+  private func run(_ attempt: LeasedAttempt, isProbe: Bool) async -> (AttemptReport, Bool) {
     guard isProbe else { return (await attempt.run(), Task.isCancelled) }
-    let id = lease.entry.id
+    let id = attempt.lease.entry.id
     // A task of its own can be cancelled alone.
     let work = OfflineProbe.$isRunning.withValue(true) { Task { await attempt.run() } }
     self.guarded.withLock { $0.probes[id] = work }

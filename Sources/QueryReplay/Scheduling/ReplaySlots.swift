@@ -20,11 +20,14 @@ struct ReplaySlots: Sendable {
     var host: String
     /// Whether its mutation was tried before.
     var isRepeat: Bool
+    /// Whether it goes with another one in one call, which has the slot.
+    var isFollower: Bool
   }
 
   private let limits: ReplayConfiguration
   private var running = [UUID: Attempt]()
   private var counts = [String: Int]()
+  private var followers = 0
   private var delays = [String: Delay]()
   /// The hosts that answered since the network came back; nil if no host needs a probe.
   private var answered: Set<String>?
@@ -62,18 +65,21 @@ extension ReplaySlots {
   ///
   /// - Parameters:
   ///   - handlers: What may be leased.
+  ///   - batchLimits: What may be leased together. If attempts are limited, each is made alone.
   ///   - now: The time.
   /// - Returns: The claim to make; nil if there is no room, or another run is claiming.
   mutating func beginClaim(
-    _ handlers: Set<MutationHandler>, at now: Duration
+    _ handlers: Set<MutationHandler>, batchLimits: [MutationHandler: Int] = [:], at now: Duration
   ) -> ClaimRequest? {
-    let room = min(self.limits.maximumConcurrency - self.running.count, self.attemptsLeft)
+    let calls = self.running.count - self.followers
+    let room = min(self.limits.maximumConcurrency - calls, self.attemptsLeft)
     guard room > 0, !self.isClaiming, !handlers.isEmpty else { return nil }
     self.delays = self.delays.filter { max($0.value.end, $0.value.notBefore) > now }
     self.isClaiming = true
     return ClaimRequest(
       .lowest(handledBy: handlers), limit: room, hostSlots: self.slots(at: now),
-      lane: self.limits.lane)
+      lane: self.limits.lane,
+      batchLimits: self.limits.maximumAttempts == nil ? batchLimits : [:])
   }
 
   /// Ends a claim.
@@ -84,10 +90,18 @@ extension ReplaySlots {
   mutating func endClaim(_ entries: [OutboxEntry], at now: Duration) {
     self.isClaiming = false
     self.begun += entries.count
+    var lane: String?
     for entry in entries {
+      let isFollower = entry.lane != nil && entry.lane == lane
+      lane = entry.lane
       let host = entry.effectiveHost
       let isRepeat = entry.attempts > 1
-      self.running[entry.id] = Attempt(host: host, isRepeat: isRepeat)
+      self.running[entry.id] = Attempt(
+        host: host, isRepeat: isRepeat, isFollower: isFollower)
+      if isFollower {
+        self.followers += 1
+        continue
+      }
       if isRepeat {
         self.hostsOfFirstTries.remove(host)
       } else {
@@ -147,9 +161,14 @@ extension ReplaySlots {
   ///   - now: The time.
   mutating func end(_ id: UUID, _ answer: HostAnswer, waiting: Int, at now: Duration) {
     let isProbe = self.isProbe(id)
-    guard let host = self.running.removeValue(forKey: id)?.host else { return }
-    let count = self.counts[host, default: 1] - 1
-    self.counts[host] = count > 0 ? count : nil
+    guard let attempt = self.running.removeValue(forKey: id) else { return }
+    let host = attempt.host
+    if attempt.isFollower {
+      self.followers -= 1
+    } else {
+      let count = self.counts[host, default: 1] - 1
+      self.counts[host] = count > 0 ? count : nil
+    }
     switch answer {
     case .answered where isProbe: self.open(host, waiting: waiting, at: now)
     case .answered, .unreachable, .nothing: break

@@ -20,7 +20,7 @@ struct ReplayTally: Sendable {
     case .pending(let failure, let reason):
       self.vain.insert(id)
       if failure == .conflict, reason == nil { self.changed.insert(id) }
-    case .cancelled, .leaseLost: break
+    case .leftOut, .cancelled, .leaseLost: break
     }
   }
 

@@ -38,26 +38,9 @@ struct SendingPlan {
   /// Lets what is more urgent go first, where neither a lane nor a dependency forbids it.
   private mutating func sort(_ dependencies: [Int: Set<Int>]) {
     guard Set(self.order.map(\.priority)).count > 1 else { return }
-    var (rest, left) = (self.order, Set(self.order.map(\.number)))
-    var turns = ClaimTurns()
+    var queue = SendingQueue(self.order, dependencies: dependencies)
     self.order = []
-    while !rest.isEmpty {
-      var lanes = Set<String>()
-      let free = rest.indices.filter { index in
-        let isFirst = rest[index].lane.map { lanes.insert($0).inserted } ?? true
-        return isFirst && dependencies[rest[index].number]?.isDisjoint(with: left) ?? true
-      }
-      let next = turns.next(of: free) { index in
-        ClaimOrder(
-          number: Int64(rest[index].number), isRepeat: false, dueBoottime: 0,
-          priority: rest[index].priority, host: "", HostSlots(others: 1))
-      }
-      guard let next else { return }
-      turns = next.turns
-      let entry = rest.remove(at: next.candidate)
-      left.remove(entry.number)
-      self.order.append(entry)
-    }
+    while let entry = queue.next() { self.order.append(entry) }
   }
 
   /// Leaves out what the options exclude.

@@ -75,7 +75,8 @@ extension OutboxTransaction {
     try self.limit(&slots)
     for case .host(let host) in self.pauses.keys { slots[host] = 0 }
     var groups = try self.groups(of: handlers)
-    while answer.leases.count < request.limit {
+    var taken = 0
+    while taken < request.limit {
       groups.removeAll { slots[$0.host] <= 0 }
       let candidates = groups.indices.compactMap { index in
         groups[index].next(slots).map { (index: index, candidate: $0) }
@@ -94,7 +95,9 @@ extension OutboxTransaction {
       // It is its turn, once those that run have ended.
       guard self.mayRunBesideOthers(row.standing) else { return }
       if let lease = try self.lease(&row, isReplay: true) {
+        taken += 1
         answer.leases.append(lease)
+        try self.leaseFollowers(of: row, request, &answer)
         self.partition.turns = next.turns
         slots.take(row.effectiveHost, isRepeat: candidate.isRepeat)
         try self.advance(&groups[index], candidate.isRepeat)
@@ -155,6 +158,7 @@ extension OutboxTransaction {
       }
       if let lease = try self.lease(&row, isReplay: true) {
         answer.leases.append(lease)
+        try self.leaseFollowers(of: row, request, &answer)
         return
       }
       if row.standing.deadReason == .expired { answer.expired += 1 }

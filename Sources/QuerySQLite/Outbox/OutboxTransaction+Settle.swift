@@ -55,7 +55,10 @@ extension OutboxTransaction {
   private func leasedRow(_ lease: MutationLease) throws -> OutboxRow? {
     guard let owner = self.terms.owner else { return nil }
     let number = Int64(lease.entry.number)
-    if let held = self.terms.leases[number], held.lease === lease {
+    // One that was leased behind the head of its lane may have become the head.
+    if let held = self.terms.leases[number], held.lease === lease,
+      held.leased.row.lane == nil || held.leased.row.isHead
+    {
       if self.memory.leases.contains(number) { return held.leased.row }
       // Nothing else of the row changes while it is leased.
       let isCancelRequested = try self.connection.first(

@@ -35,6 +35,8 @@ final class FieldWorld: Sendable {
 
   private let clock: MockQueryClock
   private let guarded: Locked<Guarded>
+  /// Woken by each turn of a replayer that ends, and each answer that begins to take time.
+  let changes = AsyncSignal()
 
   init(_ clock: MockQueryClock, seed: UInt64) {
     self.clock = clock
@@ -147,6 +149,7 @@ extension FieldWorld {
     let begin = self.clock.elapsed
     let call = try self.guarded.withLock { try $0.begin(write, key, begin) }
     guard let end = call.end else { return }
+    self.changes.wake()
     defer { self.guarded.withLock { _ = $0.waits.removeValue(forKey: call.id) } }
     try await self.clock.sleep(until: end)
     let now = self.clock.elapsed

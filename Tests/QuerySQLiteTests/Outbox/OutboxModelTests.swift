@@ -103,7 +103,7 @@ struct OutboxCoverage {
 enum OutboxOperation: Sendable {
   case enqueue(NewMutation, claiming: Bool)
   case enqueueTogether([NewMutation])
-  case claim(Set<MutationHandler>, limit: Int, HostSlots, lane: String?)
+  case claim(Set<MutationHandler>, limit: Int, HostSlots, lane: String?, batches: Int)
   case claimOne(UUID)
   /// The place of the lease among all that were ever given, so that old ones come again.
   case settle(Int, AttemptOutcome)

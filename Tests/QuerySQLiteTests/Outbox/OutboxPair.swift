@@ -136,7 +136,8 @@ extension OutboxPair {
       [[], ["host 1"], ["host 1", "host 2", "name:a"]].randomElement(using: &generator) ?? []
     let lane = [nil, nil, nil, "lane 1"].randomElement(using: &generator) ?? nil
     return .claim(
-      handlers, limit: Int.random(in: 1...4, using: &generator), slots, lane: lane)
+      handlers, limit: Int.random(in: 1...4, using: &generator), slots, lane: lane,
+      batches: [1, 1, 2, 5].randomElement(using: &generator) ?? 1)
   }
 
   private func settle(using generator: inout SeededGenerator) -> OutboxOperation {
@@ -246,9 +247,10 @@ extension OutboxPair {
       return "\(Self.describe(enqueued)) \(new.map(\.isReplay))"
     case .enqueueTogether(let mutations):
       return "\(try await outbox.enqueue(mutations).map(Self.describe))"
-    case .claim(let handlers, let limit, let slots, let lane):
+    case .claim(let handlers, let limit, let slots, let lane, let batches):
       let request = ClaimRequest(
-        .lowest(handledBy: handlers), limit: limit, hostSlots: slots, lane: lane)
+        .lowest(handledBy: handlers), limit: limit, hostSlots: slots, lane: lane,
+        batchLimits: Dictionary(uniqueKeysWithValues: handlers.map { ($0, batches) }))
       return Self.describe(try await outbox.claim(request), &new)
     case .claimOne(let id):
       var answer = try await outbox.claim(ClaimRequest(.mutation(id)))

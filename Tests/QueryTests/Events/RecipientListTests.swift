@@ -28,6 +28,20 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func whatARecipientStartsWithIsDeliveredByTheThreadThatAddsIt() {
+    let addition = self.hub.add({ [heard] in heard.append($0) }, startingWith: [.released])
+    self.hub.post([.erased])
+    // As another thread may, which would call the handler when the adding one has gone on.
+    self.hub.deliver()
+    #expect(self.heard.elements == [])
+    addition.deliver()
+    #expect(self.heard.elements == [.released, .erased])
+    self.hub.post([.released])
+    self.hub.deliver()
+    #expect(self.heard.count == 3)
+    self.hub.subscription(of: addition).cancel()
+  }
+
   @Test func whatASubscriberPostsItGetsAfterThisCall() {
     let hub = self.hub
     let ids = self.ids

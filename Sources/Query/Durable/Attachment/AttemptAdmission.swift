@@ -20,6 +20,8 @@ final class AttemptAdmission: AdmittedAttempt {
   let isOld: Bool
   /// What a replayer has registered for it, a ``DurableDeclaration``; nil: the store's own.
   let declaration: (any Sendable)?
+  /// The call that sends it together with others; nil: it is sent alone.
+  let batch: BatchPlace?
 
   private let outbox: any MutationOutbox
   private let guarded: Locked<Guarded>
@@ -30,7 +32,8 @@ final class AttemptAdmission: AdmittedAttempt {
     outbox: any MutationOutbox,
     declaration: (any Sendable)? = nil,
     isReplayers: Bool = false,
-    isOld: Bool = true
+    isOld: Bool = true,
+    batch: BatchPlace? = nil
   ) {
     self.id = entry.id
     self.number = entry.number
@@ -39,6 +42,7 @@ final class AttemptAdmission: AdmittedAttempt {
     self.isReplayers = isReplayers
     self.isOld = isOld
     self.declaration = declaration
+    self.batch = batch
     self.outbox = outbox
     self.guarded = Locked(Guarded(lease: lease))
   }

@@ -21,6 +21,7 @@ final class AttemptCall<Value: Sendable>: Sendable {
 
   private struct Guarded {
     var reason: Reason?
+    var call: Task<Void, Never>?
     var timers = [Task<Void, Never>]()
     var hasEnded = false
   }
@@ -49,7 +50,8 @@ final class AttemptCall<Value: Sendable>: Sendable {
       do { result = .success(try await body()) } catch { result = .failure(error) }
       self.ending.set(.ended(result, cancelled: self.guarded.withLock { $0.reason }))
     }
-    if let limit { self.after(limit) { self.cancel(call, .timeLimit) } }
+    self.guarded.withLock { if !$0.hasEnded { $0.call = call } }
+    self.limit(to: limit)
     lease.whenRevoked { revocation in
       self.cancel(call, revocation == .lost ? .leaseLost : .requested)
     }
@@ -61,11 +63,19 @@ final class AttemptCall<Value: Sendable>: Sendable {
     lease.whenRevoked(nil)
     let timers = self.guarded.withLock { call in
       call.hasEnded = true
-      defer { call.timers = [] }
+      defer { (call.timers, call.call) = ([], nil) }
       return call.timers
     }
     for timer in timers { timer.cancel() }
     return ending
+  }
+
+  /// Cancels the call once it has taken so long from now on; nil: it may take as long as it likes.
+  func limit(to time: Duration?) {
+    guard let time else { return }
+    self.after(time) {
+      if let call = self.guarded.withLock({ $0.call }) { self.cancel(call, .timeLimit) }
+    }
   }
 
   private func cancel(_ call: Task<Void, Never>, _ reason: Reason) {

@@ -26,6 +26,7 @@ extension DurableAttachment {
         outcome: .cancelled(maybeApplied: verdict.maybeApplied), report: .cancelled,
         error: MutationEndedError(id: lease.entry.id, reason: .cancelled))
     }
+    if let left = error as? LeftOutOfBatch { return self.ruling(on: left, lease) }
     if verdict.failure == .conflict, let resolve = self.plan(in: context).options.onConflict {
       do {
         // The row is still leased: a wait for another mutation there might never end.
@@ -43,6 +44,18 @@ extension DurableAttachment {
     return self.ruling(on: error, verdict, lease, in: context)
   }
 
+  /// One that was not sent with others waits for its turn, which counts for nothing.
+  private func ruling(on error: LeftOutOfBatch, _ lease: MutationLease) -> AttemptRuling {
+    let failed = FailedAttempt(
+      error: RestoredError(error), outcome: MutationFailure.cancelled.word, isCharged: false,
+      maybeApplied: error.maybeApplied, next: .now)
+    return AttemptRuling(
+      outcome: .failed(failed), report: .leftOut,
+      error: MutationQueuedError(
+        id: lease.entry.id, idempotencyKey: lease.entry.idempotencyKey, waitReason: nil,
+        underlyingError: error))
+  }
+
   /// How often a mutation may cancel itself.
   private static var unknownLimit: Int { 5 }
 
@@ -55,7 +68,7 @@ extension DurableAttachment {
 
   /// The mutation's own classification if it has one; what the server may have done goes by the
   /// error.
-  private func verdict(on error: any Error, _ context: QueryContext) -> FailureVerdict {
+  func verdict(on error: any Error, _ context: QueryContext) -> FailureVerdict {
     var verdict = FailureVerdict(of: error)
     if error is MutationAliasError { verdict.maybeApplied = false }
     if verdict.limit != nil, OfflineProbe.isRunning {

@@ -30,8 +30,8 @@ extension DurableAttachment {
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
     defer { lease.endProgress() }
     lease.whenProgressed { [weak self] progress in self?.show(progress, of: lease.entry.id) }
-    guard let result = await self.run(declaration, lease, in: context, with: continuation)
-    else {
+    let call = self.call(declaration, admission.batch, arguments, in: context, with: continuation)
+    guard let result = await self.run(declaration, call, lease, in: context) else {
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
@@ -60,19 +60,48 @@ extension DurableAttachment {
       lease.entry.arguments, version: lease.entry.version, coder: lease.entry.coder)
   }
 
+  /// A call of a mutation, alone or with others.
+  private struct Call {
+    let isBatched: Bool
+    let body: @Sendable (AttemptCall<MutationValue<Value>>) async throws -> MutationValue<Value>
+  }
+
+  private func call(
+    _ declaration: DurableDeclaration<Arguments, Value>,
+    _ place: BatchPlace?,
+    _ arguments: Arguments,
+    in context: QueryContext,
+    with continuation: Continuation
+  ) -> Call {
+    let chain = declaration.chain
+    guard let place, let batch = place.batch as? BatchCall<Arguments, Value>,
+      let attempt = context.mutationAttempt
+    else { return Call(isBatched: false) { _ in try await chain(context, continuation) } }
+    let item = BatchedMutation(arguments: arguments, attempt: attempt)
+    return Call(isBatched: true) { call in
+      switch await batch.join(place.place, item, in: context) {
+      case .result(let result): return MutationValue(returnValue: try result.get())
+      case .alone:
+        call.limit(to: declaration.plan.options.attemptTimeout)
+        return try await chain(context, continuation)
+      }
+    }
+  }
+
   /// Calls the mutation, and cancels it if the lease is revoked or its time is over.
   ///
   /// - Returns: Nil if the lease is lost.
   private func run(
     _ declaration: DurableDeclaration<Arguments, Value>,
+    _ body: Call,
     _ lease: MutationLease,
-    in context: QueryContext,
-    with continuation: Continuation
+    in context: QueryContext
   ) async -> Result<MutationValue<Value>, any Error>? {
-    let (chain, limit) = (declaration.chain, declaration.plan.options.attemptTimeout)
+    // The time of a call with others is that call's.
+    let limit = body.isBatched ? nil : declaration.plan.options.attemptTimeout
     let call = AttemptCall<MutationValue<Value>>(grace: context.attemptGrace)
     let ending = await AttemptScope.$isInside.withValue(true) {
-      await call.run(lease, limit: limit) { try await chain(context, continuation) }
+      await call.run(lease, limit: limit) { try await body.body(call) }
     }
     if lease.revocation == .lost { return nil }
     switch ending {
@@ -171,7 +200,7 @@ extension DurableAttachment {
       ruling.error = error
     }
     switch ruling.report {
-    case .pending: break
+    case .pending, .leftOut: break
     case .dead, .leaseLost: self.close(lease.entry.id, isOver: false)
     case .succeeded, .superseded, .cancelled: self.close(lease.entry.id, isOver: true)
     }

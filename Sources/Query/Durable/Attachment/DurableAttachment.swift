@@ -25,6 +25,8 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   let chain: Request
   /// What it changes in the values of queries.
   let edits: OptimisticEdits<Arguments>
+  /// How several are sent in one call; nil: each alone.
+  let batching: MutationBatching<Arguments, Value>?
   private(set) weak var store: Store?
   private let rereads: Rereads
   private var subscription = QuerySubscription.empty
@@ -50,6 +52,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     self.ground = Self.ground(plan, store)
     self.chain = store.request
     self.edits = store.context.optimisticEdits as? OptimisticEdits<Arguments> ?? OptimisticEdits()
+    self.batching = store.context.mutationBatching as? MutationBatching<Arguments, Value>
     self.rereads = Rereads(store.context.outboxRereadPause)
     self.store = store
   }
@@ -62,6 +65,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   ) -> Result<Ground, any Error> {
     Result {
       if let flaw = plan.flaw { throw flaw }
+      if store.context.mutationBatching != nil, !plan.options.scope.hasLane {
+        throw MutationDeclarationError.batchedWithoutScope(name: plan.name)
+      }
       guard let storage = store.context.queryStorage else {
         throw StorageError(
           operation: "mutate", code: .cannotOpen,
@@ -77,7 +83,8 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   /// The store's own declaration.
   var declaration: DurableDeclaration<Arguments, Value> {
-    DurableDeclaration(plan: self.plan, chain: self.chain, edits: self.edits)
+    DurableDeclaration(
+      plan: self.plan, chain: self.chain, edits: self.edits, batching: self.batching)
   }
 
   /// The plan of an attempt: that of its registration if a replayer makes it.
@@ -295,6 +302,7 @@ struct DurableDeclaration<Arguments: Sendable, Value: Sendable>: Sendable {
   let plan: TypedMutationPlan<Arguments, Value>
   let chain: QueryStore<MutationState<Arguments, Value>>.Fetch
   let edits: OptimisticEdits<Arguments>
+  let batching: MutationBatching<Arguments, Value>?
 
   /// Lets the edits be shown in the stores of the client of a store.
   func declareEdits(of store: QueryStore<MutationState<Arguments, Value>>, replacing: Bool) {

@@ -168,13 +168,43 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
 
   func declareEdits() { self.declaration.declareEdits(of: self.store, replacing: true) }
 
-  func run(_ lease: MutationLease) async -> AttemptReport {
+  var batchLimit: Int { self.declaration.batching?.maximum ?? 1 }
+
+  func makeBatch(of count: Int) -> (any AttemptBatch)? {
+    guard let batching = self.declaration.batching else { return nil }
+    let (durable, plan) = (self.durable, self.declaration.plan)
+    return BatchCall(
+      of: count, batching,
+      BatchCall.Terms(
+        limit: plan.options.attemptTimeout, grace: self.store.context.attemptGrace,
+        timeLimitError: plan.timeLimitError,
+        judge: { error, context in
+          let verdict = durable.verdict(on: error, context)
+          let isAboutOne =
+            switch verdict.failure {
+            case .conflict, .permanent: true
+            case .connectivity, .transient, .authentication, .cancelled: verdict.limit != nil
+            }
+          return BatchCall.Judgement(isAboutOne: isAboutOne, maybeApplied: verdict.maybeApplied)
+        },
+        warn: { QueryWarning.mutationLeftBehind(name: plan.name).report() }))
+  }
+
+  func run(_ lease: MutationLease) async -> AttemptReport { await self.run(lease, nil) }
+
+  func run(_ lease: MutationLease, in batch: BatchPlace) async -> AttemptReport {
+    defer { batch.batch.leave(batch.place) }
+    return await self.run(lease, batch)
+  }
+
+  private func run(_ lease: MutationLease, _ batch: BatchPlace?) async -> AttemptReport {
     guard let outbox = try? self.durable.ground.get().outbox else { return .leaseLost }
     let entry = lease.entry
     let arguments = try? self.declaration.plan.arguments(
       entry.arguments, version: entry.version, coder: entry.coder)
     let admission = AttemptAdmission(
-      entry, lease: lease, outbox: outbox, declaration: self.declaration, isReplayers: true)
+      entry, lease: lease, outbox: outbox, declaration: self.declaration, isReplayers: true,
+      batch: batch)
     guard let arguments else {
       // There are no arguments to show it with.
       return await self.durable.giveUp(lease, admission, outbox)

@@ -7,6 +7,8 @@ public enum MutationDeclarationError: Error, Hashable, Sendable {
   case invalidName(String)
   /// ``CoalescePolicy/latest`` needs a scope.
   case coalescesWithoutScope(name: String)
+  /// `batched(upTo:_:)` needs a scope.
+  case batchedWithoutScope(name: String)
   /// `maxAttempts` is less than 1, or `maxAge` or `attemptTimeout` is not positive.
   case invalidLimit(name: String)
   /// The client has a store at this path whose mutation is declared otherwise: give one of the two a path
@@ -28,6 +30,8 @@ extension MutationDeclarationError: CustomStringConvertible {
       """
     case .coalescesWithoutScope(let name):
       "\(name) coalesces, and has no scope that says what takes the place of what."
+    case .batchedWithoutScope(let name):
+      "\(name) is sent in batches, which are of one lane, and has no scope that says which."
     case .invalidLimit(let name):
       """
       \(name) has a maxAttempts below 1, or a maxAge or an attemptTimeout that is not positive: it could \

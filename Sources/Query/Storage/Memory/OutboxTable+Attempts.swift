@@ -13,7 +13,8 @@ extension OutboxTable {
       self.hosts = self.hosts.filter { !$0.value.isForgotten(at: time) }
     }
     var slots = request.target.isLowest ? self.slots(of: request, at: time) : request.hostSlots
-    while answer.leases.count < request.limit,
+    var taken = 0
+    while taken < request.limit,
       let (index, turns) = self.next(request, slots, at: time)
     {
       let row = self.rows[index]
@@ -25,7 +26,9 @@ extension OutboxTable {
         if request.target.isLowest, request.lane == nil { self.turns = turns }
         slots.take(row.entry.effectiveHost, isRepeat: row.standing.isRepeat)
         let isReplay = request.target.isLowest || row.standing.attempts > 0
+        taken += 1
         answer.leases.append(self.lease(at: index, isReplay: isReplay, time))
+        if request.target.isLowest { self.leaseFollowers(of: index, request, &answer, time) }
       }
     }
     if answer.expired > 0 { self.resolveAliasWaits(time) }
@@ -52,6 +55,27 @@ extension OutboxTable {
         number: Int64(row.entry.number), isRepeat: row.standing.isRepeat,
         dueBoottime: row.standing.dueBoottime(time), priority: row.entry.priority,
         host: row.entry.effectiveHost, slots)
+    }
+  }
+
+  /// Leases the rows right behind the leased head of a lane that go with it in one call.
+  private mutating func leaseFollowers(
+    of head: Int, _ request: ClaimRequest, _ answer: inout ClaimAnswer, _ time: OutboxTime
+  ) {
+    let first = self.rows[head]
+    var left = request.followers(of: first.entry)
+    guard left > 0, first.standing.mayGoWithOthers,
+      self.hosts[first.entry.effectiveHost]?.room(at: time) ?? .any == .any
+    else { return }
+    for index in self.rows.indices[(head + 1)...] {
+      let row = self.rows[index]
+      guard row.entry.lane == first.entry.lane, row.holdsLane else { continue }
+      guard left > 0, row.entry.goes(with: first.entry), request.means(row.entry),
+        row.standing.mayGoWithOthers, !row.isTooOld(at: time),
+        self.mayRun(row, isHead: true, at: time)
+      else { return }
+      left -= 1
+      answer.leases.append(self.lease(at: index, isReplay: true, time))
     }
   }
 

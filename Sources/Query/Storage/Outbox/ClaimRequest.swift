@@ -20,18 +20,33 @@ public struct ClaimRequest: Sendable {
   /// The only lane to claim from with ``ClaimRequest/Target/lowest(handledBy:)``; nil: rows of any
   /// lane, and those without one.
   public var lane: String?
+  /// How many rows of a lane may be leased together for a handler: its first, and those right behind it
+  /// that this handler can run as well, have the same host, wait for nothing else, and have never failed.
+  /// They count as one, for ``limit`` and ``hostSlots``, and their leases follow one another. Of handlers
+  /// that are not named here, rows are leased one by one. An outbox that leases one by one all the same
+  /// is right.
+  public var batchLimits: [MutationHandler: Int]
 
   /// Creates a request. See the properties for what each is.
   public init(
     _ target: Target,
     limit: Int = 1,
     hostSlots: HostSlots = HostSlots(others: .max),
-    lane: String? = nil
+    lane: String? = nil,
+    batchLimits: [MutationHandler: Int] = [:]
   ) {
     self.target = target
     self.limit = limit
     self.hostSlots = hostSlots
     self.lane = lane
+    self.batchLimits = batchLimits
+  }
+
+  /// How many rows of the lane of one may be leased with it at most; 0: none.
+  package func followers(of entry: OutboxEntry) -> Int {
+    guard entry.lane != nil else { return 0 }
+    let limits = self.batchLimits.filter { $0.key.canRun(entry) }.values
+    return max((limits.max() ?? 1) - 1, 0)
   }
 }
 

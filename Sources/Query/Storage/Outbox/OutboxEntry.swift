@@ -242,3 +242,11 @@ public struct OutboxAttempt: Hashable, Sendable {
     self.response = response
   }
 }
+
+extension OutboxEntry {
+  /// Whether one call of a handler may send it together with another one of its lane.
+  package func goes(with other: OutboxEntry) -> Bool {
+    self.lane == other.lane && self.name == other.name && self.instance == other.instance
+      && self.version == other.version && self.effectiveHost == other.effectiveHost
+  }
+}

@@ -148,6 +148,12 @@ extension OutboxStanding {
     return !self.isRepeat && delay.remaining(now) == 0 ? 0 : delay.dueBoottime(now)
   }
 
+  /// Whether it may be sent with others in one call: not if it has failed before, or may have crashed its
+  /// process, since then it goes alone, so that what it does shows.
+  package var mayGoWithOthers: Bool {
+    self.failures == 0 && self.unknownFailures == 0 && self.crashCount == 0 && !self.isSuspect
+  }
+
   /// Whether only the row's lane, or a pause, can keep it from running.
   package func isReady(hasDependencies: Bool, at now: OutboxTime) -> Bool {
     self.state == .pending && !hasDependencies && self.wait.isOver(at: now)

@@ -1,0 +1,234 @@
+/// One call that sends several mutations of a lane, and that the attempts of all of them wait for.
+///
+/// It begins when each of them has joined it, or has ended before. Nothing is called under its lock.
+final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
+  typealias Result = Swift.Result<Value, any Error>
+  typealias Item = BatchedMutation<Arguments>
+
+  /// What an attempt is told.
+  enum Answer: Sendable {
+    /// How its mutation ended.
+    case result(Result)
+    /// To send its mutation alone.
+    case alone
+  }
+
+  /// What an error of the whole call says.
+  struct Judgement: Sendable {
+    /// Whether it may be about one of the mutations: only one that is sent alone shows which.
+    let isAboutOne: Bool
+    let maybeApplied: Bool
+  }
+
+  private struct Member {
+    var item: Item
+    var context: QueryContext
+    /// Nil once it has its answer.
+    var waiter: CheckedContinuation<Answer, Never>?
+    var isCancelled = false
+  }
+
+  private struct Guarded {
+    /// The places of those that have neither joined nor ended yet.
+    var missing: Set<Int>
+    /// Those that have joined, by their places.
+    var members = [Int: Member]()
+    var call: Task<Void, Never>?
+    var timer: Task<Void, Never>?
+    var hasBegun = false
+    var hasEnded = false
+    /// Whether it is to be cancelled as soon as it is known.
+    var isCancelled = false
+    var isOverdue = false
+  }
+
+  /// The terms of a call.
+  struct Terms: Sendable {
+    /// How long it may take; nil: as long as it likes.
+    var limit: Duration?
+    /// How long it may go on after that before it is left behind.
+    var grace: Duration
+    var timeLimitError: QueryTimeoutError
+    var judge: @Sendable (any Error, QueryContext) -> Judgement
+    /// Called if it is left behind.
+    var warn: @Sendable () -> Void
+  }
+
+  private let guarded: Locked<Guarded>
+  private let batching: MutationBatching<Arguments, Value>
+  private let terms: Terms
+
+  init(of count: Int, _ batching: MutationBatching<Arguments, Value>, _ terms: Terms) {
+    self.guarded = Locked(Guarded(missing: Set(0..<count)))
+    self.batching = batching
+    self.terms = terms
+  }
+
+  /// Joins the call, and waits for the answer.
+  func join(_ place: Int, _ item: Item, in context: QueryContext) async -> Answer {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        let isKnown = self.guarded.withLock { call in
+          guard call.missing.remove(place) != nil else { return false }
+          call.members[place] = Member(
+            item: item, context: context, waiter: waiter, isCancelled: Task.isCancelled)
+          return true
+        }
+        if isKnown { self.beginIfComplete() } else { waiter.resume(returning: .alone) }
+      }
+    } onCancel: {
+      self.cancel(place)
+    }
+  }
+
+  /// Lets the others go on without one that will not join, or has ended.
+  func leave(_ place: Int) {
+    let isMissing = self.guarded.withLock { $0.missing.remove(place) != nil }
+    if isMissing { self.beginIfComplete() }
+  }
+
+  /// A member is cancelled. If others are left, it ends at once, and the call goes on for those.
+  private func cancel(_ place: Int) {
+    let (waiter, isLast) = self.guarded.withLock { call in
+      call.members[place]?.isCancelled = true
+      guard call.hasBegun, !call.hasEnded else {
+        return (nil as CheckedContinuation<Answer, Never>?, false)
+      }
+      if call.members.values.allSatisfy(\.isCancelled) { return (nil, true) }
+      defer { call.members[place]?.waiter = nil }
+      return (call.members[place]?.waiter, false)
+    }
+    waiter?.resume(returning: .result(.failure(CancellationError())))
+    if isLast { self.cancelCall() }
+  }
+
+  private func cancelCall() {
+    let task = self.guarded.withLock { call in
+      call.isCancelled = true
+      return call.call
+    }
+    task?.cancelElsewhere()
+  }
+}
+
+// MARK: - Calling
+
+extension BatchCall {
+  private func beginIfComplete() {
+    let members = self.guarded.withLock { call -> [(place: Int, member: Member)] in
+      guard call.missing.isEmpty, !call.hasBegun else { return [] }
+      call.hasBegun = true
+      return call.members.sorted { $0.key < $1.key }.map { (place: $0.key, member: $0.value) }
+    }
+    guard let first = members.first else { return }
+    let wanted = members.filter { !$0.member.isCancelled }
+    // Those that were cancelled before anything was sent have the whole answer.
+    for (place, member) in members where member.isCancelled {
+      self.answer(place, .result(.failure(CancellationError())))
+    }
+    if wanted.count <= 1 {
+      self.guarded.withLock { $0.hasEnded = true }
+      for (place, _) in wanted { self.answer(place, .alone) }
+      return
+    }
+    var context = first.member.context
+    context.mutationAttempt = nil
+    let (places, items) = (wanted.map(\.place), wanted.map(\.member.item))
+    let send = self.batching.send
+    let call = AttemptScope.$isInside.withValue(true) {
+      Task { [context] in
+        do {
+          let results = try await send(items, context)
+          self.end(places, results)
+        } catch {
+          self.end(places, error)
+        }
+      }
+    }
+    let isCancelled = self.guarded.withLock { guarded in
+      if !guarded.hasEnded { guarded.call = call }
+      return guarded.isCancelled
+    }
+    if isCancelled { call.cancelElsewhere() }
+    self.startTimer(places)
+  }
+
+  private func startTimer(_ places: [Int]) {
+    guard let limit = self.terms.limit else { return }
+    let timer = Task.detached { [weak self, grace = self.terms.grace] in
+      guard (try? await Task.sleep(for: limit)) != nil else { return }
+      self?.guarded.withLock { $0.isOverdue = true }
+      self?.cancelCall()
+      guard (try? await Task.sleep(for: grace)) != nil, let self else { return }
+      if self.end(places, CancellationError()) { self.terms.warn() }
+    }
+    let hasEnded = self.guarded.withLock { call in
+      if !call.hasEnded { call.timer = timer }
+      return call.hasEnded
+    }
+    if hasEnded { timer.cancel() }
+  }
+
+  private func answer(_ place: Int, _ answer: Answer) {
+    let waiter = self.guarded.withLock { call in
+      defer { call.members[place]?.waiter = nil }
+      return call.members[place]?.waiter
+    }
+    waiter?.resume(returning: answer)
+  }
+}
+
+// MARK: - Ending
+
+extension BatchCall {
+  /// - Returns: Whether it ended by this, and those that still wait for it, the first one first; whether
+  ///   each of them is cancelled.
+  private func end() -> (isFirst: Bool, isOverdue: Bool, waiting: [Int], isCancelled: Bool) {
+    let (state, timer) = self.guarded.withLock { call in
+      let isFirst = !call.hasEnded
+      call.hasEnded = true
+      let waiting = call.members.filter { $0.value.waiter != nil }.keys.sorted()
+      let isCancelled = call.members.values.allSatisfy(\.isCancelled)
+      defer { (call.timer, call.call) = (nil, nil) }
+      return ((isFirst, call.isOverdue, waiting, isCancelled), call.timer)
+    }
+    timer?.cancel()
+    return state
+  }
+
+  private func end(_ places: [Int], _ results: [Result]) {
+    guard self.end().isFirst else { return }
+    for (index, place) in places.enumerated() {
+      if index < results.count {
+        self.answer(place, .result(results[index]))
+      } else if index == 0 {
+        self.answer(place, .result(.failure(EmptyBatchAnswer())))
+      } else {
+        self.answer(place, .result(.failure(LeftOutOfBatch(maybeApplied: false))))
+      }
+    }
+  }
+
+  @discardableResult
+  private func end(_ places: [Int], _ error: any Error) -> Bool {
+    let state = self.end()
+    guard state.isFirst else { return false }
+    if state.isCancelled, !state.isOverdue {
+      for place in state.waiting { self.answer(place, .result(.failure(error))) }
+      return true
+    }
+    guard let first = state.waiting.first,
+      let context = self.guarded.withLock({ $0.members[first]?.context })
+    else { return true }
+    let judgement =
+      state.isOverdue
+      ? Judgement(isAboutOne: false, maybeApplied: true) : self.terms.judge(error, context)
+    for place in state.waiting.dropFirst() {
+      let left = LeftOutOfBatch(maybeApplied: judgement.maybeApplied)
+      self.answer(place, .result(.failure(left)))
+    }
+    let failure: any Error = state.isOverdue ? self.terms.timeLimitError : error
+    self.answer(first, judgement.isAboutOne ? .alone : .result(.failure(failure)))
+    return true
+  }
+}
