@@ -93,7 +93,8 @@ import Testing
   }
 
   @Test func aStateThatComputesItsValueAnnouncesItWithEveryEvent() async throws {
-    let store = QueryStore.detached(mutation: BlockMutation<Int, Int>(["double"]) { number, _ in 2 * number })
+    let double = BlockMutation<Int, Int>(["double"]) { number, _ in 2 * number }
+    let store = QueryStore.detached(mutation: double)
     let reader = Reader(of: store)
     let told = try await reader.told { _ = try await $0.mutate(with: 2) }
     #expect(told == ["error", "loading", "origin", "state", "value"])
@@ -104,7 +105,7 @@ import Testing
     let query = BlockQuery<[String]>(["notes"]) { _ in ["seen"] }.persisted()
     let add = BlockMutation<String, String>(["add"]) { note, _ in note }
       .persisted(as: "add")
-      .optimistic(on: { _ in query }) { notes, note, _ in notes = (notes ?? []) + [note] }
+      .optimistic(on: { _ in query }, { notes, note, _ in notes = (notes ?? []) + [note] })
     let client = QueryClient(storage: MemoryQueryStorage())
     try client.register(add)
     let store = client.store(for: query)

@@ -39,8 +39,8 @@ final class OutgoingModel {
   var refusal: String? {
     guard let entry = self.refused.first else { return nil }
     let what = ["create-note": "A new note", "edit-note": "A change"][entry.name] ?? "A removal"
-    let number = self.refused.count > 1 ? ", and \(self.refused.count - 1) more" : ""
-    return "\(what) was refused: \(entry.lastError?.text ?? "no reason was given")\(number)"
+    let number = self.refused.count > 1 ? " (1 of \(self.refused.count))" : ""
+    return "\(what) was refused\(number): \(entry.lastError?.text ?? "no reason was given")"
   }
 
   /// Sends the oldest one again.

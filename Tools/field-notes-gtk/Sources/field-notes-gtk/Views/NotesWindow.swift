@@ -86,7 +86,7 @@ extension NotesWindow {
   }
 
   private func show(_ pages: FolderNotesQuery.State.StateValue) {
-    let notes = pages.flatMap(\.value.notes)
+    let (notes, shownCount) = (pages.flatMap(\.value.notes), self.noteList.ids.count)
     self.noteList.show(notes.map(\.id)) {
       let note = notes[$0]
       return .init(
@@ -94,6 +94,10 @@ extension NotesWindow {
         isRefused: note.unsent == .refused)
     }
     self.ui.setText(of: "placeholder", to: notes.isEmpty ? "No notes" : "")
+    // What was just entered comes into view.
+    if notes.count == shownCount + 1, let new = notes.last(where: { $0.unsent != nil }) {
+      self.noteList.reveal(new.id)
+    }
   }
 
   /// Shows a note in the editor; nil: room for a new one. What the user types stays, unless the note has
@@ -122,7 +126,7 @@ extension NotesWindow {
     self.noteList.onSelection = { notes.selectedId = $0 }
     // Before the end is in view, so that the user need not wait for the next page.
     self.noteList.onRowShown = { [unowned self] in
-      if $0 + 20 > self.noteList.count { notes.fetchNextPage() }
+      if $0 + 20 > self.noteList.ids.count { notes.fetchNextPage() }
     }
     for (id, signal) in [("save", "clicked"), ("title", "activate"), ("text", "activate")] {
       connect(self.ui[id], signal) { [unowned self] _ in self.save() }

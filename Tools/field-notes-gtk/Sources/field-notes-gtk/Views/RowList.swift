@@ -17,18 +17,18 @@ final class RowList {
   /// Called when another row is selected, or none.
   var onSelection: ((String?) -> Void)?
 
-  var count: Int { self.ids.count }
-
-  private var ids = [String]()
+  private(set) var ids = [String]()
   private var row: (Int) -> Row = { _ in Row(title: "") }
   private let model: OpaquePointer = gtk_string_list_new(nil)
   private let selection: OpaquePointer
+  private let view: OpaquePointer
   /// The labels of each list item that GTK keeps for rows in view.
   private var places = [UnsafeMutableRawPointer: Interface]()
   private var isChanging = false
 
   /// - Parameter needsSelection: Whether one row is always selected, if there is one.
   init(in view: OpaquePointer, needsSelection: Bool) {
+    self.view = view
     self.selection = gtk_single_selection_new(self.model)
     gtk_single_selection_set_autoselect(self.selection, needsSelection ? 1 : 0)
     gtk_single_selection_set_can_unselect(self.selection, needsSelection ? 0 : 1)
@@ -59,6 +59,14 @@ final class RowList {
     let position = id.flatMap { self.ids.firstIndex(of: $0) }
     gtk_single_selection_set_selected(
       self.selection, position.map(guint.init) ?? GTK_INVALID_LIST_POSITION)
+  }
+
+  /// Scrolls to a row.
+  func reveal(_ id: String) {
+    guard let position = self.ids.firstIndex(of: id) else { return }
+    let target = g_variant_new_uint32(guint32(position))
+    gtk_widget_activate_action_variant(
+      cgtk_widget(UnsafeMutableRawPointer(self.view)), "list.scroll-to-item", target)
   }
 
   /// Shows other rows.
