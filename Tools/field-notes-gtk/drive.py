@@ -103,6 +103,9 @@ class Window:
     def type(self, text):
         self.xdotool("type", "--delay", "8", text)
 
+    def click(self, x, y):
+        self.xdotool("mousemove", "--window", self.number, str(x), str(y), "click", "1")
+
     def enter(self, title, text):
         self.keys("ctrl+n")
         self.type(title)
@@ -177,12 +180,26 @@ def expect(found, expected, what):
 def story(program, folder):
     server = Server(folder)
     server.start()
+    # More than two pages of the server's, in the folder that is the first.
     for number in range(1, 121):
-        server.post("Long", f"Note {number:03}", "")
+        server.post("A list", f"Note {number:03}", "")
     window = Window(program, server, folder)
     try:
-        window.see("Blackbird", "Online", "up to date")
-        print("online: the list is there")
+        window.see("Note 001", "Online", "up to date", "Birds")
+        window.see("Note 120")
+        print("online: the list is there, with its third page")
+        window.click(600, 75)
+        window.see("Save")
+        window.click(400, 580)
+        window.keys("ctrl+a")
+        window.type("edited")
+        window.keys("Return")
+        window.see("edited")
+        wait("edit on the server", lambda: server.done("edited") == 1)
+        window.click(885, 580)
+        window.see_no("Note 001")
+        print("a note was edited, and deleted")
+
         window.enter("First note", "one")
         window.see("First note")
         wait("write on the server", lambda: server.done("one") == 1)
