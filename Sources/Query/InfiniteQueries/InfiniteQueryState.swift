@@ -251,6 +251,8 @@ extension InfiniteQueryState {
 
   public static var _isStoredAsConfirmed: Bool { true }
 
+  public static var _isObservedByParts: Bool { true }
+
   public func _pageValue(_ key: _PageKey) -> (any Sendable)? {
     guard self._updates.valueUpdateCount > 0, let id = key.id.base as? PageID else { return nil }
     return self._currentValue[id: id]?.value

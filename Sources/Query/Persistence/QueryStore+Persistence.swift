@@ -1,11 +1,8 @@
 import FoundationEssentials
 
 extension QueryStore {
-  /// The source of the value. Observation tracks it.
-  public var origin: ValueOrigin {
-    self.trackAccess()
-    return self.withLock { self.valueOrigin }
-  }
+  /// The source of the value. Observation tells its readers if that changes.
+  public var origin: ValueOrigin { self.observed(.origin) { self.valueOrigin } }
 
   /// Returns when the stored value is there, if there is one.
   ///

@@ -116,6 +116,8 @@ extension QueryState {
 
   public static var _isStoredAsConfirmed: Bool { true }
 
+  public static var _isObservedByParts: Bool { true }
+
   public var _fetchedValue: QueryValue? {
     guard self._updates.valueUpdateCount > 0 else { return nil }
     // The initialisers allow these two, which the compiler cannot know of here.

@@ -80,6 +80,10 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// Whether ``confirmValue(using:)`` changes nothing of what is stored as the value. False by default.
   static var _isStoredAsConfirmed: Bool { get }
 
+  /// Whether value and error change by nothing but updates, resets and what a store restores or shows.
+  /// Then Observation tells their readers of no other change. False by default.
+  static var _isObservedByParts: Bool { get }
+
   /// The page of an id; nil for a state without pages.
   func _pageValue(_ key: _PageKey) -> (any Sendable)?
 
@@ -140,6 +144,8 @@ extension QueryStateProtocol {
   }
 
   public static var _isStoredAsConfirmed: Bool { false }
+
+  public static var _isObservedByParts: Bool { false }
 
   public func _pageValue(_ key: _PageKey) -> (any Sendable)? { nil }
 

@@ -1,35 +1,146 @@
 public import Observation
 
+/// The properties of a store that Observation tells apart: a view that reads the value is not told that
+/// a fetch has begun.
+@usableFromInline
+struct ObservedParts: OptionSet, Sendable {
+  @usableFromInline let rawValue: UInt8
+
+  @inlinable
+  init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Everything else: it changes with each event.
+  @usableFromInline static let rest = Self(rawValue: 1)
+  @usableFromInline static let value = Self(rawValue: 2)
+  @usableFromInline static let isLoading = Self(rawValue: 4)
+  @usableFromInline static let error = Self(rawValue: 8)
+  @usableFromInline static let origin = Self(rawValue: 16)
+  @usableFromInline static let pendingChanges = Self(rawValue: 32)
+}
+
+/// What tells whether a part has changed, without a comparison of values.
+struct ObservedFacts {
+  /// Grows with each other value, of the state or with the edits over it.
+  let valueNumber: Int
+  let isLoading: Bool
+  /// Grows with each error; nil: there is none.
+  let errorCount: Int?
+  let origin: ValueOrigin
+  /// Grows with each change of the edits.
+  let editsNumber: Int
+
+  func changes(since old: Self) -> ObservedParts {
+    var parts = ObservedParts.rest
+    if self.valueNumber != old.valueNumber { parts.insert(.value) }
+    if self.isLoading != old.isLoading { parts.insert(.isLoading) }
+    // With another value that was stored may come another error, and any count of them.
+    if self.errorCount != old.errorCount || self.errorCount != nil && parts.contains(.value) {
+      parts.insert(.error)
+    }
+    if self.origin != old.origin { parts.insert(.origin) }
+    if self.editsNumber != old.editsNumber { parts.insert(.pendingChanges) }
+    return parts
+  }
+}
+
 /// What Observation knows of a store.
 ///
 /// A class of its own, because a key path into the generic store costs 0.9 µs each time that it is
 /// written down.
+// @unchecked: the variables are guarded by the lock of the store.
 @usableFromInline
-final class ObservationAnchor: Observable, Sendable {
+final class ObservationAnchor: Observable, @unchecked Sendable {
   private let registrar = ObservationRegistrar()
+  /// What was ever read. What was not is not announced, which costs two locks each.
+  private var readParts: ObservedParts = []
+  private var facts: ObservedFacts
+
+  init(_ facts: ObservedFacts) { self.facts = facts }
+
+  /// Notes what is read. The caller holds the lock of the store.
+  func note(_ parts: ObservedParts) { self.readParts.formUnion(parts) }
+
+  /// Notes what is the case after a change. The caller holds the lock of the store.
+  ///
+  /// - Parameters:
+  ///   - facts: What is the case.
+  ///   - others: What counts as changed, whatever the facts are.
+  /// - Returns: The parts that have changed, of those that were ever read.
+  func note(_ facts: ObservedFacts, and others: ObservedParts) -> ObservedParts {
+    defer { self.facts = facts }
+    return facts.changes(since: self.facts).union(others).intersection(self.readParts)
+  }
+
+  // Each stands for a part.
+  private var rest: Void { () }
+  private var value: Void { () }
+  private var isLoading: Void { () }
+  private var error: Void { () }
+  private var origin: Void { () }
+  private var pendingChanges: Void { () }
 
   @usableFromInline
-  init() {}
-
-  // The property that represents the whole state.
-  private var state: Void { () }
-
-  @usableFromInline
-  func trackAccess() { self.registrar.access(self, keyPath: \.state) }
+  func trackAccess(to parts: ObservedParts) {
+    self.forEach(of: parts) { self.registrar.access(self, keyPath: $0) }
+  }
 
   @usableFromInline
-  func announceChange() { self.registrar.withMutation(of: self, keyPath: \.state) {} }
+  func announceChange(of parts: ObservedParts) {
+    self.forEach(of: parts) { self.registrar.withMutation(of: self, keyPath: $0) {} }
+  }
+
+  private func forEach(
+    of parts: ObservedParts, _ body: (KeyPath<ObservationAnchor, Void>) -> Void
+  ) {
+    if parts.contains(.rest) { body(\.rest) }
+    if parts.contains(.value) { body(\.value) }
+    if parts.contains(.isLoading) { body(\.isLoading) }
+    if parts.contains(.error) { body(\.error) }
+    if parts.contains(.origin) { body(\.origin) }
+    if parts.contains(.pendingChanges) { body(\.pendingChanges) }
+  }
 }
 
 extension QueryStore: Observable {
+  /// Reads parts of the store under its lock, and lets Observation know of it.
   @inlinable
-  func trackAccess() {
-    let anchor = self.withLock {
-      if let anchor = self.observation { return anchor }
-      let anchor = ObservationAnchor()
+  func observed<T>(_ parts: ObservedParts, _ body: () -> T) -> T {
+    self.enter()
+    let anchor = self.observe(parts)
+    let result = body()
+    self.leave()
+    anchor.trackAccess(to: parts)
+    return result
+  }
+
+  /// Begins to announce changes of parts. The caller holds the lock.
+  @usableFromInline
+  func observe(_ parts: ObservedParts) -> ObservationAnchor {
+    let anchor: ObservationAnchor
+    if let observation {
+      anchor = observation
+    } else {
+      anchor = ObservationAnchor(self.facts(of: self.visibleState))
       self.observation = anchor
-      return anchor
     }
-    anchor.trackAccess()
+    anchor.note(parts)
+    return anchor
+  }
+
+  /// Notes a change that is visible from now on, for Observation. The caller holds the lock.
+  @usableFromInline
+  func noteObservedChange(to state: State) {
+    guard let observation else { return }
+    self.aftermath.changes.formUnion(
+      observation.note(
+        self.facts(of: state), and: State._isObservedByParts ? [] : [.value, .error]))
+  }
+
+  private func facts(of state: State) -> ObservedFacts {
+    ObservedFacts(
+      valueNumber: self.tag.number &+ (self.overlay?.publishedValues ?? 0),
+      isLoading: state.isLoading,
+      errorCount: state.error == nil ? nil : state.errorUpdateCount,
+      origin: self.valueOrigin, editsNumber: self.overlay?.version ?? 0)
   }
 }

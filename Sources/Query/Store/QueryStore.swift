@@ -98,7 +98,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
 @usableFromInline
 struct StoreAftermath {
   @usableFromInline var hasEvents = false
-  @usableFromInline var hasChanged = false
+  /// What Observation is to announce.
+  @usableFromInline var changes: ObservedParts = []
   @usableFromInline var hasUnsettledEdits = false
   @usableFromInline var actions = [@Sendable () -> Void]()
 
@@ -107,7 +108,7 @@ struct StoreAftermath {
 
   @inlinable
   var isEmpty: Bool {
-    !self.hasEvents && !self.hasChanged && !self.hasUnsettledEdits && self.actions.isEmpty
+    !self.hasEvents && self.changes.isEmpty && !self.hasUnsettledEdits && self.actions.isEmpty
   }
 }
 
@@ -140,7 +141,7 @@ extension QueryStore {
     let aftermath = self.aftermath
     self.aftermath = StoreAftermath()
     let mailboxes = aftermath.hasEvents ? self.mailboxes.places : []
-    let observation = aftermath.hasChanged ? self.observation : nil
+    let observation = aftermath.changes.isEmpty ? nil : self.observation
     let overlay = aftermath.hasUnsettledEdits ? self.overlay : nil
     self.lock.unlock()
     FetchGraph.outside {
@@ -152,7 +153,7 @@ extension QueryStore {
           mailbox._withUnsafeGuaranteedRef { $0.deliver() }
         }
       }
-      observation?.announceChange()
+      observation?.announceChange(of: aftermath.changes)
       for action in aftermath.actions { action() }
     }
   }
@@ -166,7 +167,7 @@ extension QueryStore {
     report: (any Sendable)? = nil
   ) {
     if self.overlay != nil { return self.emitOverlaid(kind, in: context, result, report) }
-    if kind == .stateChanged && self.observation != nil { self.aftermath.hasChanged = true }
+    if kind == .stateChanged && self.observation != nil { self.noteObservedChange(to: self._state) }
     guard !self.mailboxes.isEmpty else { return }
     self.append(
       StoreEvent(kind, state: self._state, context: context, result: result, report: report))
@@ -207,19 +208,35 @@ extension QueryStore {
 // MARK: - State
 
 extension QueryStore {
-  /// The current state. Observation tracks it.
+  /// The current state. Observation tells its readers of every change of the store.
   @inlinable
   public var state: State {
-    self.trackAccess()
-    return self.withLock { self.overlay == nil ? self._state : self.overlaidState() }
+    self.observed(.rest) { self.overlay == nil ? self._state : self.overlaidState() }
   }
 
-  /// A property of the current state. Observation tracks it.
+  /// A property of the current state. Observation tells its readers of every change of the store, but for
+  /// ``currentValue``, ``isLoading`` and ``error``, whose readers it tells of changes of these.
   @inlinable
   public subscript<T: Sendable>(dynamicMember keyPath: KeyPath<State, T>) -> T {
-    self.trackAccess()
-    return self.withLock {
+    self.observed(.rest) {
       self.overlay == nil ? self._state[keyPath: keyPath] : self.overlaidState()[keyPath: keyPath]
+    }
+  }
+
+  /// Whether any fetch is scheduled or running. Observation tells its readers if that changes.
+  @inlinable
+  public var isLoading: Bool {
+    self.observed(.isLoading) {
+      self.overlay == nil ? self._state.isLoading : self.overlaidState().isLoading
+    }
+  }
+
+  /// The error of the last update, or `nil` if it succeeded. Observation tells its readers of each other
+  /// error, and if there is none any more.
+  @inlinable
+  public var error: (any Error)? {
+    self.observed(.error) {
+      self.overlay == nil ? self._state.error : self.overlaidState().error
     }
   }
 
@@ -228,11 +245,13 @@ extension QueryStore {
   /// With the edits of mutations that it does not have yet: see ``MutationRequest/optimistic(on:whenDead:_:)``.
   /// They are laid over a value that is set, too. A change in place, such as
   /// `store.currentValue.append(note)`, changes the value beneath them.
+  ///
+  /// Observation tells its readers of each other value, and not of a fetch that begins or fails, nor of
+  /// one that confirms the value.
   @inlinable
   public var currentValue: State.StateValue {
     get {
-      self.trackAccess()
-      return self.withLock {
+      self.observed(.value) {
         self.overlay == nil ? self._state.currentValue : self.overlaidState().currentValue
       }
     }

@@ -25,7 +25,8 @@ import Testing
   @Test func stateCurrentValueAndDynamicMembersAreObserved() async throws {
     #expect(try await Self.isObserved { _ = $0.state })
     #expect(try await Self.isObserved { _ = $0.currentValue })
-    #expect(try await Self.isObserved { _ = $0.isLoading })
+    #expect(
+      try await Self.isObserved({ _ = $0.isLoading }, changedBy: { $0.fetchTask().cancel() }))
     #expect(try await Self.isObserved { _ = $0.status.isLoading })
     #expect(try await Self.isObserved { _ = $0.valueUpdateCount })
   }

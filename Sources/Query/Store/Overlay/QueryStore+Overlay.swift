@@ -20,7 +20,7 @@ extension QueryStore {
 
   /// Logs an event as it is. The caller holds the lock.
   func log(_ event: StoreEvent<State>) {
-    if event.kind == .stateChanged && self.observation != nil { self.aftermath.hasChanged = true }
+    if event.kind == .stateChanged { self.noteObservedChange(to: event.state) }
     if !self.mailboxes.isEmpty { self.append(event) }
   }
 
@@ -95,22 +95,19 @@ extension QueryStore {
 extension QueryStore where State: OptimisticQueryState {
   /// Whether anything is shown that no server has acknowledged. Observation tracks it.
   public var hasPendingChanges: Bool {
-    self.trackAccess()
-    return self.withLock { self.overlay?.hasPendingChanges ?? false }
+    self.observed(.pendingChanges) { self.overlay?.hasPendingChanges ?? false }
   }
 
   /// What is shown and was not acknowledged yet, in the order of enqueueing; with what is dead and whose
   /// edit is kept. Observation tracks it.
   public var pendingChanges: [PendingChange] {
-    self.trackAccess()
-    return self.withLock { self.overlay?.pendingChanges ?? [] }
+    self.observed(.pendingChanges) { self.overlay?.pendingChanges ?? [] }
   }
 
   /// The value beneath the edits: what the server said last, or what was set by hand. Observation tracks
   /// it.
   public var storedValue: State.StateValue {
-    self.trackAccess()
-    return self.baseValue
+    self.observed(.value) { self._state.currentValue }
   }
 }
 

@@ -60,6 +60,8 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   private var nextChange = Change.none
   /// How often something was published.
   private var publications = 0
+  /// How many values were published: with each, another one may be shown.
+  private(set) var publishedValues = 0
   /// The threads that make edits at the moment.
   private var editingThreads = [pthread_t]()
 
@@ -217,6 +219,7 @@ extension StoreOverlay {
         for (change, value) in zip(pending, values) {
           old.append(self.shownValue)
           self.shownValue = value
+          if case .none = change.change {} else { self.publishedValues += 1 }
           let state = self.shown(over: change.base)
           self.shownState = state
           store.log(change.event.with(state))

@@ -1,0 +1,1 @@
+../../../../field-notes/Notebook.swift

@@ -1,0 +1,1 @@
+../../../../field-notes/Commands/WriteCommands.swift

@@ -1,0 +1,56 @@
+import CGTK
+import Observation
+
+/// What a signal calls.
+private final class Handler {
+  let action: @MainActor (UnsafeMutableRawPointer?) -> Void
+
+  init(_ action: @escaping @MainActor (UnsafeMutableRawPointer?) -> Void) { self.action = action }
+}
+
+/// Calls an action at each signal, on the main thread as all of GTK, until the object is gone.
+///
+/// - Parameter action: Gets the first thing that the signal brings; the object if it brings nothing.
+@MainActor
+func connect(
+  _ object: UnsafeMutableRawPointer?, _ signal: String,
+  _ action: @escaping @MainActor (UnsafeMutableRawPointer?) -> Void
+) {
+  cgtk_connect(
+    object, signal,
+    { data, argument in
+      guard let data else { return }
+      // Pointers are not Sendable, and these do not leave the main thread.
+      nonisolated(unsafe) let (handler, argument) = (data, argument)
+      MainActor.assumeIsolated {
+        Unmanaged<Handler>.fromOpaque(handler).takeUnretainedValue().action(argument)
+      }
+    },
+    Unmanaged.passRetained(Handler(action)).toOpaque(),
+    { data, _ in
+      if let data { Unmanaged<Handler>.fromOpaque(data).release() }
+    })
+}
+
+/// Shows a property of a model, and shows it again whenever anything has changed that it was made of;
+/// several changes of one turn of the main loop once.
+///
+/// - Returns: The task that follows. It ends when it is cancelled.
+@MainActor
+func follow<Model, Value>(
+  _ model: Model, _ property: KeyPath<Model, Value>, show: @escaping @MainActor (Value) -> Void
+) -> Task<Void, Never> {
+  Task { @MainActor in
+    while !Task.isCancelled {
+      let (changes, signal) = AsyncStream.makeStream(of: Never.self)
+      withObservationTracking {
+        _ = model[keyPath: property]
+      } onChange: {
+        signal.finish()
+      }
+      // Read once more: the tracking holds from here on, and stores change on any thread.
+      show(model[keyPath: property])
+      for await _ in changes {}
+    }
+  }
+}
