@@ -15,8 +15,11 @@ public final class OfflinePack: Observable, Sendable {
   }
 
   let status: ObserverList<Status>
-  private let anchor = ObservationAnchor()
+  private let registrar = ObservationRegistrar()
   private let packs: OfflinePacks
+
+  /// Stands for all that changes.
+  private var shown: Void { () }
 
   init(_ stored: StoredPack, _ packs: OfflinePacks) {
     self.name = stored.name
@@ -26,13 +29,13 @@ public final class OfflinePack: Observable, Sendable {
 
   /// How far it is, also if another process fetches it.
   public var progress: PackProgress {
-    self.anchor.trackAccess()
+    self.registrar.access(self, keyPath: \.shown)
     return PackProgress(self.status.value.stored.counts)
   }
 
   /// What this process does for it.
   public var state: PackState {
-    self.anchor.trackAccess()
+    self.registrar.access(self, keyPath: \.shown)
     return self.status.value.state
   }
 
@@ -41,7 +44,7 @@ public final class OfflinePack: Observable, Sendable {
 
   /// What one of its failed members failed with; nil: none has.
   public var failure: String? {
-    self.anchor.trackAccess()
+    self.registrar.access(self, keyPath: \.shown)
     return self.status.value.stored.failure
   }
 
@@ -75,7 +78,7 @@ public final class OfflinePack: Observable, Sendable {
 
   /// Shows something else, if it is something else.
   func show(_ edit: (inout Status) -> Void) {
-    if self.status.edit(edit) { self.anchor.announceChange() }
+    if self.status.edit(edit) { self.registrar.withMutation(of: self, keyPath: \.shown) {} }
   }
 
   var isGone: Bool { self.status.value.state == .stopped(.gone(pack: self.name)) }
