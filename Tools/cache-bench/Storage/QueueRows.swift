@@ -17,15 +17,16 @@ enum QueueRows {
   ///   - count: How many are replayed.
   ///   - lanes: In how many lanes; nil: each in its own.
   private static func replay(_ count: Int, lanes: Int? = nil) -> Row {
-    Row(
-      name: lanes.map { "replay-\(count)-in-\($0)" } ?? "replay-\(count)",
+    let name = lanes.map { "replay-\(count)-in-\($0)" } ?? "replay-\(count)"
+    return Row(
+      name: name,
       title: lanes.map { "replay of \(count) mutations in \($0) lanes, each" }
         ?? "replay of \(count) mutations that do nothing, each",
       goal: .timesFloor(2),
       floor: "a plain C program: a claim and a settle, two FULL commits",
       unit: .nanoseconds
     ) {
-      let desk = try await Desk("replay-\(count)")
+      let desk = try await Desk(name)
       let coder = JSONQueryCoder()
       return Trial(
         figure: { try await Self.replay(count, lanes: lanes, on: desk) },
