@@ -13,6 +13,13 @@ import QuerySQLite
 ///   the same, while it replays
 /// replay-worker replay FOLDER URL
 ///   replays until nothing is left; then "drained"
+/// replay-worker batches FOLDER URL
+///   the same, up to ten mutations of a lane in one request
+/// replay-worker urgent FOLDER URL COUNT
+///   enqueues COUNT mutations that are not urgent, then five that are, all of one host; after each "acked"
+///   as above
+/// replay-worker hasty FOLDER URL
+///   replays both until nothing is left; then "drained"
 /// replay-worker photo FOLDER URL FILE
 ///   enqueues a mutation with a file; then "drained"
 /// replay-worker once FOLDER URL ID COUNT
@@ -42,6 +49,11 @@ struct ReplayWorker {
     switch arguments[0] {
     case "enqueue": try await worker.enqueue(arguments)
     case "replay": try await worker.replay()
+    case "batches": try await worker.replayBatches(to: url)
+    case "urgent": try await worker.enqueueUrgent(to: url, count: Int(arguments[3]) ?? 0)
+    case "hasty":
+      try await worker.replay(
+        Self.mutation(of: .low, to: url), Self.mutation(of: .high, to: url))
     case "both":
       let replaying = Task { try await worker.replay(untilEmpty: false) }
       try await worker.enqueue(arguments)
@@ -117,9 +129,39 @@ struct ReplayWorker {
     }
   }
 
+  private func replayBatches(to server: URL) async throws {
+    try await self.replay(
+      self.mutation.batched(upTo: 10) { notes, _ in try await SendNote.send(notes, to: server) })
+  }
+
+  private static func mutation(
+    of priority: MutationPriority, to server: URL
+  ) -> some MutationRequest<LaneNote, Void> {
+    SendNote(server: server, label: "\(priority)").persisted(
+      as: "send-\(priority)",
+      .init(scope: .by { $0.lane }, host: { _ in "notes" }, priority: priority))
+  }
+
+  private func enqueueUrgent(to server: URL, count: Int) async throws {
+    for (priority, count) in [(MutationPriority.low, count), (.high, 5)] {
+      let store = self.client.store(for: Self.mutation(of: priority, to: server))
+      for number in 0..<count {
+        let lane = "\(priority)-\(number)"
+        let ticket = try await store.enqueue(with: LaneNote(lane: lane, number: 0))
+        Self.say("acked \(lane) 0 \(ticket.idempotencyKey)")
+      }
+    }
+  }
+
   private func replay(untilEmpty: Bool = true) async throws {
+    try await self.replay(self.mutation, untilEmpty: untilEmpty)
+  }
+
+  private func replay<each Mutation: MutationRequest>(
+    _ mutations: repeat each Mutation, untilEmpty: Bool = true
+  ) async throws {
     let replayer = MutationReplayer(client: self.client)
-    try replayer.register(self.mutation)
+    for mutation in repeat each mutations { try replayer.register(mutation) }
     let running = Task { try await replayer.run() }
     if untilEmpty {
       try await self.waitUntilEmpty()

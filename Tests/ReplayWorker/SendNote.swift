@@ -13,8 +13,9 @@ struct LaneNote: Codable, Sendable {
 /// Sends a note to the server of a test, with all that the server's log is to show.
 struct SendNote: MutationRequest {
   let server: URL
+  var label = "note"
 
-  var path: QueryPath { ["send-note"] }
+  var path: QueryPath { ["send-\(self.label)"] }
 
   func mutate(
     with note: LaneNote,
@@ -34,5 +35,25 @@ struct SendNote: MutationRequest {
     let (_, response) = try await URLSession.shared.answer(to: request)
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
     if status != 200 { throw HTTPStatusError(statusCode: status) }
+  }
+}
+
+extension SendNote {
+  /// Sends several notes in one request, with all that the server's log is to show of each.
+  static func send(_ notes: [BatchedMutation<LaneNote>], to server: URL) async throws
+    -> [Result<Void, any Error>]
+  {
+    var request = URLRequest(url: server)
+    request.httpMethod = "POST"
+    request.timeoutInterval = 3_600
+    let texts = notes.map { note in
+      "\(note.arguments.lane) \(note.arguments.number) \(note.attempt.idempotencyKey) "
+        + "\(note.attempt.maybeApplied)"
+    }
+    request.setValue(texts.joined(separator: ";"), forHTTPHeaderField: "X-Batch")
+    let (_, response) = try await URLSession.shared.answer(to: request)
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    if status != 200 { throw HTTPStatusError(statusCode: status) }
+    return notes.map { _ in .success(()) }
   }
 }

@@ -124,6 +124,8 @@ extension ScriptedOutbox {
     try self.base.forgottenEnd(of: id)
   }
 
+  public func pendingKinds() throws -> [OutboxKind: Int] { try self.base.pendingKinds() }
+
   public func countsByHost() throws -> [String: OutboxCounts] { try self.base.countsByHost() }
 
   public var pauses: [OutboxPause: Date] { get throws { try self.base.pauses } }

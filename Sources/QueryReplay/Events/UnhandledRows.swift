@@ -12,9 +12,16 @@ package struct UnhandledRows: Sendable {
   package let kinds: [(kind: Kind, count: Int)]
 
   package init(_ entries: some Sequence<OutboxEntry>, handlers: Set<MutationHandler>) {
+    self.init(entries.reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }, handlers: handlers)
+  }
+
+  /// - Parameters:
+  ///   - pending: How many there are of each kind.
+  ///   - handlers: What can be run.
+  package init(_ pending: [OutboxKind: Int], handlers: Set<MutationHandler>) {
     var counts = [Kind: Int]()
-    for entry in entries where !handlers.contains(where: { $0.canRun(entry) }) {
-      counts[Kind(name: entry.name, version: entry.version), default: 0] += 1
+    for (kind, count) in pending where !handlers.contains(where: { $0.canRun(kind) }) {
+      counts[Kind(name: kind.name, version: kind.version), default: 0] += count
     }
     self.kinds =
       counts

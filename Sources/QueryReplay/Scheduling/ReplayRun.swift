@@ -117,7 +117,10 @@ extension ReplayRun {
     let (parts, signal) = (self.parts, self.signal)
     let outbox = parts.outbox.subscribe { [weak self] event in
       if case .enqueued(let id) = event, parts.events.hasListeners {
-        self?.guarded.withLock { $0.newRows.append(id) }
+        // Of more than these all are counted.
+        self?.guarded.withLock {
+          if $0.newRows.count <= Self.mostReadAlone { $0.newRows.append(id) }
+        }
       }
       if Self.isNews(event, to: parts.ledger) { signal.wake() }
     }
@@ -153,8 +156,12 @@ extension ReplayRun {
 // MARK: - Rows without a handler
 
 extension ReplayRun {
+  /// How many new rows are read one by one; of more than that, and at the beginning and for other
+  /// handlers, the kinds of all are counted instead.
+  private static let mostReadAlone = 64
+
   /// Tells the listeners what waits because there is no handler for it, each kind once for a set of
-  /// handlers. All rows are read at the beginning and for other handlers, then only new ones.
+  /// handlers.
   private func tellUnhandled() throws {
     let (new, told) = self.guarded.withLock { run in
       defer { run.newRows = [] }
@@ -165,11 +172,12 @@ extension ReplayRun {
     let isAll = told != handlers
     if !isAll, new.isEmpty { return }
     let outbox = self.parts.outbox
-    let entries =
-      isAll
-      ? try outbox.entries(in: .pending)
-      : try new.compactMap { try outbox.entry($0) }.filter { $0.state == .pending }
-    let rows = UnhandledRows(entries, handlers: handlers)
+    let rows =
+      isAll || new.count > Self.mostReadAlone
+      ? UnhandledRows(try outbox.pendingKinds(), handlers: handlers)
+      : UnhandledRows(
+        try new.compactMap { try outbox.entry($0) }.filter { $0.state == .pending },
+        handlers: handlers)
     let untold = self.guarded.withLock { run in
       if isAll { (run.toldHandlers, run.toldKinds) = (handlers, []) }
       return rows.kinds.filter { run.toldKinds.insert($0.kind).inserted }

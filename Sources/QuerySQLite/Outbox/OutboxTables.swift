@@ -113,6 +113,28 @@ extension OutboxTables {
 }
 
 extension OutboxTables {
+  /// Partition: for each kind of pending rows how many there are.
+  private static let kinds: SQL = """
+    SELECT name, instance, version, count(*) FROM outbox NOT INDEXED
+    WHERE partition = ? AND state = 'pending' GROUP BY 1, 2, 3
+    """
+
+  /// How many pending rows there are of each kind.
+  ///
+  /// - Throws: `StorageError`.
+  func pendingKinds() throws -> [OutboxKind: Int] {
+    guard let partition else { return [:] }
+    let rows = try self.connection.rows(Self.kinds, partition.id) { row in
+      (
+        kind: OutboxKind(
+          name: try row.text(at: 0), instance: try row.text(at: 1),
+          version: Int(try row.integer(at: 2))),
+        count: Int(try row.integer(at: 3))
+      )
+    }
+    return Dictionary(rows.map { ($0.kind, $0.count) }) { $0 + $1 }
+  }
+
   /// Partition: for each host and state how many there are, and the date of the first.
   private static let countsOfHosts: SQL = """
     SELECT g.host, g.state, g.count, o.created_at FROM (

@@ -119,6 +119,10 @@ extension SQLiteOutbox {
     try self.read { try $0.countsByHost() } ?? [:]
   }
 
+  func pendingKinds() throws -> [OutboxKind: Int] {
+    try self.read { try $0.pendingKinds() } ?? [:]
+  }
+
   var pauses: [OutboxPause: Date] {
     get throws { try self.read { $0.view.pauses } ?? [:] }
   }

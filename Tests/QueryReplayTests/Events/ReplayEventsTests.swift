@@ -99,6 +99,24 @@ import Testing
     }
   }
 
+  /// However many wait, none of them is read for that.
+  @Test func rowsWithoutHandlersAreCountedAndNotRead() async throws {
+    let reads = Locked<ScriptedOutbox?>(nil)
+    let scratch = ReplayScratch(outbox: { base in
+      let scripted = ScriptedOutbox(base)
+      reads.withLock { $0 = scripted }
+      return scripted
+    })
+    _ = try scratch.runner()
+    try await scratch.enqueue(500, name: "other")
+    let events = scratch.replayer.events
+    let all = ReplayEvent.unhandled(name: "other", version: 1, count: 500)
+    try await scratch.whileRunning {
+      #expect(await self.events(of: events, upTo: .waiting(.outbox)).first == all)
+    }
+    #expect(reads.withLock { $0 }?.reads.elements == [])
+  }
+
   @Test func streamEndsWithItsReplayer() async throws {
     var scratch: ReplayScratch? = ReplayScratch()
     let events = try #require(scratch).replayer.events

@@ -6,7 +6,7 @@ struct DeliveryLog {
   let received: [ReceivedNote]
 
   init(_ server: LoopbackServer) {
-    self.received = server.requests.elements.compactMap { ReceivedNote($0) }
+    self.received = server.requests.elements.flatMap { ReceivedNote.all(in: $0) }
   }
 
   /// Every acknowledged mutation has arrived, under the key that was acknowledged.
@@ -31,6 +31,27 @@ struct DeliveryLog {
         #expect(keys.count == 1, "\(lane) \(number), \(comment)", sourceLocation: sourceLocation)
         #expect(isSaid, "\(lane) \(number), \(comment)", sourceLocation: sourceLocation)
       }
+    }
+  }
+
+  /// The same where a batch that was cut short came again as a whole: the first arrivals of each lane
+  /// came in order.
+  func expectOrderOfFirstArrivals(
+    _ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    var (seen, keys) = (Set<String>(), [String: [Int]]())
+    for note in self.received {
+      if seen.insert(note.key).inserted {
+        keys[note.lane, default: []].append(note.number)
+      } else {
+        let isSaid = note.maybeApplied
+        #expect(isSaid, "\(note), \(comment)", sourceLocation: sourceLocation)
+      }
+    }
+    for (lane, numbers) in keys {
+      // Each number has one key, or it would be there twice.
+      let isRising = zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
+      #expect(isRising, "\(lane) \(numbers), \(comment)", sourceLocation: sourceLocation)
     }
   }
 }

@@ -79,4 +79,19 @@ struct ReceivedNote: Hashable, Sendable {
     self.key = key
     self.maybeApplied = request.headers["x-maybe-applied"] == "true"
   }
+
+  /// The notes of a request: one, or those of a batch.
+  static func all(in request: ReceivedRequest) -> [ReceivedNote] {
+    guard let batch = request.headers["x-batch"] else { return [Self(request)].compactMap(\.self) }
+    return batch.split(separator: ";").compactMap { Self(inBatch: $0) }
+  }
+
+  private init?(inBatch text: Substring) {
+    let words = text.split(separator: " ")
+    guard words.count == 4, let number = Int(words[1]) else { return nil }
+    self.lane = String(words[0])
+    self.number = number
+    self.key = String(words[2])
+    self.maybeApplied = words[3] == "true"
+  }
 }

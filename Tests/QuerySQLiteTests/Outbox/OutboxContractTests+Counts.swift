@@ -47,3 +47,24 @@ extension OutboxContractTests {
       ])
   }
 }
+
+// MARK: - Kinds
+
+extension OutboxContractTests {
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func pendingOnesAreCountedByKind(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    #expect(try trial.outbox.pendingKinds() == [:])
+    for _ in 0..<3 { try await trial.add() }
+    try await trial.add { $0.version = 2 }
+    try await trial.add("other") { $0.instance = "another" }
+    let leased = try await trial.add()
+    _ = try await trial.lease(leased)
+    #expect(
+      try trial.outbox.pendingKinds() == [
+        OutboxKind(name: "note", instance: "instance", version: 1): 3,
+        OutboxKind(name: "note", instance: "instance", version: 2): 1,
+        OutboxKind(name: "other", instance: "another", version: 1): 1,
+      ])
+  }
+}

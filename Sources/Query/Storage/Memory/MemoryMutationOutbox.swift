@@ -113,6 +113,10 @@ extension MemoryMutationOutbox {
     try self.read("counts") { table, _ in table.countsByHost }
   }
 
+  func pendingKinds() throws -> [OutboxKind: Int] {
+    try self.read("kinds") { table, _ in table.pendingKinds }
+  }
+
   var pauses: [OutboxPause: Date] {
     get throws { try self.read("pauses") { table, _ in table.pauses } }
   }

@@ -42,6 +42,15 @@ extension OutboxTable {
     return counts
   }
 
+  /// How many pending ones there are of each kind.
+  var pendingKinds: [OutboxKind: Int] {
+    var kinds = [OutboxKind: Int]()
+    for row in self.rows where row.standing.state == .pending {
+      kinds[row.entry.kind, default: 0] += 1
+    }
+    return kinds
+  }
+
   /// How many there are of each host.
   var countsByHost: [String: OutboxCounts] {
     var counts = [String: OutboxCounts]()

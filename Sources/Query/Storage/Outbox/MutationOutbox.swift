@@ -85,6 +85,11 @@ public protocol MutationOutbox: Sendable {
   /// - Complexity: O(*n*) in the number of mutations.
   func countsByHost() throws -> [String: OutboxCounts]
 
+  /// How many pending mutations there are of each kind, without reading their arguments.
+  ///
+  /// - Complexity: O(*n*) in the number of mutations; the memory is that of the kinds.
+  func pendingKinds() throws -> [OutboxKind: Int]
+
   // MARK: - For the engine
 
   /// Commits a mutation, and leases it to this process in the same commit if it may run now. Its files
@@ -175,7 +180,44 @@ public protocol MutationOutbox: Sendable {
   func subscribe(_ handler: @escaping @Sendable (OutboxEvent) -> Void) -> QuerySubscription
 }
 
+/// What decides which handler can run a mutation.
+public struct OutboxKind: Hashable, Sendable {
+  /// The name that it was persisted as.
+  public var name: String
+  /// The instance of its request.
+  public var instance: String
+  /// The version of its arguments.
+  public var version: Int
+
+  /// Creates a kind. See the properties for what each is.
+  public init(name: String, instance: String, version: Int) {
+    self.name = name
+    self.instance = instance
+    self.version = version
+  }
+}
+
+extension OutboxEntry {
+  /// What decides which handler can run it.
+  public var kind: OutboxKind {
+    OutboxKind(name: self.name, instance: self.instance, version: self.version)
+  }
+}
+
+extension MutationHandler {
+  /// Whether it can run mutations of a kind.
+  package func canRun(_ kind: OutboxKind) -> Bool {
+    self.name == kind.name && self.instance == kind.instance
+      && (self.version == kind.version || self.upgradesOlder && kind.version < self.version)
+  }
+}
+
 extension MutationOutbox {
+  /// By reading all pending mutations.
+  public func pendingKinds() throws -> [OutboxKind: Int] {
+    try self.entries(in: .pending).reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }
+  }
+
   /// The live and dead mutations, in the order of enqueueing.
   public func entries() throws -> [OutboxEntry] { try self.entries(in: nil) }
 
