@@ -16,6 +16,7 @@ struct MainLoopWorker {
     case "sleep": try await Self.loop(place) { await Self.sleep() }
     case "states": try await Self.loop(place) { await Self.follow() }
     case "idle": try await Self.loop(place) { Self.say("ready") }
+    case "serve": try await Self.serve()
     case "restore": try await Self.restore()
     case "cancel": try await Self.loop(place) { await Self.cancel() }
     case "inside": try await Self.loop(place) { await Self.waitInside() }

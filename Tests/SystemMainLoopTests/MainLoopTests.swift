@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import TestSupport
 import Testing
 
@@ -53,6 +53,24 @@ import Testing
     #expect(await worker.line() == "waiting")
     worker.send(signal)
     #expect(await worker.end() == .signal(signal))
+  }
+
+  /// What the article on services says of systemd, with sockets of both kinds that it names.
+  @Test(arguments: [false, true])
+  func aServiceTellsSystemdHowItIs(hasAbstractName: Bool) async throws {
+    let folder = try ScratchFolder()
+    let socket = try ServiceManagerSocket(
+      name: hasAbstractName ? "@\(folder.url.path)" : "\(folder.url.path)/notify")
+    let worker = try ChildProcess(
+      ChildProcess.product("main-loop-worker"), ["serve"],
+      environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "20000"], input: .pipe)
+    var told = [socket.receive(), socket.receive(), socket.receive()]
+    #expect(told.contains("READY=1"))
+    #expect(told.count { $0 == "WATCHDOG=1" } == 2)
+    worker.send(SIGTERM)
+    while told.last != "STOPPING=1", told.last != "" { told.append(socket.receive()) }
+    #expect(told.last == "STOPPING=1")
+    #expect(await worker.end() == .code(0))
   }
 
   @Test func cancellingTheTaskEndsTheLoop() async throws {

@@ -57,6 +57,12 @@ extension NotesModel {
     return self.pages.lazy.flatMap(\.value.notes).first { $0.id == selectedId }
   }
 
+  /// How the list calls a note: one that was entered here has another name once it is sent.
+  func nameInList(of id: String) -> String {
+    if self.selected != nil { return id }
+    return (try? self.notebook.storage.outbox.value(ofAlias: id)) ?? id
+  }
+
   var isLoading: Bool { self.noteStore?.isLoading ?? self.folderStore.isLoading }
 
   /// Whether there is a network, and the server has answered last time.

@@ -4,7 +4,7 @@ import Query
 /// The window: it shows what the models tell, and tells them what the user does.
 @MainActor
 final class NotesWindow {
-  private let ui = Interface(PackageResources.window_ui)
+  let ui = Interface(PackageResources.window_ui)
   private let notes: NotesModel
   private let folderList: RowList
   private let noteList: RowList
@@ -83,6 +83,8 @@ extension NotesWindow {
     self.folderList.show(folders.map(\.name)) {
       .init(title: folders[$0].name, mark: "\(folders[$0].count)")
     }
+    // The list selects the first one by itself.
+    self.notes.open(self.folderList.selected)
   }
 
   private func show(_ pages: FolderNotesQuery.State.StateValue) {
@@ -93,6 +95,8 @@ extension NotesWindow {
         title: note.title, text: note.text, mark: note.unsent?.rawValue ?? "",
         isRefused: note.unsent == .refused)
     }
+    self.noteList.select(self.notes.selectedId.map(self.notes.nameInList(of:)))
+    self.notes.selectedId = self.noteList.selected
     self.ui.setText(of: "placeholder", to: notes.isEmpty ? "No notes" : "")
     // What was just entered comes into view.
     if notes.count == shownCount + 1, let new = notes.last(where: { $0.unsent != nil }) {
@@ -100,11 +104,12 @@ extension NotesWindow {
     }
   }
 
-  /// Shows a note in the editor; nil: room for a new one. What the user types stays, unless the note has
-  /// another text.
+  /// Shows a note in the editor; nil: room for a new one. What the user types stays as long as the note
+  /// does.
   private func edit(_ note: Note?) {
-    guard note?.id != self.edited?.id || note?.text != self.edited?.text else { return }
+    let old = self.edited
     self.edited = note
+    if note?.title == old?.title, note?.text == old?.text { return }
     gtk_editable_set_text(self.ui.opaque("title"), note?.title ?? "")
     gtk_editable_set_text(self.ui.opaque("text"), note?.text ?? "")
     // The server lets a note keep its title.
@@ -148,7 +153,7 @@ extension NotesWindow {
   private func save() {
     let title = String(cString: gtk_editable_get_text(self.ui.opaque("title")))
     let text = String(cString: gtk_editable_get_text(self.ui.opaque("text")))
-    if let id = self.notes.selectedId { return self.notes.edit(id, text: text) }
+    if let edited { return self.notes.edit(edited.id, text: text) }
     if title.isEmpty { return }
     self.notes.add(title, text: text)
     for id in ["title", "text"] { gtk_editable_set_text(self.ui.opaque(id), "") }

@@ -14,7 +14,7 @@ final class RowList {
 
   /// Called with the position of a row that comes into view.
   var onRowShown: ((Int) -> Void)?
-  /// Called when another row is selected, or none.
+  /// Called when another row is selected, or none; not for what ``show(_:_:)`` does to the selection.
   var onSelection: ((String?) -> Void)?
 
   private(set) var ids = [String]()
@@ -76,7 +76,7 @@ final class RowList {
   ///
   /// - Parameter row: Makes the row of a position, for those in view.
   func show(_ ids: [String], _ row: @escaping (Int) -> Row) {
-    let (old, selected) = (self.ids, self.selected)
+    let old = self.ids
     // First, since the list view asks for rows before the splice returns.
     (self.ids, self.row, self.isChanging) = (ids, row, true)
     let head = zip(old, ids).prefix { $0 == $1 }.count
@@ -89,7 +89,6 @@ final class RowList {
     }
     self.isChanging = false
     for item in self.places.keys { self.write(item) }
-    if self.selected != selected { self.onSelection?(self.selected) }
   }
 }
 
