@@ -9,7 +9,7 @@ import Testing
   private struct Declaration: EditDeclaration {
     let handler = MutationHandler(name: "", instance: "", version: 1, upgradesOlder: false)
 
-    func edits(of entry: OutboxEntry) -> [PlacedEdit] { [] }
+    func edits(of entry: OutboxEntry) -> [PlacedEdit]? { [] }
     func edits(withArguments arguments: any Sendable) -> [PlacedEdit] { [] }
   }
 
