@@ -106,7 +106,8 @@ extension QueryStore where State: OptimisticQueryState {
     return self.withLock { self.overlay?.pendingChanges ?? [] }
   }
 
-  /// The value beneath the edits: what the server said last, or what was set by hand. Observation tracks
+  /// The value beneath the edits: what the server said last, with what it has acknowledged since and this
+  /// program knows, or what was set by hand. Observation tracks
   /// it.
   public var storedValue: State.StateValue {
     self.trackAccess()
@@ -186,7 +187,8 @@ extension QueryStore: OverlaidStore {
   /// Whether the value can be folded: it came from a server, which will not be asked whether it is still the
   /// same, and none is on its way that takes its place. The caller holds the lock.
   private var isFoldable: Bool {
-    self._state.valueUpdateCount > 0 && self.tag.record == nil && self.fetches.isEmpty
+    (State.self as? any OptimisticQueryState.Type)?._takesAcknowledgedEdits == true
+      && self._state.valueUpdateCount > 0 && self.tag.record == nil && self.fetches.isEmpty
       && self.storing?.isHydrating != true
   }
 
