@@ -39,10 +39,12 @@ import Testing
 
   private var change: some MutationRequest<NoteChange, Bool> {
     ChangeNote().persisted(as: "change-note", .init(scope: .by { $0.id }))
-      .optimistic(on: { [pages] _ in pages.persisted() }) { pages, change, _ in
-        let note = Note(id: change.id, text: change.text ?? "")
-        pages.upsert(note) { $0.id == change.id }
-      }
+      .optimistic(
+        on: { [pages] _ in pages.persisted() },
+        { pages, change, _ in
+          let note = Note(id: change.id, text: change.text ?? "")
+          pages.upsert(note) { $0.id == change.id }
+        })
   }
 
   private func client(_ storage: any QueryStorage) throws -> QueryClient {

@@ -107,8 +107,7 @@ extension QueryStore where State: OptimisticQueryState {
   }
 
   /// The value beneath the edits: what the server said last, with what it has acknowledged since and this
-  /// program knows, or what was set by hand. Observation tracks
-  /// it.
+  /// program knows, or what was set by hand. Observation tracks it.
   public var storedValue: State.StateValue {
     self.trackAccess()
     return self.baseValue
