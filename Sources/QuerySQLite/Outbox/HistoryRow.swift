@@ -162,6 +162,12 @@ extension HistoryRow {
       WHERE partition = ? AND name = ? AND instance = ? AND sequence > ? ORDER BY sequence
       """)
 
+  /// Partition, sequence: what succeeded after it. Sequence, name, instance.
+  static let successesAfter: SQL = """
+    SELECT sequence, name, instance FROM history NOT INDEXED
+    WHERE partition = ? AND sequence > ? AND outcome = 'succeeded' ORDER BY sequence
+    """
+
   /// Partition, id.
   static let readOutcome: SQL = """
     SELECT outcome, successor FROM history WHERE partition = ? AND id = ?

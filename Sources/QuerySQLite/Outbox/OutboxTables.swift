@@ -280,7 +280,17 @@ extension OutboxTables {
       }
       records += try self.liveRecords(of: handler.name, instance: handler.instance)
     }
-    return MutationLog(sequence: partition.lastSequence, records: records)
+    var others = [MutationLog.Other]()
+    if sequence < partition.lastSequence {
+      let known = Dictionary(grouping: handlers, by: \.name)
+      others = try self.connection.rows(HistoryRow.successesAfter, partition.id, sequence) { row in
+        let (name, instance) = (try row.text(at: 1), try row.text(at: 2))
+        if known[name]?.contains(where: { $0.instance == instance }) == true { return nil }
+        return MutationLog.Other(
+          sequence: try row.integer(at: 0), name: name, instance: instance)
+      }.compactMap { $0 }
+    }
+    return MutationLog(sequence: partition.lastSequence, records: records, others: others)
   }
 
   private func liveRecords(

@@ -6,6 +6,8 @@ struct RowChange: Sendable {
   let since: Int64
   var paths = Set<QueryPath>()
   var isUnderPaths = false
+  /// Whether a mutation with edits has succeeded.
+  var hasSuccess = false
   /// The one edit that it has added, and the version of its path; nil if it did something else.
   var added: LaidEdit?
   var version = 0
@@ -112,15 +114,18 @@ extension OptimisticIndex.Guarded {
 
   /// Takes a reading of the outbox. What has changed here since it began is newer.
   mutating func take(
-    _ log: MutationLog, _ placed: [UUID: [PlacedEdit]], readAt stamp: Int
+    _ log: MutationLog, _ placed: [UUID: [PlacedEdit]], readAt stamp: Int,
+    _ unreadable: Set<UUID> = []
   ) -> RowChange {
     var change = RowChange(since: self.seen)
+    for other in log.others { self.noteForeign(other.sequence, .init(other)) }
     var found = Set<UUID>(minimumCapacity: log.records.count)
     self.removed = self.removed.filter { $0.value > stamp }
     for record in log.records {
       found.insert(record.id)
       let known = self.rows[record.id]
-      if let known, known.stamp > stamp { continue }
+      // An end is final, however old the reading is; and no later one brings it again.
+      if let known, known.stamp > stamp, record.sequence == nil { continue }
       if self.removed[record.id] != nil { continue }
       guard let row = OptimisticRow(record) else {
         self.remove(record.id, &change, at: stamp)
@@ -128,11 +133,15 @@ extension OptimisticIndex.Guarded {
       }
       if let known, known.row.isSame(as: row) { continue }
       let key = MutationHandler.Key(name: record.entry.name, instance: record.entry.instance)
+      if unreadable.contains(record.id), let sequence = row.sequence {
+        self.noteForeign(sequence, nil)
+      }
       let edits = placed[record.id] ?? known?.edits
       guard let edits, self.declarations[key] != nil else { continue }
       if known != nil { self.remove(record.id, &change, at: stamp) }
       self.removed[record.id] = nil
-      self.insert(row, key, edits, &change, at: stamp)
+      self.insert(row, key, edits, &change, at: max(stamp, known?.stamp ?? 0))
+      if row.sequence != nil { change.hasSuccess = true }
     }
     // What was live and is not found has ended without success, or so long ago that nobody knows.
     for (id, row) in self.rows

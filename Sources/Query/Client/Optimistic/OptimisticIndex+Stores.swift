@@ -27,9 +27,9 @@ extension OptimisticIndex {
   /// Lays over a store what its value does not have, which may be older than what is in memory.
   func relay(_ store: any OverlaidStore) {
     if let mark = store.optimisticMark?.sequence { self.load(endedAfter: mark) }
-    let seen = self.guarded.withLock { $0.seen }
+    let (seen, ground) = self.guarded.withLock { ($0.seen, $0.ground) }
     // That of an outbox that was deleted since may be anything: a lower one is always safe.
-    store.limitMark(to: seen)
+    store.limitMark(to: max(seen, ground?.outbox.endedSequence ?? 0))
     self.lay(over: store, since: seen)
   }
 
@@ -81,6 +81,7 @@ extension OptimisticIndex {
         continue
       }
       self.lay(over: store, since: change.since)
+      if change.hasSuccess { self.fold(store) }
     }
   }
 }

@@ -42,6 +42,10 @@ final class OptimisticIndex: EditSource, Sendable {
     /// Stores need all successes after the first of these two, and it has all after the second.
     var neededAfter = Int64.max
     var loadedAfter = Int64.max
+    /// What has succeeded after ``loadedAfter`` and whose edits are not known here: see ``Foreign``.
+    var foreign = Foreign()
+    /// What was declared while no mutation had edits.
+    var plain = Set<MutationHandler.Key>()
     /// How often a mutation was declared: a reading that began before has nothing of it.
     var declarationCount = 0
     /// The readings of the outbox, as they begin, and the latest one that was taken.
@@ -88,14 +92,22 @@ final class OptimisticIndex: EditSource, Sendable {
 protocol EditDeclaration: Sendable {
   var handler: MutationHandler { get }
 
-  /// The edits of a row; none if its arguments cannot be read.
-  func edits(of entry: OutboxEntry) -> [PlacedEdit]
+  /// The edits of a row; nil if its arguments cannot be read, which another release may.
+  func edits(of entry: OutboxEntry) -> [PlacedEdit]?
 
   /// The edits of a mutation; none if its arguments are of another type.
   func edits(withArguments arguments: any Sendable) -> [PlacedEdit]
 }
 
 extension OptimisticIndex {
+  /// Notes a mutation that has no edits, as long as none has any.
+  func declarePlain(_ key: MutationHandler.Key) {
+    self.guarded.withLock { index in
+      index.plain.insert(key)
+      index.foreign.remove(key)
+    }
+  }
+
   /// Lets the edits of a mutation be shown. A later declaration of the same mutation takes the place of
   /// an earlier one.
   ///
@@ -121,6 +133,7 @@ extension OptimisticIndex {
       if isNew {
         index.declarations[key] = declaration
         index.declarationCount += 1
+        index.foreign.remove(key)
         // Of this one nothing is loaded.
         if index.loadedAfter != .max { index.loadedAfter = index.seen }
         // They are placed anew.
@@ -206,12 +219,12 @@ extension OptimisticIndex {
     guard let ground,
       let log = try? ground.outbox.log(of: handlers, endedAfter: start)
     else { return nil }
-    let placed = self.place(log)
+    let (placed, unreadable) = self.place(log)
     let (change, isWhole) = self.guarded.withLock { index -> (RowChange?, Bool) in
       // A later reading that was taken knows more.
       guard number > index.takenReading else { return (nil, index.isWhole) }
       index.takenReading = number
-      let change = index.take(log, placed, readAt: stamp)
+      let change = index.take(log, placed, readAt: stamp, unreadable)
       if index.declarationCount == declarationCount {
         index.didLoad(endedAfter: min(start, log.sequence))
       }
@@ -222,7 +235,9 @@ extension OptimisticIndex {
   }
 
   /// Makes the edits of rows that are new, or have other arguments.
-  private func place(_ log: MutationLog) -> [UUID: [PlacedEdit]] {
+  ///
+  /// - Returns: The edits, and the rows whose arguments cannot be read.
+  private func place(_ log: MutationLog) -> ([UUID: [PlacedEdit]], unreadable: Set<UUID>) {
     let unknown = self.guarded.withLock { index in
       log.records.compactMap { record -> (OutboxEntry, any EditDeclaration)? in
         if let known = index.rows[record.id], known.row.key == record.idempotencyKey { return nil }
@@ -232,8 +247,15 @@ extension OptimisticIndex {
       }
     }
     var placed = [UUID: [PlacedEdit]](minimumCapacity: unknown.count)
-    for (entry, declaration) in unknown { placed[entry.id] = declaration.edits(of: entry) }
-    return placed
+    var unreadable = Set<UUID>()
+    for (entry, declaration) in unknown {
+      if let edits = declaration.edits(of: entry) {
+        placed[entry.id] = edits
+      } else {
+        unreadable.insert(entry.id)
+      }
+    }
+    return (placed, unreadable)
   }
 }
 

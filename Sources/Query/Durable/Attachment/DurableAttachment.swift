@@ -310,11 +310,14 @@ struct DurableDeclaration<Arguments: Sendable, Value: Sendable>: Sendable {
     guard let client = context.queryClient, let storage = context.queryStorage,
       let instance = try? QueryIdentity(instancePath: store.path).text
     else { return }
-    // One without edits is only of interest where it takes the place of one that has some.
-    if self.edits.list.isEmpty, !client.optimistic.isActive { return }
+    let handler = self.plan.handler(instance: instance)
+    // One without edits is only of interest where it takes the place of one that has some, and as one
+    // whose successes change nothing.
+    if self.edits.list.isEmpty, !client.optimistic.isActive {
+      return client.optimistic.declarePlain(handler.key)
+    }
     client.optimistic.declare(
-      TypedEditDeclaration(
-        plan: self.plan, list: self.edits, handler: self.plan.handler(instance: instance)),
+      TypedEditDeclaration(plan: self.plan, list: self.edits, handler: handler),
       in: storage, of: client, context.outboxRereadPause, replacing: replacing)
   }
 }

@@ -4,10 +4,10 @@ struct TypedEditDeclaration<Arguments: Sendable, Value: Sendable>: EditDeclarati
   let list: OptimisticEdits<Arguments>
   let handler: MutationHandler
 
-  func edits(of entry: OutboxEntry) -> [PlacedEdit] {
+  func edits(of entry: OutboxEntry) -> [PlacedEdit]? {
     let arguments = try? self.plan.arguments(
       entry.arguments, version: entry.version, coder: entry.coder)
-    return arguments.map(self.edits(with:)) ?? []
+    return arguments.map(self.edits(with:))
   }
 
   func edits(withArguments arguments: any Sendable) -> [PlacedEdit] {

@@ -135,7 +135,14 @@ extension OutboxTable {
       let entry = self.entry(of: row, isHead: heads.contains(row.entry.number), at: time)
       all.append(RecordedMutation(entry, failedAt: row.standing.failedAt))
     }
-    return MutationLog(sequence: Int64(self.lastSequence), records: all)
+    let others = self.history.filter {
+      $0.sequence > sequence && $0.outcome == .succeeded && !isWanted($0.record.entry)
+    }
+    return MutationLog(
+      sequence: Int64(self.lastSequence), records: all,
+      others: others.map {
+        .init(sequence: Int64($0.sequence), name: $0.name, instance: $0.record.entry.instance)
+      })
   }
 }
 

@@ -5,6 +5,13 @@ public protocol OptimisticQueryState: QueryStateProtocol {
   ///
   /// - Parameter value: The value with the edits laid over it.
   mutating func show(_ value: StateValue)
+
+  /// Whether acknowledged edits become a part of the value before a fetch has it.
+  static var _takesAcknowledgedEdits: Bool { get }
+}
+
+extension OptimisticQueryState {
+  public static var _takesAcknowledgedEdits: Bool { true }
 }
 
 extension QueryState: OptimisticQueryState {

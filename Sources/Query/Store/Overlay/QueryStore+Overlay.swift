@@ -104,8 +104,8 @@ extension QueryStore where State: OptimisticQueryState {
     self.observed(.pendingChanges) { self.overlay?.pendingChanges ?? [] }
   }
 
-  /// The value beneath the edits: what the server said last, or what was set by hand. Observation tracks
-  /// it.
+  /// The value beneath the edits: what the server said last, with what it has acknowledged since and this
+  /// program knows, or what was set by hand. Observation tracks it.
   public var storedValue: State.StateValue {
     self.observed(.value) { self._state.currentValue }
   }
@@ -127,6 +127,9 @@ protocol OverlaidStore: AnyObject, Sendable {
   func lay(_ edits: [LaidEdit], version: Int, since mark: Int64, _ index: any EditSource)
   func lay(added edit: LaidEdit, version: Int) -> Bool
   func canShow(_ edit: PlacedEdit) -> Bool
+  /// Makes the acknowledged edits up to an end a part of the value that has all up to its mark, if both are
+  /// still so.
+  func fold(upTo limit: Int64, after mark: Int64, version: Int)
 }
 
 extension QueryStore: OverlaidStore {
@@ -156,6 +159,42 @@ extension QueryStore: OverlaidStore {
       guard let overlay, overlay.take(edits, version: version) else { return }
       self.emit(.stateChanged, in: self._context.with(.optimistic))
     }
+  }
+
+  func fold(upTo limit: Int64, after mark: Int64, version: Int) {
+    guard let (overlay, fold) = self.withLock({ self.beginFold(limit, mark, version) }) else {
+      return
+    }
+    let value = overlay.value(of: fold)
+    let replaced = self.withLock { () -> State.StateValue? in
+      overlay.endEditing()
+      guard overlay.isCurrent(fold), self.isFoldable else { return nil }
+      let replaced = self._state.currentValue
+      overlay.take(value, upTo: limit, into: &self._state)
+      self.tag.replace()
+      self.storing?.mark = overlay.mark
+      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+      if self.observation != nil { self.aftermath.hasChanged = true }
+      return replaced
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  /// Whether the value can be folded: it came from a server, which will not be asked whether it is still the
+  /// same, and none is on its way that takes its place. The caller holds the lock.
+  private var isFoldable: Bool {
+    (State.self as? any OptimisticQueryState.Type)?._takesAcknowledgedEdits == true
+      && self._state.valueUpdateCount > 0 && self.tag.record == nil && self.fetches.isEmpty
+      && self.storing?.isHydrating != true
+  }
+
+  private func beginFold(
+    _ limit: Int64, _ mark: Int64, _ version: Int
+  ) -> (StoreOverlay<State>, StoreOverlay<State>.Fold)? {
+    guard let overlay, overlay.mark.sequence == mark, overlay.version == version, self.isFoldable,
+      let fold = overlay.beginFold(over: self._state, upTo: limit)
+    else { return nil }
+    return (overlay, fold)
   }
 
   func lay(added edit: LaidEdit, version: Int) -> Bool {

@@ -40,7 +40,7 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
 
   let index: any EditSource
   let aliases: AliasReader
-  private let show: (inout State, Value) -> Void
+  let show: (inout State, Value) -> Void
   private let apply: (PlacedEdit, inout Value, OptimisticContext) -> Void
 
   /// The edits of the store, in the order in which they are made, those of the history included that a
@@ -49,7 +49,7 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   /// The number of the change of the index that they are of.
   private(set) var version = 0
   /// How much of the history the base has.
-  private(set) var mark: ValueMark
+  var mark: ValueMark
   /// The mark of fetches that began before there was an overlay.
   let firstMark: ValueMark
   private var shownValue: Value
@@ -59,11 +59,11 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   /// What the next event has to show.
   private var nextChange = Change.none
   /// How often something was published.
-  private var publications = 0
+  private(set) var publications = 0
   /// How many values were published: with each, another one may be shown.
   private(set) var publishedValues = 0
   /// The threads that make edits at the moment.
-  private var editingThreads = [pthread_t]()
+  var editingThreads = [pthread_t]()
 
   init<S: OptimisticQueryState>(
     over base: State, _ mark: ValueMark, _ index: any EditSource, _ aliases: AliasReader,
@@ -175,7 +175,7 @@ extension StoreOverlay {
     return state
   }
 
-  private var isSettled: Bool {
+  var isSettled: Bool {
     if case .none = self.nextChange { self.pending.isEmpty } else { false }
   }
 
@@ -249,7 +249,7 @@ extension StoreOverlay {
     return value
   }
 
-  private func make(_ edit: LaidEdit, in value: inout Value, _ mark: ValueMark) {
+  func make(_ edit: LaidEdit, in value: inout Value, _ mark: ValueMark) {
     if mark.covers(edit.row) { return }
     self.apply(edit.edit, &value, edit.row.context(self.aliases))
   }
@@ -271,7 +271,7 @@ extension StoreOverlay {
     return body()
   }
 
-  private func endEditing() {
+  func endEditing() {
     let thread = currentThread()
     if let place = self.editingThreads.lastIndex(where: { pthread_equal($0, thread) != 0 }) {
       self.editingThreads.remove(at: place)
@@ -282,7 +282,7 @@ extension StoreOverlay {
 /// A function of its own: the compiler may keep the answer of `pthread_self` over an `await` of who
 /// inlines it.
 @inline(never)
-private func currentThread() -> pthread_t { pthread_self() }
+func currentThread() -> pthread_t { pthread_self() }
 
 extension QueryWarning {
   /// An edit of a mutation has set the value of the store that it edits, which is ignored.

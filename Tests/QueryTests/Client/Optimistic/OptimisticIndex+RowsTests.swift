@@ -9,16 +9,19 @@ import Testing
   private struct Declaration: EditDeclaration {
     let handler = MutationHandler(name: "", instance: "", version: 1, upgradesOlder: false)
 
-    func edits(of entry: OutboxEntry) -> [PlacedEdit] { [] }
+    func edits(of entry: OutboxEntry) -> [PlacedEdit]? { [] }
     func edits(withArguments arguments: any Sendable) -> [PlacedEdit] { [] }
   }
 
   private let id = UUID()
 
-  private func log(_ state: RecordedMutation.State, sequence: Int64) -> MutationLog {
-    let record = RecordedMutation(
+  private func log(
+    _ state: RecordedMutation.State, sequence: Int64, endedAs end: Int64? = nil
+  ) -> MutationLog {
+    var record = RecordedMutation(
       id: self.id, number: 1, state: state, idempotencyKey: "key", version: 1, coder: "json",
       arguments: Data(), createdAt: Date(timeIntervalSince1970: 0))
+    record.sequence = end
     return MutationLog(sequence: sequence, records: [record])
   }
 
@@ -57,6 +60,37 @@ import Testing
     _ = index.take(
       self.log(.outbox(.pending, nil, nil), sequence: 0), [self.id: []], readAt: stamp)
     #expect(index.rows[self.id] == nil)
+  }
+
+  /// The row was sent and has ended before the call that enqueued it could hand it over.
+  @Test func anEndCountsOfAReadingThatBeganBeforeTheRowWasKnown() throws {
+    var index = self.index()
+    let stamp = index.stamp
+    let row = try #require(
+      OptimisticRow(self.log(.outbox(.pending, nil, nil), sequence: 0).records[0]))
+    var change = RowChange(since: 0)
+    index.insert(row, Declaration().handler.key, [], &change, at: index.nextStamp())
+    let ended = self.log(.ended(.succeeded), sequence: 1, endedAs: 1)
+    _ = index.take(ended, [self.id: []], readAt: stamp)
+    // The next one begins after that end, and does not find the row.
+    _ = index.take(MutationLog(sequence: 1, records: []), [:], readAt: index.stamp)
+    #expect(index.rows[self.id]?.row.sequence == 1)
+  }
+
+  @Test func whatIsNotKnownHoldsAFoldBack() {
+    var index = self.index()
+    let others = [MutationLog.Other(sequence: 4, name: "other", instance: "")]
+    _ = index.take(MutationLog(sequence: 9, records: [], others: others), [:], readAt: 0)
+    index.didLoad(endedAfter: 0)
+    #expect(index.foldingLimit(after: 0) == 3)
+    #expect(index.foldingLimit(after: 3) == nil)
+    #expect(index.foldingLimit(after: 4) == 9)
+    #expect(index.foldingLimit(after: 9) == nil)
+    index.foreign.remove(.init(others[0]))
+    #expect(index.foldingLimit(after: 0) == 9)
+    // Of more than are kept in memory the oldest hold all back that is older.
+    for sequence in 1...Int64(Foreign.limit + 1) { index.noteForeign(sequence * 2, nil) }
+    #expect(index.foldingLimit(after: 1) == nil)
   }
 
   @Test func whatAStoreNeedsIsReadUntilItIsThere() {

@@ -1,0 +1,63 @@
+/// The successes whose edits are not known in this process: other releases', plug-ins'. A value is not
+/// folded past one of them, or the edit would be lost for those that know it.
+struct Foreign: Sendable {
+  /// By their place in the order of ends; nil: its arguments cannot be read here.
+  private var mutations = [Int64: MutationHandler.Key?]()
+  /// Up to which nothing is known any more: no value with an older mark is folded.
+  private var forgotten: Int64 = 0
+
+  /// How many are kept in memory.
+  static let limit = 4_096
+
+  mutating func insert(_ sequence: Int64, _ key: MutationHandler.Key?) {
+    if sequence <= self.forgotten { return }
+    self.mutations.updateValue(key, forKey: sequence)
+    guard self.mutations.count > Self.limit else { return }
+    let old = self.mutations.keys.sorted().prefix(Self.limit / 2)
+    for sequence in old { self.mutations[sequence] = nil }
+    self.forgotten = old.last ?? self.forgotten
+  }
+
+  /// Forgets those of a mutation whose edits are known from now on.
+  mutating func remove(_ key: MutationHandler.Key) {
+    self.mutations = self.mutations.filter { $0.value != key }
+  }
+
+  /// The first after a mark; `.max` if there is none.
+  func first(after mark: Int64) -> Int64 {
+    if mark < self.forgotten { return mark }
+    return self.mutations.keys.lazy.filter { $0 > mark }.min() ?? .max
+  }
+}
+
+extension MutationHandler.Key {
+  init(_ other: MutationLog.Other) { self.init(name: other.name, instance: other.instance) }
+}
+
+extension OptimisticIndex.Guarded {
+  mutating func noteForeign(_ sequence: Int64, _ key: MutationHandler.Key?) {
+    if let key, self.declarations[key] != nil || self.plain.contains(key) { return }
+    self.foreign.insert(sequence, key)
+  }
+
+  /// Up to which end a value with a mark can be folded; nil: not at all.
+  func foldingLimit(after mark: Int64) -> Int64? {
+    guard self.isWhole, self.loadedAfter <= mark else { return nil }
+    let first = self.foreign.first(after: mark)
+    let limit = min(self.seen, first == .max ? .max : first - 1)
+    return limit > mark ? limit : nil
+  }
+}
+
+extension OptimisticIndex {
+  /// Makes the acknowledged edits of a store a part of its value, as far as this process knows them all: a
+  /// checkpoint, which what is shown does not depend on.
+  func fold(_ store: any OverlaidStore) {
+    guard let mark = store.optimisticMark?.sequence else { return }
+    let path = store.path
+    let (limit, version) = self.guarded.withLock {
+      ($0.foldingLimit(after: mark), $0.version(at: path))
+    }
+    if let limit { store.fold(upTo: limit, after: mark, version: version) }
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import QuerySQLite
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// Edits that misbehave, declarations that change, and files that go.
+@Suite(.warningsAreIssues) struct OptimisticHardshipTests {
+  private let folder: ScratchFolder
+  private let server = NotesServer()
+
+  init() throws { self.folder = try ScratchFolder() }
+
+  private func change(
+    _ mark: String = "", lane: String? = nil
+  ) -> some MutationRequest<NoteChange, Bool> {
+    ChangeNote().persisted(as: "change-note", .init(scope: .by { lane ?? $0.id }))
+      .optimistic(
+        on: { _ in NotesQuery() },
+        { notes, change, _ in
+          NoteChange(id: change.id, text: change.text.map { $0 + mark })
+            .apply(to: &notes, default: [])
+        })
+  }
+
+  private var list: some QueryRequest<[Note], QueryState<[Note]?, [Note]>> {
+    NotesQuery { [server] _ in server.list }.persisted()
+  }
+
+  private func client(_ storage: any QueryStorage) -> QueryClient {
+    let client = QueryClient(storage: storage, storeCreator: BareStores())
+    client.defaultContext.outboxRereadPause = {}
+    return client
+  }
+
+  @Test func aLaterDeclarationTakesThePlaceOfAnEarlierOne() async throws {
+    let client = self.client(MemoryQueryStorage())
+    try client.register(self.change("!"))
+    let notes = client.store(for: self.list)
+    let changes = client.store(for: self.change("!"))
+    try await changes.enqueue(with: NoteChange(id: "a", text: "1"))
+    #expect(notes.currentValue?.map(\.text) == ["1!"])
+    try client.register(self.change("?"))
+    #expect(notes.currentValue?.map(\.text) == ["1?"])
+    try await changes.enqueue(with: NoteChange(id: "b", text: "2"))
+    #expect(notes.currentValue?.map(\.text) == ["1?", "2?"])
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func editsOfTwoLanesOnOneValueAreMadeInTheOrderOfTheirNumbers(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = self.client(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    let changes = client.store(for: self.change())
+    let first = try await changes.enqueue(with: NoteChange(id: "a", text: "1")).id
+    let second = try await changes.enqueue(with: NoteChange(id: "b", text: "2")).id
+    #expect(notes.currentValue?.map(\.id) == ["a", "b"])
+    // They are acknowledged in another order.
+    for id in [second, first] { try await storage.outbox.deliver(id, to: self.server) }
+    client.optimistic.read()
+    #expect(notes.currentValue == self.server.list)
+    #expect(!notes.hasPendingChanges)
+  }
+
+  @Test func whatIsLiveOutlivesTheCache() async throws {
+    do {
+      let storage = try SQLiteQueryStorage(directory: self.folder.url)
+      let client = self.client(storage)
+      try client.register(self.change())
+      let notes = client.store(for: self.list)
+      self.server.write(Note(id: "s", text: "server's"))
+      try await notes.fetch()
+      try await client.store(for: self.change()).enqueue(with: NoteChange(id: "a", text: "1"))
+      #expect(notes.currentValue?.map(\.id) == ["a", "s"])
+      try await storage.close()
+    }
+    for name in ["cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm"] {
+      try? FileManager.default.removeItem(at: self.folder.url.appending(path: name))
+    }
+    let storage = try SQLiteQueryStorage(directory: self.folder.url)
+    let client = self.client(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    #expect(notes.storedValue == nil)
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+    try await notes.fetch()
+    #expect(notes.currentValue?.map(\.id) == ["a", "s"])
+    try await storage.close()
+  }
+
+  @Test func anEditMayLetItsStoreGo() async throws {
+    let client = self.client(MemoryQueryStorage())
+    let held = Locked<QueryStore<QueryState<[Note]?, [Note]>>?>(nil)
+    let change = ChangeNote().persisted(as: "change-note")
+      .optimistic(
+        on: { _ in NotesQuery() },
+        { notes, change, _ in
+          change.apply(to: &notes, default: [])
+          let old = held.withLock { $0.take() }
+          client.clearStores()
+          withExtendedLifetime(old) {}
+        })
+    try client.register(change)
+    held.withLock { $0 = client.store(for: self.list) }
+    let changes = client.store(for: change)
+    try await changes.enqueue(with: NoteChange(id: "a", text: "1"))
+    try await changes.enqueue(with: NoteChange(id: "b", text: "2"))
+    #expect(client.store(for: self.list).currentValue?.map(\.id) == ["a", "b"])
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func aLargeValueIsShownWithItsEdits(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let text = String(repeating: "x", count: 10 << 20)
+    let client = self.client(storage)
+    try client.register(self.change())
+    self.server.write(Note(id: "s", text: text))
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    try await client.store(for: self.change()).enqueue(with: NoteChange(id: "a", text: "1"))
+    try await storage.flush()
+    let next = self.client(storage)
+    try next.register(self.change())
+    let shown = next.store(for: self.list)
+    await shown.hydrated()
+    #expect(shown.currentValue?.map(\.id) == ["a", "s"])
+  }
+}
