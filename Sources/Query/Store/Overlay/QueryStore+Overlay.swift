@@ -174,7 +174,7 @@ extension QueryStore: OverlaidStore {
       self.tag.replace()
       self.storing?.mark = overlay.mark
       self.storing?.stateDidChange(self._state, self.tag, in: self._context)
-      if self.observation != nil { self.aftermath.hasChanged = true }
+      self.noteObservedChange(to: self.visibleState)
       return replaced
     }
     withExtendedLifetime(replaced) {}
