@@ -66,15 +66,19 @@ extension OptimisticIndex {
     for store in self.livingStores { self.lay(over: store, since: sequence) }
   }
 
-  /// Shows changes of rows in the stores that they touch.
-  func lay(_ change: RowChange) {
-    if change.paths.isEmpty && !change.isUnderPaths { return }
-    let stores = self.guarded.withLock { index in
+  /// The living stores that a change of rows may touch.
+  func stores(of change: RowChange) -> [any OverlaidStore] {
+    if change.paths.isEmpty && !change.isUnderPaths { return [] }
+    return self.guarded.withLock { index in
       change.isUnderPaths
         ? index.stores.values.flatMap { $0.compactMap(\.store) }
         : change.paths.flatMap { index.stores[$0]?.compactMap(\.store) ?? [] }
     }
-    for store in stores {
+  }
+
+  /// Shows changes of rows in the stores that they touch.
+  func lay(_ change: RowChange) {
+    for store in self.stores(of: change) {
       if let added = change.added, change.paths.count == 1, store.canShow(added.edit),
         store.lay(added: added, version: change.version)
       {

@@ -310,11 +310,18 @@ extension OptimisticIndex {
       var change = RowChange(since: index.seen)
       let stamp = index.nextStamp()
       if let old = enqueued.superseded { index.remove(old, &change, at: stamp) }
-      if index.rows[row.id] == nil { index.insert(row, key, edits, &change, at: stamp) }
+      if index.rows[row.id] == nil {
+        index.insert(row, key, edits, &change, at: stamp)
+      } else {
+        // A reading on another thread has it, and may not have shown it yet.
+        change.paths.formUnion(edits.filter { !$0.isPrefix }.map(\.path))
+        change.isUnderPaths = change.isUnderPaths || edits.contains(where: \.isPrefix)
+      }
       // A reading that has begun meanwhile may have seen its end before it was known here.
       return (change, index.readings != before.readings)
     }
     self.lay(change)
+    for store in self.stores(of: change) { store.settleEdits() }
     if isOverlooked { self.requestReading() }
   }
 }

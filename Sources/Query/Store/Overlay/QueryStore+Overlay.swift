@@ -127,6 +127,8 @@ protocol OverlaidStore: AnyObject, Sendable {
   func lay(_ edits: [LaidEdit], version: Int, since mark: Int64, _ index: any EditSource)
   func lay(added edit: LaidEdit, version: Int) -> Bool
   func canShow(_ edit: PlacedEdit) -> Bool
+  /// Makes the edits that another thread has laid and not made yet.
+  func settleEdits()
   /// Makes the acknowledged edits up to an end a part of the value that has all up to its mark, if both are
   /// still so.
   func fold(upTo limit: Int64, after mark: Int64, version: Int)
@@ -152,6 +154,8 @@ extension QueryStore: OverlaidStore {
   }
 
   func canShow(_ edit: PlacedEdit) -> Bool { edit.state == State.self }
+
+  func settleEdits() { self.withLock { self.overlay }?.settle(self) }
 
   func lay(_ edits: [LaidEdit], version: Int, since sequence: Int64, _ index: any EditSource) {
     self.withLock {
