@@ -28,7 +28,7 @@ package struct InspectedEntry: Hashable, Sendable {
   package let hasError: Bool
   /// Whether the value was marked as stale.
   package let isInvalidated: Bool
-  /// Whether it is never evicted.
+  /// Whether it is never evicted: it is pinned, or in a pack.
   package let isPinned: Bool
   /// When it becomes too old to be shown, by `maxAge`; nil: never.
   package let expiresAt: Int64?
@@ -80,28 +80,30 @@ extension InspectedEntry {
   /// age, the oldest first; 3 by use, the next to be evicted first; 4 by identity; else by number.
   ///
   /// There is no limit: with one, SQLite sorts by inserting into a tree, which takes twice as long.
-  static let list: SQL = """
-    SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
-      value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
-      is_invalidated, is_pinned, expires_at, revision, last_use, identity
-    FROM entries NOT INDEXED
-    WHERE (?1 IS NULL OR partition = ?1) AND (?2 IS NULL OR kind = ?2)
-      AND (?3 = 0 OR is_invalidated <> 0) AND (?4 = 0 OR error_type IS NOT NULL)
-      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
-    ORDER BY
-      CASE ?5 WHEN 1 THEN -byte_count WHEN 2 THEN coalesce(value_updated_at, error_updated_at)
-        WHEN 3 THEN max(revision, coalesce(last_use, 0)) END,
-      CASE ?5 WHEN 4 THEN identity END, id
-    """
+  static let list = SQL(
+    assembling: """
+      SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
+        value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
+        is_invalidated, \(EntryRow.isKept), expires_at, revision, last_use, identity
+      FROM entries NOT INDEXED
+      WHERE (?1 IS NULL OR partition = ?1) AND (?2 IS NULL OR kind = ?2)
+        AND (?3 = 0 OR is_invalidated <> 0) AND (?4 = 0 OR error_type IS NOT NULL)
+        AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+      ORDER BY
+        CASE ?5 WHEN 1 THEN -byte_count WHEN 2 THEN coalesce(value_updated_at, error_updated_at)
+          WHEN 3 THEN max(revision, coalesce(last_use, 0)) END,
+        CASE ?5 WHEN 4 THEN identity END, id
+      """)
 
   /// Id: one row, as ``list``.
-  static let read: SQL = """
-    SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
-      value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
-      is_invalidated, is_pinned, expires_at, revision, last_use, identity
-    FROM entries
-    WHERE id = ? AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
-    """
+  static let read = SQL(
+    assembling: """
+      SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
+        value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
+        is_invalidated, \(EntryRow.isKept), expires_at, revision, last_use, identity
+      FROM entries
+      WHERE id = ? AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+      """)
 
   /// Reads a row.
   ///

@@ -184,6 +184,26 @@ import Testing
     try await scratch.storage.close()
   }
 
+  @Test func packsAreShownAndWhatIsInOneIsNotEvicted() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    let client = QueryClient(storage: storage)
+    try await client.keep("area") { StoredQuery(["kept"]) { 1 } }.whole()
+    try await storage.set(["other": "text"])
+    try await storage.close()
+    let store = try Self.store(scratch.path)
+    let packs = try store.statistics(now: 0).partitions.flatMap(\.packs)
+    #expect(packs.map(\.name) == ["area"])
+    #expect(packs.map(\.counts.done) == [1])
+    var pinned = [String: Bool]()
+    try store.entries(EntryQuery()) { pinned[$0.identity] = $0.isPinned }
+    #expect(pinned == [#"["kept"]"#: true, #"["texts","other"]"#: false])
+    let maintenance = try StoreMaintenance(directory: URL(filePath: scratch.path))
+    #expect(try maintenance.evict(olderThan: .max).entries == 1)
+    #expect(try maintenance.evict(toBytes: 0, entries: 0).entries == 0)
+    #expect(try Self.texts(EntryQuery(), in: store) == [#"["kept"]"#])
+  }
+
   @Test func mutationsAreShownWithWhatKeepsThem() async throws {
     let scratch = try OutboxScratch()
     let first = try await scratch.add("first", lane: "a")

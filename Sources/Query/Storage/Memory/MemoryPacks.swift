@@ -41,7 +41,7 @@ final class MemoryPacks: PackStorage {
     let claim = try self.change("claim", isTold: false) { [limits] in
       $0.claim(request, limit: limits.bytes)
     }
-    // Who only looks must not wake the others, which would look then.
+    // A runner that only looks must not wake the others, which would look then.
     if claim?.members.isEmpty == false { self.tell() }
     return claim
   }
