@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// The lock file of a process in `owners/`: as long as it is locked, the process is alive, whatever
