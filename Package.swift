@@ -19,6 +19,7 @@ let libraries: [Target] = [
   ),
   .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
   .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
+  .target(name: "SystemJournal", dependencies: ["Query"]),
   .target(name: "SystemMainLoop", dependencies: ["CGIO"]),
   .target(name: "QueryReplay", dependencies: ["Query"]),
   // Apart from the replayer, since it loads FoundationNetworking and with that libcurl.
@@ -31,7 +32,8 @@ let libraries: [Target] = [
   .target(
     name: "QueryReplayCommand",
     dependencies: [
-      "Query", "QueryHTTP", "QueryReplay", "QuerySQLite", "SystemNetwork", "ToolSupport",
+      "Query", "QueryHTTP", "QueryReplay", "QuerySQLite", "SystemJournal", "SystemNetwork",
+      "ToolSupport",
     ]
   ),
 ]
@@ -194,6 +196,10 @@ let tests: [Target] = [
   .testTarget(
     name: "SystemNetworkTests",
     dependencies: ["SystemNetwork", "Query", "CGIO", "TestSupport", "network-watcher"]
+  ),
+  .testTarget(
+    name: "SystemJournalTests",
+    dependencies: ["SystemJournal", "Query", "TestSupport"]
   ),
   .executableTarget(
     name: "main-loop-worker",

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The structure of a binary property list: how many parts it has, each counted at every place that
 /// refers to it.
@@ -6,11 +6,11 @@ import Foundation
 /// A part may be referred to from many places, so that a list of a few hundred bytes can have more
 /// parts than fit into memory, and Foundation makes all of them.
 struct BinaryPropertyList {
-  private let bytes: [UInt8]
+  let bytes: [UInt8]
   private let offsetSize: Int
   private let referenceSize: Int
   private let count: Int
-  private let top: Int
+  let top: Int
   private let table: Int
 
   /// Reads the trailer of a list, which describes its structure; nil if the data is not a list.
@@ -38,22 +38,29 @@ struct BinaryPropertyList {
     return number <= UInt64(bytes.count) ? Int(number) : nil
   }
 
+  /// Where a part begins; nil if it is not within the list.
+  func start(of part: Int) -> Int? {
+    let start = Self.number(
+      self.bytes, at: self.table + part * self.offsetSize, self.offsetSize)
+    return start.flatMap { $0 < self.bytes.count ? $0 : nil }
+  }
+
+  /// The length that a part begins with, and where its content is; nil if it is damaged.
+  func length(_ start: Int) -> (place: Int, length: Int)? {
+    let (place, length) = (start + 1, Int(self.bytes[start] & 0xf))
+    if length != 0xf { return (place, length) }
+    guard place < self.bytes.count, self.bytes[place] & 0xf0 == 0x10 else { return nil }
+    let size = 1 << Int(self.bytes[place] & 0xf)
+    guard size <= 8, let number = Self.number(self.bytes, at: place + 1, size) else { return nil }
+    return (place + 1 + size, number)
+  }
+
   /// The children of a part; nil if it is damaged.
-  private func children(of part: Int) -> [Int]? {
-    guard
-      let start = Self.number(
-        self.bytes, at: self.table + part * self.offsetSize, self.offsetSize),
-      start < self.bytes.count
-    else { return nil }
+  func children(of part: Int) -> [Int]? {
+    guard let start = self.start(of: part) else { return nil }
     let marker = self.bytes[start]
     guard [0xa0, 0xc0, 0xd0].contains(marker & 0xf0) else { return [] }
-    var (place, length) = (start + 1, Int(marker & 0xf))
-    if length == 0xf {
-      guard place < self.bytes.count, self.bytes[place] & 0xf0 == 0x10 else { return nil }
-      let size = 1 << Int(self.bytes[place] & 0xf)
-      guard size <= 8, let number = Self.number(self.bytes, at: place + 1, size) else { return nil }
-      (length, place) = (number, place + 1 + size)
-    }
+    guard case (let place, var length)? = self.length(start) else { return nil }
     if marker & 0xf0 == 0xd0 { length *= 2 }
     guard length * self.referenceSize <= self.bytes.count - place else { return nil }
     var children = [Int]()

@@ -1,5 +1,5 @@
 internal import CXXHash
-import Foundation
+import FoundationEssentials
 import Query
 
 /// The XXH3 hash, 128 bits, of bytes that arrive piece by piece.

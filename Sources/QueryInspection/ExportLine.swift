@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A line of an export: an object of texts and whole numbers, one of which, `type`, gives its kind.
 struct ExportLine: Hashable, Sendable {

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import QuerySQLite
 
 /// Tells whether a database was changed: inode number, length and modification time of its file and

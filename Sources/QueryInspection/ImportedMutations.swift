@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 import QuerySQLite
 
@@ -22,7 +23,7 @@ struct ImportedMutations {
   /// The files of mutations, locked until these are committed: a process that cleans up would take
   /// them for left ones.
   final class HeldFiles {
-    fileprivate var handles = [FileHandle]()
+    fileprivate var handles = [HeldFile]()
   }
 
   /// Begins, in a write transaction.
@@ -138,7 +139,7 @@ struct ImportedMutations {
       throw StorageError(errno: errno, operation: "make the file", path: path)
     }
     // Bytes: the same.
-    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    let file = HeldFile(descriptor)
     while flock(descriptor, LOCK_EX) != 0 && errno == EINTR {}
     var status = stat()
     // It was taken for a left one before it was locked.
@@ -147,9 +148,9 @@ struct ImportedMutations {
     }
     self.files.handles.append(file)
     do {
-      if !isThere { try file.write(contentsOf: data) }
+      if !isThere { try file.write(data) }
       // Even a file that was there: an import that was killed may not have come to this.
-      try file.synchronize()
+      try file.synchronise()
       DatabaseFiles.system.synchronise(folder: folder)
     } catch {
       throw StorageError(

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// The content of an entry, as stored.
 package struct InspectedValue: Hashable, Sendable {
@@ -54,12 +54,9 @@ package struct InspectedValue: Hashable, Sendable {
 
   private static func propertyList(_ data: Data) -> String? {
     guard data.count <= Self.maximumListBytes,
-      BinaryPropertyList(data)?.parts(upTo: Self.maximumListParts) != nil,
-      let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
-      let xml = try? PropertyListSerialization.data(
-        fromPropertyList: list, format: .xml, options: 0)
+      let list = BinaryPropertyList(data), list.parts(upTo: Self.maximumListParts) != nil
     else { return nil }
-    return String(decoding: xml, as: UTF8.self)
+    return PropertyListXML.text(of: list)
   }
 }
 

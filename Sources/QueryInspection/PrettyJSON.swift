@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// JSON with a line for each key and element, for reading. The parts are copied as they are: a
 /// number keeps its digits, a key its place, a string its escapes; and it is not recursive,

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 import QuerySQLite
 
@@ -51,7 +52,7 @@ final class PrivateFolder {
     var rest = bytes
     while !rest.isEmpty {
       // Bytes: the copy.
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       if count < 0 { throw StorageError(errno: errno, operation: "copy", path: path) }
       rest = rest.dropFirst(count)

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 import QuerySQLite
 
@@ -14,10 +14,10 @@ extension StoreInspection {
       FROM \(PartitionRow.withNewest) WHERE substr(p.name, 1, 7) <> 'erased:' ORDER BY p.name
       """)
 
-  /// Partition.
+  /// Partition. The parts of a large value are rows of `pages` too, and nobody's pages.
   private static let countPages: SQL = """
     SELECT count(*) FROM entries AS e NOT INDEXED JOIN pages AS p ON p.entry = e.id
-    WHERE e.partition = ?
+    WHERE e.partition = ? AND e.kind = 'infinite'
     """
 
   /// Partition or NULL, now: kind, age by ``StoreStatistics/ageEnds``, count, bytes.

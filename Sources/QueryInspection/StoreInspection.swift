@@ -1,4 +1,5 @@
-package import Foundation
+package import FoundationEssentials
+import Glibc
 import Query
 import QuerySQLite
 
@@ -62,6 +63,17 @@ package final class StoreInspection {
   /// Whether there is an outbox.
   package var hasOutbox: Bool { (try? self.mutationsFile.exists) ?? true }
 
+  /// Whether this user could write the files: not on a read-only file system, nor on a full disk.
+  package var canBeWritten: Bool {
+    DatabaseKind.allCases.allSatisfy { kind in
+      let file = self.file(kind)
+      guard (try? file.exists) ?? true else { return true }
+      var space = statvfs()
+      return access(file.folder, W_OK) == 0 && access(file.path, W_OK) == 0
+        && statvfs(file.folder, &space) == 0 && space.f_bavail > 0
+    }
+  }
+
   func file(_ kind: DatabaseKind) -> InspectionFile {
     kind == .cache ? self.cacheFile : self.mutationsFile
   }
@@ -81,6 +93,31 @@ package final class StoreInspection {
       // It is being made, or has been removed since.
       return nil
     }
+  }
+}
+
+// MARK: - Applications
+
+extension StoreInspection {
+  /// The identifiers of this user's applications that have a store, sorted.
+  package static func applications() -> [String] { StorageLocations.applications() }
+
+  /// If this store is one half of an application's, since it was named by one of its two folders: the
+  /// application, and the folder of the other half.
+  package var otherHalf: (application: String, folder: String)? {
+    guard self.cacheFile.folder == self.mutationsFile.folder else { return nil }
+    let folder = self.cacheFile.folder
+    let application = String(folder.split(separator: "/").last ?? "")
+    guard let whole = try? StorageLocations(applicationID: application) else { return nil }
+    for kind in DatabaseKind.allCases where whole.folder(of: kind) == folder {
+      for other in DatabaseKind.allCases where whole.folder(of: other) != folder {
+        let path = "\(whole.folder(of: other))/\(other.fileName)"
+        if FileState(of: path).databaseSize != nil {
+          return (application, whole.folder(of: other))
+        }
+      }
+    }
+    return nil
   }
 }
 

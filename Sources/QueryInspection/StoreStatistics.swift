@@ -48,7 +48,7 @@ package struct StoreStatistics: Hashable, Sendable {
     package var entries = 0
     /// Their bytes, according to its row.
     package var byteCount = 0
-    /// How many pages infinite queries and large values have.
+    /// How many pages infinite queries have.
     package var pages = 0
     /// How many rows are in quarantine.
     package var quarantined = 0

@@ -102,7 +102,7 @@ extension ReplayTool {
   }
 
   private static let oneID = ToolArgument(
-    "ID", .text, "a mutation's identifier, or its beginning")
+    "ID", .name(listedBy: "list"), "a mutation's identifier, or its beginning")
 
   private static func changeCommand(
     _ name: String, _ summary: String, options: [ToolOption] = [], _ example: String
@@ -110,7 +110,9 @@ extension ReplayTool {
     ToolCommand(
       name, summary, options: options,
       arguments: [
-        ToolArgument("ID", .text, "a mutation's identifier, or its beginning", isRepeated: true)
+        ToolArgument(
+          "ID", .name(listedBy: "list"), "a mutation's identifier, or its beginning",
+          isRepeated: true)
       ],
       examples: [example])
   }

@@ -1,3 +1,4 @@
+import Query
 import QueryReplay
 import QuerySQLite
 import ToolSupport
@@ -29,6 +30,10 @@ struct ReplayTool {
     registering: (MutationReplayer, ParsedCommand) throws -> Void
   ) async -> ExitCode {
     await ToolMain.run(self.tool, explaining: Explanation.of) { invocation in
+      if invocation.command.text(CommonOption.complete) == "applications" {
+        for name in StorageLocations.applications() { try invocation.output.line(name) }
+        return .success
+      }
       if invocation.command.path == ["check-server"] {
         return try await CheckServerCommand(invocation: invocation).run()
       }
@@ -49,6 +54,12 @@ struct ReplayTool {
 
   private func run(_ session: ReplaySession) async throws -> ExitCode {
     let words = session.invocation.command.path
+    if session.invocation.command.has(CommonOption.complete) {
+      for entry in try session.outbox.entries() {
+        try session.invocation.output.line(MutationJSON.text(entry.id))
+      }
+      return .success
+    }
     switch words.first {
     case "run":
       if session.invocation.command.has(RunOption.dryRun) {

@@ -1,4 +1,5 @@
-public import Foundation
+public import FoundationEssentials
+import Query
 
 extension SQLiteQueryStorage {
   /// Opens the storage of an application, as `init(applicationID:partition:configuration:)` does, without
@@ -46,7 +47,7 @@ extension SQLiteQueryStorage {
     _ open: @escaping @Sendable () throws -> SQLiteQueryStorage
   ) async throws -> SQLiteQueryStorage {
     try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(with: Result { try open() }) }
+      startThread("query-open") { continuation.resume(with: Result { try open() }) }
     }
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 public import Query
 
 // How stores use the storage: they submit changes, and read entries.

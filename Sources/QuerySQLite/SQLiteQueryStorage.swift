@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import Query
 
 /// Keeps queries in SQLite files, for the next launch.

@@ -33,6 +33,23 @@ import Testing
     let plain = String(String.UnicodeScalarView(scalars)).replacing(
       #/\u{1b}\[[0-9]+m/#, with: "")
     for line in plain.split(separator: "\n") { #expect(line.count <= 60, "\(line)") }
+    // The identity is what one looks for.
+    #expect(plain.contains("[\"texts\",\"plain\"]"))
+  }
+
+  @Test func anIdentifierIsWholeHoweverNarrowTheTerminalIs() async throws {
+    let store = try SampleStore()
+    let script = "TERM=dumb script -qec 'stty cols 60; \"$TOOL\" outbox -s \"$STORE\"' /dev/null"
+    let shell = try await Shell.run("command -v script > /dev/null && \(script)", store)
+    if shell.code != 0 { return }
+    let ids = try await store.inspect("outbox", "--json").lines.compactMap {
+      $0.firstMatch(of: #/"id":"([^"]+)"/#).map { String($0.1) }
+    }
+    #expect(!ids.isEmpty)
+    for id in ids { #expect(shell.text.contains(id)) }
+    for line in shell.text.split(whereSeparator: \.isNewline) {
+      #expect(line.count <= 60, "\(line)")
+    }
   }
 
   @Test func aFreshStoreOfAnApplicationThatWritesIsListed() async throws {

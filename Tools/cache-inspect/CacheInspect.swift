@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import QueryInspection
 import ToolSupport
 
@@ -16,26 +17,30 @@ struct CacheInspect {
   ///
   /// - Throws: `ToolError`, `UsageError`, `InspectionError`, `Output.ClosedPipe`.
   static func run(_ invocation: Invocation) async throws -> ExitCode {
+    if let kind = invocation.command.text(CommonOption.complete) {
+      return try CompletionWords(invocation).print(kind)
+    }
     switch invocation.command.path {
-    case ["list"]: try ListCommand(invocation).run()
-    case ["show"]: try ShowCommand(invocation).run()
-    case ["pages"]: try PagesCommand(invocation).run()
-    case ["history"]: try HistoryCommand(invocation).run()
-    case ["outbox"]: try OutboxCommand(invocation).list()
-    case ["outbox", "show"]: try OutboxCommand(invocation).show()
-    case ["outbox", "why"]: try OutboxCommand(invocation).why()
-    case ["stats"]: try StatsCommand(invocation).run()
-    case ["check"]: try CheckCommand(invocation).run()
-    case ["watch"]: try await WatchCommand(invocation).run()
-    case ["export"]: try ExportCommand(invocation).export()
-    case ["import"]: try ExportCommand(invocation).importExport()
-    case ["report"]: try ReportCommand(invocation).run()
-    case ["remove"]: try RemovingCommands(invocation).remove()
-    case ["evict"]: try RemovingCommands(invocation).evict()
-    case ["vacuum"]: try RemovingCommands(invocation).vacuum()
-    case ["quarantine", "list"]: try QuarantineCommand(invocation).list()
-    case ["quarantine", "show"]: try QuarantineCommand(invocation).show()
-    case ["quarantine", "drop"]: try QuarantineCommand(invocation).drop()
+    case ["list"]: return try ListCommand(invocation).run()
+    case ["show"]: return try ShowCommand(invocation).run()
+    case ["pages"]: return try PagesCommand(invocation).run()
+    case ["history"]: return try HistoryCommand(invocation).run()
+    case ["outbox"]: return try OutboxCommand(invocation).list()
+    case ["outbox", "show"]: return try OutboxCommand(invocation).show()
+    case ["outbox", "why"]: return try OutboxCommand(invocation).why()
+    case ["stats"]: return try StatsCommand(invocation).run()
+    case ["check"]: return try CheckCommand(invocation).run()
+    case ["watch"]: return try await WatchCommand(invocation).run()
+    case ["metrics"]: return try MetricsCommand(invocation).run()
+    case ["export"]: return try ExportCommand(invocation).export()
+    case ["import"]: return try ExportCommand(invocation).importExport()
+    case ["report"]: return try ReportCommand(invocation).run()
+    case ["remove"]: return try RemovingCommands(invocation).remove()
+    case ["evict"]: return try RemovingCommands(invocation).evict()
+    case ["vacuum"]: return try RemovingCommands(invocation).vacuum()
+    case ["quarantine", "list"]: return try QuarantineCommand(invocation).list()
+    case ["quarantine", "show"]: return try QuarantineCommand(invocation).show()
+    case ["quarantine", "drop"]: return try QuarantineCommand(invocation).drop()
     default: throw invocation.command.usageError("there is no such command")
     }
   }

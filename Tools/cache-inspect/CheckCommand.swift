@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import QueryInspection
 import ToolSupport
 
@@ -47,7 +48,8 @@ struct CheckCommand {
   }
 
   private static func tell(_ text: String) {
-    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    let bytes = Array(text.utf8)
+    _ = write(STDERR_FILENO, bytes, bytes.count)
   }
 }
 

@@ -23,9 +23,9 @@ enum CommandTable {
     ] + CommonOption.always)
 
   private static let entry = ToolArgument(
-    "ENTRY", .text, "the beginning of a hash, or a whole identity")
+    "ENTRY", .name(listedBy: "list"), "the beginning of a hash, or a whole identity")
   private static let mutation = ToolArgument(
-    "ID", .text, "the identifier, the beginning of it, or the number")
+    "ID", .name(listedBy: "outbox"), "the identifier, the beginning of it, or the number")
 
   private static let reading = entries + mutations + whole
 
@@ -79,6 +79,18 @@ enum CommandTable {
     ToolCommand(
       "watch", "show changes as they happen, until interrupted", options: [Options.count],
       examples: ["cache-inspect watch -s DIR --json"]),
+    ToolCommand(
+      "metrics", "print numbers for a monitoring system, in the text format of Prometheus",
+      discussion: """
+        They are read from the files, so it works while the application does not run. Names of \
+        mutations are labels; arguments, identities, paths and accounts never appear.
+        With --out the text is written to FILE.tmp, which everybody may read, and renamed: what \
+        reads FILE meets a whole text.
+        """,
+      options: [Options.metricsFile],
+      examples: [
+        "cache-inspect metrics -a org.example.notes --out /run/metrics/org.example.notes.prom"
+      ]),
     ToolCommand(
       "export", "write a partition as lines of JSON, values and history",
       options: [Options.outbox, Options.output],

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import QueryInspection
 import ToolSupport
 
@@ -47,6 +47,8 @@ struct EntryLines {
   private let terminal: Terminal
   /// Whether the terminal has no room for the kind and the updates.
   private let isNarrow: Bool
+  /// Whether it has none for the size and the age either.
+  private let isVeryNarrow: Bool
   /// The width of the column of accounts; 0 if there is none.
   private let partitionWidth: Int
 
@@ -54,10 +56,12 @@ struct EntryLines {
     self.now = invocation.now
     self.nowMicroseconds = invocation.nowMicroseconds
     self.terminal = invocation.terminal
-    self.isNarrow = (invocation.terminal.width ?? .max) < 88
+    let width = invocation.terminal.width ?? .max
+    self.isNarrow = width < 88
+    self.isVeryNarrow = width < 72
     let widest = partitions.map { DisplayWidth.of(SafeText.escape($0)) }.max() ?? 0
     let hasSeveral = invocation.partition == nil && partitions.count > 1
-    self.partitionWidth = hasSeveral ? min(max(widest, 9), 24) : 0
+    self.partitionWidth = hasSeveral ? min(max(widest, 9), self.isVeryNarrow ? 9 : 24) : 0
   }
 
   /// The names of the columns.
@@ -81,11 +85,14 @@ struct EntryLines {
 
   private func join(_ cells: [String], style: TextStyle = .plain) -> String {
     var line = ""
-    var used = 12 + 8 + 10 + 11 + 8
+    var used = 12 + 2 + 11 + 2
     Self.add(cells[0], 12, &line)
     if !self.isNarrow { Self.add(cells[1], 8, &line) }
-    Self.add(cells[2], 8, isRight: true, &line)
-    Self.add(cells[3], 10, isRight: true, &line)
+    if !self.isVeryNarrow {
+      Self.add(cells[2], 8, isRight: true, &line)
+      Self.add(cells[3], 10, isRight: true, &line)
+      used += 8 + 10 + 4
+    }
     var freshness = ""
     Self.add(cells[4], 11, &freshness)
     line += self.terminal.styled(freshness, style)

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import ToolSupport
 
 /// Dates of a store, which may be any number, as texts.

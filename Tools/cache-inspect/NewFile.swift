@@ -1,23 +1,33 @@
-import Foundation
+import FoundationEssentials
+import Glibc
+import QueryInspection
 import ToolSupport
 
-/// A file for this user alone (0600), which takes its name when it is whole: a file that was there stays
+/// A file, by default for this user alone (0600), which takes its name when it is whole: a file that was there stays
 /// until then.
 final class NewFile {
   private let path: String
   private let part: String
-  private let file: FileHandle
+  private var file: HeldFile?
   private var isFinished = false
 
   /// Makes the file beside the one that it will replace.
   ///
+  /// - Parameters:
+  ///   - path: The name that it takes.
+  ///   - part: The name that it has until then; nil: one that no other process uses. A file of that
+  ///     name is of a process that was killed, and goes.
+  ///   - mode: The permissions of the file.
   /// - Throws: `ToolError` (input/output).
-  init(_ path: String) throws {
+  init(_ path: String, part: String? = nil, mode: mode_t = 0o600) throws {
     self.path = path
-    self.part = "\(path).part-\(getpid())"
+    self.part = part ?? "\(path).part-\(getpid())"
+    if part != nil { unlink(self.part) }
     let descriptor = open(self.part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
-    self.file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    // Whatever the mask of the process says.
+    fchmod(descriptor, mode)
+    self.file = HeldFile(descriptor)
   }
 
   deinit { if !self.isFinished { unlink(self.part) } }
@@ -27,9 +37,9 @@ final class NewFile {
   /// - Throws: `ToolError` (input/output).
   func write(_ data: Data) throws {
     do {
-      try self.file.write(contentsOf: data)
+      try self.file?.write(data)
     } catch {
-      throw ToolError(.inputOutput, "cannot write \(self.path): \(error.localizedDescription)")
+      throw ToolError(.inputOutput, "cannot write \(self.path): \(error)")
     }
   }
 
@@ -37,7 +47,7 @@ final class NewFile {
   ///
   /// - Throws: `ToolError` (input/output).
   func finish() throws {
-    try? self.file.close()
+    self.file = nil
     guard rename(self.part, self.path) == 0 else { throw Self.failure(self.path, errno) }
     self.isFinished = true
   }
@@ -65,13 +75,15 @@ final class SpooledInput {
         .inputOutput, "cannot make a temporary file: \(String(cString: strerror(errno)))")
     }
     self.path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    let file = HeldFile(descriptor)
     do {
-      while let data = try FileHandle.standardInput.read(upToCount: 1 << 20), !data.isEmpty {
-        try file.write(contentsOf: data)
+      while true {
+        let data = try HeldFile.read(STDIN_FILENO, atMost: 1 << 20)
+        if data.isEmpty { break }
+        try file.write(data)
       }
     } catch {
-      throw ToolError(.inputOutput, "cannot read the standard input: \(error.localizedDescription)")
+      throw ToolError(.inputOutput, "cannot read the standard input: \(error)")
     }
   }
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import QueryInspection
 import ToolSupport
 
@@ -8,8 +8,15 @@ extension Invocation {
   /// - Throws: `UsageError`, `InspectionError`.
   func inspection() throws -> StoreInspection {
     switch try StoreChoice(self.command) {
-    case .directory(let url): try StoreInspection(directory: url)
-    case .application(let id): try StoreInspection(applicationID: id)
+    case .directory(let url):
+      let store = try StoreInspection(directory: url)
+      if let other = store.otherHalf {
+        Output.error(
+          "cache-inspect: the other half of this store is in \(other.folder); "
+            + "--application \(other.application) shows both")
+      }
+      return store
+    case .application(let id): return try StoreInspection(applicationID: id)
     }
   }
 

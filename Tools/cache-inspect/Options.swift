@@ -25,6 +25,8 @@ enum Options {
   static let outbox = ToolOption(
     "outbox", nil, .flag, "", "with live and dead mutations, not only those that ended")
   static let output = ToolOption("output", "o", .file, "FILE", "write to this file")
+  static let metricsFile = ToolOption(
+    "out", nil, .file, "FILE", "write to this file, whole or not at all")
   static let requiredOutput = ToolOption(
     "output", "o", .file, "FILE", "write to this file", isRequired: true)
   static let yes = CommonOption.yes

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 import QueryInspection
 import ToolSupport
@@ -13,9 +13,12 @@ struct OutboxCommand {
   func list() throws -> ExitCode {
     let store = try self.invocation.inspection()
     var table = Table([
-      Table.Column("NUMBER", .right), Table.Column("NAME", isFlexible: true),
-      Table.Column("LANE", isFlexible: true), Table.Column("STATE"), Table.Column("REASON"),
-      Table.Column("ATTEMPTS", .right), Table.Column("NEXT"), Table.Column("ID"),
+      Table.Column("NUMBER", .right, isOptional: true), Table.Column("NAME", isFlexible: true),
+      Table.Column("LANE", isFlexible: true, isOptional: true), Table.Column("STATE"),
+      Table.Column("REASON", isOptional: true),
+      Table.Column("ATTEMPTS", .right, isOptional: true), Table.Column("NEXT", isOptional: true),
+      // Whole whatever the width: it is what one copies.
+      Table.Column("ID"),
     ])
     try store.mutations(in: self.invocation.partition) { mutation in
       if let json = self.invocation.json {

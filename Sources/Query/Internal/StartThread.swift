@@ -4,12 +4,19 @@ import Glibc
 ///
 /// - Parameters:
 ///   - name: The thread's name, for a debugger: at most 15 bytes.
+///   - stackSize: The bytes of its stack; nil: as many as the system gives.
 ///   - body: The closure.
-func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
+package func startThread(
+  _ name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
+) {
   let start = Unmanaged.passRetained(ThreadStart(name, body))
   var thread = pthread_t()
+  var attributes = pthread_attr_t()
+  pthread_attr_init(&attributes)
+  defer { pthread_attr_destroy(&attributes) }
+  if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
   let status = pthread_create(
-    &thread, nil,
+    &thread, &attributes,
     { argument in
       let start = Unmanaged<ThreadStart>.fromOpaque(argument!).takeRetainedValue()
       start.nameThread()

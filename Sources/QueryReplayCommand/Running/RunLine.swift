@@ -1,6 +1,7 @@
 import Foundation
 import Query
 import QueryReplay
+import SystemJournal
 import ToolSupport
 
 /// The line that a run prints for an event.
@@ -79,6 +80,24 @@ struct RunLine {
 }
 
 extension RunLine {
+  /// The importance of the line for readers of the journal.
+  var level: QueryLogLevel {
+    switch self.row.event {
+    case "dead": .error
+    case "attemptFailed", "leaseLost": .warning
+    default: .info
+    }
+  }
+
+  /// What the journal finds it by.
+  var fields: [JournalField: String] {
+    var fields = [JournalField: String]()
+    fields[.mutationID] = self.row.id
+    fields[.mutationName] = self.row.name
+    fields[.mutationReason] = self.row.reason
+    return fields
+  }
+
   /// Adds the error, which stays on the terminal longer than the next event.
   private mutating func tell(_ error: String?) {
     self.isKept = true

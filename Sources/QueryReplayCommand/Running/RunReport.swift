@@ -1,6 +1,7 @@
 import Foundation
 import Query
 import QueryReplay
+import SystemJournal
 import ToolSupport
 
 /// Reports what a run does: as a bar on a terminal, as lines elsewhere, as objects if JSON is
@@ -9,6 +10,8 @@ struct RunReport {
   private let session: ReplaySession
   private let isOnce: Bool
   private let hasBar: Bool
+  /// The journal, if systemd reads the output: each line is a message with fields there.
+  private let journal: JournalQueryLogger?
   private let done = Locked(0)
   private let subscription: QuerySubscription
   private var bar = ProgressBar()
@@ -23,6 +26,8 @@ struct RunReport {
     self.isOnce = isOnce
     let invocation = session.invocation
     self.hasBar = invocation.terminal.isTerminal && invocation.json == nil
+    let isRead = invocation.json == nil && JournalQueryLogger.isJournal(STDOUT_FILENO)
+    self.journal = isRead ? JournalQueryLogger(identifier: "mutation-replay") : nil
     let done = self.done
     // Counted here, since a stream drops events if many come at once.
     self.subscription = session.outbox.subscribe { event in
@@ -53,7 +58,9 @@ struct RunReport {
       try invocation.output.flush()
       return
     }
-    if self.hasBar {
+    if let journal {
+      journal.log(level: line.level, fields: line.fields, message: line.text)
+    } else if self.hasBar {
       self.bar.note = line.text
       if line.isKept { try self.printAbove(line.text) }
       try self.draw()

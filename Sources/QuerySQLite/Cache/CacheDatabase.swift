@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// `cache.sqlite` of one folder, as all storages of this process share it: the readers, the writer,

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// What a process knows of one account in `cache.sqlite`, shared by all its storages of that

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 // The pages of one entry, of an infinite query or of a value that is too large for its row.

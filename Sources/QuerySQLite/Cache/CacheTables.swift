@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 package import Query
 
 /// The tables of `cache.sqlite`, as far as they concern one partition.

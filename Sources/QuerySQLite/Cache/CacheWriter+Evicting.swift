@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// An eviction that is not at its end. It goes on in turns, between which the thread serves its

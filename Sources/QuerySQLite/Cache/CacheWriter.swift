@@ -1,4 +1,5 @@
-import Foundation
+import Dispatch
+import FoundationEssentials
 import Query
 
 /// The work of a ``CacheDatabase``'s writing thread: it opens, writes, evicts, checkpoints, watches

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 /// The row of one query in `cache.sqlite`: an entry is stored as one, and read from it. Dates are

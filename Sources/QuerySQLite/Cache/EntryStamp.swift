@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// What a write must know about the stored row, which it compares with the wanted one while the

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The writes that turn the stored pages into the wanted ones, as few as possible.
 ///

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 /// A page of an infinite query in `cache.sqlite`, or a value that is too large for its entry's row.

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Waits without sleeping for something that comes within microseconds: waking a thread takes
 /// longer.

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// The pause during which no process tries to checkpoint a database, because a reader of an older

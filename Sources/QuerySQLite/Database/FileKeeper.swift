@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// Keeps a database's file in its place: holds its lock while it is open, and replaces it if it is

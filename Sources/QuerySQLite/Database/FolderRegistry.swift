@@ -1,10 +1,11 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// The open databases of one kind: the storages of this process on one folder share one.
 final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
   // Held while a database is opened or released.
-  private let lock = NSLock()
+  private let lock = Locked(())
   private let open = Locked([HeldFolder.Key: OpenDatabase<Database>]())
   /// Databases whose last storage is gone, while their threads finish.
   private let ending = Locked([HeldFolder.Key: OpenDatabase<Database>]())
@@ -18,7 +19,7 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
   ///   - join: Adds the storage to a database that is open.
   ///   - make: Makes a database.
   /// - Throws: What `make` throws.
-  func hold<Part>(
+  func hold<Part: Sendable>(
     _ folder: String, after waitForEnd: (Database) -> Void = { _ in },
     joining join: (Database) -> Part, making make: () throws -> (Database, Part)
   ) throws -> (Database, Part) {
@@ -26,7 +27,7 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
     try? DatabaseFiles().makeFolder(folder)
     let held = HeldFolder(folder)
     if let last = self.ending.withLock({ $0[held.key] }) { waitForEnd(last.database) }
-    return try self.lock.withLock {
+    return try self.lock.withLock { _ in
       if let open = self.open.withLock({ $0[held.key] }) {
         open.holders.withLock { $0 += 1 }
         return (open.database, join(open.database))
@@ -44,7 +45,7 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
   ///   - body: Called under the lock, with whether this was the last storage. Returns whether the
   ///     database's thread is to finish yet; then ``didEnd(_:)`` follows.
   func release(_ database: Database, _ body: (_ isLast: Bool) -> Bool) {
-    self.lock.withLock {
+    self.lock.withLock { _ in
       let found = self.open.withLock { open in open.first { $0.value.database === database } }
       let isLast = found?.value.holders.withLock { holders in
         holders -= 1
@@ -71,7 +72,9 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
   }
 
   /// Runs a closure while no storage is opened or released.
-  func withLock<R>(_ body: () throws -> R) rethrows -> R { try self.lock.withLock(body) }
+  func withLock<R: Sendable, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
+    try self.lock.withLock { _ throws(Failure) in try body() }
+  }
 }
 
 /// A database that storages of this process share, and its folder, which is held open as long.

@@ -1,4 +1,6 @@
-import Foundation
+import Dispatch
+import FoundationEssentials
+import Glibc
 import Query
 import Synchronization
 
@@ -104,7 +106,7 @@ extension WritingThread {
     }
     guard isFirst else { return }
     let exitToken = ExitFlush.register { self.stopAtExit() }
-    let thread = Thread { [self] in
+    startThread(self.name, stackSize: 1 << 20) { [self] in
       self.queue.withLock { $0.holder = pthread_self() }
       begin(self.writer)
       self.begun.leave()
@@ -113,9 +115,6 @@ extension WritingThread {
       self.end.leave()
       ExitFlush.unregister(exitToken)
     }
-    thread.name = self.name
-    thread.stackSize = 1 << 20
-    thread.start()
   }
 
   var isStarted: Bool { self.queue.withLock { $0.isStarted } }

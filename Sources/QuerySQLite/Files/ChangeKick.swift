@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Notifies other processes of a commit by a byte written to `cache.kick`, which their
 /// ``ChangeWatch`` sees. A watch on the WAL would fire before the commit is visible.

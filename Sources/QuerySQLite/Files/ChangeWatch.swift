@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Reports that another process has committed something, or has moved the database away.
 ///
@@ -176,7 +177,7 @@ extension ChangeWatch {
     if event.name == self.databaseName || event.name == self.databaseName + "-wal" {
       return .databaseMoved
     }
-    guard event.name == (self.kickPath as NSString).lastPathComponent else { return [] }
+    guard event.name == FilePath.name(of: self.kickPath) else { return [] }
     guard event.mask & (Self.inCreate | Self.inMovedTo) != 0 else {
       // An open file would keep a folder that was removed.
       self.closeKick()

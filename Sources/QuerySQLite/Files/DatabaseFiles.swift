@@ -1,5 +1,6 @@
 import CSQLite
-import Foundation
+import FoundationEssentials
+import Glibc
 package import Query
 import Synchronization
 
@@ -29,7 +30,7 @@ package struct DatabaseFiles: Sendable {
   package func makeFolder(_ path: String) throws(StorageError) {
     if mkdir(path, 0o700) == 0 { return self.synchroniseParent(of: path) }
     if errno == EEXIST { return }
-    let parent = (path as NSString).deletingLastPathComponent
+    let parent = FilePath.folder(of: path)
     guard errno == ENOENT, parent != path, !parent.isEmpty else {
       throw StorageError(errno: errno, operation: "make the folder", path: path)
     }
@@ -42,7 +43,7 @@ package struct DatabaseFiles: Sendable {
 
   /// Syncs the name of a new folder: without it, everything in the folder would be lost.
   private func synchroniseParent(of path: String) {
-    let parent = (path as NSString).deletingLastPathComponent
+    let parent = FilePath.folder(of: path)
     self.synchronise(folder: parent.isEmpty ? "." : parent)
   }
 
@@ -112,7 +113,7 @@ package struct DatabaseFiles: Sendable {
           its path has \(count - 8) bytes, and SQLite takes \(Self.maximumPathBytes - 8) (512 with \
           "-journal"); choose a folder with a shorter one
           """,
-        fileName: (path as NSString).lastPathComponent))
+        fileName: FilePath.name(of: path)))
   }
 
   /// The longest path of SQLite: `MAX_PATHNAME` of its VFS.
@@ -132,7 +133,7 @@ package struct DatabaseFiles: Sendable {
           it is on a network file system (\(name)), where locks and shared memory cannot be relied \
           on; choose a folder on a local disk
           """,
-        fileName: (path as NSString).lastPathComponent))
+        fileName: FilePath.name(of: path)))
   }
 }
 

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// The closures that run at a normal exit of the process: a return from `main`, or `exit()`. Not at

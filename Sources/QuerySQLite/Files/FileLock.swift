@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 package import Query
 
 /// The lock that keeps a database file in its place: `cache.lock` beside `cache.sqlite`.
@@ -59,7 +60,7 @@ extension FileLock {
       guard SuspendingClock.now < end else {
         throw StorageError(
           operation: "lock", code: .busy, message: "another process is replacing the database",
-          fileName: (self.path as NSString).lastPathComponent)
+          fileName: FilePath.name(of: self.path))
       }
       LockWait.sleep(round: round)
       round += 1

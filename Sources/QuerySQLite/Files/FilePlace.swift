@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Names in a folder that is held open: checking whether one still belongs to its file takes a third
 /// of the time that a path takes.

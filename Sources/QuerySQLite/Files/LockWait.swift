@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// How a thread sleeps while another connection or process holds a lock: for short, random times, so

@@ -1,6 +1,7 @@
 // `stat` is of either, by what the compiler has read before.
 import CSQLite
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// The lock file of a process in `owners/`: as long as it is locked, the process is alive, whatever

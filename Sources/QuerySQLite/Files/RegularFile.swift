@@ -1,6 +1,7 @@
 // `stat` is of either, by what the compiler has read before.
 import CSQLite
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// A small file beside a database, a lock or a kick, that this process may use: a regular file, not
@@ -20,7 +21,7 @@ enum RegularFile {
   static func open(
     _ path: String, _ flags: Int32, operation: String
   ) throws(StorageError) -> Int32 {
-    let descriptor = Foundation.open(
+    let descriptor = Glibc.open(
       path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     if descriptor < 0 {
       let number = errno
@@ -76,6 +77,6 @@ enum RegularFile {
   static func error(_ fault: String, operation: String, path: String) -> StorageError {
     StorageError(
       operation: operation, code: .cannotOpen, message: fault,
-      fileName: (path as NSString).lastPathComponent)
+      fileName: FilePath.name(of: path))
   }
 }

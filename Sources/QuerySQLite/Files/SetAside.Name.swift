@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 extension SetAside {
   /// The name of a database that was set aside, without the suffixes of its companions. Sorted by

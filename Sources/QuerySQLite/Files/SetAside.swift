@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 package import Query
 
 /// Renames a database that cannot be used, so that a new one can take its place: `cache.sqlite`
@@ -39,7 +40,7 @@ package struct SetAside: Sendable {
   /// `link(2)`: 0, or `errno`. A value, since file systems without hard links are rare.
   var link: @Sendable (_ old: String, _ new: String) -> Int32 = {
     // Bytes: none change, and under the exclusive lock no process has the file open.
-    Foundation.link($0, $1) == 0 ? 0 : errno
+    Glibc.link($0, $1) == 0 ? 0 : errno
   }
 
   package init(kind: DatabaseKind, folder: String) {

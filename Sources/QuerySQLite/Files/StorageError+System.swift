@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 extension StorageError {
@@ -10,6 +11,6 @@ extension StorageError {
   ///   - path: The file that the call was about.
   package init(errno number: Int32, operation: String, path: String) {
     self.init(
-      systemError: number, operation: operation, fileName: (path as NSString).lastPathComponent)
+      systemError: number, operation: operation, fileName: FilePath.name(of: path))
   }
 }

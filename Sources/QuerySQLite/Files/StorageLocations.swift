@@ -1,4 +1,5 @@
-package import Foundation
+package import FoundationEssentials
+import Glibc
 package import Query
 
 /// The folders of a storage's two files. Nothing here creates them.
@@ -101,6 +102,26 @@ extension StorageLocations {
       size *= 4
     }
     return nil
+  }
+}
+
+extension StorageLocations {
+  /// The identifiers of the applications that have a file of a storage, sorted.
+  ///
+  /// - Parameter environment: The environment variables of the process.
+  package static func applications(
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> [String] {
+    guard let model = try? Self(applicationID: "x", environment: environment) else { return [] }
+    var found = Set<String>()
+    for kind in DatabaseKind.allCases {
+      let folder = FilePath.folder(of: model.folder(of: kind))
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+      for name in names where access("\(folder)/\(name)/\(kind.fileName)", F_OK) == 0 {
+        found.insert(name)
+      }
+    }
+    return found.sorted()
   }
 }
 

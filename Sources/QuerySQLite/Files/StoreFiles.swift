@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 /// The paths of a store's files, whether they exist or not: a tool checks them before it opens one,

@@ -1,5 +1,5 @@
 internal import CXXHash
-package import Foundation
+package import FoundationEssentials
 
 /// The XXH3 hash of some bytes, 128 bits: identities are found by it, and it tells a damaged value
 /// from a sound one. It is not a signature: an attacker can make two inputs with one hash.

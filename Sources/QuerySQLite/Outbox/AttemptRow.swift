@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// One attempt of a mutation. The table has those that did not succeed. A running one is recorded

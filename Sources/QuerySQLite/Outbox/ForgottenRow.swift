@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// A mutation that has ended, and that the history has forgotten.

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 package import Query
 
 /// The first row of a lane, which is all that a claim reads.

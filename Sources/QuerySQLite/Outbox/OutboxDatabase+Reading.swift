@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 // MARK: - Reading
@@ -9,7 +10,7 @@ extension OutboxDatabase {
   var hasNothing: Bool {
     // The note first: the process that removes it has made the file before.
     let isPending = OutboxSalvage.isPending(
-      in: (self.path as NSString).deletingLastPathComponent)
+      in: FilePath.folder(of: self.path))
     return !isPending && access(self.path, F_OK) != 0 && errno == ENOENT
   }
 

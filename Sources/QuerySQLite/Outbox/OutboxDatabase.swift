@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// `mutations.sqlite` of one folder, as all storages of this process share it.
@@ -124,7 +124,7 @@ extension OutboxDatabase {
   /// - Throws: `StorageError`.
   func erase(_ partition: OutboxPartition) async throws {
     if !self.thread.isStarted, self.hasNothing {
-      let folder = (self.path as NSString).deletingLastPathComponent
+      let folder = FilePath.folder(of: self.path)
       return try SetAside(kind: .mutations, folder: folder).removeAll()
     }
     self.start()

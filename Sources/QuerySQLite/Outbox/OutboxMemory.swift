@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// What a transaction keeps in memory of a partition, so that the next one need not read it: as

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// Repairs what SQLite takes for sound, although no release has written it: rows that no reader

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// Writes what was read from a damaged outbox into a new one, in one write transaction of its

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 /// A live or dead mutation: a row of the table `outbox`, joined with two other tables.

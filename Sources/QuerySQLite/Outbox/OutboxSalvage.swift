@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 package import Query
 
 /// Copies the readable rows of a damaged outbox, which was set aside, into a new one.

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 /// The tables of `mutations.sqlite`, as the reads of one partition use them.

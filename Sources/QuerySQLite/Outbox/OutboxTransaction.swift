@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// One write transaction on the outbox of a partition. ``OutboxWriter`` begins and finishes it; it

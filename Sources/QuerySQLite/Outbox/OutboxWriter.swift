@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Query
 
 /// The work of an ``OutboxDatabase``'s writing thread: it opens, commits jobs, keeps leases alive,

@@ -1,5 +1,5 @@
 import CSQLite
-import Foundation
+import FoundationEssentials
 import Query
 
 /// A sound database in memory with the rows salvaged from a damaged one, so that they are read like

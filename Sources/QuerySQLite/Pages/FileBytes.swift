@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 import Query
 
 /// The bytes of a file that no connection of any process has open.

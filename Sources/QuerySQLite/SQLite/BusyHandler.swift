@@ -1,5 +1,5 @@
 import CSQLite
-import Foundation
+import FoundationEssentials
 import Query
 
 /// How long a connection waits for a lock that another connection holds.

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 /// What is passed the columns of a row type, one after the other: it makes a statement of them, reads

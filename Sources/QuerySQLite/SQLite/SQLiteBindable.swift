@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 package import Query
 
 /// A value that can be bound to a `?`.

@@ -1,5 +1,5 @@
 import CSQLite
-import Foundation
+import FoundationEssentials
 
 extension SQLiteConnection {
   /// How to open a connection.
@@ -42,9 +42,22 @@ extension SQLiteConnection {
     func name(of path: String) -> String {
       if self.parameters.isEmpty { return path }
       let query = self.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-      let allowed = CharacterSet(charactersIn: "/-._~").union(.alphanumerics)
-      let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path
-      return "file:\(escaped)?\(query.joined(separator: "&"))"
+      return "file:\(Self.escape(path))?\(query.joined(separator: "&"))"
+    }
+
+    /// A path as a URI has it.
+    private static func escape(_ path: String) -> String {
+      var escaped = ""
+      for byte in path.utf8 {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "-"),
+          UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+          escaped.unicodeScalars.append(Unicode.Scalar(byte))
+        default: escaped += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+        }
+      }
+      return escaped
     }
   }
 }

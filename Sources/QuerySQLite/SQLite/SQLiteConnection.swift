@@ -1,5 +1,5 @@
 import CSQLite
-import Foundation
+import FoundationEssentials
 package import Query
 
 /// A connection to one database file, with SQLite's strictest settings.

@@ -1,5 +1,5 @@
 import CSQLite
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 // MARK: - Reading the columns of a row

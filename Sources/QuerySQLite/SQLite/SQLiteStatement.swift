@@ -1,5 +1,5 @@
 import CSQLite
-import Foundation
+import FoundationEssentials
 package import Query
 
 /// A prepared statement: values are bound to its `?`, the first being 1, and columns, the first

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// How long a connection has held the write lock, and when it must let others have it.
 ///

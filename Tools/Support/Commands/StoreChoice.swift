@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// Which store a command line means.
 package enum StoreChoice: Hashable, Sendable {

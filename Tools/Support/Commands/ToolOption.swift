@@ -98,6 +98,10 @@ package enum ValueKind: Hashable, Sendable {
   case words([String])
   /// A whole number in this range.
   case integer(ClosedRange<Int>)
+  /// The identifier of an application that has a store; the tool itself lists them.
+  case application
+  /// A name of something in the store, which the command of this path lists with `--complete`.
+  case name(listedBy: String)
   /// A length of time with its unit, as `30s`, `5min`, `1h30min`.
   case duration
 }
@@ -109,7 +113,7 @@ package enum CommonOption {
     "store", "s", .directory, "DIR", "the folder with the store's files")
   /// The store by the application that it belongs to.
   package static let application = ToolOption(
-    "application", "a", .text, "ID",
+    "application", "a", .application, "ID",
     "the application whose store is meant, as org.example.notes, instead of --store")
   /// The account.
   package static let partition = ToolOption(
@@ -133,9 +137,14 @@ package enum CommonOption {
   package static let manual = ToolOption(
     "generate-man", nil, .flag, "", "print the manual page", isHidden: true)
 
+  /// Used by the completion script: names of the store, or the applications that have one.
+  package static let complete = ToolOption(
+    "complete", nil, .words(["applications", "names"]), "KIND", "print words to complete with",
+    isHidden: true)
+
   /// All of them, in the order in which help shows them.
   package static let all = [store, application, partition, json, utc] + always
 
   /// Those that a tool without a store has too.
-  package static let always = [help, version, completion, manual]
+  package static let always = [help, version, completion, manual, complete]
 }

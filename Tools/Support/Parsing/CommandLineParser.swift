@@ -142,7 +142,7 @@ extension CommandLineParser {
     _ value: String, _ kind: ValueKind, of name: String
   ) throws(UsageError) {
     switch kind {
-    case .flag, .text: break
+    case .flag, .text, .application, .name: break
     case .file, .directory:
       if value.isEmpty { throw self.failure("\(name) needs a path, which is empty") }
     case .words(let words):

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// Times as people say them: how long ago, and how long.
 package enum Age {

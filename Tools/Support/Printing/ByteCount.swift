@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Amounts of bytes for people.
 package enum ByteCount {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// Prints moments in the time zone of the user, or in UTC.
 package struct DateText: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Prints values as JSON, one object a line, with keys in the order of the alphabet.
 ///

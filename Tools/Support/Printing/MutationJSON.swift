@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Query
 
 /// A live or dead mutation as JSON: the same object in every tool, so that scripts can join what

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// What a tool prints, on the standard output, written a block at a time. It is of one task.
 ///
@@ -54,7 +55,7 @@ package final class Output {
   private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
     var rest = bytes
     while !rest.isEmpty {
-      let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
       if count >= 0 {
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         continue
@@ -63,7 +64,7 @@ package final class Output {
       case EINTR: continue
       case EAGAIN:
         var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = Foundation.poll(&poll, 1, -1)
+        _ = Glibc.poll(&poll, 1, -1)
       case EPIPE: throw ClosedPipe()
       case let number:
         throw ToolError(
@@ -80,7 +81,16 @@ extension Output {
   ///
   /// - Parameter text: The line. Control characters in it are escaped.
   package static func error(_ text: String) {
-    let line = Array((SafeText.escape(text) + "\n").utf8)
-    _ = line.withUnsafeBytes { Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    Self.errorBytes(SafeText.escape(text) + "\n")
+  }
+
+  /// Prints a question on the standard error, and stays in its line for the answer.
+  ///
+  /// - Parameter text: The question. Control characters in it are escaped.
+  static func ask(_ text: String) { Self.errorBytes(SafeText.escape(text) + " [y/N] ") }
+
+  private static func errorBytes(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 }

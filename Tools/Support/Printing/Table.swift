@@ -15,12 +15,18 @@ package struct Table {
     package var alignment: Alignment
     /// Whether its cells are truncated if the terminal is too narrow.
     package var isFlexible: Bool
+    /// Whether it is left out of a terminal that is still too narrow.
+    package var isOptional: Bool
 
     /// Creates a column.
-    package init(_ title: String, _ alignment: Alignment = .left, isFlexible: Bool = false) {
+    package init(
+      _ title: String, _ alignment: Alignment = .left, isFlexible: Bool = false,
+      isOptional: Bool = false
+    ) {
       self.title = title
       self.alignment = alignment
       self.isFlexible = isFlexible
+      self.isOptional = isOptional
     }
   }
 
@@ -91,20 +97,35 @@ extension Table {
     guard let available else { return widths }
     let total = widths.reduce(0, +) + Self.gap * (widths.count - 1)
     var excess = total - available
+    let room = widths.indices.map { self.columns[$0].isFlexible ? self.cut(widths, $0) : 0 }
+    var least = room.reduce(0, +)
     // The last one is the least important.
+    for index in widths.indices.reversed() where self.columns[index].isOptional && excess > least {
+      excess -= widths[index] + Self.gap
+      least -= room[index]
+      widths[index] = Self.leftOut
+    }
     for index in widths.indices.reversed() where self.columns[index].isFlexible && excess > 0 {
-      let smallest = max(Self.minimumFlexibleWidth, DisplayWidth.of(self.columns[index].title))
-      let cut = min(excess, max(0, widths[index] - smallest))
+      let cut = min(excess, self.cut(widths, index))
       widths[index] -= cut
       excess -= cut
     }
     return widths
   }
 
+  /// The width of a column that is not shown.
+  private static let leftOut = -1
+
+  /// By how much a flexible column can be narrowed.
+  private func cut(_ widths: [Int], _ index: Int) -> Int {
+    let title = DisplayWidth.of(self.columns[index].title)
+    return max(0, widths[index] - max(Self.minimumFlexibleWidth, title))
+  }
+
   private func line(_ cells: [Cell], _ widths: [Int], _ terminal: Terminal) -> String {
     var line = ""
     var blanks = 0
-    for (index, cell) in cells.enumerated() {
+    for (index, cell) in cells.enumerated() where widths[index] != Self.leftOut {
       let text = DisplayWidth.truncate(cell.text, to: max(1, widths[index]))
       let padding = widths[index] - DisplayWidth.of(text)
       let before = self.columns[index].alignment == .right ? padding : 0

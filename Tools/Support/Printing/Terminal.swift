@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// What printing needs to know about the standard output.
 package struct Terminal: Hashable, Sendable {

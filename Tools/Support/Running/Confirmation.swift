@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Asks before something is changed that cannot be undone.
 package enum Confirmation {
@@ -11,8 +12,7 @@ package enum Confirmation {
     guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
       throw invocation.command.usageError("there is no terminal to ask on: give --yes")
     }
-    let prompt = SafeText.escape(question) + " [y/N] "
-    try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8))
+    Output.ask(question)
     let answer = readLine()?.lowercased() ?? ""
     if !["y", "yes"].contains(answer) { throw ExitCode.success }
   }

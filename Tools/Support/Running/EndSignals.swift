@@ -1,5 +1,6 @@
 import Dispatch
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Waits for Ctrl-C and SIGTERM, which no longer end the process from then on.
 ///

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// What a command works with: its command line and its output.
 package struct Invocation {

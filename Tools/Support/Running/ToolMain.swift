@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The frame of a tool: from the command line to the exit code.
 package enum ToolMain {

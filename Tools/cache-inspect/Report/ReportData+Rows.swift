@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension ReportData {
   /// All entries of one kind.

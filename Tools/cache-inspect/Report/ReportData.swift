@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// What the report shows of a store, with no part that depends on how the page looks.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A moment in a report: exact for programs, and as text for people.
 struct ReportDate: Encodable, Sendable, Hashable {
@@ -31,7 +31,7 @@ struct ReportDate: Encodable, Sendable, Hashable {
   }
 
   /// The text without the offset and the letter between day and time.
-  var plainText: String { String(self.text.prefix(19)).replacingOccurrences(of: "T", with: " ") }
+  var plainText: String { String(self.text.prefix(19).map { $0 == "T" ? " " : $0 }) }
 
   /// Another moment in the same zone.
   ///

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import ToolSupport
 
 /// Numbers as the page's own parts show them; the page's script has the same forms for the tables.
 enum ReportMeasure {
@@ -33,12 +34,12 @@ enum ReportMeasure {
     let places = abs(value) >= 99.95 ? 1.0 : 10.0
     let rounded = (value * places).rounded() / places
     let isWhole = rounded == rounded.rounded()
-    return String(format: isWhole ? "%.0f" : "%.1f", rounded) + " " + units[unit]
+    return FixedPoint.text(rounded, decimals: isWhole ? 0 : 1) + " " + units[unit]
   }
 
   /// A part of a whole as an attribute of SVG: `37.5%`. `0%` if the whole is zero.
   static func percent(_ part: Double, of whole: Double) -> String {
     guard whole > 0, part.isFinite else { return "0%" }
-    return String(format: "%.2f", min(max(part / whole, 0), 1) * 100) + "%"
+    return FixedPoint.text(min(max(part / whole, 0), 1) * 100, decimals: 2) + "%"
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension ReportPage {
   /// What the page is about, the way to its parts, and the choice of light or dark.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// One self-contained HTML page about a store, which loads nothing from the network.
 ///

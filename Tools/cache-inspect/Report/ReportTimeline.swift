@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import ToolSupport
 
 /// What became of the mutations in the course of time: columns for those that ended, and a line for
 /// each that waits or is dead.
@@ -102,7 +103,7 @@ extension ReportTimeline {
     let width = 100 / Double(Self.columns)
     var bars = ""
     for (index, column) in self.ended.enumerated() {
-      let x = String(format: "%.3f%%", Double(index) * width + width * 0.1)
+      let x = FixedPoint.text(Double(index) * width + width * 0.1, decimals: 3) + "%"
       let parts = [("good", column.succeeded), ("other", column.other)]
       var top = 60.0
       for (style, count) in parts where count > 0 {
@@ -110,9 +111,9 @@ extension ReportTimeline {
         let height = max(60 * Double(count) / Double(most), 2)
         top = max(top - height, 0)
         bars += """
-          <rect class="\(style)" x="\(x)" y="\(String(format: "%.1f", top))" \
-          width="\(String(format: "%.3f%%", width * 0.8))" \
-          height="\(String(format: "%.1f", height))"/>
+          <rect class="\(style)" x="\(x)" y="\(FixedPoint.text(top, decimals: 1))" \
+          width="\(FixedPoint.text(width * 0.8, decimals: 3))%" \
+          height="\(FixedPoint.text(height, decimals: 1))"/>
           """
       }
     }

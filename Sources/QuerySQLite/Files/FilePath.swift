@@ -1,0 +1,27 @@
+/// The parts of a path, as texts: `NSString` would bring all of Foundation and ICU's tables with it.
+enum FilePath {
+  /// The last component: `mutations.sqlite` of `/var/lib/notes/mutations.sqlite`, `notes` of `/var/lib/notes/`;
+  /// the path itself if it has no other.
+  static func name(of path: String) -> String {
+    let bytes = Self.withoutSlashes(path.utf8[...])
+    guard !bytes.isEmpty else { return path.isEmpty ? "" : "/" }
+    let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) }
+    return String(bytes[(start ?? bytes.startIndex)...]) ?? path
+  }
+
+  /// The path without its last component, and without the slashes before that: `/var/lib` of
+  /// `/var/lib/notes`, `/` of `/var`; empty if there is no folder in it.
+  static func folder(of path: String) -> String {
+    let bytes = Self.withoutSlashes(path.utf8[...])
+    guard !bytes.isEmpty else { return path.isEmpty ? "" : "/" }
+    guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+    let folder = Self.withoutSlashes(bytes[..<slash])
+    return folder.isEmpty ? "/" : String(folder) ?? path
+  }
+
+  private static func withoutSlashes(_ path: Substring.UTF8View) -> Substring.UTF8View {
+    var path = path
+    while path.last == UInt8(ascii: "/") { path.removeLast() }
+    return path
+  }
+}
