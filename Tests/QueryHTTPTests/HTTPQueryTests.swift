@@ -58,7 +58,8 @@ import Testing
     }
     let query = self.query()
     let add = Add().persisted(as: "add")
-      .optimistic(on: { _ in query }) { numbers, number, _ in numbers = (numbers ?? []) + [number] }
+      .optimistic(
+        on: { _ in query }, { numbers, number, _ in numbers = (numbers ?? []) + [number] })
     let client = self.scratch.client()
     try client.register(add)
     let notes = client.store(for: query.persisted())

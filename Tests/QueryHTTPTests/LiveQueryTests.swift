@@ -11,6 +11,8 @@ import Testing
 @Suite(.serialized) struct LiveQueryTests {
   private let scratch: HTTPScratch
   private let server: LiveServer
+  /// The data of the events that were applied.
+  private let applied = Recorder<String>()
 
   init() throws {
     self.scratch = try HTTPScratch()
@@ -30,11 +32,12 @@ import Testing
   private func query(
     _ name: String = "", silence: Duration = .seconds(45)
   ) -> some QueryRequest<[Int], QueryState<[Int]?, [Int]>> {
-    let server = self.server
+    let (server, applied) = (self.server, self.applied)
     return HTTPQuery(server.url("/notes\(name)"), as: [Int].self).stale(after: 3_600).persisted()
       .live(
         from: { EventStream(server.url("/events"), silence: silence) },
         apply: .apply { numbers, event in
+          applied.append(event.data)
           guard let number = Int(event.data) else { throw TestError("no number") }
           if !numbers.contains(number) { numbers.append(number) }
         })
@@ -47,13 +50,20 @@ import Testing
     return (store.subscribe { shown.append($0.currentValue) }, shown)
   }
 
+  /// Waits until stores have the value that they fetch first, and the one that they fetch when the stream is
+  /// open. They deal with what the stream brings in its order, and with the opening before an event.
+  private func settle(_ stores: [Store], _ stream: StreamScript) async {
+    while stores.contains(where: { $0.currentValue == nil }) { await Task.yield() }
+    stream.send("data: 1\n\n")
+    await self.applied.wait { $0.count >= stores.count }
+    while stores.contains(where: { $0.isLoading || $0.isInvalidated }) { await Task.yield() }
+  }
+
   @Test func anEventChangesTheValueAndIsResumedAfterInTheNextLaunch() async throws {
     var store = self.client().store(for: self.query())
     let (subscription, shown) = self.follow(store)
     let stream = await self.server.stream(1)
-    await self.server.reads.wait(forCount: 2)
-    await shown.wait { $0.last == [1] }
-    while store.isLoading || store.isInvalidated { await Task.yield() }
+    await self.settle([store], stream)
     stream.send("id: 7\ndata: 2\n\n")
     await shown.wait { $0.last == [1, 2] }
     stream.send("id: 7\ndata: 2\n\nid: 8\ndata: 3\n\n")
@@ -76,8 +86,7 @@ import Testing
     let store = self.client().store(for: self.query())
     let (subscription, shown) = self.follow(store)
     let stream = await self.server.stream(1)
-    await shown.wait { $0.last == [1] }
-    while store.isLoading || store.isInvalidated { await Task.yield() }
+    await self.settle([store], stream)
     stream.send("id: 7\ndata: 2\n\nid: 8\ndata: 3")
     await shown.wait { $0.last == [1, 2] }
     stream.end()
@@ -91,8 +100,7 @@ import Testing
     let store = self.client().store(for: self.query())
     let (subscription, shown) = self.follow(store)
     let stream = await self.server.stream(1)
-    await shown.wait { $0.last == [1] }
-    while store.isLoading || store.isInvalidated { await Task.yield() }
+    await self.settle([store], stream)
     let reads = self.server.reads.count
     self.server.set([5])
     stream.send(event)
@@ -105,8 +113,7 @@ import Testing
     var store = self.client().store(for: self.query())
     var (subscription, shown) = self.follow(store)
     let stream = await self.server.stream(1)
-    await shown.wait { $0.last == [1] }
-    while store.isLoading || store.isInvalidated { await Task.yield() }
+    await self.settle([store], stream)
     stream.send("id: 7\ndata: 2\n\n")
     await shown.wait { $0.last == [1, 2] }
     subscription.cancel()
@@ -126,8 +133,7 @@ import Testing
     let store = self.client().store(for: self.query())
     let (subscription, shown) = self.follow(store)
     let stream = await self.server.stream(1)
-    await shown.wait { $0.last == [1] }
-    while store.isLoading || store.isInvalidated { await Task.yield() }
+    await self.settle([store], stream)
     let gate = Gate()
     self.server.set([1, 5])
     self.server.hold(gate)
@@ -155,9 +161,7 @@ import Testing
       store.subscribe { if $0.currentValue?.last == 2 { shown.increment() } }
     }
     let stream = await self.server.stream(1)
-    while stores.contains(where: { $0.isLoading || $0.isInvalidated || $0.currentValue == nil }) {
-      await Task.yield()
-    }
+    await self.settle(stores, stream)
     stream.send("id: 7\ndata: 2\n\n")
     while stores.contains(where: { $0.currentValue != [1, 2] }) { await Task.yield() }
     #expect(self.server.lastIDs.count == 1)
@@ -214,11 +218,16 @@ import Testing
     let query = HTTPQuery(server.url("/notes"), as: [Int].self).stale(after: 3_600).persisted()
       .live(
         from: { EventStream(server.url("/events")) },
-        apply: .invalidate { [["http", "GET", server.url($0.data).absoluteString]] })
+        apply: .invalidate { [applied] event in
+          applied.append(event.data)
+          return [["http", "GET", server.url(event.data).absoluteString]]
+        })
     let store = client.store(for: query)
     let (subscription, shown) = self.follow(store)
     let stream = await server.stream(1)
     await shown.wait { $0.last == [1] }
+    stream.send("data: /none\n\n")
+    await self.applied.wait(forCount: 1)
     while store.isLoading || store.isInvalidated { await Task.yield() }
     stream.send("data: /notes?other\n\n")
     while !other.isInvalidated { await Task.yield() }

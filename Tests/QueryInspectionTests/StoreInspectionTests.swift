@@ -175,7 +175,8 @@ import Testing
     #expect(statistics.files.map(\.name) == ["cache.sqlite", "mutations.sqlite"])
     #expect(statistics.partitions.map(\.name) == [""])
     let partition = try #require(statistics.partitions.first)
-    #expect(partition.entries == 2 && partition.pages == 1)
+    // What is too long for its row is kept in parts, which are nobody's pages.
+    #expect(partition.entries == 2 && partition.pages == 0)
     #expect(partition.mutations == OutboxCounts(pending: 1))
     #expect(statistics.kinds.map(\.name) == ["query"])
     #expect(statistics.kinds.first?.byteCount == partition.byteCount)

@@ -13,7 +13,7 @@ struct JournalRunTests {
     mkdir -p /run/systemd/journal
     touch /run/systemd/journal/socket
     mount --bind "$1" /run/systemd/journal/socket
-    JOURNAL_STREAM=$(stat -Lc %d:%i /proc/self/fd/1)
+    JOURNAL_STREAM=$(stat -Lc %d:%i /proc/$$/fd/1)
     export JOURNAL_STREAM
     exec "$2" run --once --even-offline --store "$3"
     """
