@@ -34,12 +34,15 @@ final class EventConnection: Sendable {
   private let context: QueryContext
   private let backoff = MutationBackoff()
   private let guarded = Locked(Guarded())
-  private let didEnd: @Sendable () -> Void
+  private let didEnd: @Sendable (EventConnection) -> Void
 
   /// - Parameters:
   ///   - context: Of the client; it must not keep it.
   ///   - didEnd: Called when it has ended for want of followers.
-  init(_ stream: EventStream, in context: QueryContext, didEnd: @escaping @Sendable () -> Void) {
+  init(
+    _ stream: EventStream, in context: QueryContext,
+    didEnd: @escaping @Sendable (EventConnection) -> Void
+  ) {
     self.stream = stream
     self.context = context
     self.didEnd = didEnd
@@ -94,7 +97,7 @@ final class EventConnection: Sendable {
     }
     guard let work else { return }
     work.cancel()
-    self.didEnd()
+    self.didEnd(self)
   }
 
   private func tell(_ news: News, _ change: (inout Guarded) -> Void = { _ in }) {
@@ -202,28 +205,30 @@ final class EventConnections: Sendable {
   static let shared = EventConnections()
 
   private struct Key: Hashable {
-    var client: ObjectIdentifier?
+    var client: ObjectIdentifier
     var url: String
     var credential: String?
   }
 
   private struct Entry {
-    weak var client: QueryClient?
+    /// Held, so that no other client gets its address.
+    var client: any AnyObject & Sendable
     var connection: EventConnection
   }
 
   private let entries = Locked([Key: Entry]())
 
-  /// The connection of a stream for a client.
+  /// The connection of a stream for a client; a new one for a store without a client.
   func connection(to stream: EventStream, in context: QueryContext) -> EventConnection {
-    let client = context.queryClient
+    guard let client = context.clientIdentity else {
+      return EventConnection(stream, in: context) { _ in }
+    }
     let key = Key(
-      client: client.map { ObjectIdentifier($0) }, url: stream.url.normalisedForHTTP,
+      client: ObjectIdentifier(client), url: stream.url.normalisedForHTTP,
       credential: stream.credential)
     return self.entries.withLock { entries in
-      // Another client may have been at this address before.
-      if let entry = entries[key], entry.client === client { return entry.connection }
-      let connection = EventConnection(stream, in: context) { [weak self] in self?.remove(key) }
+      if let entry = entries[key] { return entry.connection }
+      let connection = EventConnection(stream, in: context) { [weak self] in self?.remove($0, key) }
       entries[key] = Entry(client: client, connection: connection)
       return connection
     }
@@ -231,14 +236,19 @@ final class EventConnections: Sendable {
 
   /// How many followers the connections of a client have; nil: it has no connection.
   func followerCount(of client: QueryClient) -> Int? {
+    let identity = client.defaultContext.clientIdentity
     let connections = self.entries.withLock { entries in
-      entries.values.filter { $0.client === client }.map(\.connection)
+      entries.values.filter { $0.client === identity }.map(\.connection)
     }
     return connections.isEmpty ? nil : connections.reduce(0) { $0 + $1.followerCount }
   }
 
-  private func remove(_ key: Key) {
-    let removed = self.entries.withLock { $0.removeValue(forKey: key) }
+  private func remove(_ connection: EventConnection, _ key: Key) {
+    let removed = self.entries.withLock { entries -> Entry? in
+      // A follower may have come since, and have got another one.
+      guard entries[key]?.connection === connection else { return nil }
+      return entries.removeValue(forKey: key)
+    }
     withExtendedLifetime(removed) {}
   }
 }

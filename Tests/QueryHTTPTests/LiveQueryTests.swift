@@ -169,6 +169,19 @@ import Testing
     withExtendedLifetime(subscriptions) {}
   }
 
+  /// Clients that are gone are as different as those that are there.
+  @Test func eachLaunchHasAConnectionOfItsOwn() async throws {
+    var subscriptions = [QuerySubscription]()
+    var stores = [Store]()
+    for number in 1...5 {
+      stores.append(self.client().store(for: self.query("?\(number)")))
+      subscriptions.append(self.follow(stores[number - 1]).0)
+      _ = await self.server.stream(number)
+    }
+    #expect(self.server.lastIDs.count == 5)
+    for subscription in subscriptions { subscription.cancel() }
+  }
+
   @Test func withoutANetworkNothingIsConnected() async throws {
     let network = MockNetworkObserver(initialStatus: .disconnected)
     let client = self.client { $0.networkObserver = network }

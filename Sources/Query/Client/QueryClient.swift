@@ -165,6 +165,15 @@ extension QueryContext {
     set { self[QueryClientKey.self] = newValue.map { .strong($0) } }
   }
 
+  /// What tells the client from others, also once it is gone; nil: the store has none.
+  package var clientIdentity: (any AnyObject & Sendable)? {
+    switch self[QueryClientKey.self] {
+    case .strong(let client): client
+    case .weak(let reference): reference
+    case nil: nil
+    }
+  }
+
   fileprivate mutating func setWeakClient(_ client: QueryClient) {
     self[QueryClientKey.self] = .weak(ClientReference.Weak(client))
   }
