@@ -147,10 +147,13 @@ import Testing
     #expect(!store.isInvalidated)
     subscription.cancel()
     try await self.scratch.relaunch()
-    let later = self.follow(self.client().store(for: self.query()))
+    let again = self.client().store(for: self.query())
+    let later = self.follow(again)
     _ = await self.server.stream(2)
     #expect(self.server.lastIDs.elements == [nil, "8"])
     later.0.cancel()
+    // A store that is let go of follows nothing.
+    withExtendedLifetime(again) {}
   }
 
   @Test func aThousandStoresHaveOneConnection() async throws {

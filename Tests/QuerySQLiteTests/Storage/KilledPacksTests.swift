@@ -32,7 +32,8 @@ import Testing
     var generator = SeededGenerator(seed: 7)
     var fetches = Fetches()
     for round in 1...Self.kills {
-      let worker = try WorkerProcess("pack", folder.path, "\(Self.members)", "200")
+      // Each fetch takes 20 ms, so that the worker is not far ahead of the one who reads what it says.
+      let worker = try WorkerProcess("pack", folder.path, "\(Self.members)", "20000")
       let most = max(Self.members / Self.kills, 2)
       var left = Int.random(in: 0..<most, using: &generator)
       for await line in worker.lines {
