@@ -70,10 +70,11 @@ extension [OutboxPause: Date] {
     lane: String?, name: String, host: String
   ) -> (pause: OutboxPause, since: Date)? {
     if self.isEmpty { return nil }
-    let pauses: [OutboxPause?] = [.everything, lane.map { .lane($0) }, .name(name), .host(host)]
-    for case let pause? in pauses {
-      if let date = self[pause] { return (pause, date) }
+    // One after the other: of a loop over an array of them the compiler does not always make the same code.
+    func find(_ pause: OutboxPause) -> (pause: OutboxPause, since: Date)? {
+      self[pause].map { (pause, $0) }
     }
-    return nil
+    return find(.everything) ?? lane.flatMap { find(.lane($0)) } ?? find(.name(name))
+      ?? find(.host(host))
   }
 }
