@@ -23,7 +23,7 @@ package final class FakeJournal: Sendable {
     let status = withUnsafePointer(to: address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(self.descriptor, $0, size) }
     }
-    // Who waits for a message that nobody sends fails, and does not hang.
+    // If nobody sends a message, the wait for it fails and does not hang.
     var limit = timeval(tv_sec: 60, tv_usec: 0)
     setsockopt(
       self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

@@ -17,7 +17,7 @@ extension OutboxContractTests {
     return Set((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
   }
 
-  /// Waits until the files that nobody needs are gone: whoever ended a mutation does not wait for that.
+  /// Waits until the files that nobody needs are gone: the call that ends a mutation returns before that.
   private static func wait(beside file: URL, for names: Set<String>) async {
     while Self.names(beside: file) != names { await Task.yield() }
   }

@@ -201,7 +201,7 @@ enum ReportScript {
           const from = shown;
           shown += moreRows;
           addRows(from);
-          // Where the last rows came, the button goes, and the focus with it.
+          // With the last rows the button goes, and the focus with it.
           if (more.hidden) search.focus({ preventScroll: true });
         });
         render();
