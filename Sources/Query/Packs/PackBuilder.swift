@@ -36,20 +36,26 @@ public enum PackBuilder {
   /// A list that was made before.
   public static func buildExpression(_ members: [PackMember]) -> [PackMember] { members }
 
+  /// The members of the lines, in their order.
   public static func buildBlock(_ members: [PackMember]...) -> [PackMember] {
     members.flatMap { $0 }
   }
 
+  /// The members of each turn of a loop.
   public static func buildArray(_ members: [[PackMember]]) -> [PackMember] {
     members.flatMap { $0 }
   }
 
+  /// The members of a branch, if it is taken.
   public static func buildOptional(_ members: [PackMember]?) -> [PackMember] { members ?? [] }
 
+  /// The members of the first of two branches.
   public static func buildEither(first members: [PackMember]) -> [PackMember] { members }
 
+  /// The members of the second of two branches.
   public static func buildEither(second members: [PackMember]) -> [PackMember] { members }
 
+  /// The members of a branch that not every system takes.
   public static func buildLimitedAvailability(_ members: [PackMember]) -> [PackMember] { members }
 }
 
