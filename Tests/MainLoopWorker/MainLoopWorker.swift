@@ -24,7 +24,10 @@ struct MainLoopWorker {
     case "elsewhere":
       await Task.detached { MainLoop.attachMainActor() }.value
     case "late":
-      await Task.detached {}.value
+      // The main queue runs nothing before the main function has suspended.
+      await withCheckedContinuation { continuation in
+        DispatchQueue.main.async { continuation.resume() }
+      }
       try await MainLoop.run()
     case "dispatched":
       DispatchQueue.main.async {

@@ -138,8 +138,15 @@ extension ChildProcess {
   /// Kills it, so that it has no time for anything.
   public func kill() { self.send(SIGKILL) }
 
-  /// Waits for its end.
-  public func end() async -> End { await self.ending.end.value() }
+  /// Waits for its end, and kills it if the task is cancelled: a test whose time is up would wait for
+  /// ever else.
+  public func end() async -> End {
+    await withTaskCancellationHandler {
+      await self.ending.end.value()
+    } onCancel: {
+      self.kill()
+    }
+  }
 
   /// How it ended, if it has.
   public var endSoFar: End? { self.ending.end.current }
