@@ -25,7 +25,9 @@ package struct FileNumber: Hashable, Sendable {
   }
 
   /// The number of the file that a name in an open folder stands for; nil if there is none.
-  init?(name: String, in folder: Int32) { self.init(name, in: folder, flags: 0) }
+  init?(name: String, in folder: Int32, followsLinks: Bool = true) {
+    self.init(name, in: folder, flags: followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
+  }
 
   /// The number of an open file; nil if the descriptor is invalid.
   init?(descriptor: Int32) { self.init("", in: descriptor, flags: 0) }

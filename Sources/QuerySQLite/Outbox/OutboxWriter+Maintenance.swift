@@ -14,7 +14,7 @@ extension OutboxWriter {
 
   /// How many pages are written to the WAL before the writer checks again whether the file still
   /// has room for them.
-  private static let pagesBetweenLooks = 64
+  private static let pagesBetweenLooks = 128
 
   /// Copies the WAL into the file if the WAL has become long, and schedules the rest.
   func didWrite(_ connection: SQLiteConnection) {

@@ -39,4 +39,67 @@ import Testing
     let number = try #require(FileNumber(path: self.folder.path))
     #expect(FilePlace(folder: "\(self.folder.path)/none", name: "file", number: number) == nil)
   }
+
+  // MARK: - The folder's stamp
+
+  /// A place that trusts a stamp as soon as the clock of the file system has ticked.
+  private func quickPlace() throws -> FilePlace {
+    let number = try #require(FileNumber(path: self.path))
+    return try #require(
+      FilePlace(
+        folder: self.folder.path, files: [("file", number)], resolution: .milliseconds(20)))
+  }
+
+  /// Waits until the stamp of the folder is old enough to be trusted.
+  private func settle() { usleep(30_000) }
+
+  @Test func whatHappensAfterATrustedStampIsNoticed() throws {
+    let place = try self.quickPlace()
+    for round in 0..<20 {
+      self.settle()
+      #expect(place.isKept)
+      #expect(place.isKept)
+      #expect(link(self.path, "\(self.path).link") == 0)
+      switch round % 3 {
+      case 0:
+        #expect(rename(self.path, "\(self.path).old\(round)") == 0)
+      case 1:
+        #expect(unlink(self.path) == 0)
+      default:
+        try DatabaseFiles().makeFile("\(self.path).new")
+        self.settle()
+        #expect(place.isKept)
+        #expect(rename("\(self.path).new", self.path) == 0)
+      }
+      #expect(!place.isKept)
+      #expect(rename("\(self.path).link", self.path) == 0)
+      #expect(place.isKept)
+    }
+  }
+
+  @Test func aFileWhoseTimesWereSetBackIsNoticed() throws {
+    let place = try self.quickPlace()
+    self.settle()
+    #expect(place.isKept)
+    var status = stat()
+    #expect(stat(self.folder.path, &status) == 0)
+    #expect(rename(self.path, "\(self.path).old") == 0)
+    // What `touch -r` does; the time of the change of the inode cannot be set.
+    var times = [status.st_atim, status.st_mtim]
+    #expect(utimensat(AT_FDCWD, self.folder.path, &times, 0) == 0)
+    #expect(!place.isKept)
+  }
+
+  @Test func aLinkIsNotTrusted() throws {
+    let elsewhere = try TemporaryFolder()
+    let target = "\(elsewhere.path)/file"
+    #expect(rename(self.path, target) == 0)
+    #expect(symlink(target, self.path) == 0)
+    let place = try self.quickPlace()
+    self.settle()
+    #expect(place.isKept)
+    #expect(place.isKept)
+    #expect(rename(target, "\(target).old") == 0)
+    #expect(!place.isKept)
+  }
 }

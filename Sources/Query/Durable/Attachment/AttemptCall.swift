@@ -1,6 +1,9 @@
 /// One call of a mutation, which an attempt waits for, and leaves behind if it goes on although it was
 /// cancelled.
-final class AttemptCall<Value: Sendable>: Sendable {
+// @unchecked: the result is written before the call ends, and read after that.
+final class AttemptCall<Value: Sendable>: @unchecked Sendable {
+  typealias Reason = AttemptCancellation
+
   /// How the wait for a call ends.
   enum Ending: Sendable {
     /// The call has ended. It may have been cancelled before, for this reason.
@@ -9,26 +12,10 @@ final class AttemptCall<Value: Sendable>: Sendable {
     case leftBehind(Reason)
   }
 
-  /// Why a call is cancelled.
-  enum Reason: Hashable, Sendable {
-    /// Another process has the row: nothing that the call does counts.
-    case leaseLost
-    /// A caller has cancelled the attempt or the mutation.
-    case requested
-    /// The attempt has taken as long as it may.
-    case timeLimit
-  }
-
-  private struct Guarded {
-    var reason: Reason?
-    var call: Task<Void, Never>?
-    var timers = [Task<Void, Never>]()
-    var hasEnded = false
-  }
-
-  private let ending = FirstResult<Ending>()
-  private let guarded = Locked(Guarded())
+  private let ending = FirstResult<AttemptEnd>()
+  private let guarded = Locked(GuardedCall())
   private let grace: Duration
+  private var result: Result<Value, any Error>?
 
   /// - Parameter grace: How long a call may go on after it was cancelled.
   init(grace: Duration) { self.grace = grace }
@@ -46,9 +33,8 @@ final class AttemptCall<Value: Sendable>: Sendable {
   ) async -> Ending {
     // A task of its own can be cancelled from outside, and left behind.
     let call = Task.immediate {
-      let result: Result<Value, any Error>
-      do { result = .success(try await body()) } catch { result = .failure(error) }
-      self.ending.set(.ended(result, cancelled: self.guarded.withLock { $0.reason }))
+      do { self.result = .success(try await body()) } catch { self.result = .failure(error) }
+      self.ending.set(.ended(cancelled: self.guarded.withLock { $0.reason }))
     }
     self.guarded.withLock { if !$0.hasEnded { $0.call = call } }
     self.limit(to: limit)
@@ -67,7 +53,11 @@ final class AttemptCall<Value: Sendable>: Sendable {
       return call.timers
     }
     for timer in timers { timer.cancel() }
-    return ending
+    switch ending {
+    case .leftBehind(let reason): return .leftBehind(reason)
+    case .ended(let reason):
+      return .ended(self.result ?? .failure(CancellationError()), cancelled: reason)
+    }
   }
 
   /// Cancels the call once it has taken so long from now on; nil: it may take as long as it likes.
@@ -99,6 +89,30 @@ final class AttemptCall<Value: Sendable>: Sendable {
         Task.detached { if (try? await Task.sleep(for: time)) != nil { action() } })
     }
   }
+}
+
+/// Why the call of an attempt is cancelled.
+enum AttemptCancellation: Hashable, Sendable {
+  /// Another process has the row: nothing that the call does counts.
+  case leaseLost
+  /// A caller has cancelled the attempt or the mutation.
+  case requested
+  /// The attempt has taken as long as it may.
+  case timeLimit
+}
+
+// Outside the class, since a generic type would be looked up in the runtime at each use.
+
+private enum AttemptEnd: Sendable {
+  case ended(cancelled: AttemptCancellation?)
+  case leftBehind(AttemptCancellation)
+}
+
+private struct GuardedCall {
+  var reason: AttemptCancellation?
+  var call: Task<Void, Never>?
+  var timers = [Task<Void, Never>]()
+  var hasEnded = false
 }
 
 extension QueryContext {
