@@ -230,7 +230,15 @@ extension OptimisticIndex {
       }
       return (change, index.isWhole)
     }
-    if let change { self.lay(change) }
+    if let change {
+      self.lay(change)
+    } else {
+      // The later reading may not have shown yet what the caller expects to see.
+      for store in self.livingStores {
+        self.relay(store)
+        store.settleEdits()
+      }
+    }
     return isWhole
   }
 
