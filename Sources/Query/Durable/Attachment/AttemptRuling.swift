@@ -222,6 +222,7 @@ extension DurableAttachment {
       if case .failed(var failed) = ruling.outcome {
         // The row may be one of an earlier version, and its new arguments are not.
         failed.version = plan.options.version
+        failed.editedPaths = self.edits.paths(with: arguments)
         ruling.outcome = .failed(failed)
       }
       ruling.isTriedAgain = wait == .zero

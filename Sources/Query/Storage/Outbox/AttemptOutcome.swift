@@ -87,6 +87,8 @@ public struct FailedAttempt: Sendable {
   public var response: Data?
   /// The version of the arguments of ``Next/retry(arguments:key:after:)``; nil: that of the row.
   public var version: Int?
+  /// Which queries are changed with those arguments; nil: those that the row names.
+  public var editedPaths: EditedPaths?
   /// What it says about the host that it was sent to.
   public var hostReport: HostReport
 
