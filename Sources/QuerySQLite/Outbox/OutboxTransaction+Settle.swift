@@ -6,7 +6,7 @@ import Query
 extension OutboxTransaction {
   /// Records how an attempt ended.
   ///
-  /// - Parameter effects: What to invalidate in the cache after a success.
+  /// - Parameter effects: What to invalidate in the cache after a success, or once the row is dropped.
   /// - Returns: Whether this lease still held.
   /// - Throws: `StorageError`.
   mutating func settle(
@@ -37,7 +37,14 @@ extension OutboxTransaction {
           of: &row, arguments: arguments, version: failure.version, key: key,
           editedPaths: failure.editedPaths)
       }
-      try self.follow(sequel, &row, to: standing)
+      if case .ended(let ending) = sequel, let effects {
+        row.standing = standing
+        var ended = HistoryRow(row, ending, endedAt: self.nowAt)
+        ended.effects = effects
+        try self.end(row, as: ended)
+      } else {
+        try self.follow(sequel, &row, to: standing)
+      }
     }
     return true
   }

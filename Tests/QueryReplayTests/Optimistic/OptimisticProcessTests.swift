@@ -38,21 +38,23 @@ import Testing
     ) async throws -> [String] { throw TestError() }
   }
 
+  private static let list = NoteTexts().persisted()
+
+  private static let send = SendNote().persisted(as: "send-note", .init(scope: .by { $0.lane }))
+    .optimistic(on: { _ in NoteTexts().persisted() }) { texts, note, _ in
+      let text = "\(note.lane)/\(note.number)"
+      texts = ((texts ?? []).filter { $0 != text } + [text]).sorted()
+    }
+
   /// What the next launch shows without a network, and what the stored value beneath is.
   private func launch(_ folder: ScratchFolder) async throws -> (shown: [String], stored: [String]) {
     let storage = try SQLiteQueryStorage(directory: folder.url)
-    let list = NoteTexts().persisted()
     // One that knows no edit sees what is stored.
-    let stored = QueryClient(storage: storage, storeCreator: BareStores()).store(for: list)
+    let stored = QueryClient(storage: storage, storeCreator: BareStores()).store(for: Self.list)
       .currentValue
     let client = QueryClient(storage: storage, storeCreator: BareStores())
-    try client.register(
-      SendNote().persisted(as: "send-note", .init(scope: .by { $0.lane }))
-        .optimistic(on: { _ in list }) { texts, note, _ in
-          let text = "\(note.lane)/\(note.number)"
-          texts = ((texts ?? []).filter { $0 != text } + [text]).sorted()
-        })
-    let shown = client.store(for: list).currentValue
+    try client.register(Self.send)
+    let shown = client.store(for: Self.list).currentValue
     try await storage.close()
     return (shown ?? [], stored ?? [])
   }
@@ -116,5 +118,26 @@ import Testing
     sender.child.kill()
     _ = await sender.child.end()
     #expect(try await self.launch(folder).shown == ["b/0", "b/1", "base/0"])
+  }
+
+  @Test func aValueThatIsTakenOverBringsItsMark() async throws {
+    let folder = try ScratchFolder()
+    let server = try LoopbackServer { request, _ in
+      .status(200, body: request.method == "GET" ? #"["base/0"]"# : "")
+    }
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.followsOtherProcesses = true
+    let storage = try SQLiteQueryStorage(directory: folder.url, configuration: configuration)
+    let client = QueryClient(storage: storage, storeCreator: BareStores())
+    try client.register(Self.send)
+    let texts = client.store(for: Self.list)
+    #expect(texts.currentValue == nil)
+    let worker = try ReplayProcess(["enter", folder.path, server.url.absoluteString, "a", "2", "1"])
+    for await _ in texts.states where texts.storedValue == ["a/0", "a/1", "base/0"] { break }
+    #expect(texts.optimisticMark?.sequence == 2)
+    #expect(texts.currentValue == ["a/0", "a/1", "base/0"])
+    worker.child.kill()
+    _ = await worker.child.end()
+    try await storage.close()
   }
 }

@@ -30,7 +30,7 @@ enum ShownRows {
   >
 
   private static let save: Save = SaveNote.durable.optimistic(on: { _ in Total().persisted() }) {
-    total, note, _ in self.count(&total, note)
+    total, note, _ in ShownRows.count(&total, note)
   }
 
   private static let notes = (0..<Self.live + 50).map { Note($0, edition: 0) }
