@@ -117,6 +117,9 @@ CREATE TABLE outbox (
   failed_at INTEGER,
   last_error_type TEXT,
   last_error_text TEXT,
+  -- Which queries its edits change (optimistic state), a line each: the text of the path, and * if all
+  -- under it. NULL: it has none.
+  edited_paths TEXT,
   coder TEXT NOT NULL,
   body_file TEXT,                       -- in `bodies/`, removed with the row (8)
   checksum BLOB NOT NULL,               -- over what is sent, where to, and which row it is
@@ -293,6 +296,9 @@ CREATE TABLE history (
   error_type TEXT,
   error_text TEXT,
   effects TEXT,                         -- what the cache must still be told (5, 7); NULL: nothing
+  -- As in the outbox, of a success: until every entry of these queries has it, it is not among those that
+  -- go since there are 50 newer ones (9). NULL: none needs it.
+  edited_paths TEXT,
   byte_count INTEGER NOT NULL,          -- of arguments, result and error
   coder TEXT NOT NULL,
   checksum BLOB NOT NULL,               -- over arguments, then result, and of which

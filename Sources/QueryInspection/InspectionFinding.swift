@@ -22,6 +22,8 @@ package struct InspectionFinding: Hashable, Sendable {
     case orphanPages
     /// The stored size of a row is not its real one.
     case wrongSize
+    /// A value is said to have what has not ended yet.
+    case wrongMark
     /// The totals of an account are not those of its rows.
     case wrongTotals
     /// The bytes of a live, dead or ended mutation are not those that were written.

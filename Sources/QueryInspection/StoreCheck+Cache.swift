@@ -32,7 +32,10 @@ extension StoreCheck {
         InspectionProgress(step: "values", done: done, total: total.map { Int($0) }))
     }
     try self.checkOrphans()
-    for (id, name) in names { try self.checkTotals(of: id, name) }
+    for (id, name) in names {
+      try self.checkTotals(of: id, name)
+      try self.checkMarks(of: id, name)
+    }
   }
 
   /// The findings of some rows.
@@ -124,6 +127,57 @@ extension StoreCheck {
         .wrongTotals, .cache,
         "it counts \(totals[2]) entries with \(totals[3]) bytes, and has \(totals[0]) with \(totals[1])",
         partition: name)
+    }
+  }
+}
+
+// MARK: - Marks
+
+extension StoreCheck {
+  /// Partition: the entries with a mark. Hash, mark, whether keys are included.
+  private static let marks: SQL = """
+    SELECT hash, outbox_sequence, included_keys IS NOT NULL FROM entries NOT INDEXED
+    WHERE partition = ? AND (outbox_sequence IS NOT NULL OR included_keys IS NOT NULL)
+    """
+
+  /// Name.
+  private static let lastSequence: SQL = "SELECT last_sequence FROM partitions WHERE name = ?"
+
+  private struct Mark {
+    let hash: InspectedHash
+    let sequence: Int64?
+  }
+
+  /// Looks for values that are said to have more of the outbox's history than there is: what ends until
+  /// then would never be laid over them.
+  private func checkMarks(of partition: Int64, _ name: String) throws {
+    let marks = try self.store.cacheFile.read { connection in
+      try connection.rows(Self.marks, partition) { row in
+        Mark(hash: InspectedHash(try row.hash(at: 0)), sequence: try row.optionalInteger(at: 1))
+      }
+    }
+    // Read after them: it only grows. A copy of the cache alone has nothing to compare with.
+    guard !marks.isEmpty, try self.store.file(.mutations).exists else { return }
+    let last: Int64
+    do {
+      last =
+        try self.store.mutationsFile.read { connection in
+          try connection.first(Self.lastSequence, name) { try $0.integer(at: 0) }
+        } ?? 0
+    } catch {
+      // The check of that file says what is wrong with it.
+      return
+    }
+    for mark in marks {
+      if let sequence = mark.sequence, (0...last).contains(sequence) { continue }
+      let message =
+        switch mark.sequence {
+        case nil: "it has keys of mutations, and no mark"
+        case let sequence?:
+          "it has the mutations that ended up to \(sequence), of \(last) that have ended"
+        }
+      try self.report(
+        .wrongMark, .cache, message, partition: name, subject: mark.hash.short)
     }
   }
 }

@@ -15,6 +15,9 @@ extension OutboxPartition.Hooks {
       tell: { event in partition.tell(event) },
       invalidate: { prefixes, completion in
         database.invalidate(prefixes, in: partition, completion: completion)
+      },
+      missing: { edits, completion in
+        database.findMissing(edits, in: partition, completion: completion)
       })
   }
 }

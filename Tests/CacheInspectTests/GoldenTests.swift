@@ -18,6 +18,8 @@ import Testing
     Command(name: "list-failed", words: ["list", "--failed"]),
     Command(name: "list-invalidated", words: ["list", "--invalidated"]),
     Command(name: "show-json", words: ["show", "[\"notes\",1]"]),
+    Command(name: "show-pending", words: ["show", "[\"notes\",1]", "--with-pending"]),
+    Command(name: "show-no-pending", words: ["show", "b9b7", "--with-pending"]),
     Command(name: "show-property-list", words: ["show", "[\"notes\",2]"]),
     Command(name: "show-infinite", words: ["show", "b9b7"]),
     Command(name: "show-hostile", words: ["show", "092f5f"]),

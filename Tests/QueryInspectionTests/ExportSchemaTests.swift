@@ -27,7 +27,7 @@ import Testing
         "credentialsEpoch integer", "isCancelRequested integer", "dueAt integer?",
         "dueBoottime integer?", "dueBootID text?", "dueDelay integer?", "leaseToken integer",
         "lastFailure text?", "failedAt integer?", "lastErrorType text?", "lastErrorText text?",
-        "coder text", "bodyFile text?", "checksum bytes", "arguments bytes",
+        "editedPaths text?", "coder text", "bodyFile text?", "checksum bytes", "arguments bytes",
       ])
   }
 
@@ -38,7 +38,7 @@ import Testing
         "version integer", "lane text?", "outcome text", "successor identifier?",
         "attempts integer", "maybeApplied integer", "createdAt integer", "startedAt integer?",
         "endedAt integer", "errorType text?", "errorText text?", "effects text?",
-        "byteCount integer", "coder text", "checksum bytes", "arguments bytes", "result bytes?",
+        "editedPaths text?", "byteCount integer", "coder text", "checksum bytes", "arguments bytes", "result bytes?",
       ])
   }
 

@@ -157,6 +157,38 @@ import Testing
     #expect(findings.map(\.kind) == damage.found, "\(findings)")
   }
 
+  @Test(arguments: [
+    (sql: "outbox_sequence = 1", found: [InspectionFinding.Kind]()),
+    (sql: "outbox_sequence = 2", found: [.wrongMark]),
+    (sql: "outbox_sequence = -1", found: [.wrongMark]),
+    (sql: "included_keys = 'key'", found: [.wrongMark]),
+  ])
+  func aMarkBeyondTheHistoryIsFound(
+    _ mark: (sql: String, found: [InspectionFinding.Kind])
+  ) async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.storage.set(["a": "text"])
+    try await scratch.storage.flush()
+    try await scratch.add("sent")
+    for lease in try await scratch.claim() {
+      _ = try await scratch.storage.outbox.settle(
+        lease, .succeeded(SuccessfulAttempt(result: nil)))
+    }
+    try await scratch.storage.close()
+    let folder = scratch.folder.path
+    let connection = try SQLiteConnection(path: "\(folder)/cache.sqlite")
+    _ = try connection.rowsOfText("UPDATE entries SET \(mark.sql)")
+    try connection.close()
+    #expect(try Self.findings(in: folder).map(\.kind) == mark.found)
+    // A copy of the cache alone has nothing to compare with.
+    guard mark.sql.contains("2") else { return }
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder)
+    where file.hasPrefix("mutations") {
+      try FileManager.default.removeItem(atPath: "\(folder)/\(file)")
+    }
+    #expect(try Self.findings(in: folder) == [])
+  }
+
   @Test func aLeaseThatEndedLongAgoIsFound() async throws {
     let scratch = try OutboxScratch()
     try await scratch.add()

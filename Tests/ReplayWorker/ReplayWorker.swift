@@ -28,6 +28,11 @@ import QuerySQLite
 ///   enqueues COUNT times SIZE mutations together, in a lane each time; after each "together LANE"
 /// replay-worker mutate FOLDER URL WRITER
 ///   mutates once; then "done", or what was thrown
+/// replay-worker enter FOLDER URL LANE COUNT FETCHES
+///   fetches the list that shows the mutations if FETCHES is 1; enqueues COUNT of them, after each "entered
+///   LANE/NUMBER", and replays until it is killed, after each success "settled LANE/NUMBER"
+/// replay-worker show FOLDER URL
+///   fetches that list, and at each change "shown" with what is seen; then "landed" with the answer
 /// replay-worker serve PORT
 ///   takes every request; after each "received KEY MILLISECONDS"
 /// ```
@@ -65,6 +70,10 @@ struct ReplayWorker {
     case "once": try await worker.enqueueOnce(arguments)
     case "together": try await worker.enqueueTogether(arguments)
     case "mutate": await worker.mutate(arguments)
+    case "enter":
+      try await worker.shown(url).send(
+        lane: arguments[3], count: Int(arguments[4]) ?? 0, fetching: arguments[5] == "1")
+    case "show": try await worker.shown(url).show()
     default: exit(64)
     }
     Self.say("drained")
@@ -86,6 +95,10 @@ struct ReplayWorker {
     self.mutation = SendNote(server: server).persisted(
       as: "send-note",
       MutationPersistenceOptions(scope: .by { $0.lane }, bodies: { $0.photo.map { [$0] } ?? [] }))
+  }
+
+  private func shown(_ server: URL) -> ShownNotes {
+    ShownNotes(client: self.client, storage: self.storage, server: server, say: Self.say)
   }
 
   private func enqueueOnce(_ arguments: [String]) async throws {
@@ -115,6 +128,7 @@ struct ReplayWorker {
   }
 
   /// Writes a line at once, also into a pipe.
+  @Sendable
   private static func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
   }

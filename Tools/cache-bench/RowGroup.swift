@@ -22,7 +22,7 @@ struct RowGroup: Sendable {
       rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ToolRows.all(corpus)
         + ChangeRows.all(corpus) + PrefixRows.all(corpus) + EvictionRows.all(corpus)
         + LogRows.all(corpus) + DurableRows.all(pending: entries)
-        + QueueRows.all(pending: entries)
+        + ShownRows.all + QueueRows.all(pending: entries)
         + LockRows.all(corpus, live: entries / 10)
     )
   }

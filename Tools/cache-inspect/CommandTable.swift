@@ -39,8 +39,11 @@ enum CommandTable {
       examples: ["cache-inspect list -s DIR --matching '[\"notes\"]' --sort age"]),
     ToolCommand(
       "show", "show an entry with all that is known of it, and its value",
-      options: [Options.value], arguments: [entry],
-      examples: ["cache-inspect show -s DIR 29850069ecc0"]),
+      options: [Options.value, Options.withPending], arguments: [entry],
+      examples: [
+        "cache-inspect show -s DIR 29850069ecc0",
+        "cache-inspect show -s DIR '[\"notes\"]' --with-pending",
+      ]),
     ToolCommand(
       "pages", "list the pages of an infinite query",
       options: [Options.page, Options.value], arguments: [entry],
@@ -74,7 +77,7 @@ enum CommandTable {
       examples: ["cache-inspect stats -a org.example.notes"]),
     ToolCommand(
       "check",
-      "look for damage: structure, checksums, orphans, leases; exits with 65 if there is any",
+      "look for damage: structure, checksums, orphans, marks, leases; exits with 65 if there is any",
       examples: ["cache-inspect check -s DIR"]),
     ToolCommand(
       "watch", "show changes as they happen, until interrupted", options: [Options.count],

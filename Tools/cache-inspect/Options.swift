@@ -20,6 +20,8 @@ enum Options {
     "largest first, oldest first, used longest ago first, or by identity (default)")
   static let limit = ToolOption("limit", "n", .integer(1...1_000_000_000), "N", "at most N of them")
   static let value = ToolOption("value", nil, .flag, "", "print the bytes of the value alone")
+  static let withPending = ToolOption(
+    "with-pending", nil, .flag, "", "with the mutations whose edits are laid over the value")
   static let page = ToolOption(
     "page", nil, .text, "ID", "print the value of a page: its id, or its place as #0")
   static let outbox = ToolOption(

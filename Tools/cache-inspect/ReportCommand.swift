@@ -42,8 +42,9 @@ struct ReportCommand {
       folder: store.folders.joined(separator: ", "),
       applicationID: self.invocation.command.text(CommonOption.application))
     self.add(statistics, to: &data)
-    data.biggest = statistics.largest.map { self.entry($0) }
-    try self.addEntries(of: store, to: &data)
+    let pending = try store.overlayCounts(in: self.invocation.partition)
+    data.biggest = statistics.largest.map { self.entry($0, pending) }
+    try self.addEntries(of: store, pending, to: &data)
     try self.addMutations(of: store, to: &data)
     return data
   }
@@ -80,7 +81,9 @@ struct ReportCommand {
     }
   }
 
-  private func addEntries(of store: StoreInspection, to data: inout ReportData) throws {
+  private func addEntries(
+    of store: StoreInspection, _ pending: [Int64: Int], to data: inout ReportData
+  ) throws {
     var (ages, sizes) = (ReportHistogram.ages, ReportHistogram.sizes)
     let query = EntryQuery(partition: self.invocation.partition)
     let now = self.invocation.now
@@ -91,7 +94,7 @@ struct ReportCommand {
         ages.add(age, bytes: entry.byteCount)
       }
       if data.entries.count < ReportData.maximumRows {
-        data.entries.append(self.entry(entry))
+        data.entries.append(self.entry(entry, pending))
       } else {
         data.moreEntries += 1
       }
@@ -99,12 +102,12 @@ struct ReportCommand {
     (data.ages, data.sizes) = (ages.buckets, sizes.buckets)
   }
 
-  private func entry(_ entry: InspectedEntry) -> ReportData.Entry {
+  private func entry(_ entry: InspectedEntry, _ pending: [Int64: Int]) -> ReportData.Entry {
     ReportData.Entry(
       identity: entry.identity, hash: entry.hash.short, partition: entry.partition,
       kind: entry.kind, bytes: entry.byteCount, storedAt: entry.storedAt.map { self.date($0) },
       freshness: entry.freshness(at: self.invocation.nowMicroseconds).rawValue,
-      updates: entry.updates)
+      updates: entry.updates, pending: pending[entry.id] ?? 0)
   }
 }
 

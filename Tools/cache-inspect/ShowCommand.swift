@@ -23,10 +23,15 @@ struct ShowCommand {
             : "the entry \(hash) has \(value.pages.count) pages: use pages \(hash) --page")
       }
       try self.invocation.output.write(bytes: data)
-    } else if try !self.invocation.printed(
-      ValueView(value, now: self.invocation.nowMicroseconds))
-    {
-      try self.print(value)
+    } else {
+      let overlay =
+        self.invocation.command.has(Options.withPending) ? try store.overlay(of: value.entry) : nil
+      if try !self.invocation.printed(
+        ValueView(value, overlay, now: self.invocation.nowMicroseconds))
+      {
+        try self.print(value)
+        if let overlay { try self.print(overlay) }
+      }
     }
     if !value.isSound {
       try self.invocation.output.flush()
@@ -69,6 +74,44 @@ struct ShowCommand {
     try self.invocation.output.line()
     try ValuePrinter(output: self.invocation.output).print(data, coder: entry.coder)
   }
+
+  /// Lists the mutations that are laid over the value, in the order in which their edits are made.
+  private func print(_ overlay: InspectedOverlay) throws {
+    try self.invocation.output.line()
+    var fields = FieldList()
+    fields.add("has", overlay.mark.map { "what ended up to \($0)" } ?? "not known")
+    for key in overlay.includedKeys { fields.add("includes", key) }
+    try fields.print(self.invocation)
+    if overlay.mutations.isEmpty {
+      return try self.invocation.output.line("nothing is laid over it")
+    }
+    try self.invocation.output.line()
+    var table = Table([
+      Table.Column("NUMBER", .right), Table.Column("NAME", isFlexible: true),
+      Table.Column("STANDING"), Table.Column("ENDED AS", .right, isOptional: true),
+      Table.Column("ATTEMPTS", .right, isOptional: true), Table.Column("ID"),
+    ])
+    for mutation in overlay.mutations {
+      table.add([
+        .init("\(mutation.number)"), .init(mutation.name),
+        .init(mutation.standing.rawValue, mutation.standing.style),
+        .init(mutation.sequence.map { "\($0)" } ?? "-"), .init("\(mutation.attempts)"),
+        .init(MutationJSON.text(mutation.id)),
+      ])
+    }
+    try table.print(to: self.invocation.output, self.invocation.terminal)
+  }
+}
+
+extension LaidMutation.Standing {
+  /// How it looks if there is colour.
+  fileprivate var style: TextStyle {
+    switch self {
+    case .acknowledged, .running: .good
+    case .waiting: .warning
+    case .dead: .bad
+    }
+  }
 }
 
 /// An entry with its value in JSON.
@@ -84,8 +127,10 @@ struct ValueView: Encodable {
   let value: Data?
   let metadata: Data?
   let freshForSeconds: Double?
+  /// What is laid over it; nil: that was not asked for.
+  let pending: OverlayView?
 
-  init(_ value: InspectedValue, now: Int64) {
+  init(_ value: InspectedValue, _ overlay: InspectedOverlay?, now: Int64) {
     self.entry = EntryView(value.entry, now: now)
     self.errorType = value.errorType
     self.errorText = value.errorText
@@ -97,6 +142,40 @@ struct ValueView: Encodable {
     self.value = value.value
     self.metadata = value.metadata
     self.freshForSeconds = value.freshFor.map { Double($0) / 1e6 }
+    self.pending = overlay.map { OverlayView($0) }
+  }
+}
+
+/// What is laid over a value, in JSON.
+struct OverlayView: Encodable {
+  let mark: Int64?
+  let includedKeys: [String]
+  let mutations: [LaidView]
+
+  init(_ overlay: InspectedOverlay) {
+    self.mark = overlay.mark
+    self.includedKeys = overlay.includedKeys
+    self.mutations = overlay.mutations.map { LaidView($0) }
+  }
+
+  struct LaidView: Encodable {
+    let number: Int64
+    let id: String
+    let name: String
+    let standing: String
+    let sequence: Int64?
+    let attempts: Int64
+    let createdAt: String
+
+    init(_ mutation: LaidMutation) {
+      self.number = mutation.number
+      self.id = MutationJSON.text(mutation.id)
+      self.name = mutation.name
+      self.standing = mutation.standing.rawValue
+      self.sequence = mutation.sequence
+      self.attempts = mutation.attempts
+      self.createdAt = Moments.exact(mutation.createdAt)
+    }
   }
 }
 

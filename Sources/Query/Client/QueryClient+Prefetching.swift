@@ -36,7 +36,8 @@ extension QueryClient {
   ) async throws -> Query.Value where Query.State == QueryState<Query.Value?, Query.Value> {
     let store = self.store(for: query)
     await store.hydrated()
-    if let value = store.currentValue { return value }
+    // An edit that is laid over a value makes none.
+    if let value = store.baseValue { return value }
     return try await store.fetch()
   }
 
@@ -52,7 +53,7 @@ extension QueryClient {
     let store = self.store(for: query)
     await store.hydrated()
     if store.valueUpdateCount == 0 { try await store.fetch() }
-    return store.currentValue
+    return store.baseValue
   }
 
   /// The pages of an infinite query: those that its store has, or else the first one, fetched.
@@ -66,8 +67,8 @@ extension QueryClient {
   ) async throws -> Query.State.StateValue {
     let store = self.store(for: query)
     await store.hydrated()
-    if store.currentValue.isEmpty { try await store.fetch() }
-    return store.currentValue
+    if store.baseValue.isEmpty { try await store.fetch() }
+    return store.baseValue
   }
 }
 

@@ -23,6 +23,8 @@ package struct HistoryRow {
     self.outcomeWord = outcome.rawValue
     self.createdAt = row.createdAt
     self.endedAt = endedAt
+    // Any other end leaves nothing to show.
+    if outcome != .succeeded { self.entry.editedPaths = nil }
   }
 
   /// A row that has no column yet.
@@ -96,6 +98,7 @@ extension HistoryRow {
     try self.listed(&visitor)
     try visitor.column("idempotency_key", &self.entry.idempotencyKey)
     try visitor.column("effects", &self.effects)
+    try visitor.column("edited_paths", &self.entry.editedPaths)
     try visitor.column("coder", &self.entry.coder)
     try visitor.column("checksum", &self.keptChecksum)
     try visitor.column("arguments", &self.entry.arguments)

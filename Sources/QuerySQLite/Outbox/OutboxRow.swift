@@ -139,6 +139,7 @@ extension OutboxRow {
     try visitor.column("priority", &self.enqueued.priority)
     try visitor.column("created_at", &self.createdAt)
     try self.age.columns(&visitor)
+    try visitor.column("edited_paths", &self.enqueued.editedPaths)
     try visitor.column("coder", &self.enqueued.coder)
     try visitor.column("body_file", &self.bodyFile)
     try visitor.column("checksum", &self.checksum)
@@ -172,6 +173,29 @@ extension OutboxRow {
     SELECT number FROM outbox WHERE has_waited <> 0 AND id = ?2 AND partition = ?1
     UNION ALL SELECT number FROM outbox
     WHERE state = 'leased' AND has_waited = 0 AND id = ?2 AND partition = ?1
+    """
+
+  /// Partition: what runs, has never waited, and has edits. Id, edited paths, name, instance.
+  static let leasedEdits: SQL = """
+    SELECT id, edited_paths, name, instance FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND partition = ? AND has_waited = 0 AND edited_paths IS NOT NULL
+    """
+
+  /// Partition, name, instance: those of the next mutation.
+  static let nextName: SQL = """
+    SELECT name, instance FROM outbox INDEXED BY outbox_by_name
+    WHERE has_waited <> 0 AND partition = ? AND (name, instance) > (?, ?)
+    ORDER BY name, instance LIMIT 1
+    """
+
+  /// Partition, name, instance: of the first live rows of a mutation those that have edits. Id, edited
+  /// paths.
+  static let edits: SQL = """
+    SELECT id, edited_paths FROM (
+      SELECT id, state, edited_paths FROM outbox INDEXED BY outbox_by_name
+      WHERE has_waited <> 0 AND partition = ? AND name = ? AND instance = ?
+      ORDER BY number LIMIT 1000)
+    WHERE state <> 'dead' AND edited_paths IS NOT NULL
     """
 
   /// Id: whether any account has a row of it.
@@ -305,6 +329,16 @@ extension OutboxEntry {
 
 // MARK: - Words
 
+extension EditedPaths: SQLiteColumn {
+  package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {
+    Self(text: try row.text(at: index))
+  }
+
+  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
+    try statement.bind(self.text, at: index)
+  }
+}
+
 extension OutboxEntry.State: SQLiteColumn {
   package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {
     let word = try row.text(at: index)
@@ -408,9 +442,9 @@ extension OutboxRow {
   private static let updateToWait = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments), has_waited = 1 WHERE number = ?")
 
-  /// Key, arguments, version, checksum, number.
+  /// Key, arguments, version, edited paths, checksum, number.
   private static let updateContent: SQL = """
-    UPDATE outbox SET idempotency_key = ?, arguments = ?, version = ?, checksum = ?
+    UPDATE outbox SET idempotency_key = ?, arguments = ?, version = ?, edited_paths = ?, checksum = ?
     WHERE number = ?
     """
 
@@ -457,15 +491,18 @@ extension OutboxRow {
   ///
   /// - Throws: `StorageError`.
   mutating func replaceContent(
-    arguments: Data, version: Int?, key: String, on connection: SQLiteConnection
+    arguments: Data, version: Int?, key: String, editedPaths: EditedPaths? = nil,
+    on connection: SQLiteConnection
   ) throws {
     let wasSound = self.isSound
     self.enqueued.arguments = arguments
     if let version { self.enqueued.version = version }
     self.enqueued.idempotencyKey = key
+    if let editedPaths { self.enqueued.editedPaths = editedPaths }
     if wasSound { self.checksum = self.ownChecksum }
     try connection.execute(
-      Self.updateContent, key, arguments, self.version, self.checksum, self.number)
+      Self.updateContent, key, arguments, self.version, self.enqueued.editedPaths?.text,
+      self.checksum, self.number)
   }
 
   /// Restarts its age at a time.

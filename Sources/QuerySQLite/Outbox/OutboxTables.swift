@@ -290,7 +290,37 @@ extension OutboxTables {
           sequence: try row.integer(at: 0), name: name, instance: instance)
       }.compactMap { $0 }
     }
-    return MutationLog(sequence: partition.lastSequence, records: records, others: others)
+    return MutationLog(
+      sequence: partition.lastSequence, records: records, others: others,
+      unknown: try self.unknownEdits(partition.id, handlers))
+  }
+
+  /// The live mutations that have edits and are not of these handlers.
+  private func unknownEdits(
+    _ partition: Int64, _ handlers: Set<MutationHandler>
+  ) throws -> [MutationLog.Unknown] {
+    let known = Dictionary(grouping: handlers, by: \.name)
+    func isKnown(_ name: String, _ instance: String) -> Bool {
+      known[name]?.contains { $0.instance == instance } == true
+    }
+    func read(_ row: SQLiteStatement) throws -> MutationLog.Unknown {
+      .init(id: try row.uuid(at: 0), editedPaths: EditedPaths(text: try row.text(at: 1)))
+    }
+    // Those that run at once are in no other index.
+    var found = try self.connection.rows(OutboxRow.leasedEdits, partition) { row in
+      isKnown(try row.text(at: 2), try row.text(at: 3)) ? nil : try read(row)
+    }.compactMap { $0 }
+    var last = (name: "", instance: "")
+    while let next = try self.connection.first(
+      OutboxRow.nextName, partition, last.name, last.instance,
+      read: { (name: try $0.text(at: 0), instance: try $0.text(at: 1)) })
+    {
+      last = next
+      if isKnown(next.name, next.instance) { continue }
+      found += try self.connection.rows(
+        OutboxRow.edits, partition, next.name, next.instance, read: read)
+    }
+    return found
   }
 
   private func liveRecords(

@@ -33,7 +33,7 @@ extension OutboxTransaction {
 
   /// Partition, name, instance, the newest one to remove, limit: those up to it, the oldest first.
   static let oldestOfMutation: SQL = """
-    SELECT sequence, ended_at FROM history
+    SELECT sequence, ended_at, edited_paths IS NOT NULL FROM history
     WHERE partition = ? AND name = ? AND instance = ? AND sequence <= ? ORDER BY sequence LIMIT ?
     """
 
@@ -126,6 +126,9 @@ extension OutboxTransaction {
     try self.pruneOldest()
   }
 
+  /// For how long no other check is made of the edits of the mutation that ended last, in microseconds.
+  private static let pauseOfChecks: Int64 = 60_000_000
+
   private static func slack(of limit: Int) -> Int { min(limit / 4, Self.pruningBatch) }
 
   /// Removes the oldest rows of a mutation's history that are not recent: most ends remove some, so one
@@ -145,12 +148,23 @@ extension OutboxTransaction {
     let limit = self.nowAt.clampedDifference(MutationHistoryLimits.recent)
     let oldest = try self.connection.rows(
       Self.oldestOfMutation, id, name, instance, last, Self.prunedAtOnce
-    ) { (sequence: try $0.integer(at: 0), endedAt: try $0.integer(at: 1)) }
-    let old = oldest.prefix { $0.endedAt <= limit }
+    ) {
+      (
+        sequence: try $0.integer(at: 0), endedAt: try $0.integer(at: 1),
+        isShown: try $0.bool(at: 2)
+      )
+    }
+    let old = oldest.prefix { $0.endedAt <= limit && !$0.isShown }
     var rest = count
+    if oldest.count > old.count, oldest[old.count].endedAt <= limit {
+      // An edit stands until each value has it, which is found out after this commit.
+      self.outcome.editsToCheck = .init(name: name, instance: instance, last: last)
+      rest.isRecentUntil = self.nowAt.clampedSum(Self.pauseOfChecks)
+      if old.isEmpty { return rest }
+    }
     // Several are to be old before the next end looks again.
     let recent = oldest.dropFirst(old.count)
-    if let next = recent.prefix(Self.slack(of: kept) + 1).last {
+    if self.outcome.editsToCheck == nil, let next = recent.prefix(Self.slack(of: kept) + 1).last {
       rest.isRecentUntil = next.endedAt.clampedSum(MutationHistoryLimits.recent)
     }
     guard let newest = old.last?.sequence else { return rest }
@@ -215,6 +229,7 @@ extension OutboxTransaction {
     }
     if let first = rows.first, let last {
       let id = self.partition.id
+      _ = try self.handOnEdits(of: first.sequence...last.sequence)
       try self.remember(ForgottenRow.insertBetween, id, first.sequence, last.sequence)
       try self.connection.execute(
         Self.deleteAttemptsBetween, id, first.sequence, last.sequence)
@@ -289,6 +304,8 @@ extension OutboxTransaction {
   private mutating func delete(_ doomed: [Doomed], _ budget: StepBudget) throws -> Bool {
     for (index, row) in doomed.enumerated() {
       if budget.isSpent(after: index) { return false }
+      // The last row of all has nobody to hand its edits to.
+      if try !self.handOnEdits(of: row.sequence...row.sequence) { continue }
       try self.remember(ForgottenRow.insertOne, row.sequence)
       try self.connection.execute(Self.deleteAttempts, row.sequence)
       try self.connection.execute(Self.delete, row.sequence)

@@ -6,7 +6,7 @@ import Query
 extension OutboxTransaction {
   /// Records how an attempt ended.
   ///
-  /// - Parameter effects: What to invalidate in the cache after a success.
+  /// - Parameter effects: What to invalidate in the cache after a success, or once the row is dropped.
   /// - Returns: Whether this lease still held.
   /// - Throws: `StorageError`.
   mutating func settle(
@@ -34,9 +34,17 @@ extension OutboxTransaction {
         response: failure.response)
       if sequel == .pending, case .retry(let arguments, let key, _) = failure.next {
         try self.replaceContent(
-          of: &row, arguments: arguments, version: failure.version, key: key)
+          of: &row, arguments: arguments, version: failure.version, key: key,
+          editedPaths: failure.editedPaths)
       }
-      try self.follow(sequel, &row, to: standing)
+      if case .ended(let ending) = sequel, let effects {
+        row.standing = standing
+        var ended = HistoryRow(row, ending, endedAt: self.nowAt)
+        ended.effects = effects
+        try self.end(row, as: ended)
+      } else {
+        try self.follow(sequel, &row, to: standing)
+      }
     }
     return true
   }
@@ -115,17 +123,21 @@ extension OutboxTransaction {
 
   /// Gives a row other arguments and another key; its last attempt keeps the old ones.
   ///
-  /// - Parameter version: The version of the arguments; nil: that of the row.
+  /// - Parameters:
+  ///   - version: The version of the arguments; nil: that of the row.
+  ///   - editedPaths: Which queries are changed with the arguments; nil: those that the row names.
   /// - Throws: `StorageError`.
   func replaceContent(
-    of row: inout OutboxRow, arguments: Data, version: Int?, key: String
+    of row: inout OutboxRow, arguments: Data, version: Int?, key: String,
+    editedPaths: EditedPaths? = nil
   ) throws {
     let isNew = arguments != row.arguments
     try self.connection.execute(
       AttemptRow.replace, row.idempotencyKey, isNew ? row.arguments : nil, row.id,
       row.standing.attempts)
     try row.replaceContent(
-      arguments: arguments, version: version, key: key, on: self.connection)
+      arguments: arguments, version: version, key: key, editedPaths: editedPaths,
+      on: self.connection)
   }
 }
 

@@ -77,6 +77,8 @@ struct OutboxTransaction {
     /// Files that no row names any more.
     var bodyFiles = [String]()
     var hasEffects = false
+    /// Successes that stay for their edits alone.
+    var editsToCheck: EditsToCheck?
     var hasErased = false
     /// Whether the outbox was changed, so that other processes must be notified.
     var isChanged = false

@@ -64,6 +64,7 @@ extension OutboxWriter {
       partition.send(events)
       for file in outcome.bodyFiles { self.bodies.remove(file) }
       if outcome.hasEffects { self.applyEffects(of: partition) }
+      if let edits = outcome.editsToCheck { self.check(edits, of: partition) }
       if outcome.hasReaped { self.findChores(of: partition) }
     }
     if let connection = self.connection { self.didWrite(connection) }
@@ -111,9 +112,16 @@ extension OutboxWriter {
       if new.isEmpty { return }
       let sequences = new.map(\.sequence)
       self.effectsInFlight.formUnion(sequences)
-      hooks.invalidate(new.flatMap { OutboxEffects.prefixes(in: $0.effects) }) {
-        [weak database] isWritten in
+      let effects = new.map { OutboxEffects($0.effects) }
+      let prefixes = effects.flatMap(\.prefixes)
+      let edits = effects.flatMap(\.edits)
+      let didApply: @Sendable (Bool) -> Void = { [weak database] isWritten in
         database?.thread.perform { $0.didApply(sequences, isWritten) }
+      }
+      if edits.isEmpty { return hooks.invalidate(prefixes, didApply) }
+      hooks.missing(edits) { missing in
+        guard let missing else { return didApply(false) }
+        hooks.invalidate(prefixes + missing.flatMap(\.paths.prefixes), didApply)
       }
     } catch {
       self.didFail(error)
@@ -153,21 +161,5 @@ extension OutboxWriter {
       // They are applied again at the next opening.
       self.didFail(error)
     }
-  }
-}
-
-/// The effects of a success, as stored with it: a JSON array of the texts of paths.
-enum OutboxEffects {
-  /// The text of paths; nil if no stored entry can be under them.
-  static func text(of paths: [QueryPath]) -> String? {
-    let texts = paths.flatMap { (try? QueryIdentity.prefixes(of: $0)) ?? [] }.map(\.text)
-    if texts.isEmpty { return nil }
-    return (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
-  }
-
-  /// The prefixes of the identities. Unreadable text has none.
-  static func prefixes(in text: String) -> [IdentityPrefix] {
-    let texts = try? JSONDecoder().decode([String].self, from: Data(text.utf8))
-    return (texts ?? []).map { IdentityPrefix(identity: QueryIdentity(canonicalText: $0)) }
   }
 }

@@ -260,10 +260,13 @@ extension SQLiteOutbox {
   }
 
   func settle(_ lease: MutationLease, _ outcome: AttemptOutcome) async throws -> Bool {
-    var effects: String?
-    if case .succeeded(let success) = outcome {
-      effects = OutboxEffects.text(of: success.invalidates)
-    }
+    let invalidates =
+      switch outcome {
+      case .succeeded(let success): success.invalidates
+      case .failed(let failure): failure.invalidates
+      case .cancelled: [QueryPath]()
+      }
+    let effects = OutboxEffects.text(of: invalidates)
     return try await self.write { [effects] in
       try $0.settle(lease, outcome, effects: effects)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Observation
 import QuerySQLite
 import TestSupport
 import Testing
@@ -89,6 +90,122 @@ import Testing
     try await notes.fetch()
     #expect(notes.currentValue?.map(\.id) == ["a", "s"])
     try await storage.close()
+  }
+
+  @Test func aCacheMayGoUnderARunningProgram() async throws {
+    let storage = try SQLiteQueryStorage(directory: self.folder.url)
+    let client = self.client(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    self.server.write(Note(id: "s", text: "server's"))
+    try await notes.fetch()
+    let changes = client.store(for: self.change())
+    let first = try await changes.enqueue(with: NoteChange(id: "a", text: "1")).id
+    try await storage.flush()
+    for name in ["cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm"] {
+      try? FileManager.default.removeItem(at: self.folder.url.appending(path: name))
+    }
+    #expect(notes.currentValue?.map(\.id) == ["a", "s"])
+    try await changes.enqueue(with: NoteChange(id: "b", text: "2"))
+    #expect(notes.currentValue?.map(\.id) == ["a", "b", "s"])
+    try await storage.outbox.deliver(first, to: self.server)
+    client.optimistic.read()
+    #expect(notes.currentValue?.map(\.id) == ["a", "b", "s"])
+    try await notes.fetch()
+    #expect(notes.currentValue?.map(\.id) == ["a", "b", "s"])
+    try await storage.close()
+    let next = try SQLiteQueryStorage(directory: self.folder.url)
+    let other = self.client(next)
+    try other.register(self.change())
+    #expect(other.store(for: self.list).currentValue?.contains { $0.id == "b" } == true)
+    try await next.close()
+  }
+
+  /// A mutation of another release, whose edits are not known here.
+  private struct RenameNote: MutationRequest {
+    typealias Arguments = NoteChange
+
+    var path: QueryPath { ["rename-note"] }
+
+    func mutate(
+      with arguments: NoteChange, in context: QueryContext,
+      with continuation: QueryContinuation<Bool>
+    ) async throws -> Bool { throw TestError() }
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func whatIsNotRegisteredIsPendingAndNotShown(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let rename = RenameNote().persisted(as: "rename-note")
+      .optimistic(on: { $0.id == "elsewhere" ? nil : NotesQuery() }) { notes, change, _ in
+        change.apply(to: &notes, default: [])
+      }
+    let other = self.client(storage)
+    try other.register(rename)
+    let client = self.client(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    let renames = other.store(for: rename)
+    try await renames.enqueue(with: NoteChange(id: "elsewhere", text: "0"))
+    client.optimistic.read()
+    #expect(!notes.hasPendingChanges)
+    let told = Counter()
+    withObservationTracking {
+      _ = notes.hasPendingChanges
+    } onChange: {
+      told.increment()
+    }
+    let id = try await renames.enqueue(with: NoteChange(id: "a", text: "1")).id
+    client.optimistic.read()
+    #expect(notes.hasPendingChanges)
+    #expect(told.value == 1)
+    #expect(notes.pendingChanges.isEmpty)
+    #expect(notes.currentValue == [])
+    #expect(!client.store(for: OtherList()).hasPendingChanges)
+    try await storage.outbox.deliver(id, to: self.server)
+    client.optimistic.read()
+    #expect(!notes.hasPendingChanges)
+    // Once it is registered, what it changes is shown.
+    try await renames.enqueue(with: NoteChange(id: "b", text: "2"))
+    try client.register(rename)
+    #expect(notes.hasPendingChanges)
+    #expect(notes.currentValue?.map(\.id) == ["a", "b"])
+    #expect(notes.pendingChanges.map(\.name) == ["rename-note"])
+  }
+
+  private struct OtherList: QueryRequest {
+    var path: QueryPath { ["other-notes"] }
+
+    func fetch(
+      in context: QueryContext, with continuation: QueryContinuation<Int>
+    ) async throws -> Int { 1 }
+  }
+
+  @Test func anEditThatSetsTheValueOfItsStoreIsIgnoredWithAWarning() async throws {
+    let client = self.client(MemoryQueryStorage())
+    let found = Locked<QueryStore<QueryState<[Note]?, [Note]>>?>(nil)
+    let change = ChangeNote().persisted(as: "change-note")
+      .optimistic(
+        on: { _ in NotesQuery() },
+        { notes, change, _ in
+          change.apply(to: &notes, default: [])
+          guard let store = found.withLock({ $0 }) else { return }
+          store.currentValue = [Note(id: "wrong", text: "")]
+          store.setResult(to: .success([]))
+        })
+    try client.register(change)
+    let notes = client.store(for: self.list)
+    found.withLock { $0 = notes }
+    let recorder = WarningRecorder()
+    try await recorder.record(about: "has set the value of") {
+      _ = try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
+    }
+    found.withLock { $0 = nil }
+    #expect(recorder.warnings == [.valueSetInsideEdit(path: ["notes"])] + recorder.warnings.dropFirst())
+    #expect(!recorder.warnings.isEmpty)
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+    #expect(notes.storedValue == nil)
   }
 
   @Test func anEditMayLetItsStoreGo() async throws {

@@ -29,6 +29,8 @@ extension ReportData {
     var freshness: String
     /// How often a value was stored.
     var updates: Int
+    /// How many mutations are laid over the value, since it does not have them.
+    var pending = 0
   }
 
   /// A live or dead mutation.

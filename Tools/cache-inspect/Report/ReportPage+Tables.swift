@@ -13,6 +13,7 @@ extension ReportPage {
         Column("Identity", "identity", .code), Column("Size", "bytes", .size),
         Column("Age", "storedAt", .age), Column("Freshness", "freshness", .chip),
         Column("Kind", "kind", .text), Column("Updates", "updates", .number),
+        Column("Laid over", "pending", .number),
         Column("Stored", "storedAt", .date),
       ] + self.partitionColumn + [Column("Hash", "hash", .id)]
     let table = ReportTable(

@@ -55,9 +55,85 @@ extension OptimisticIndex {
   func fold(_ store: any OverlaidStore) {
     guard let mark = store.optimisticMark?.sequence else { return }
     let path = store.path
+    // What is needed may have been forgotten since every other value has it.
+    if self.guarded.withLock({ $0.loadedAfter > mark && $0.loadedAfter != .max }) {
+      self.load(endedAfter: mark)
+    }
     let (limit, version) = self.guarded.withLock {
       ($0.foldingLimit(after: mark), $0.version(at: path))
     }
     if let limit { store.fold(upTo: limit, after: mark, version: version) }
+  }
+}
+
+// MARK: - Forgetting
+
+extension OptimisticIndex {
+  /// So many acknowledged rows are kept without a look at who needs them.
+  static let fewAcknowledged = 64
+
+  /// Lets go of acknowledged edits that every value has which may show them, and every one that is on its
+  /// way; from time to time, since it looks at all rows and stores.
+  func forgetAcknowledged() {
+    let ended = self.guarded.withLock { index -> (EndedRows, arrivals: Int)? in
+      let rows = index.rows.values.filter { $0.row.sequence != nil }
+      if rows.count <= index.acknowledgedBeforePurge { return nil }
+      return (EndedRows(rows, upTo: index.seen), index.arrivals)
+    }
+    guard let (rows, arrivals) = ended else { return }
+    let stores = self.livingStores.filter { rows.touch($0.path) }
+    var limit = rows.newest
+    for store in stores {
+      guard let mark = store.lowestMark else { return }
+      limit = min(limit, mark)
+    }
+    let isDone = self.guarded.withLock { index in
+      // One that has come since may need more.
+      guard index.arrivals == arrivals else { return false }
+      index.forget(upTo: limit)
+      return true
+    }
+    if isDone { for store in stores { store.forgetEdits(upTo: limit) } }
+  }
+
+  /// Acknowledged rows, and what they are for.
+  private struct EndedRows {
+    private var paths = Set<QueryPath>()
+    private var prefixes = Set<QueryPath>()
+    let newest: Int64
+
+    init(_ rows: [IndexedRow], upTo newest: Int64) {
+      self.newest = newest
+      for edit in rows.lazy.flatMap(\.edits) {
+        if edit.isPrefix { self.prefixes.insert(edit.path) } else { self.paths.insert(edit.path) }
+      }
+    }
+
+    func touch(_ path: QueryPath) -> Bool {
+      self.paths.contains(path) || self.prefixes.contains { $0.isPrefix(of: path) }
+    }
+  }
+}
+
+extension OptimisticIndex.Guarded {
+  /// Forgets acknowledged rows, which a store with an older value makes the index read again.
+  fileprivate mutating func forget(upTo limit: Int64) {
+    var left = 0
+    for (id, row) in self.rows {
+      guard let sequence = row.row.sequence else { continue }
+      guard sequence <= limit else {
+        left += 1
+        continue
+      }
+      self.rows[id] = nil
+      self.underPaths.remove(id)
+      for edit in row.edits where !edit.isPrefix {
+        self.byPath[edit.path]?.remove(id)
+        if self.byPath[edit.path]?.isEmpty == true { self.byPath[edit.path] = nil }
+      }
+    }
+    self.acknowledgedBeforePurge = max(2 * left, OptimisticIndex.fewAcknowledged)
+    if self.loadedAfter != .max { self.loadedAfter = max(self.loadedAfter, limit) }
+    if self.neededAfter != .max { self.neededAfter = max(self.neededAfter, limit) }
   }
 }

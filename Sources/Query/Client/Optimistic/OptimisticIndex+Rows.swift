@@ -8,6 +8,8 @@ struct RowChange: Sendable {
   var isUnderPaths = false
   /// Whether a mutation with edits has succeeded.
   var hasSuccess = false
+  /// Whether other mutations wait than before whose edits are not known.
+  var hasOtherUnknown = false
   /// The one edit that it has added, and the version of its path; nil if it did something else.
   var added: LaidEdit?
   var version = 0
@@ -36,6 +38,13 @@ extension OptimisticIndex.Guarded {
       if row.row.isDead, edit.whenDead == .dropped { continue }
       edits.append(LaidEdit(row: row.row, edit: edit))
     }
+  }
+
+  /// Whether something is live that changes a query, in a way that is not known here.
+  func hasUnknownChange(at path: QueryPath) -> Bool {
+    if self.unknown.isEmpty { return false }
+    guard let identity = try? QueryIdentity(path: path) else { return false }
+    return Set(self.unknown.values).contains { $0.covers(identity) }
   }
 
   func version(at path: QueryPath) -> Int {
@@ -148,6 +157,9 @@ extension OptimisticIndex.Guarded {
     where row.row.sequence == nil && row.stamp <= stamp && !found.contains(id) {
       self.remove(id, &change, at: stamp)
     }
+    let unknown = Dictionary(log.unknown.map { ($0.id, $0.editedPaths) }) { first, _ in first }
+    change.hasOtherUnknown = unknown != self.unknown
+    self.unknown = unknown
     self.seen = max(self.seen, log.sequence)
     change.added = nil
     return change

@@ -19,6 +19,7 @@ extension OptimisticIndex {
     guard self.isActive else { return }
     let isWhole = self.guarded.withLock { index in
       index.neededAfter = min(index.neededAfter, sequence)
+      index.arrivals += 1
       return index.isWhole
     }
     if !isWhole { self.read() }
@@ -33,6 +34,11 @@ extension OptimisticIndex {
     self.lay(over: store, since: seen)
   }
 
+  /// Whether something is live that changes a query, in a way that is not known here.
+  func hasUnknownChange(at path: QueryPath) -> Bool {
+    self.isActive && self.guarded.withLock { $0.hasUnknownChange(at: path) }
+  }
+
   func note(_ store: any OverlaidStore) {
     let path = store.path
     self.guarded.withLock { index in
@@ -40,6 +46,7 @@ extension OptimisticIndex {
       stores.removeAll { $0.store == nil }
       if !stores.contains(where: { $0.store === store }) { stores.append(WeakStore(store: store)) }
       index.stores[path] = stores
+      index.arrivals += 1
       index.storeCount += 1
       guard index.storeCount > index.storesBeforePurge else { return }
       index.stores = index.stores.filter { $0.value.contains { $0.store != nil } }
@@ -78,6 +85,9 @@ extension OptimisticIndex {
 
   /// Shows changes of rows in the stores that they touch.
   func lay(_ change: RowChange) {
+    if change.hasOtherUnknown {
+      for store in self.livingStores { store.pendingChangesDidChange() }
+    }
     for store in self.stores(of: change) {
       if let added = change.added, change.paths.count == 1, store.canShow(added.edit),
         store.lay(added: added, version: change.version)
@@ -87,6 +97,7 @@ extension OptimisticIndex {
       self.lay(over: store, since: change.since)
       if change.hasSuccess { self.fold(store) }
     }
+    if change.hasSuccess { self.forgetAcknowledged() }
   }
 }
 

@@ -42,8 +42,14 @@ final class OptimisticIndex: EditSource, Sendable {
     /// Stores need all successes after the first of these two, and it has all after the second.
     var neededAfter = Int64.max
     var loadedAfter = Int64.max
+    /// How often a store has come whose value may be older than all others, and how many acknowledged rows
+    /// there may be until those are looked at that every value has.
+    var arrivals = 0
+    var acknowledgedBeforePurge = OptimisticIndex.fewAcknowledged
     /// What has succeeded after ``loadedAfter`` and whose edits are not known here: see ``Foreign``.
     var foreign = Foreign()
+    /// What is live and whose edits are not known here, and the queries that they change.
+    var unknown = [UUID: EditedPaths]()
     /// What was declared while no mutation had edits.
     var plain = Set<MutationHandler.Key>()
     /// How often a mutation was declared: a reading that began before has nothing of it.
@@ -175,6 +181,7 @@ extension OptimisticIndex {
           if case .enqueued = event { return false }
           return true
         }
+        if index.unknown[id] != nil { return true }
         // Another mutation has no edits, unless it is a new one.
         guard case .enqueued = event else { return false }
         // What this client enqueues is handed over by the call.
@@ -195,8 +202,10 @@ extension OptimisticIndex {
     self.guarded.withLock { index in
       index.ground?.aliases.forget()
       for id in index.rows.keys { index.remove(id) }
+      index.unknown = [:]
     }
     self.layEverywhere()
+    for store in self.livingStores { store.pendingChangesDidChange() }
     self.requestReading()
   }
 

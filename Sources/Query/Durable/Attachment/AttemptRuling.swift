@@ -33,7 +33,7 @@ extension DurableAttachment {
         let resolution = try await AttemptScope.$isInside.withValue(true) {
           try await resolve(arguments, error, context)
         }
-        return self.ruling(on: error, verdict, lease, resolution, in: context)
+        return self.ruling(on: error, verdict, lease, resolution, insteadOf: arguments, in: context)
       } catch {
         return self.ruling(on: error, self.verdict(on: error, context), lease, in: context)
       }
@@ -196,14 +196,20 @@ extension DurableAttachment {
     _ verdict: FailureVerdict,
     _ lease: MutationLease,
     _ resolution: ConflictResolution<Arguments>,
+    insteadOf arguments: Arguments,
     in context: QueryContext
   ) -> AttemptRuling {
     let failures = lease.entry.failures + 1
     switch resolution {
     case .giveUp: return self.dead(.conflict, error, verdict, lease)
     case .drop:
+      var failed = self.failed(.drop, error, verdict)
+      // What was shown goes, and what the server has is to be seen.
+      failed.invalidates =
+        (self.plan(in: context).options.invalidates?(arguments) ?? [])
+        + self.edits.list.compactMap { $0.place(arguments)?.path }
       return AttemptRuling(
-        outcome: .failed(self.failed(.drop, error, verdict)), report: .superseded,
+        outcome: .failed(failed), report: .superseded,
         error: MutationEndedError(id: lease.entry.id, reason: .superseded))
     case .retry where failures >= lease.entry.maxAttempts ?? .max:
       return self.dead(.exhausted, error, verdict, lease)
@@ -222,6 +228,7 @@ extension DurableAttachment {
       if case .failed(var failed) = ruling.outcome {
         // The row may be one of an earlier version, and its new arguments are not.
         failed.version = plan.options.version
+        failed.editedPaths = self.edits.paths(with: arguments)
         ruling.outcome = .failed(failed)
       }
       ruling.isTriedAgain = wait == .zero

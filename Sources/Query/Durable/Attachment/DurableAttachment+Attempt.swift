@@ -168,14 +168,17 @@ extension DurableAttachment {
       return Attempt(result: nil)
     }
     self.close(lease.entry.id, isOver: true)
-    // The storage has marked its entries; living stores are the client's.
-    if let client = context.queryClient {
-      for path in success.invalidates {
-        for store in client.stores(matching: path) { store.invalidate() }
-      }
-    }
+    self.invalidateStores(under: success.invalidates, in: context)
     admission.report(.succeeded)
     return Attempt(result: result)
+  }
+
+  /// The storage has marked its entries; living stores are the client's.
+  private func invalidateStores(under paths: [QueryPath], in context: QueryContext) {
+    guard !paths.isEmpty, let client = context.queryClient else { return }
+    for path in paths {
+      for store in client.stores(matching: path) { store.invalidate() }
+    }
   }
 
   private func settle(
@@ -191,6 +194,9 @@ extension DurableAttachment {
     guard isSettled else {
       admission.report(.leaseLost)
       return Attempt(result: nil)
+    }
+    if case .failed(let failed) = ruling.outcome {
+      self.invalidateStores(under: failed.invalidates, in: context)
     }
     if error is MutationAliasError,
       case .dead(let entry)? = try? ground.outbox.standing(of: lease.entry.id)

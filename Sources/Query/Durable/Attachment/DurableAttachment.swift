@@ -209,6 +209,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       waitReason: self.isHeldBack(context) ? .offline : nil, priority: options.priority)
     mutation.hasFreshID = true
     mutation.bodies = options.bodies?(arguments) ?? []
+    mutation.editedPaths = self.edits.paths(with: arguments)
     return mutation
   }
 

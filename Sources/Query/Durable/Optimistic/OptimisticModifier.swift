@@ -90,6 +90,13 @@ extension QueryContext {
 /// The edits that a mutation declares, in the order in which they are made.
 struct OptimisticEdits<Arguments: Sendable>: Sendable {
   var list = [OptimisticEdit<Arguments>]()
+
+  /// The queries that a mutation changes; nil if it changes none.
+  func paths(with arguments: Arguments) -> EditedPaths? {
+    if self.list.isEmpty { return nil }
+    return EditedPaths(
+      self.list.compactMap { $0.place(arguments) }.map { ($0.path, $0.isPrefix) })
+  }
 }
 
 /// One of them: where it is made is known with the arguments.

@@ -22,11 +22,25 @@ final class MemoryMutationOutbox: MutationOutbox {
   private let maximumArgumentBytes: Int
   private let bodies = TemporaryBodies()
 
+  /// The values beside an outbox, as its edits concern them.
+  struct Values: Sendable {
+    /// Whether a stored value lacks an edit that was acknowledged with a sequence.
+    var isMissing: @Sendable (EditedPaths, Int64) -> Bool = { _, _ in false }
+    var invalidate: @Sendable (EditedPaths) -> Void = { _ in }
+  }
+
+  private let values: Values
+
   /// Creates an empty outbox.
-  init(limits: MutationHistoryLimits, maximumArgumentBytes: Int, clock: OutboxClock) {
+  init(
+    limits: MutationHistoryLimits, maximumArgumentBytes: Int, clock: OutboxClock,
+    values: Values = Values()
+  ) {
     self.maximumArgumentBytes = maximumArgumentBytes
-    self.guarded = Locked(Guarded(table: OutboxTable(limits: limits)))
+    self.guarded = Locked(
+      Guarded(table: OutboxTable(limits: limits, isMissing: values.isMissing)))
     self.clock = clock
+    self.values = values
   }
 
   /// Makes a transition, and notifies others after the lock is released.
@@ -57,6 +71,7 @@ final class MemoryMutationOutbox: MutationOutbox {
     }
     for revocation in effects.revocations { revocation.lease.revoke(revocation.reason) }
     for name in effects.bodyFiles { self.bodies.folder.remove(name) }
+    for paths in effects.missedPaths { self.values.invalidate(paths) }
     self.hub.deliver()
     return result
   }

@@ -78,9 +78,25 @@ public final class MemoryQueryStorage: QueryStorage {
         return sizes
       }
     }
+    let stale = Locked<(@Sendable (EditedPaths) -> Void)?>(nil)
     self.mutations = MemoryMutationOutbox(
-      limits: historyLimits, maximumArgumentBytes: maximumArgumentBytes, clock: outboxClock)
+      limits: historyLimits, maximumArgumentBytes: maximumArgumentBytes, clock: outboxClock,
+      values: .init(
+        isMissing: { paths, sequence in
+          guarded.withLock { storage in
+            storage.entries.contains { identity, entry in
+              guard let mark = entry.outboxSequence, mark < sequence else { return false }
+              return paths.covers(identity)
+            }
+          }
+        },
+        invalidate: { paths in stale.withLock { $0 }?(paths) }))
     self.outbox = self.mutations
+    stale.withLock { stale in
+      stale = { [weak self] paths in
+        for prefix in paths.prefixes { self?.invalidate(under: prefix) }
+      }
+    }
   }
 
   public var events: StorageEvents { self.hub.makeEvents() }
@@ -210,6 +226,10 @@ extension MemoryQueryStorage {
 
   public func invalidate(matching path: QueryPath) {
     guard let prefix = try? IdentityPrefix(path: path) else { return }
+    self.invalidate(under: prefix)
+  }
+
+  private func invalidate(under prefix: IdentityPrefix) {
     // A change being written now is written again after the marks set here.
     for slot in self.slots.invalidateChanges(under: prefix) { self.write(slot) }
     self.guarded.withLock { storage in

@@ -177,7 +177,9 @@ extension OutboxTable {
       self.end(at: index, .succeeded, result: success.result, time)
     case .failed(let failure):
       if sequel == .pending, case .retry(let arguments, let key, _) = failure.next {
-        self.replaceKey(at: index, by: key, arguments: arguments, version: failure.version)
+        self.replaceKey(
+          at: index, by: key, arguments: arguments, version: failure.version,
+          editedPaths: failure.editedPaths)
       }
       self.follow(sequel, at: index, time)
     case .cancelled: self.follow(sequel, at: index, time)

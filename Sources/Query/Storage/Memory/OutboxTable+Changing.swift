@@ -172,10 +172,16 @@ extension OutboxTable {
       guard surplus > 0, past.isOf(last.name, last.instance) else { return true }
       let age = time.wall.microsecondsSince1970
         .clampedDifference(past.endedAt.microsecondsSince1970)
+      // An edit stands until each value has it.
+      if age >= MutationHistoryLimits.recent, self.isMissing(past) { return true }
       // Those behind it ended later.
       surplus = age >= MutationHistoryLimits.recent ? surplus - 1 : 0
       return age < MutationHistoryLimits.recent
     }
+  }
+
+  private func isMissing(_ past: EndedMutation) -> Bool {
+    past.record.entry.editedPaths.map { self.isMissing($0, Int64(past.sequence)) } ?? false
   }
 
   /// Removes ended mutations, and their attempts with them.
@@ -183,6 +189,10 @@ extension OutboxTable {
     guard kept.count < self.history.count else { return }
     let ids = Set(kept.map(\.record.id))
     for past in self.history where !ids.contains(past.record.id) {
+      // A value that lacks what is forgotten is fetched again.
+      if self.isMissing(past), let paths = past.record.entry.editedPaths {
+        self.effects.missedPaths.insert(paths)
+      }
       self.attempts[past.record.id] = nil
       self.forgotten.insert(past, newest: self.lastSequence)
     }

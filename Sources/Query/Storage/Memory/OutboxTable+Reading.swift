@@ -142,6 +142,10 @@ extension OutboxTable {
       sequence: Int64(self.lastSequence), records: all,
       others: others.map {
         .init(sequence: Int64($0.sequence), name: $0.name, instance: $0.record.entry.instance)
+      },
+      unknown: self.rows.compactMap { row in
+        guard row.isLive, !isWanted(row.entry) else { return nil }
+        return row.entry.editedPaths.map { .init(id: row.entry.id, editedPaths: $0) }
       })
   }
 }

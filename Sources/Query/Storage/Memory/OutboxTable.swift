@@ -38,9 +38,17 @@ struct OutboxTable: Sendable {
   var expired = 0
   /// How much history is kept.
   let limits: MutationHistoryLimits
+  /// Whether a stored value lacks an edit of a success.
+  let isMissing: @Sendable (EditedPaths, Int64) -> Bool
 
   /// An empty outbox.
-  init(limits: MutationHistoryLimits = MutationHistoryLimits()) { self.limits = limits }
+  init(
+    limits: MutationHistoryLimits = MutationHistoryLimits(),
+    isMissing: @escaping @Sendable (EditedPaths, Int64) -> Bool = { _, _ in false }
+  ) {
+    self.limits = limits
+    self.isMissing = isMissing
+  }
 
   /// Returns the effects of the transitions since the last call.
   mutating func takeEffects() -> OutboxEffects {
@@ -154,7 +162,9 @@ extension OutboxTable {
     successor: UUID? = nil,
     _ time: OutboxTime
   ) {
-    let row = self.rows.remove(at: index)
+    var row = self.rows.remove(at: index)
+    // Any other end leaves nothing to show.
+    if outcome != .succeeded { row.entry.editedPaths = nil }
     self.effects.bodyFiles += BodyNames.split(row.bodyFile)
     let id = row.entry.id
     self.lastSequence += 1
@@ -174,7 +184,8 @@ extension OutboxTable {
 
   /// Gives a row another key, and perhaps other arguments. The last attempt keeps what it was sent with.
   mutating func replaceKey(
-    at index: Int, by key: String, arguments: Data? = nil, version: Int? = nil
+    at index: Int, by key: String, arguments: Data? = nil, version: Int? = nil,
+    editedPaths: EditedPaths? = nil
   ) {
     let old = self.rows[index].entry
     if var attempt = self.attempts[old.id]?.popLast() {
@@ -187,6 +198,7 @@ extension OutboxTable {
     self.rows[index].entry.idempotencyKey = key
     if let arguments { self.rows[index].entry.arguments = arguments }
     if let version { self.rows[index].entry.version = version }
+    if let editedPaths { self.rows[index].entry.editedPaths = editedPaths }
   }
 
   /// Releases rows whose alias is published, and declares those dead for which no earlier live row

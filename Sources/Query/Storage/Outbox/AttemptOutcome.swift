@@ -87,6 +87,10 @@ public struct FailedAttempt: Sendable {
   public var response: Data?
   /// The version of the arguments of ``Next/retry(arguments:key:after:)``; nil: that of the row.
   public var version: Int?
+  /// Which queries are changed with those arguments; nil: those that the row names.
+  public var editedPaths: EditedPaths?
+  /// The paths of the queries that are stale if the row is dropped: the server has something else.
+  public var invalidates: [QueryPath] = []
   /// What it says about the host that it was sent to.
   public var hostReport: HostReport
 

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What an outbox knows of some mutations at one moment.
 public struct MutationLog: Sendable {
   /// A success of a mutation that was not asked for.
@@ -15,6 +17,19 @@ public struct MutationLog: Sendable {
     }
   }
 
+  /// A mutation that waits or runs, has edits, and was not asked for.
+  public struct Unknown: Hashable, Sendable {
+    /// Its identifier.
+    public let id: UUID
+    /// Which queries it changes.
+    public let editedPaths: EditedPaths
+
+    /// Creates one. See the properties for what each is.
+    public init(id: UUID, editedPaths: EditedPaths) {
+      (self.id, self.editedPaths) = (id, editedPaths)
+    }
+  }
+
   /// The newest end of any mutation at that moment: see ``MutationOutbox/endedSequence``.
   public var sequence: Int64
 
@@ -24,10 +39,16 @@ public struct MutationLog: Sendable {
   /// The successes of all other mutations after that sequence, as long as the history has them.
   public var others: [Other]
 
+  /// All other mutations that wait or run and have edits; of very many of one name the first.
+  public var unknown: [Unknown]
+
   /// Creates a log. See the properties for what each is.
-  public init(sequence: Int64, records: [RecordedMutation], others: [Other] = []) {
+  public init(
+    sequence: Int64, records: [RecordedMutation], others: [Other] = [], unknown: [Unknown] = []
+  ) {
     self.sequence = sequence
     self.records = records
     self.others = others
+    self.unknown = unknown
   }
 }

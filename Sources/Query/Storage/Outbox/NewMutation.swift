@@ -40,6 +40,8 @@ public struct NewMutation: Sendable {
   public var delay: Duration?
   /// How urgent it is.
   public var priority: MutationPriority
+  /// Which queries its edits change; nil: it has none.
+  public var editedPaths: EditedPaths?
   /// Whether a mutation of the same identifier, name and instance may be there, or have ended: then
   /// nothing is committed, and that one is the answer.
   public var isRepeatable: Bool
@@ -68,7 +70,8 @@ public struct NewMutation: Sendable {
     bodies: [URL] = [],
     delay: Duration? = nil,
     isRepeatable: Bool = false,
-    priority: MutationPriority = .normal
+    priority: MutationPriority = .normal,
+    editedPaths: EditedPaths? = nil
   ) {
     self.id = id
     self.idempotencyKey = idempotencyKey
@@ -90,6 +93,7 @@ public struct NewMutation: Sendable {
     self.delay = delay
     self.isRepeatable = isRepeatable
     self.priority = priority
+    self.editedPaths = editedPaths
   }
 }
 

@@ -48,6 +48,9 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
   public var arguments: Data
   /// What the last attempt failed with.
   public var lastError: RestoredError?
+  /// Which queries its edits change; nil: it has none. In the history it stands until every stored value
+  /// that shows the mutation has it.
+  public var editedPaths: EditedPaths?
 
   /// The state of a row.
   public enum State: String, Hashable, Sendable, CaseIterable {
@@ -83,7 +86,8 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     coder: String,
     arguments: Data,
     lastError: RestoredError? = nil,
-    priority: MutationPriority = .normal
+    priority: MutationPriority = .normal,
+    editedPaths: EditedPaths? = nil
   ) {
     self.id = id
     self.number = number
@@ -108,6 +112,7 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
     self.arguments = arguments
     self.lastError = lastError
     self.priority = priority
+    self.editedPaths = editedPaths
   }
 }
 
@@ -123,7 +128,7 @@ extension OutboxEntry {
       id: new.id, number: number, name: new.name, instance: new.instance, version: new.version,
       lane: new.lane, host: new.host, onFailure: new.onFailure, maxAttempts: new.maxAttempts,
       maxAge: new.maxAge, idempotencyKey: new.idempotencyKey, createdAt: createdAt,
-      coder: new.coder, arguments: new.arguments, priority: new.priority)
+      coder: new.coder, arguments: new.arguments, priority: new.priority, editedPaths: new.editedPaths)
   }
 
   /// The entry without what only decides how it is sent, which no history keeps.

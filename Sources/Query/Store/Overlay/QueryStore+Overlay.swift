@@ -93,9 +93,13 @@ extension QueryStore {
 // MARK: - What is shown and not sent
 
 extension QueryStore where State: OptimisticQueryState {
-  /// Whether anything is shown that no server has acknowledged. Observation tracks it.
+  /// Whether anything is shown that no server has acknowledged; or waits that changes this query and is
+  /// not shown, since its mutation is not registered here. Observation tracks it.
   public var hasPendingChanges: Bool {
-    self.observed(.pendingChanges) { self.overlay?.hasPendingChanges ?? false }
+    self.observed(.pendingChanges) {
+      self.overlay?.hasPendingChanges == true
+        || self._context.queryClient?.optimistic.hasUnknownChange(at: self.path) == true
+    }
   }
 
   /// What is shown and was not acknowledged yet, in the order of enqueueing; with what is dead and whose
@@ -127,6 +131,12 @@ protocol OverlaidStore: AnyObject, Sendable {
   func lay(_ edits: [LaidEdit], version: Int, since mark: Int64, _ index: any EditSource)
   func lay(added edit: LaidEdit, version: Int) -> Bool
   func canShow(_ edit: PlacedEdit) -> Bool
+  /// How much of the history its value has, and each that is on its way; nil: that is not known.
+  var lowestMark: Int64? { get }
+  /// Drops acknowledged edits that the value has, and each that is on its way.
+  func forgetEdits(upTo sequence: Int64)
+  /// Lets Observation know that other mutations wait.
+  func pendingChangesDidChange()
   /// Makes the edits that another thread has laid and not made yet.
   func settleEdits()
   /// Makes the acknowledged edits up to an end a part of the value that has all up to its mark, if both are
@@ -154,6 +164,28 @@ extension QueryStore: OverlaidStore {
   }
 
   func canShow(_ edit: PlacedEdit) -> Bool { edit.state == State.self }
+
+  var lowestMark: Int64? {
+    self.withLock { () -> Int64? in
+      guard self.storing?.isHydrating != true,
+        let mark = self.overlay?.mark ?? self.storing?.mark
+      else { return nil }
+      let first = self.overlay?.firstMark.sequence ?? mark.sequence
+      var lowest = mark.sequence
+      for case let fetch? in self.fetches.places { lowest = min(lowest, fetch.mark ?? first) }
+      return lowest
+    }
+  }
+
+  func forgetEdits(upTo sequence: Int64) {
+    self.withLock { self.overlay?.forget(upTo: sequence) }
+  }
+
+  func pendingChangesDidChange() {
+    self.withLock {
+      if self.observation != nil { self.aftermath.changes.insert(.pendingChanges) }
+    }
+  }
 
   func settleEdits() { self.withLock { self.overlay }?.settle(self) }
 

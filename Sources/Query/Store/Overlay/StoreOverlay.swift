@@ -138,6 +138,12 @@ extension StoreOverlay {
     return true
   }
 
+  /// Drops acknowledged edits that the base has, which changes nothing that is shown.
+  func forget(upTo sequence: Int64) {
+    guard self.isSettled, !self.isEditing, self.mark.sequence >= sequence else { return }
+    self.edits.removeAll { $0.row.sequence.map { $0 <= sequence } ?? false }
+  }
+
   /// Keeps an event until the edits are made, if it shows a change or comes after one that does.
   ///
   /// - Returns: Whether it is kept.
