@@ -17,6 +17,8 @@ final class AttemptCall<Value: Sendable>: Sendable {
     case requested
     /// The attempt has taken as long as it may.
     case timeLimit
+    /// The network that it began on is gone.
+    case givenUp
   }
 
   private struct Guarded {
@@ -55,12 +57,14 @@ final class AttemptCall<Value: Sendable>: Sendable {
     lease.whenRevoked { revocation in
       self.cancel(call, revocation == .lost ? .leaseLost : .requested)
     }
+    lease.whenGivenUp { self.cancel(call, .givenUp) }
     let ending = await withTaskCancellationHandler {
       await self.ending.value()
     } onCancel: {
       self.cancel(call, .requested)
     }
     lease.whenRevoked(nil)
+    lease.whenGivenUp(nil)
     let timers = self.guarded.withLock { call in
       call.hasEnded = true
       defer { (call.timers, call.call) = ([], nil) }
