@@ -79,6 +79,62 @@ import Testing
     try await storage.close()
   }
 
+  /// A killed process has told half of it, and the one that takes over begins anew.
+  @Test func theProcessThatTakesAnUploadOverTellsItsProgressFromTheBeginning() async throws {
+    let (folder, source, gate) = (try ScratchFolder(), try ScratchFolder(), Gate())
+    let size = 30_000_000
+    let file = try source.file("film", Data(count: size))
+    let server = try LoopbackServer(
+      bodyStop: LoopbackServer.BodyStop(after: 1_000_000, gate: gate)
+    ) { _, _ in .status(200) }
+    let url = server.url.absoluteString
+    let writer = try self.worker(["upload", folder.path, url, file.path])
+    #expect(await Self.rest(of: writer).last == "drained")
+
+    let first = try self.worker(["uploads", folder.path, url])
+    var sent = [Int]()
+    // It has sent some of it, and the server takes no more.
+    while sent.last ?? 0 < 1_000_000, let line = await first.line() {
+      sent += Self.progress([line])
+    }
+    #expect(sent.first == 0)
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    let store = QueryClient(storage: storage).store(for: HTTPMutation().durable())
+    let running = try #require(store.history.last)
+    #expect(running.isQueued && running.progress == nil, "it is told where it is sent")
+    first.kill()
+    sent += Self.progress(await Self.rest(of: first))
+    #expect((sent.last ?? 0) < size)
+    #expect(server.requests.count == 0)
+
+    let second = try self.worker(["uploads", folder.path, url])
+    let lines = await Self.rest(of: second)
+    #expect(lines.last == "drained")
+    let again = Self.progress(lines)
+    #expect(again.first == 0 && again.last == size)
+    #expect(again == again.sorted() && again.count > 10)
+    #expect(await server.requests.wait(forCount: 1).first?.body.count == size)
+    #expect(try storage.outbox.counts.rows == OutboxCounts())
+    gate.open()
+    try await storage.close()
+  }
+
+  private func worker(_ arguments: [String]) throws -> ChildProcess {
+    try ChildProcess(ChildProcess.product("replay-worker"), arguments)
+  }
+
+  private static func rest(of process: ChildProcess) async -> [String] {
+    var lines = [String]()
+    for await line in process.lines { lines.append(line) }
+    return lines
+  }
+
+  private static func progress(_ lines: [String]) -> [Int] {
+    lines.compactMap { line in
+      line.hasPrefix("progress ") ? Int(line.dropFirst("progress ".count)) : nil
+    }
+  }
+
   @Test func pageOfAPortalIsNotTheServersAnswer() async throws {
     let server = try LoopbackServer { request, number in
       number == 1

@@ -264,6 +264,33 @@ import Testing
     }
   }
 
+  @Test func aLeaseThatIsLostMeanwhileEndsNothingAndTheCallGoesOn() async throws {
+    let gate = Gate()
+    let add = self.mutation { batch in
+      try await gate.pass()
+      return Self.times10(batch)
+    }
+    let tickets = try await self.enqueue(1...3, add)
+    let replayer = MutationReplayer(client: self.client)
+    try replayer.register(add)
+    let parts = try replayer.parts()
+    let answer = try await self.storage.outbox.claim(
+      ClaimRequest(
+        .lowest(handledBy: replayer.handlers), batchLimits: parts.registry().batchLimits))
+    let batch = try #require(LeasedBatch.batches(of: answer.leases).first)
+    #expect(batch.leases.map(\.entry.id) == tickets.map(\.id))
+    let attempts = batch.attempts(parts).map { attempt in Task { await attempt.run() } }
+    await self.batches.wait(forCount: 1)
+    batch.leases[1].revoke(.lost)
+    #expect("\(await attempts[1].value)" == "leaseLost")
+    gate.open()
+    #expect("\(await attempts[0].value)" == "succeeded")
+    #expect("\(await attempts[2].value)" == "succeeded")
+    // It is whoever's it is now.
+    #expect(try self.storage.outbox.entries().map(\.id) == [tickets[1].id])
+    #expect(try await tickets[2].outcome() == 30)
+  }
+
   @Test func whatIsLeasedTogetherIsGivenBackIfNothingSendsItTogetherAnyMore() async throws {
     let parts = try MutationReplayer(client: self.client).parts()
     let leases = (1...3).map { number in

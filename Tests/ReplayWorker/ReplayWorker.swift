@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QueryHTTP
 import QueryReplay
 import QuerySQLite
 
@@ -22,6 +23,10 @@ import QuerySQLite
 ///   replays both until nothing is left; then "drained"
 /// replay-worker photo FOLDER URL FILE
 ///   enqueues a mutation with a file; then "drained"
+/// replay-worker upload FOLDER URL FILE
+///   enqueues a request with that file as its body; then "drained"
+/// replay-worker uploads FOLDER URL
+///   replays such requests until nothing is left; "progress SENT" for each that is told; then "drained"
 /// replay-worker once FOLDER URL ID COUNT
 ///   enqueues a mutation of that identifier COUNT times; after each "key KEY"
 /// replay-worker together FOLDER URL WRITER COUNT SIZE
@@ -67,6 +72,10 @@ struct ReplayWorker {
     case "photo":
       try await worker.client.store(for: worker.mutation).enqueue(
         with: LaneNote(lane: "photo", number: 0, photo: URL(filePath: arguments[3])))
+    case "upload":
+      try await worker.client.store(for: HTTPMutation().durable()).enqueue(
+        with: try HTTPRequestDescription(url: url, body: .file(URL(filePath: arguments[3]))))
+    case "uploads": try await worker.replayUploads()
     case "once": try await worker.enqueueOnce(arguments)
     case "together": try await worker.enqueueTogether(arguments)
     case "mutate": await worker.mutate(arguments)
@@ -146,6 +155,20 @@ struct ReplayWorker {
   private func replayBatches(to server: URL) async throws {
     try await self.replay(
       self.mutation.batched(upTo: 10) { notes, _ in try await SendNote.send(notes, to: server) })
+  }
+
+  private func replayUploads() async throws {
+    let replaying = try self.client.startReplaying(HTTPMutation().durable())
+    let events = replaying.replayer.events
+    let telling = Task {
+      for await event in events {
+        if case .progress(_, let progress) = event { Self.say("progress \(progress.sent)") }
+        if case .succeeded = event { return }
+      }
+    }
+    await telling.value
+    try await self.waitUntilEmpty()
+    await replaying.stop()
   }
 
   private static func mutation(

@@ -41,6 +41,20 @@ public final class LoopbackServer: Sendable {
     }
   }
 
+  /// The server stops reading in the middle of the first body that is longer, until a gate opens.
+  public struct BodyStop: Sendable {
+    let bytes: Int
+    let gate: Gate
+
+    /// - Parameters:
+    ///   - bytes: After how many bytes it stops. The system takes some more from the client.
+    ///   - gate: It goes on when this opens.
+    public init(after bytes: Int, gate: Gate) {
+      self.bytes = bytes
+      self.gate = gate
+    }
+  }
+
   /// Its address, with a path.
   public let url: URL
   /// What has arrived, before it is answered.
@@ -60,15 +74,22 @@ public final class LoopbackServer: Sendable {
   ///     made, so that the order of ``requests`` is that of the clients.
   ///   - keepsConnections: Whether a connection serves one request after another, until one asks for
   ///     its end or is answered with bytes.
+  ///   - bodyStop: Lets it stop reading in the middle of a body, once.
   ///   - script: Answers a request, given how many there were with this one.
   /// - Throws: `POSIXError` if no socket can be opened.
   public init(
     isSerial: Bool = false,
     keepsConnections: Bool = false,
+    bodyStop: BodyStop? = nil,
     _ script: @escaping @Sendable (ReceivedRequest, _ number: Int) -> Answer
   ) throws {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     guard socket >= 0 else { throw POSIXError(.ENOTSOCK) }
+    if bodyStop != nil {
+      // What the system takes from a client that nobody reads from.
+      var size = Int32(64 << 10)
+      setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
@@ -90,8 +111,9 @@ public final class LoopbackServer: Sendable {
     let sent = Locked(0)
     self.sent = sent
     let (requests, connections) = (self.requests, self.connections)
+    let stop = Locked(bodyStop)
     Thread.detachNewThread {
-      Self.accept(socket, isSerial, keepsConnections, requests, connections, sent, script)
+      Self.accept(socket, isSerial, keepsConnections, stop, requests, connections, sent, script)
     }
   }
 
@@ -114,13 +136,13 @@ public final class LoopbackServer: Sendable {
   }
 
   private static func accept(
-    _ socket: Int32, _ isSerial: Bool, _ isKeeping: Bool, _ requests: Recorder<ReceivedRequest>,
-    _ silent: Locked<[Int32]>, _ sent: Locked<Int>,
+    _ socket: Int32, _ isSerial: Bool, _ isKeeping: Bool, _ stop: Locked<BodyStop?>,
+    _ requests: Recorder<ReceivedRequest>, _ silent: Locked<[Int32]>, _ sent: Locked<Int>,
     _ script: @escaping @Sendable (ReceivedRequest, Int) -> Answer
   ) {
     let count = Counter()
     let serve = { @Sendable (connection: Int32) in
-      while let request = Self.read(connection) {
+      while let request = Self.read(connection, stop) {
         requests.append(request)
         let answer = script(request, count.increment())
         if case .silence = answer {
@@ -153,12 +175,7 @@ public final class LoopbackServer: Sendable {
     switch answer {
     case .silence: return
     case .afterGate(let gate, let answer):
-      let isOpen = DispatchSemaphore(value: 0)
-      Task {
-        await gate.passIgnoringCancellation()
-        isOpen.signal()
-      }
-      isOpen.wait()
+      Self.wait(at: gate)
       return Self.send(answer, to: connection, isKept: isKept, sent)
     case .drops(let drops):
       for byte in drops.utf8 {
@@ -187,6 +204,15 @@ public final class LoopbackServer: Sendable {
     Self.send(bytes, to: connection)
   }
 
+  private static func wait(at gate: Gate) {
+    let isOpen = DispatchSemaphore(value: 0)
+    Task {
+      await gate.passIgnoringCancellation()
+      isOpen.signal()
+    }
+    isOpen.wait()
+  }
+
   @discardableResult
   private static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
     var rest = bytes[...]
@@ -200,7 +226,7 @@ public final class LoopbackServer: Sendable {
     return true
   }
 
-  private static func read(_ connection: Int32) -> ReceivedRequest? {
+  private static func read(_ connection: Int32, _ stop: Locked<BodyStop?>) -> ReceivedRequest? {
     var received = [UInt8]()
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     let end = Array("\r\n\r\n".utf8)
@@ -229,6 +255,12 @@ public final class LoopbackServer: Sendable {
       let count = recv(connection, &buffer, buffer.count, 0)
       guard count > 0 else { break }
       body += buffer.prefix(count)
+      let reached = stop.withLock { stop -> BodyStop? in
+        guard let reached = stop, body.count >= reached.bytes else { return nil }
+        stop = nil
+        return reached
+      }
+      if let reached { Self.wait(at: reached.gate) }
     }
     return ReceivedRequest(line: lines.first ?? "", headers: headers, body: body)
   }

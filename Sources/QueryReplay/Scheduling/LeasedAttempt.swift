@@ -21,7 +21,7 @@ struct LeasedAttempt: Sendable {
     // Whatever becomes of this one, the others must not wait for it.
     defer { if case .together(let place) = self.sending { place.batch.leave(place.place) } }
     if case .notNow = self.sending { return await self.giveBack(.now) }
-    if Task.isCancelled { return await self.giveBack(.now) }
+    if Task.isCancelled || self.lease.isGivenUp { return await self.giveBack(.now) }
     guard let runner = self.parts.registry().runner(for: self.lease.entry) else {
       return await self.giveBack(.wait(.handler, self.parts.configuration.pollInterval))
     }

@@ -11,6 +11,7 @@ final class ReplayLedger: Sendable {
     var signals = [Int: AsyncSignal]()
     var next = 0
     var wasOffline = false
+    var links = 0
     // A new program may have other credentials, and read what another one could not.
     var mustRelease: Set<MutationWaitReason> = [.authentication, .handler]
     var turns = 0
@@ -125,15 +126,19 @@ extension ReplayLedger {
 // MARK: - Releasing
 
 extension ReplayLedger {
-  /// Notes that there is no network.
+  /// How often the network has come up, or was another one.
+  var links: Int { self.guarded.withLock { $0.links } }
+
+  /// Notes that there is no network, or that the one of now is another one than before.
   func noteOffline() { self.guarded.withLock { $0.wasOffline = true } }
 
-  /// Notes that there is a network. If there was none before, hosts are probed, and rows that wait
-  /// for the network are to be released.
+  /// Notes that there is a network. If there was none before, or another one, hosts are probed, and rows
+  /// that wait for the network are to be released.
   func noteOnline() {
     self.guarded.withLock { ledger in
       guard ledger.wasOffline else { return }
       ledger.wasOffline = false
+      ledger.links += 1
       ledger.probes = OfflineProbes()
       ledger.slots.beginProbing()
       ledger.mustRelease.insert(.offline)

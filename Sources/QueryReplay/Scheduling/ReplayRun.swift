@@ -31,8 +31,8 @@ final class ReplayRun: Sendable {
     var toldKinds = Set<UnhandledRows.Kind>()
     /// What was enqueued since the last turn, while there are listeners.
     var newRows = [UUID]()
-    /// The attempts that were begun while there was no network.
-    var probes = [UUID: Task<AttemptReport, Never>]()
+    /// The attempts that run.
+    var watch = LinkWatch()
   }
 
   /// A claim of one turn.
@@ -124,8 +124,14 @@ extension ReplayRun {
       }
       if Self.isNews(event, to: parts.ledger) { signal.wake() }
     }
+    let isKnown = Locked(false)
     let network = parts.network?.subscribe { status in
-      if status < parts.requiredStatus { parts.ledger.noteOffline() }
+      let isNews = isKnown.withLock { isKnown in
+        defer { isKnown = true }
+        return isKnown
+      }
+      // A network that is told of again has come up, or is another one.
+      if isNews || status < parts.requiredStatus { parts.ledger.noteOffline() }
       signal.wake()
     }
     return .combined([outbox, parts.ledger.subscribe(signal)] + (network.map { [$0] } ?? []))
@@ -197,7 +203,7 @@ extension ReplayRun {
     let reach = self.parts.reach
     if reach == .everywhere {
       self.parts.ledger.noteOnline()
-      self.cancelProbes()
+      self.giveUpWhatHangs()
     } else {
       self.parts.ledger.noteOffline()
     }
@@ -206,8 +212,12 @@ extension ReplayRun {
       try? self.tellUnhandled()
       if reach == .everywhere { try await self.release() }
       let step = try await self.claim(&group, poll, reach)
-      self.guarded.withLock { $0.failures = 0 }
-      return step
+      let look = self.guarded.withLock { run in
+        run.failures = 0
+        return run.watch.next
+      }
+      guard reach == .everywhere, case .wait(let time) = step, let look else { return step }
+      return .wait(until: min(time, look))
     } catch {
       try Task.checkCancellation()
       if self.isOnce { throw error }
@@ -284,6 +294,8 @@ extension ReplayRun {
       let request = ledger.beginClaim(
         round.handlers, isProbing: round.isProbing, batchLimits: round.batchLimits)
     else { return nil }
+    // An attempt that is leased while the network comes up may begin on the one before.
+    let link = ledger.links
     let answer: ClaimAnswer
     do {
       answer = try await self.parts.outbox.claim(request)
@@ -294,23 +306,25 @@ extension ReplayRun {
     // Before an attempt can end.
     ledger.endClaim(
       answer.leases.map(\.entry), isProbing: round.isProbing, wakingBut: self.signal)
-    self.start(answer, isProbing: round.isProbing, in: &group)
+    self.start(answer, isProbing: round.isProbing, link: link, in: &group)
     return answer
   }
 
   /// Starts what was leased; if the run has been cancelled meanwhile, the attempt gives the lease
   /// back.
   private func start(
-    _ answer: ClaimAnswer, isProbing: Bool, in group: inout DiscardingTaskGroup
+    _ answer: ClaimAnswer, isProbing: Bool, link: Int, in group: inout DiscardingTaskGroup
   ) {
     let ids = answer.leases.map(\.entry.id)
+    let batches = LeasedBatch.batches(of: answer.leases)
     self.guarded.withLock { run in
+      for batch in batches { run.watch.begin(batch.leases, isProbe: isProbing, link: link) }
       run.tally.noteExpired(answer.expired)
       run.running += ids.count
       if self.isOnce { run.tally.noteBegin(of: ids) }
       if !ids.isEmpty { run.lastNews = nil }
     }
-    for batch in LeasedBatch.batches(of: answer.leases) {
+    for batch in batches {
       for attempt in batch.attempts(self.parts) {
         group.addTask { await self.attempt(attempt, isProbe: isProbing) }
       }
@@ -363,48 +377,34 @@ extension ReplayRun {
 extension ReplayRun {
   private func attempt(_ attempt: LeasedAttempt, isProbe: Bool) async {
     let id = attempt.lease.entry.id
-    let (report, isCancelled) = await self.run(attempt, isProbe: isProbe)
+    let report = await self.run(attempt, isProbe: isProbe)
     self.guarded.withLock { run in
       run.running -= 1
+      run.watch.end(id)
       if self.isOnce { run.tally.note(report, of: id) }
     }
     if let event = ReplayEvent(report, of: id) { self.parts.events.send(event) }
-    // An attempt that was cancelled from here says nothing about its host.
-    let answer = isCancelled ? .nothing : HostAnswer(report)
+    // An attempt that was cancelled with the run says nothing about its host.
+    let answer = Task.isCancelled ? .nothing : HostAnswer(report)
     let isFirstAnswer = answer == .answered && self.parts.ledger.isProbe(id)
     let counts = isFirstAnswer ? try? self.parts.outbox.counts : nil
     self.parts.ledger.end(id, answer, waiting: counts?.pending ?? 0)
   }
 
-  /// - Returns: How it ended, and whether it was cancelled, with the run or because the network is
-  ///   back.
-  private func run(_ attempt: LeasedAttempt, isProbe: Bool) async -> (AttemptReport, Bool) {
-    guard isProbe else { return (await attempt.run(), Task.isCancelled) }
-    let id = attempt.lease.entry.id
-    // A task of its own can be cancelled alone.
-    let work = OfflineProbe.$isRunning.withValue(true) { Task { await attempt.run() } }
-    self.guarded.withLock { $0.probes[id] = work }
+  private func run(_ attempt: LeasedAttempt, isProbe: Bool) async -> AttemptReport {
+    guard isProbe else { return await attempt.run() }
     // The network may have come back before that.
-    if self.parts.isOnline { work.cancel() }
-    let report = await withTaskCancellationHandler {
-      await work.value
-    } onCancel: {
-      work.cancel()
-    }
-    self.guarded.withLock { _ = $0.probes.removeValue(forKey: id) }
+    if self.parts.isOnline { attempt.lease.giveUp() }
+    let report = await OfflineProbe.$isRunning.withValue(true) { await attempt.run() }
     self.parts.ledger.noteProbeEnd()
-    return (report, work.isCancelled || Task.isCancelled)
+    return report
   }
 
-  /// Ends the attempts that were begun without a network, some of which wait for answers that cannot
-  /// come: they are due at once.
-  private func cancelProbes() {
-    let probes = self.guarded.withLock { run in
-      defer { run.probes = [:] }
-      return Array(run.probes.values)
-    }
-    if probes.isEmpty { return }
-    // A handler's code for a cancellation may block, and must not hold up this run.
-    Task.detached { for probe in probes { probe.cancel() } }
+  /// Ends attempts that wait for answers of another network, which may never come: their mutations are
+  /// due at once.
+  private func giveUpWhatHangs() {
+    let (link, now) = (self.parts.ledger.links, self.clock.now())
+    let leases = self.guarded.withLock { $0.watch.takeHanging(link: link, at: now) }
+    for lease in leases { lease.giveUp() }
   }
 }

@@ -22,12 +22,15 @@ struct ReplaySlots: Sendable {
     var isRepeat: Bool
     /// Whether it goes with another one in one call, which has the slot.
     var isFollower: Bool
+    /// Whether it began on another network, and takes no slot of this one.
+    var isSetAside = false
   }
 
   private let limits: ReplayConfiguration
   private var running = [UUID: Attempt]()
   private var counts = [String: Int]()
   private var followers = 0
+  private var setAside = 0
   private var delays = [String: Delay]()
   /// The hosts that answered since the network came back; nil if no host needs a probe.
   private var answered: Set<String>?
@@ -71,7 +74,7 @@ extension ReplaySlots {
   mutating func beginClaim(
     _ handlers: Set<MutationHandler>, batchLimits: [MutationHandler: Int] = [:], at now: Duration
   ) -> ClaimRequest? {
-    let calls = self.running.count - self.followers
+    let calls = self.running.count - self.followers - self.setAside
     let room = min(self.limits.maximumConcurrency - calls, self.attemptsLeft)
     guard room > 0, !self.isClaiming, !handlers.isEmpty else { return nil }
     self.delays = self.delays.filter { max($0.value.end, $0.value.notBefore) > now }
@@ -143,8 +146,22 @@ extension ReplaySlots {
 // MARK: - Probing
 
 extension ReplaySlots {
-  /// Lets each host take one until it answers.
-  mutating func beginProbing() { self.answered = [] }
+  /// Lets each host take one until it answers. What runs began on another network and may hang: it
+  /// takes no slot of this one's, as long as no more than as many as otherwise are beside it.
+  mutating func beginProbing() {
+    self.answered = []
+    for (id, attempt) in self.running where !attempt.isSetAside && !attempt.isFollower {
+      if self.setAside >= self.limits.maximumConcurrency { return }
+      self.running[id]?.isSetAside = true
+      self.setAside += 1
+      self.free(attempt.host)
+    }
+  }
+
+  private mutating func free(_ host: String) {
+    let count = self.counts[host, default: 1] - 1
+    self.counts[host] = count > 0 ? count : nil
+  }
 
   /// Whether an answer of the host of a running mutation would be the first since the network is back.
   func isProbe(_ id: UUID) -> Bool {
@@ -165,9 +182,10 @@ extension ReplaySlots {
     let host = attempt.host
     if attempt.isFollower {
       self.followers -= 1
+    } else if attempt.isSetAside {
+      self.setAside -= 1
     } else {
-      let count = self.counts[host, default: 1] - 1
-      self.counts[host] = count > 0 ? count : nil
+      self.free(host)
     }
     switch answer {
     case .answered where isProbe: self.open(host, waiting: waiting, at: now)

@@ -232,8 +232,10 @@ extension OutboxTransaction {
     var gone = [String: Int?]()
     for lease in leases {
       if lease.owner == self.terms.owner {
-        // It belongs to a commit that was reported to this process as failed.
-        if self.terms.leases[lease.number] == nil { try self.reap(lease) { _ in .release } }
+        // One that nobody here has belongs to a commit that was reported to this process as failed.
+        let isHeld =
+          self.terms.leases[lease.number] != nil || self.outcome.leases[lease.number] != nil
+        if !isHeld { try self.reap(lease) { _ in .release } }
         continue
       }
       let count = try gone[lease.owner] ?? self.leaseCount(ofExited: lease.owner)

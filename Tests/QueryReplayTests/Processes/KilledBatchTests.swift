@@ -1,4 +1,6 @@
 import Foundation
+import Query
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -62,6 +64,61 @@ import Testing
     let log = DeliveryLog(server)
     log.expectAll(of: acknowledged, "\(count) processes")
     log.expectOrderOfFirstArrivals("\(count) processes")
+  }
+
+  /// The server answers a batch whose process was stopped until another one had sent all of it.
+  @Test func aBatchOfAProcessThatHasLostItsLeasesSettlesNothing() async throws {
+    let (folder, gate) = (try ScratchFolder(), Gate())
+    let server = try LoopbackServer { _, number in
+      number == 1 ? .afterGate(gate, .status(200)) : .status(200)
+    }
+    let acknowledged = try await self.enqueue(10, lanes: 1, folder, server)
+    let arguments = ["batches", folder.path, server.url.absoluteString]
+    let first = try ReplayProcess(arguments, leaseMilliseconds: 500)
+    await server.requests.wait(forCount: 1)
+    try await first.stop(outsideCommitsTo: folder.url)
+    let second = try ReplayProcess(arguments, leaseMilliseconds: 500)
+    #expect(await second.rest().last == "drained")
+    gate.open()
+    first.child.send(SIGCONT)
+    #expect(await first.rest().last == "drained")
+    let log = DeliveryLog(server)
+    #expect(log.received.count == 20)
+    log.expectAll(of: acknowledged, "")
+    log.expectOrderOfFirstArrivals("")
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    #expect(try storage.outbox.counts.rows == OutboxCounts())
+    let history = try storage.outbox.history(of: "send-note", instance: #"["send-note"]"#)
+    #expect(history.count == 10)
+    #expect(history.allSatisfy { $0.state == .ended(.succeeded) && $0.attempts == 2 })
+    try await storage.close()
+  }
+
+  /// Two at a time, of which one is killed with what it sends.
+  @Test func whatIsUrgentGoesFirstInTwoProcessesOfWhichOneIsKilled() async throws {
+    let (folder, gate) = (try ScratchFolder(), Gate())
+    let server = try LoopbackServer { _, number in
+      number <= 4 ? .afterGate(gate, .status(200)) : .status(200)
+    }
+    let (path, url) = (folder.path, server.url.absoluteString)
+    let writer = try ReplayProcess(["urgent", path, url, "20"])
+    let acknowledged = await writer.rest().compactMap { Acknowledgement($0) }
+    #expect(acknowledged.count == 25)
+    let victim = try ReplayProcess(["hasty", path, url])
+    await server.requests.wait(forCount: 2)
+    let other = try ReplayProcess(["hasty", path, url])
+    await server.requests.wait(forCount: 4)
+    #expect(DeliveryLog(server).received.allSatisfy { $0.lane.hasPrefix("high") })
+    victim.child.kill()
+    _ = await victim.child.end()
+    gate.open()
+    #expect(await other.rest().last == "drained")
+    let log = DeliveryLog(server)
+    log.expectAll(of: acknowledged, "")
+    log.expectOrder("")
+    let isUrgent = log.received.map { $0.lane.hasPrefix("high") }
+    #expect(isUrgent.filter(\.self).count == 7, "the victim's two came twice")
+    #expect(isUrgent.lastIndex(of: true) ?? 0 <= 8, "\(isUrgent)")
   }
 
   @Test func whatIsUrgentGoesFirstInTheHeirOfAKilledProcess() async throws {

@@ -64,6 +64,27 @@ import Testing
     #expect(["a", "b", "c"].map { next[$0] } == [Int]([2, 1, 1]))
   }
 
+  @Test mutating func whatBeganOnAnotherNetworkTakesNoSlotOfThisOne() throws {
+    _ = try self.claim()
+    let old = [self.entry("a"), self.entry("a"), self.entry("b"), self.entry("b")]
+    self.slots.endClaim(old, at: .zero)
+    self.slots.beginProbing()
+    let request = try self.claim()
+    #expect(request.limit == 4)
+    #expect(["a", "b", "c"].map { request.hostSlots[$0] } == [Int]([1, 1, 1]))
+    self.slots.endClaim([self.entry("a"), self.entry("b")], at: .zero)
+    // A link that comes and goes does not let more and more run.
+    self.slots.beginProbing()
+    let next = try self.claim()
+    #expect(next.limit == 2)
+    #expect(["a", "b", "c"].map { next.hostSlots[$0] } == [Int]([0, 0, 1]))
+    self.slots.endClaim([], at: .zero)
+    for entry in old { self.slots.end(entry.id, .nothing, waiting: 0, at: .zero) }
+    self.slots.beginProbing()
+    #expect(try self.claim().limit == 4)
+    #expect(!self.slots.isIdle)
+  }
+
   @Test mutating func manyAreSpreadAfterTheProbe() throws {
     self.slots.beginProbing()
     _ = try self.claim()

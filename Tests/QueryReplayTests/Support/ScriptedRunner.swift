@@ -54,11 +54,18 @@ final class ScriptedRunner: DurableRunner {
       load.mostByHost[host] = max(load.mostByHost[host] ?? 0, load.byHost[host] ?? 0)
     }
     self.calls.append(lease)
-    let end: End
-    do {
-      end = try await self.script(lease)
-    } catch {
-      end = .failure(.cancelled, .now)
+    let script = Task {
+      do {
+        return try await self.script(lease)
+      } catch {
+        return End.failure(.cancelled, .now)
+      }
+    }
+    lease.whenGivenUp { script.cancel() }
+    let end = await withTaskCancellationHandler {
+      await script.value
+    } onCancel: {
+      script.cancel()
     }
     self.load.withLock { load in
       load.now -= 1

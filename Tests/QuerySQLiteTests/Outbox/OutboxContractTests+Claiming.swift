@@ -27,6 +27,30 @@ extension OutboxContractTests {
     #expect(try await trial.outbox.claim(ClaimRequest(.mutation(id))).leases.isEmpty)
   }
 
+  /// Of many that come at once, several are committed together.
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func whatComesAtOnceLeasesNoRowTwice(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    for _ in 0..<100 { try await trial.add("a") }
+    let leases = try await withThrowingTaskGroup(of: [MutationLease].self) { group in
+      for _ in 0..<200 {
+        group.addTask {
+          try await trial.outbox.claim(ClaimRequest(.lowest(handledBy: [.handler("a")]))).leases
+        }
+        group.addTask {
+          let mutation = NewMutation(
+            name: "a", instance: "instance", coder: "json", arguments: Data())
+          let enqueued = try await trial.outbox.enqueue(mutation, claiming: true)
+          return [enqueued.lease].compactMap(\.self)
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(Set(leases.map(\.entry.id)).count == leases.count)
+    #expect(leases.allSatisfy { $0.entry.attempts == 1 && $0.revocation == nil })
+    for lease in leases { #expect(try await trial.outbox.settle(lease, .failure(.now))) }
+  }
+
   @Test(arguments: StorageUnderTest.withOutbox)
   func aClaimTakesWhatItsHandlersCanRun(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)

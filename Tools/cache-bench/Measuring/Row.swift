@@ -31,6 +31,8 @@ struct Trial: Sendable {
 /// What the figures of a row count.
 enum Unit: String, Codable {
   case nanoseconds = "ns"
+  /// Nanoseconds of all threads together, on a processor.
+  case processorTime = "cpu ns"
   case bytes = "B"
   case commits = "commits"
 }

@@ -73,15 +73,16 @@ extension Table {
   }
 
   static func text(_ value: Double, _ unit: Unit) -> String {
-    switch unit {
+    let isTime = unit == .nanoseconds || unit == .processorTime
+    return switch unit {
     case .bytes where value < 1_048_576: String(format: "%.0f B", value)
     case .bytes: String(format: "%.1f MiB", value / 1_048_576)
     case .commits: String(format: "%.0f commits", value)
-    case .nanoseconds where value < 100: String(format: "%.1f ns", value)
-    case .nanoseconds where value < 1000: String(format: "%.0f ns", value)
-    case .nanoseconds where value < 100_000: String(format: "%.2f µs", value / 1000)
-    case .nanoseconds where value < 1_000_000: String(format: "%.1f µs", value / 1000)
-    case .nanoseconds: String(format: "%.2f ms", value / 1_000_000)
+    case _ where isTime && value < 100: String(format: "%.1f ns", value)
+    case _ where isTime && value < 1000: String(format: "%.0f ns", value)
+    case _ where isTime && value < 100_000: String(format: "%.2f µs", value / 1000)
+    case _ where isTime && value < 1_000_000: String(format: "%.1f µs", value / 1000)
+    case .nanoseconds, .processorTime: String(format: "%.2f ms", value / 1_000_000)
     }
   }
 }

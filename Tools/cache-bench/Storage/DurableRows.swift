@@ -155,18 +155,20 @@ extension AttemptOutcome {
 /// The outbox of one row, and one for C beside it.
 // @unchecked: the rounds of a row run one after another.
 final class Desk: @unchecked Sendable {
+  let folder: URL
   let storage: SQLiteQueryStorage
   let bare: BareOutbox
   let request: ClaimRequest
 
   init(_ name: String) async throws {
-    let folder = try Scratch.makeFolder("outbox-\(name)-bare")
-    let model = try SQLiteQueryStorage(directory: folder)
+    let bareFolder = try Scratch.makeFolder("outbox-\(name)-bare")
+    let model = try SQLiteQueryStorage(directory: bareFolder)
     try await QueryClient.withoutObservers(storage: model).store(for: SaveNote.durable)
       .mutate(with: Note(0, edition: 0))
     try await model.close()
-    self.bare = try BareOutbox(path: folder.appendingPathComponent("mutations.sqlite").path)
-    self.storage = try SQLiteQueryStorage(directory: try Scratch.makeFolder("outbox-\(name)"))
+    self.bare = try BareOutbox(path: bareFolder.appendingPathComponent("mutations.sqlite").path)
+    self.folder = try Scratch.makeFolder("outbox-\(name)")
+    self.storage = try SQLiteQueryStorage(directory: self.folder)
     self.request = ClaimRequest(
       .lowest(handledBy: [
         MutationHandler(

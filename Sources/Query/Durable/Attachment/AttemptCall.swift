@@ -41,12 +41,14 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
     lease.whenRevoked { revocation in
       self.cancel(call, revocation == .lost ? .leaseLost : .requested)
     }
+    lease.whenGivenUp { self.cancel(call, .givenUp) }
     let ending = await withTaskCancellationHandler {
       await self.ending.value()
     } onCancel: {
       self.cancel(call, .requested)
     }
     lease.whenRevoked(nil)
+    lease.whenGivenUp(nil)
     let timers = self.guarded.withLock { call in
       call.hasEnded = true
       defer { (call.timers, call.call) = ([], nil) }
@@ -99,6 +101,8 @@ enum AttemptCancellation: Hashable, Sendable {
   case requested
   /// The attempt has taken as long as it may.
   case timeLimit
+  /// The network that it began on is gone.
+  case givenUp
 }
 
 // Outside the class, since a generic type would be looked up in the runtime at each use.

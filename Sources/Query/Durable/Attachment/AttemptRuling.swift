@@ -27,6 +27,7 @@ extension DurableAttachment {
         error: MutationEndedError(id: lease.entry.id, reason: .cancelled))
     }
     if let left = error as? LeftOutOfBatch { return self.ruling(on: left, lease) }
+    if let ruling = self.ruling(onEndOf: lease, error) { return ruling }
     if verdict.failure == .conflict, let resolve = self.plan(in: context).options.onConflict {
       do {
         // The row is still leased: a wait for another mutation there might never end.
@@ -38,8 +39,8 @@ extension DurableAttachment {
         return self.ruling(on: error, self.verdict(on: error, context), lease, in: context)
       }
     }
-    // If no caller has cancelled it, the handler has cancelled itself, and may do so for ever.
-    let isOwn = verdict.failure == .cancelled && !Task.isCancelled
+    // If nobody has cancelled it, the handler has cancelled itself, and may do so for ever.
+    let isOwn = verdict.failure == .cancelled && !Task.isCancelled && !lease.isGivenUp
     if isOwn { verdict.limit = Self.unknownLimit }
     return self.ruling(on: error, verdict, lease, in: context)
   }
@@ -51,6 +52,28 @@ extension DurableAttachment {
       maybeApplied: error.maybeApplied, next: .now)
     return AttemptRuling(
       outcome: .failed(failed), report: .leftOut,
+      error: MutationQueuedError(
+        id: lease.entry.id, idempotencyKey: lease.entry.idempotencyKey, waitReason: nil,
+        underlyingError: error))
+  }
+
+  /// What a handler throws because it was cancelled says nothing about its mutation, whatever it calls
+  /// that: it is due at once, and nothing is counted.
+  ///
+  /// - Returns: Nil if it was not cancelled, or says something all the same, such as the server's answer.
+  private func ruling(onEndOf lease: MutationLease, _ error: any Error) -> AttemptRuling? {
+    guard lease.isGivenUp || Task.isCancelled else { return nil }
+    let verdict = FailureVerdict(of: error)
+    let isOfTheEnd =
+      verdict.failure == .cancelled || verdict.limit != nil
+      || lease.isGivenUp && verdict.failure == .connectivity
+    guard isOfTheEnd, !(error is MutationAliasError) else { return nil }
+    let failed = FailedAttempt(
+      error: RestoredError(error), code: FailureVerdict.code(of: error),
+      outcome: MutationFailure.cancelled.word, isCharged: false,
+      maybeApplied: verdict.maybeApplied, next: .now)
+    return AttemptRuling(
+      outcome: .failed(failed), report: .pending(.cancelled, nil),
       error: MutationQueuedError(
         id: lease.entry.id, idempotencyKey: lease.entry.idempotencyKey, waitReason: nil,
         underlyingError: error))

@@ -111,7 +111,7 @@ extension DurableAttachment {
     case .leftBehind(.timeLimit):
       QueryWarning.mutationLeftBehind(name: self.plan.name).report()
       return .failure(declaration.plan.timeLimitError)
-    case .leftBehind(.requested):
+    case .leftBehind(.requested), .leftBehind(.givenUp):
       QueryWarning.mutationLeftBehind(name: self.plan.name).report()
       return .failure(CancellationError())
     }

@@ -14,7 +14,11 @@ public final class MutationLease: Sendable {
   private struct Guarded {
     var revocation: Revocation?
     var handler: (@Sendable (Revocation) -> Void)?
+    var isGivenUp = false
+    var givingUpHandler: (@Sendable () -> Void)?
     var progress: MutationProgress?
+    var sent: Int64 = 0
+    var steps = 0
     var hasEnded = false
     var progressHandlers = [@Sendable (MutationProgress) -> Void]()
   }
@@ -64,9 +68,15 @@ public final class MutationLease: Sendable {
     self.guarded.withLock { $0.progressHandlers.append(handler) }
   }
 
+  /// How often the attempt has said that it sent more than before, however little: it moves as long as
+  /// this grows.
+  package var steps: Int { self.guarded.withLock { $0.steps } }
+
   /// Tells how much the attempt has sent, at most some hundred times for an upload.
   func note(_ progress: MutationProgress) {
     let handlers = self.guarded.withLock { lease -> [@Sendable (MutationProgress) -> Void] in
+      if progress.sent > lease.sent { lease.steps += 1 }
+      lease.sent = progress.sent
       guard !lease.hasEnded, lease.revocation != .lost, progress.isNews(after: lease.progress)
       else { return [] }
       lease.progress = progress
@@ -83,6 +93,29 @@ public final class MutationLease: Sendable {
       return lease.progressHandlers
     }
     withExtendedLifetime(handlers) {}
+  }
+
+  /// Whether the attempt was given up: it ends, counts for nothing, and its mutation is due at once.
+  package var isGivenUp: Bool { self.guarded.withLock { $0.isGivenUp } }
+
+  /// Gives the attempt up, because what it waits for may never come. What the server says before it has
+  /// ended still counts.
+  package func giveUp() {
+    let handler = self.guarded.withLock { lease -> (@Sendable () -> Void)? in
+      guard !lease.isGivenUp else { return nil }
+      lease.isGivenUp = true
+      return lease.givingUpHandler
+    }
+    handler?()
+  }
+
+  /// Sets the callback for the attempt being given up; called at once if it is already.
+  package func whenGivenUp(_ handler: (@Sendable () -> Void)?) {
+    let isGivenUp = self.guarded.withLock { lease in
+      lease.givingUpHandler = handler
+      return lease.isGivenUp
+    }
+    if isGivenUp { handler?() }
   }
 
   /// Sets the callback for a revocation; called at once if the lease is already revoked.

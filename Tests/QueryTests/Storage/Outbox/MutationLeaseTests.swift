@@ -37,6 +37,30 @@ import Testing
     #expect(told.elements == [10])
   }
 
+  @Test func stepsAreCountedHoweverSmall() {
+    self.lease.note(MutationProgress(sent: 0, total: 100_000_000))
+    #expect(self.lease.steps == 0)
+    for sent in [Int64]([1, 2, 2, 3]) {
+      self.lease.note(MutationProgress(sent: sent, total: 100_000_000))
+    }
+    #expect(self.lease.steps == 3)
+    // It has begun again.
+    for sent in [0, 1] { self.lease.note(MutationProgress(sent: Int64(sent), total: 100_000_000)) }
+    #expect(self.lease.steps == 4)
+  }
+
+  @Test func beingGivenUpIsToldOnceAndLateListenersToo() {
+    let told = Recorder<Int>()
+    self.lease.whenGivenUp { told.append(1) }
+    #expect(!self.lease.isGivenUp)
+    self.lease.giveUp()
+    self.lease.giveUp()
+    #expect(self.lease.isGivenUp && told.elements == [1])
+    self.lease.whenGivenUp { told.append(2) }
+    #expect(told.elements == [1, 2])
+    #expect(self.lease.revocation == nil, "it is still this process's")
+  }
+
   @Test func theSameRevocationIsToldOnce() {
     self.lease.whenRevoked { [heard] in heard.append($0) }
     self.lease.revoke(.cancelRequested)

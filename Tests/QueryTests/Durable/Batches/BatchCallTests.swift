@@ -1,0 +1,207 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// When one call for several begins, the answer that each of them gets, and how it ends.
+@Suite struct BatchCallTests {
+  private typealias Call = BatchCall<Int, String>
+
+  private let outbox: any MutationOutbox = MemoryQueryStorage().outbox
+  /// What each call was given.
+  private let calls = Recorder<[Int]>()
+  private let warnings = Recorder<Bool>()
+
+  private func call(
+    of count: Int, limit: Duration? = nil, grace: Duration = .seconds(3_600),
+    isAboutOne: Bool = false,
+    _ send: @escaping @Sendable ([Int]) async throws -> [Result<String, any Error>]
+  ) -> Call {
+    let (calls, warnings) = (self.calls, self.warnings)
+    return Call(
+      of: count,
+      MutationBatching(maximum: count) { items, _ in
+        calls.append(items.map(\.arguments))
+        return try await send(items.map(\.arguments))
+      },
+      Call.Terms(
+        limit: limit, grace: grace,
+        timeLimitError: QueryTimeoutError(duration: limit ?? .zero),
+        judge: { _, _ in Call.Judgement(isAboutOne: isAboutOne, maybeApplied: true) },
+        warn: { warnings.append(true) }))
+  }
+
+  private func item(_ number: Int) -> BatchedMutation<Int> {
+    let lease = MutationLease(
+      entry: OutboxEntry(
+        id: UUID(), number: number, name: "a", instance: "i", idempotencyKey: "key",
+        createdAt: Date(), coder: "json", arguments: Data()),
+      isReplay: true, token: 1, epoch: 0)
+    return BatchedMutation(
+      arguments: number,
+      attempt: MutationAttempt(lease: lease, aliases: AttemptAliases(self.outbox)))
+  }
+
+  /// Joins at a place, with its number as the argument.
+  private func join(_ call: Call, _ place: Int) -> Task<String, Never> {
+    Task {
+      switch await call.join(place, self.item(place), in: QueryContext()) {
+      case .alone: "alone"
+      case .result(.success(let text)): text
+      case .result(.failure(let error as LeftOutOfBatch)): "left out \(error.maybeApplied)"
+      case .result(.failure(let error)): "\(type(of: error))"
+      }
+    }
+  }
+
+  private func join(_ call: Call, _ places: Range<Int>) async -> [String] {
+    let tasks = places.map { self.join(call, $0) }
+    var answers = [String]()
+    for task in tasks { answers.append(await task.value) }
+    return answers
+  }
+
+  private static func texts(_ numbers: [Int]) -> [Result<String, any Error>] {
+    numbers.map { .success("sent \($0)") }
+  }
+
+  @Test func itBeginsWhenAllHaveJoinedOrLeft() async {
+    let call = self.call(of: 4) { Self.texts($0) }
+    let first = self.join(call, 2)
+    let second = self.join(call, 0)
+    call.leave(1)
+    #expect(self.calls.count == 0)
+    call.leave(3)
+    #expect(await first.value == "sent 2")
+    #expect(await second.value == "sent 0")
+    #expect(self.calls.elements == [[0, 2]], "in the order of the places, not of their coming")
+  }
+
+  @Test func whoIsLeftAloneIsSentAlone() async {
+    let call = self.call(of: 3) { Self.texts($0) }
+    let only = self.join(call, 1)
+    call.leave(0)
+    call.leave(2)
+    #expect(await only.value == "alone")
+    // One that comes after all that has no call either.
+    #expect(await self.join(call, 0).value == "alone")
+    #expect(self.calls.count == 0)
+  }
+
+  @Test func leavingAfterTheCallHasBegunChangesNothing() async {
+    let gate = Gate()
+    let call = self.call(of: 2) { numbers in
+      try await gate.pass()
+      return Self.texts(numbers)
+    }
+    let tasks = [self.join(call, 0), self.join(call, 1)]
+    await gate.arrival()
+    call.leave(0)
+    call.leave(1)
+    gate.open()
+    #expect(await tasks[0].value == "sent 0")
+    #expect(await tasks[1].value == "sent 1")
+    #expect(self.calls.count == 1)
+  }
+
+  @Test func eachHasTheResultAtItsPlaceAndTheRestIsLeftOut() async {
+    let call = self.call(of: 4) { _ in [.success("a"), .failure(TestError())] }
+    #expect(
+      await self.join(call, 0..<4) == ["a", "TestError", "left out false", "left out false"])
+    let none = self.call(of: 2) { _ in [] }
+    #expect(await self.join(none, 0..<2) == ["EmptyBatchAnswer", "left out false"])
+  }
+
+  @Test func anErrorOfTheCallIsTheFirstOnesOrShowsThatItGoesAlone() async {
+    let failing = self.call(of: 3) { _ in throw TestError() }
+    #expect(
+      await self.join(failing, 0..<3) == ["TestError", "left out true", "left out true"])
+    let refusing = self.call(of: 2, isAboutOne: true) { _ in throw TestError() }
+    #expect(await self.join(refusing, 0..<2) == ["alone", "left out true"])
+  }
+
+  @Test func whoWasCancelledBeforeTheCallIsNotSent() async {
+    let call = self.call(of: 3) { Self.texts($0) }
+    let member = Task { await call.join(1, self.item(1), in: QueryContext()) }
+    member.cancel()
+    let others = [self.join(call, 0), self.join(call, 2)]
+    #expect(await others[0].value == "sent 0")
+    #expect(await others[1].value == "sent 2")
+    if case .result(.failure(let error)) = await member.value {
+      #expect(error is CancellationError)
+    } else {
+      Issue.record("it was sent")
+    }
+    #expect(self.calls.elements == [[0, 2]])
+  }
+
+  @Test func whoIsCancelledMeanwhileEndsAtOnceAndTheCallGoesOn() async {
+    let gate = Gate()
+    let call = self.call(of: 3) { numbers in
+      try await gate.pass()
+      return Self.texts(numbers)
+    }
+    let tasks = (0..<3).map { place in
+      Task { await call.join(place, self.item(place), in: QueryContext()) }
+    }
+    await gate.arrival()
+    tasks[0].cancel()
+    guard case .result(.failure(let error)) = await tasks[0].value, error is CancellationError
+    else {
+      Issue.record("it has waited")
+      return
+    }
+    gate.open()
+    for place in 1...2 {
+      guard case .result(.success(let text)) = await tasks[place].value else {
+        Issue.record("\(place) has failed")
+        continue
+      }
+      #expect(text == "sent \(place)")
+    }
+  }
+
+  @Test func theLastOneCancelledCancelsTheCall() async {
+    let gate = Gate()
+    let call = self.call(of: 2) { numbers in
+      try await gate.pass()
+      return Self.texts(numbers)
+    }
+    let tasks = (0..<2).map { place in
+      Task { await call.join(place, self.item(place), in: QueryContext()) }
+    }
+    await gate.arrival()
+    for task in tasks { task.cancel() }
+    // The gate stays shut: nothing but the cancellation ends this.
+    for task in tasks {
+      guard case .result(.failure(let error)) = await task.value else {
+        Issue.record("it was sent")
+        continue
+      }
+      #expect(error is CancellationError)
+    }
+  }
+
+  @Test func theTimeOfTheCallIsTheFirstOnesFailure() async {
+    let call = self.call(of: 2, limit: .milliseconds(5)) { _ in
+      try await Task.sleep(for: .seconds(3_600))
+      return []
+    }
+    #expect(await self.join(call, 0..<2) == ["QueryTimeoutError", "left out true"])
+    #expect(self.warnings.count == 0)
+  }
+
+  @Test func aCallThatGoesOnPastItsTimeIsLeftBehindWithAWarning() async {
+    let gate = Gate()
+    let call = self.call(of: 2, limit: .milliseconds(5), grace: .milliseconds(5)) { numbers in
+      await gate.passIgnoringCancellation()
+      return Self.texts(numbers)
+    }
+    #expect(await self.join(call, 0..<2) == ["QueryTimeoutError", "left out true"])
+    await self.warnings.wait(forCount: 1)
+    // What it answers after that is nobody's.
+    gate.open()
+    #expect(self.calls.count == 1)
+  }
+}
