@@ -33,6 +33,7 @@ enum Unit: String, Codable {
   case nanoseconds = "ns"
   case bytes = "B"
   case commits = "commits"
+  case wakeUps = "wake-ups"
 }
 
 /// The goal of a row.
