@@ -19,8 +19,9 @@ struct RowGroup: Sendable {
     let corpus = Corpus(count: entries)
     return RowGroup(
       title: "Storage",
-      rows: HydrationRows.all(corpus) + BesideWriterRows.all(corpus) + OpeningRows.all(corpus) + ToolRows.all(corpus)
-        + ChangeRows.all(corpus) + PrefixRows.all(corpus) + EvictionRows.all(corpus)
+      rows: HydrationRows.all(corpus) + BesideWriterRows.all(corpus)
+        + OpeningRows.all(corpus) + ToolRows.all(corpus) + ChangeRows.all(corpus)
+        + PrefixRows.all(corpus) + EvictionRows.all(corpus)
         + LogRows.all(corpus) + DurableRows.all(pending: entries)
         + QueueRows.all(pending: entries)
         + LockRows.all(corpus, live: entries / 10) + IdleRows.all

@@ -17,14 +17,14 @@ extension IdentifiedArray.Storage {
   @inlinable
   var ownHead: Int { seam > head ? seam : head }
 
-  @usableFromInline
+  @inlinable
   @inline(never)
   func baseSlot(_ position: Int) -> UnsafeMutablePointer<Element?> {
     let base = fields.pointee.base.unsafelyUnwrapped
     return base.slots + base.slotNumber(position)
   }
 
-  @usableFromInline
+  @inlinable
   @inline(never)
   func basePosition(of id: ID) -> Int? {
     // The base may have elements that were removed at the front here, and others behind the seam.
@@ -34,7 +34,7 @@ extension IdentifiedArray.Storage {
   }
 
   /// The positions by id, of the base and of this storage.
-  @usableFromInline
+  @inlinable
   func joinedIndex() -> [ID: Int]? {
     guard let base = fields.pointee.base, var index = base.fields.pointee.index else { return nil }
     for position in base.head..<head { index[base.slot(position).pointee!.id] = nil }
@@ -50,7 +50,7 @@ extension IdentifiedArray.Storage {
   ///   - slotCount: The number of its slots.
   ///   - moving: Whether this storage may lose its elements, because it is about to be freed. Then
   ///     `start` is the seam.
-  @usableFromInline
+  @inlinable
   func layered(from start: Int, slotCount: Int, moving: Bool) -> IdentifiedArray.Storage {
     let new = Self.make(slotCount: slotCount)
     new.fields.pointee.head = head
@@ -71,7 +71,7 @@ extension IdentifiedArray.Storage {
 
   /// Moves the elements from the seam on to the base, which nobody else holds any longer, and returns
   /// it; nil if somebody does.
-  @usableFromInline
+  @inlinable
   func joinedWithBase() -> IdentifiedArray.Storage? {
     guard isKnownUniquelyReferenced(&fields.pointee.base), var base = fields.pointee.base.take()
     else { return nil }
@@ -112,7 +112,7 @@ extension IdentifiedArray {
     return ownEnd(from: position, adding: extra, isUnique: isUnique)
   }
 
-  @usableFromInline
+  @inlinable
   @inline(never)
   mutating func ownEnd(from position: Int, adding extra: Int, isUnique: Bool) -> Storage {
     let old = storage!
@@ -137,7 +137,7 @@ extension IdentifiedArray {
 
   /// Removes the first element, which is in the base of the storage; nil if this value has no base any
   /// longer, or gets rid of it, because it is not worth its while.
-  @usableFromInline
+  @inlinable
   mutating func removeFromBase() -> Element? {
     let end = storage!.end
     let own = ownStorage(from: end)
