@@ -12,19 +12,20 @@ struct RowGroup: Sendable {
     title: "Engine",
     rows: FetchRows.all + DeduplicationRows.all + StoreLookupRows.all + NewStoreRows.all
       + StoreMemoryRows.all + CurrentValueRows.all + ContextRows.all + MatchingRows.all
-      + PageRows.all + MutationRows.all
+      + PageRows.all + MutationRows.all + LeavingRows.all + ChainRows.all + PeriodicRows.all
   )
 
   static func storage(entries: Int) -> RowGroup {
     let corpus = Corpus(count: entries)
     return RowGroup(
       title: "Storage",
-      rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ToolRows.all(corpus)
-        + ChangeRows.all(corpus) + PrefixRows.all(corpus) + EvictionRows.all(corpus)
+      rows: HydrationRows.all(corpus) + BesideWriterRows.all(corpus)
+        + OpeningRows.all(corpus) + ToolRows.all(corpus) + ChangeRows.all(corpus)
+        + PrefixRows.all(corpus) + EvictionRows.all(corpus)
         + LogRows.all(corpus) + DurableRows.all(pending: entries)
         + ShownRows.all + QueueRows.all(pending: entries) + ReplayCostRows.all(pending: entries)
         + OutboxEventRows.all(pending: entries)
-        + LockRows.all(corpus, live: entries / 10)
+        + LockRows.all(corpus, live: entries / 10) + IdleRows.all
     )
   }
 }

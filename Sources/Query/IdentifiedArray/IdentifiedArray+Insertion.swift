@@ -3,7 +3,8 @@ extension IdentifiedArray {
   ///
   /// - Parameter element: The element.
   /// - Returns: Whether it was put in, and the position of the element that now has its id.
-  /// - Complexity: O(1) amortised if the storage is not shared.
+  /// - Complexity: O(1) amortised if the storage is not shared, and O(√*n*) amortised if it is, where
+  ///   *n* is the number of elements.
   @inlinable
   @discardableResult
   public mutating func append(_ element: Element) -> (inserted: Bool, index: Int) {
@@ -34,6 +35,10 @@ extension IdentifiedArray {
   public mutating func insert(_ element: Element, at index: Int) -> (inserted: Bool, index: Int) {
     precondition(index >= 0 && index <= count, Self.rangeMessage(index, count: count))
     if let present = self.index(id: element.id) { return (false, present) }
+    guard index < count else {
+      appendNew(element)
+      return (true, index)
+    }
     let storage = ownStorage(adding: 1)
     storage.occupy(storage.openGap(at: index), with: element)
     return (true, index)
@@ -53,14 +58,14 @@ extension IdentifiedArray {
   /// Appends an element; the caller has made sure that its id is not there.
   @inlinable
   mutating func appendNew(_ element: Element) {
-    let storage = ownStorage(adding: 1)
+    let storage = ownStorage(from: storage?.end ?? 0, adding: 1)
     storage.occupy(storage.openGap(at: storage.count), with: element)
   }
 
-  /// The storage, made this value's own, with free slots for `extra` more elements.
+  /// The storage, made this value's own as a whole, with free slots for `extra` more elements.
   @inlinable
   mutating func ownStorage(adding extra: Int = 0) -> Storage {
-    if !isKnownUniquelyReferenced(&storage) {
+    if !isKnownUniquelyReferenced(&storage) || storage!.isLayered {
       let slotCount = Storage.slotCount(for: (storage?.span ?? 0) + extra)
       storage =
         storage?.relocated(slotCount: slotCount, moving: false) ?? .make(slotCount: slotCount)

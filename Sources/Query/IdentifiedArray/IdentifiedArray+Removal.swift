@@ -108,6 +108,9 @@ extension IdentifiedArray {
       storage = nil
       return element
     }
+    if storage!.isLayered, position == storage!.head, let element = removeFromBase() {
+      return element
+    }
     let storage = ownStorage()
     let element = storage.slot(position).pointee.take()!
     storage.vacated(position, id: element.id)

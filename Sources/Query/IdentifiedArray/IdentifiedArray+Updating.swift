@@ -54,7 +54,7 @@ extension IdentifiedArray {
   @inlinable
   mutating func update(_ element: Element) -> Element? {
     guard let position = storage?.position(of: element.id) else { return nil }
-    let slot = ownStorage().slot(position)
+    let slot = ownStorage(from: position).slot(position)
     defer { slot.pointee = element }
     return slot.pointee
   }

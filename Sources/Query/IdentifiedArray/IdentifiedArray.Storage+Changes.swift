@@ -24,7 +24,7 @@ extension IdentifiedArray.Storage {
     fields.pointee.count += 1
     if fields.pointee.index != nil {
       fields.pointee.index![element.id] = position
-    } else if count > Self.smallCapacity {
+    } else if end - ownHead > Self.smallCapacity {
       buildIndex()
     }
   }
@@ -33,7 +33,7 @@ extension IdentifiedArray.Storage {
   @inline(never)
   func buildIndex() {
     var index = [ID: Int](minimumCapacity: slotCount)
-    for position in head..<end { index[slot(position).pointee!.id] = position }
+    for position in ownHead..<end { index[slot(position).pointee!.id] = position }
     fields.pointee.index = index
   }
 }

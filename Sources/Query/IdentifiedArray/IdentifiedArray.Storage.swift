@@ -5,6 +5,10 @@ extension IdentifiedArray {
   /// and while it moves to more slots; the slot of a position is its remainder. So the index from ids
   /// to positions is not touched by an insertion at the front. The first and the last position in use
   /// always hold an element; a `nil` between them is a hole. Without an index there are no holes.
+  ///
+  /// A storage may stand on the one that a large array shared when it was changed at its end: the
+  /// elements before the *seam* are in that one, which neither changes while both use it. See
+  /// `IdentifiedArray.Storage+Sharing.swift`.
   @usableFromInline
   final class Storage: ManagedBuffer<Header, Element?> {
     deinit {
@@ -24,8 +28,14 @@ extension IdentifiedArray {
     @usableFromInline var span = 0
     @usableFromInline var count = 0
     /// The positions by id, or `nil` if there are so few elements that a search is used.
+    ///
+    /// Only of positions from the seam on.
     @usableFromInline var index: [ID: Int]?
     @usableFromInline var holes = SlotSet()
+    /// The first position that has a slot of this storage, if it stands on another one.
+    @usableFromInline var seam = Int.min
+    /// The storage that has the elements before the seam. It stands on no other.
+    @usableFromInline var base: Storage?
 
     @inlinable
     init(slotCount: Int) { self.slotCount = slotCount }
@@ -58,7 +68,7 @@ extension IdentifiedArray.Storage {
     return storage
   }
 
-  /// Another storage with the same elements at the same positions.
+  /// Another storage with the same elements at the same positions, which stands on no other.
   ///
   /// - Parameters:
   ///   - slotCount: The number of its slots, at least `span`.
@@ -69,9 +79,14 @@ extension IdentifiedArray.Storage {
     new.fields.pointee.head = head
     new.fields.pointee.span = span
     new.fields.pointee.count = count
-    new.fields.pointee.index = moving ? fields.pointee.index.take() : fields.pointee.index
+    if isLayered {
+      new.fields.pointee.index = joinedIndex()
+    } else {
+      new.fields.pointee.index = moving ? fields.pointee.index.take() : fields.pointee.index
+    }
     for position in head..<end {
-      let element = moving ? slot(position).pointee.take() : slot(position).pointee
+      let element =
+        moving && position >= seam ? slot(position).pointee.take() : slot(position).pointee
       if element == nil {
         new.fields.pointee.holes.insert(position & (slotCount - 1), of: slotCount)
       } else {
@@ -115,8 +130,11 @@ extension IdentifiedArray.Storage {
   @inlinable
   func slotNumber(_ position: Int) -> Int { position & (slotCount - 1) }
 
+  /// The slot of a position. One before the seam belongs to another storage, and is only read.
   @inlinable
-  func slot(_ position: Int) -> UnsafeMutablePointer<Element?> { slots + slotNumber(position) }
+  func slot(_ position: Int) -> UnsafeMutablePointer<Element?> {
+    position >= seam ? slots + slotNumber(position) : baseSlot(position)
+  }
 
   /// The position of the element with the id.
   @inlinable
@@ -125,12 +143,15 @@ extension IdentifiedArray.Storage {
     // The element that was added last is the one most often looked up.
     var position = end - 1
     if slot(position).pointee!.id == id { return position }
-    if fields.pointee.index != nil { return fields.pointee.index![id] }
-    while position > head {
+    if fields.pointee.index != nil {
+      return fields.pointee.index![id] ?? (isLayered ? basePosition(of: id) : nil)
+    }
+    let first = ownHead
+    while position > first {
       position -= 1
       if slot(position).pointee!.id == id { return position }
     }
-    return nil
+    return isLayered ? basePosition(of: id) : nil
   }
 
   /// The position of the element at an offset, which must be in range.

@@ -161,7 +161,7 @@ extension IdentifiedArray {
     id: ID, _ body: (inout Element) throws(Failure) -> Output
   ) throws(Failure) -> Output? {
     guard let position = storage?.position(of: id) else { return nil }
-    let storage = ownStorage()
+    let storage = ownStorage(from: position)
     defer {
       let newID = storage.slot(position).pointee!.id
       precondition(newID == id, Self.changedIDMessage(from: id, to: newID))

@@ -4,7 +4,7 @@ import Query
 enum CurrentValueRows {
   static let all = [
     Self.row(subscribers: 0, goal: 150, count: 10_000),
-    Self.row(subscribers: 100, goal: 4000, count: 200),
+    Self.row(subscribers: 100, goal: 3500, count: 200),
   ]
 
   private static func row(subscribers: Int, goal: Double, count: Int) -> Row {

@@ -35,6 +35,7 @@ enum Unit: String, Codable {
   case processorTime = "cpu ns"
   case bytes = "B"
   case commits = "commits"
+  case wakeUps = "wake-ups"
 }
 
 /// The goal of a row.

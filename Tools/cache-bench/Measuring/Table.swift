@@ -78,6 +78,7 @@ extension Table {
     case .bytes where value < 1_048_576: String(format: "%.0f B", value)
     case .bytes: String(format: "%.1f MiB", value / 1_048_576)
     case .commits: String(format: "%.0f commits", value)
+    case .wakeUps: String(format: "%.0f wake-ups", value)
     case _ where isTime && value < 100: String(format: "%.1f ns", value)
     case _ where isTime && value < 1000: String(format: "%.0f ns", value)
     case _ where isTime && value < 100_000: String(format: "%.2f µs", value / 1000)

@@ -14,10 +14,15 @@ enum Worker: Sendable {
   /// Enqueues so many mutations, one in each 20 ms. Its figures are what each took.
   case enqueue(folder: String, count: Int)
 
+  /// Has stores and subscribers, and does nothing. Its figure is how many of both.
+  case idle(folder: String, stores: Int, subscribers: Int)
+
   private var arguments: [String] {
     switch self {
     case .probe(let paths): ["probe"] + paths
     case .enqueue(let folder, let count): ["enqueue", folder, "\(count)"]
+    case .idle(let folder, let stores, let subscribers):
+      ["idle", folder, "\(stores)", "\(subscribers)"]
     }
   }
 }
@@ -34,6 +39,9 @@ extension Worker {
     case "probe": self = .probe(paths: values)
     case "enqueue" where values.count == 2:
       self = .enqueue(folder: values[0], count: Int(values[1]) ?? 0)
+    case "idle" where values.count == 3:
+      self = .idle(
+        folder: values[0], stores: Int(values[1]) ?? 0, subscribers: Int(values[2]) ?? 0)
     default: throw UsageError("\(Self.argument) needs a work")
     }
   }
@@ -43,6 +51,8 @@ extension Worker {
       switch self {
       case .probe(let paths): try Self.probe(paths)
       case .enqueue(let folder, let count): try await Self.enqueue(count, folder)
+      case .idle(let folder, let stores, let subscribers):
+        try await Self.idle(stores, subscribers, folder)
       }
     Self.say(figures.map { "\($0)" }.joined(separator: " "))
   }
@@ -71,7 +81,7 @@ extension Worker {
     return times
   }
 
-  private static func say(_ line: String) {
+  static func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
   }
 }
@@ -89,6 +99,9 @@ extension Worker {
   /// A worker that works.
   struct Running {
     private let process: Process
+
+    var processIdentifier: Int32 { self.process.processIdentifier }
+
     private let input = Pipe()
     private let output = Pipe()
 
