@@ -59,6 +59,38 @@ import Testing
   }
 }
 
+/// The demo client with its server.
+@Suite(.serialized) struct FieldNotesServerTests {
+  /// What another client changes comes by the server's stream, and of the list only what has changed.
+  @Test func aListThatIsWatchedShowsWhatAnotherClientChanges() async throws {
+    let folder = try NotesFolder()
+    let script = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Tools/field-notes/server/field_notes_server.py").path
+    // Without the lists of the ISO, so that there are the folders of a few words.
+    let server = try ChildProcess(
+      "/usr/bin/python3", [script, "--iso-codes", "/dev/null", "--log", folder.file("log")])
+    let url = try #require(await server.line())
+    let watcher = try ChildProcess(
+      ChildProcess.product("field-notes"),
+      ["--server", url, "--store", folder.file("watcher"), "watch", "Trees"])
+    for _ in 0..<16 { #expect(await watcher.line() != nil) }
+    let other = ["--server", url, "--store", folder.file("other")]
+    // Nothing is missed if the stream opens after this: the list is fetched once it is open.
+    let created = try await Said(other + ["create", "Trees", "Zelkova"])
+    #expect(created.lines == ["created note-1"])
+    #expect(await watcher.line() == "note-1  Zelkova    [1]")
+    _ = try await Said(other + ["edit", "note-1", "tall"])
+    #expect(await watcher.line() == "note-1  Zelkova  tall  [2]")
+    _ = try await Said(other + ["delete", "note-1"])
+    #expect(await watcher.line() == "note-1  is gone")
+    watcher.terminate()
+    #expect(await watcher.end() == .code(0))
+    let log = try String(contentsOfFile: folder.file("log"), encoding: .utf8)
+    let streams = log.split(separator: "\n").filter { $0.contains("\"answer\": \"begun\"") }
+    #expect(streams.count == 1)
+  }
+}
+
 /// A folder for a store, and the address of a server that is not there.
 private final class NotesFolder: Sendable {
   private let url = FileManager.default.temporaryDirectory
@@ -69,6 +101,8 @@ private final class NotesFolder: Sendable {
   }
 
   deinit { try? FileManager.default.removeItem(at: self.url) }
+
+  func file(_ name: String) -> String { self.url.appending(path: name).path }
 
   /// Nobody listens on the first port.
   var arguments: [String] { ["--server", "http://127.0.0.1:1", "--store", self.url.path] }

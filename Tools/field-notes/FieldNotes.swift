@@ -42,6 +42,7 @@ struct FieldNotes {
     case ("folders", 1): return self.show(await self.notebook.folders())
     case ("list", 2):
       return self.show(await self.notebook.notes(in: words[1], pages: arguments.pages))
+    case ("watch", 2): return await self.watch(words[1], pages: arguments.pages)
     case ("show", 2): return self.show(await self.notebook.note(words[1]))
     case ("create", 3), ("create", 4):
       let text = words.count == 4 ? words[3] : ""
@@ -75,11 +76,29 @@ extension FieldNotes {
   }
 
   private func show(_ reading: Reading<[NotePage]>) -> Int32 {
-    for note in reading.value.flatMap(\.notes) {
-      let mark = note.unsent?.rawValue ?? "\(note.edition)"
-      print("\(note.id)  \(note.title)  \(note.text)  [\(mark)]")
-    }
+    for note in reading.value.flatMap(\.notes) { print(note.line) }
     return self.sayWhence(reading, isEmpty: reading.value.isEmpty)
+  }
+
+  /// Shows a list, and then what changes of it.
+  private func watch(_ folder: String, pages: Int?) async -> Int32 {
+    let reading = await self.notebook.notes(in: folder, pages: pages)
+    _ = self.show(reading)
+    // A program that reads it waits for the list.
+    fflush(nil)
+    let shown = Locked(reading.value.flatMap(\.notes))
+    let watching = self.notebook.watch(folder) { notes in
+      let before = shown.withLock { shown in
+        defer { shown = notes }
+        return shown
+      }
+      for note in notes where !before.contains(note) { Self.sayAtOnce(note.line) }
+      let ids = Set(notes.map(\.id))
+      for note in before where !ids.contains(note.id) { Self.sayAtOnce("\(note.id)  is gone") }
+    }
+    await Self.interruption()
+    watching.cancel()
+    return 0
   }
 
   /// Prints the source on standard error, so that standard output has the notes alone.

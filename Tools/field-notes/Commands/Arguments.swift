@@ -15,6 +15,7 @@ struct Arguments {
 
       folders                       the folders
       list FOLDER [--pages N|all]   its notes, 50 to a page
+      watch FOLDER [--pages N|all]  its notes, and what changes of them, until Ctrl-C
       show NOTE                     a note
       create FOLDER TITLE [TEXT]    make a note
       edit NOTE TEXT                give a note another text
