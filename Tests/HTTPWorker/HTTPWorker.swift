@@ -10,6 +10,8 @@ import QuerySQLite
 /// ```
 /// http-worker delta FOLDER URL
 ///   asks for what has changed, again and again; after each "merged CURSOR"
+/// http-worker read FOLDER URL
+///   fetches the numbers of URL once, and says them
 /// http-worker live FOLDER ROOT
 ///   follows the numbers of ROOT/notes by the stream ROOT/events; after each "shown COUNT"
 /// http-worker pack FOLDER ROOT [COUNT]
@@ -25,6 +27,11 @@ struct HTTPWorker {
       directory: URL(filePath: arguments[2], directoryHint: .isDirectory))
     let client = QueryClient(storage: storage, storeCreator: .default(retryLimit: 0))
     if arguments[1] == "live" { return await Self.follow(url, with: client) }
+    if arguments[1] == "read" {
+      let query = HTTPQuery(url, as: [Int].self).persisted()
+      Self.say("\(try await client.store(for: query).fetch())")
+      return try await storage.close()
+    }
     if arguments[1] == "pack" {
       let pack = try await Packs.begin(
         in: client, of: url, count: arguments.dropFirst(4).first.flatMap { Int($0) })

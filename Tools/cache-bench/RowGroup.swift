@@ -21,7 +21,7 @@ struct RowGroup: Sendable {
       title: "Storage",
       rows: HydrationRows.all(corpus) + OpeningRows.all(corpus) + ToolRows.all(corpus)
         + ChangeRows.all(corpus) + PrefixRows.all(corpus) + EvictionRows.all(corpus)
-        + LogRows.all(corpus) + DurableRows.all(pending: entries)
+        + LogRows.all(corpus) + ConfirmationRows.all(corpus) + DurableRows.all(pending: entries)
         + QueueRows.all(pending: entries)
         + LockRows.all(corpus, live: entries / 10)
     )
