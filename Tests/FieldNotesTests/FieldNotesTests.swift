@@ -61,14 +61,15 @@ import Testing
 
 /// The demo client with its server.
 @Suite(.serialized) struct FieldNotesServerTests {
+  private static let script = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Tools/field-notes/server/field_notes_server.py").path
+
   /// What another client changes comes by the server's stream, and of the list only what has changed.
   @Test func aListThatIsWatchedShowsWhatAnotherClientChanges() async throws {
     let folder = try NotesFolder()
-    let script = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Tools/field-notes/server/field_notes_server.py").path
     // Without the lists of the ISO, so that there are the folders of a few words.
     let server = try ChildProcess(
-      "/usr/bin/python3", [script, "--iso-codes", "/dev/null", "--log", folder.file("log")])
+      "/usr/bin/python3", [Self.script, "--iso-codes", "/dev/null", "--log", folder.file("log")])
     let url = try #require(await server.line())
     let watcher = try ChildProcess(
       ChildProcess.product("field-notes"),
@@ -88,6 +89,25 @@ import Testing
     let log = try String(contentsOfFile: folder.file("log"), encoding: .utf8)
     let streams = log.split(separator: "\n").filter { $0.contains("\"answer\": \"begun\"") }
     #expect(streams.count == 1)
+  }
+
+  @Test func aFolderThatIsKeptIsThereWithoutItsServer() async throws {
+    let folder = try NotesFolder()
+    let server = try ChildProcess(
+      "/usr/bin/python3", [Self.script, "--iso-codes", "/dev/null"])
+    let url = try #require(await server.line())
+    let here = ["--server", url, "--store", folder.file("here")]
+    let kept = try await Said(here + ["keep", "Birds"])
+    #expect(kept.code == 0)
+    #expect(kept.lines.first?.hasPrefix("kept Birds, ") == true)
+    server.terminate()
+    _ = await server.end()
+    let list = try await Said(here + ["list", "Birds"])
+    #expect(list.lines.count == 14)
+    let missing = try await Said(here + ["keep", "Stones"])
+    #expect(missing.code == 75)
+    #expect(missing.errors.count == 1)
+    #expect(try await Said(here + ["let-go", "Birds"]).lines == ["let go of Birds"])
   }
 }
 

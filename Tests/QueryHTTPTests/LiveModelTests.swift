@@ -238,7 +238,7 @@ private final class NotesServer: Sendable {
       state.forgotten = state.lastID + 1
       state.lastID += 1
       state.known = []
-      // Who is connected has all, and who comes again with an old id is told.
+      // A client that is connected has all of them; one that comes with an older id is told so.
     }
   }
 

@@ -43,6 +43,11 @@ struct FieldNotes {
     case ("list", 2):
       return self.show(await self.notebook.notes(in: words[1], pages: arguments.pages))
     case ("watch", 2): return await self.watch(words[1], pages: arguments.pages)
+    case ("keep", 2): return try await self.keep(words[1])
+    case ("let-go", 2):
+      let isKept = try await self.notebook.client.packs.remove(words[1])
+      print(isKept ? "let go of \(words[1])" : "\(words[1]) was not kept")
+      return 0
     case ("show", 2): return self.show(await self.notebook.note(words[1]))
     case ("create", 3), ("create", 4):
       let text = words.count == 4 ? words[3] : ""
@@ -101,6 +106,28 @@ extension FieldNotes {
     return 0
   }
 
+  /// Keeps a folder, and waits for all of it.
+  private func keep(_ folder: String) async throws -> Int32 {
+    let pack = try await self.notebook.client.keep(folder) {
+      FolderNotesQuery(folder: folder).pages(.all)
+    }
+    for await (progress, state) in pack.updates {
+      switch state {
+      case .complete:
+        print("kept \(folder), \(progress.bytes) bytes")
+        return 0
+      case .stopped(let error):
+        Self.complain("\(error); field-notes run goes on with it")
+        return 75
+      case .waiting:
+        Self.complain("\(folder) is not here yet; field-notes run goes on with it")
+        return 75
+      case .idle, .fetching: continue
+      }
+    }
+    return 75
+  }
+
   /// Prints the source on standard error, so that standard output has the notes alone.
   private func sayWhence<Value>(_ reading: Reading<Value>, isEmpty: Bool) -> Int32 {
     if let problem = reading.problem {
@@ -153,6 +180,7 @@ extension FieldNotes {
 
   private func sendUntilInterrupted() async throws -> Int32 {
     let replayer = self.notebook.replayer()
+    try await self.notebook.client.packs.resume()
     let sending = Task { try await replayer.run() }
     let saying = Task {
       for await event in replayer.events { Self.say(event) }
