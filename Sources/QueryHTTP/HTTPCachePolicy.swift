@@ -1,5 +1,5 @@
 /// What a read makes of what a server says about keeping its answer. `no-store` is always obeyed.
-public enum HTTPCachePolicy: Hashable, Sendable {
+public enum HTTPCachePolicy: String, Codable, Hashable, Sendable {
   /// `ETag` and `Last-Modified` are kept with the value, and the next fetch asks whether they still
   /// hold. How long the value is fresh, the modifiers say.
   case validators

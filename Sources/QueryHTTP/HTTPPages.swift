@@ -17,6 +17,8 @@ public import Query
 public struct HTTPPages<PageID, PageValue>: InfiniteQueryRequest
 where PageID: Codable & Hashable & Sendable, PageValue: Codable & Sendable {
   public let initialPageId: PageID
+  /// Whether its pages say all of it, so that it can be made from data. What was made of closures cannot.
+  public let isPackable: Bool
 
   private let list: HTTPRead
   private let url: @Sendable (PageID) -> URL
@@ -54,6 +56,7 @@ where PageID: Codable & Hashable & Sendable, PageValue: Codable & Sendable {
       url: list.absoluteURL, headers: headers, credential: credential, policy: policy,
       removesOnGone: removesOnGone, expects: expects)
     self.initialPageId = first
+    self.isPackable = false
     self.url = url
     self.next = next
     self.previous = previous
@@ -85,4 +88,60 @@ where PageID: Codable & Hashable & Sendable, PageValue: Codable & Sendable {
     read.url = self.url(paging.pageId).absoluteURL
     return try await read.fetch(in: context, with: continuation)
   }
+}
+
+// MARK: - Of pages that say which one follows
+
+extension HTTPPages where PageValue: HTTPPage, PageValue.PageID == PageID {
+  /// Creates a query of pages that say by themselves which one follows.
+  ///
+  /// It is a member of a pack with its number of pages, and a later launch goes on with it if its type is
+  /// registered: `client.packs.register(HTTPPages<Int, NotesPage>.self)`.
+  ///
+  /// - Parameters:
+  ///   - list: The URL of the list, which is its identity.
+  ///   - headers: As of ``HTTPQuery``.
+  ///   - credential: As of ``HTTPQuery``.
+  ///   - type: What a page is.
+  ///   - policy: As of ``HTTPQuery``; the list is as fresh as its oldest page.
+  ///   - removesOnGone: Whether status 404 or 410 for a page resets the store.
+  ///   - expects: As of ``HTTPQuery``.
+  public init(
+    _ list: URL,
+    headers: [String: String] = [:],
+    credential: HTTPCredential.Name? = nil,
+    as type: PageValue.Type = PageValue.self,
+    policy: HTTPCachePolicy = .validators,
+    removesOnGone: Bool = false,
+    expects: HTTPExpectation? = nil
+  ) {
+    self.init(
+      HTTPRead(
+        url: list.absoluteURL, headers: headers, credential: credential, policy: policy,
+        removesOnGone: removesOnGone, expects: expects))
+  }
+
+  private init(_ list: HTTPRead) {
+    self.list = list
+    self.initialPageId = PageValue.firstPageID
+    self.isPackable = true
+    self.url = { PageValue.url(of: $0, in: list.url) }
+    self.next = { id, page in page.pageID(after: id) }
+    self.previous = { id, page in page.pageID(before: id) }
+  }
+}
+
+extension HTTPPages: PackableRequest, Codable
+where PageValue: HTTPPage, PageValue.PageID == PageID {
+  public static var packName: String { PackName.of("HTTPPages", PageValue.self) }
+
+  /// Reads a query that ``encode(to:)`` wrote.
+  ///
+  /// - Throws: ``HTTPRequestError``; `DecodingError`.
+  public init(from decoder: any Decoder) throws { self.init(try HTTPRead(from: decoder)) }
+
+  /// Writes what it is made of: no secret. Of one that is not ``isPackable`` the closures are missing.
+  ///
+  /// - Throws: ``HTTPRequestError`` if the URL or a header may hold a secret; `EncodingError`.
+  public func encode(to encoder: any Encoder) throws { try self.list.encode(to: encoder) }
 }

@@ -17,6 +17,10 @@ public import Query
 /// `HTTPStatusError` beside the kept value, whatever `stale-if-error` says: a value stays for as long as
 /// there is no other one.
 ///
+/// It is a member of a pack as it is (``Query/QueryClient/keep(_:until:refreshEvery:network:_:)``), and a
+/// later launch goes on with it if its type is registered: `client.packs.register(HTTPQuery<[Note]>.self)`.
+/// It is known there by the name of the type of its value.
+///
 /// The path is `["http", "GET", url, headers, credential]`: the URL in its normal form, the headers
 /// sorted, the credential by its name; no secret is in it. The URL's query is, so put no token there.
 public struct HTTPQuery<Value: Codable & Sendable>: QueryRequest, Hashable {
@@ -60,4 +64,18 @@ public struct HTTPQuery<Value: Codable & Sendable>: QueryRequest, Hashable {
   ) async throws -> Value {
     try await self.read.fetch(in: context, with: continuation)
   }
+}
+
+extension HTTPQuery: PackableRequest {
+  public static var packName: String { PackName.of("HTTPQuery", Value.self) }
+
+  /// Reads a query that ``encode(to:)`` wrote.
+  ///
+  /// - Throws: ``HTTPRequestError``; `DecodingError`.
+  public init(from decoder: any Decoder) throws { self.read = try HTTPRead(from: decoder) }
+
+  /// Writes what it is made of: no secret.
+  ///
+  /// - Throws: ``HTTPRequestError`` if the URL or a header may hold a secret; `EncodingError`.
+  public func encode(to encoder: any Encoder) throws { try self.read.encode(to: encoder) }
 }

@@ -4,7 +4,8 @@ public import Query
 /// What an event of a stream does to a live query.
 public enum LiveUpdate<Value: Sendable>: Sendable {
   /// It makes values stale, which are fetched again, with their validators: the safe way. The closure
-  /// says the beginnings of their paths; none: only the query itself.
+  /// says the beginnings of their paths; none: only the query itself. It is asked with an event named
+  /// `reset` if events may have been missed, as before the stream was open; then the query itself is stale, too.
   case invalidate(paths: @Sendable (StreamEvent) -> [QueryPath])
   /// It changes the value that the server sent, beneath the edits. The id of the event is stored with the
   /// value that it led to, in one commit. Each event may come twice, and the value may have it already,
@@ -179,8 +180,8 @@ extension LiveFollowing {
 
   private func deal(with news: EventConnection.News) {
     switch news {
-    case .open(let id): if id == nil || id != self.lastID { self.invalidate() }
-    case .reset: self.invalidate()
+    case .open(let id): if id == nil || id != self.lastID { self.beginAnew() }
+    case .reset: self.beginAnew()
     case .event(let event):
       switch self.update {
       case .invalidate(let paths): self.invalidate(paths(event))
@@ -189,6 +190,14 @@ extension LiveFollowing {
         self.apply(event, by: apply)
       }
     }
+  }
+
+  /// Asks for all that an event may have changed, since some may have been missed.
+  private func beginAnew() {
+    self.invalidate()
+    guard case .invalidate(let paths) = self.update else { return }
+    let others = paths(StreamEvent(name: "reset", data: ""))
+    if !others.isEmpty { self.invalidate(others) }
   }
 
   /// Remembers an event that the value of a fetch at work may lack, and in their order those after it.

@@ -59,6 +59,58 @@ import Testing
   }
 }
 
+/// The demo client with its server.
+@Suite(.serialized) struct FieldNotesServerTests {
+  private static let script = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Tools/field-notes/server/field_notes_server.py").path
+
+  /// What another client changes comes by the server's stream, and of the list only what has changed.
+  @Test func aListThatIsWatchedShowsWhatAnotherClientChanges() async throws {
+    let folder = try NotesFolder()
+    // Without the lists of the ISO, so that there are the folders of a few words.
+    let server = try ChildProcess(
+      "/usr/bin/python3", [Self.script, "--iso-codes", "/dev/null", "--log", folder.file("log")])
+    let url = try #require(await server.line())
+    let watcher = try ChildProcess(
+      ChildProcess.product("field-notes"),
+      ["--server", url, "--store", folder.file("watcher"), "watch", "Trees"])
+    for _ in 0..<16 { #expect(await watcher.line() != nil) }
+    let other = ["--server", url, "--store", folder.file("other")]
+    // Nothing is missed if the stream opens after this: the list is fetched once it is open.
+    let created = try await Said(other + ["create", "Trees", "Zelkova"])
+    #expect(created.lines == ["created note-1"])
+    #expect(await watcher.line() == "note-1  Zelkova    [1]")
+    _ = try await Said(other + ["edit", "note-1", "tall"])
+    #expect(await watcher.line() == "note-1  Zelkova  tall  [2]")
+    _ = try await Said(other + ["delete", "note-1"])
+    #expect(await watcher.line() == "note-1  is gone")
+    watcher.terminate()
+    #expect(await watcher.end() == .code(0))
+    let log = try String(contentsOfFile: folder.file("log"), encoding: .utf8)
+    let streams = log.split(separator: "\n").filter { $0.contains("\"answer\": \"begun\"") }
+    #expect(streams.count == 1)
+  }
+
+  @Test func aFolderThatIsKeptIsThereWithoutItsServer() async throws {
+    let folder = try NotesFolder()
+    let server = try ChildProcess(
+      "/usr/bin/python3", [Self.script, "--iso-codes", "/dev/null"])
+    let url = try #require(await server.line())
+    let here = ["--server", url, "--store", folder.file("here")]
+    let kept = try await Said(here + ["keep", "Birds"])
+    #expect(kept.code == 0)
+    #expect(kept.lines.first?.hasPrefix("kept Birds, ") == true)
+    server.terminate()
+    _ = await server.end()
+    let list = try await Said(here + ["list", "Birds"])
+    #expect(list.lines.count == 14)
+    let missing = try await Said(here + ["keep", "Stones"])
+    #expect(missing.code == 75)
+    #expect(missing.errors.count == 1)
+    #expect(try await Said(here + ["let-go", "Birds"]).lines == ["let go of Birds"])
+  }
+}
+
 /// A folder for a store, and the address of a server that is not there.
 private final class NotesFolder: Sendable {
   private let url = FileManager.default.temporaryDirectory
@@ -69,6 +121,8 @@ private final class NotesFolder: Sendable {
   }
 
   deinit { try? FileManager.default.removeItem(at: self.url) }
+
+  func file(_ name: String) -> String { self.url.appending(path: name).path }
 
   /// Nobody listens on the first port.
   var arguments: [String] { ["--server", "http://127.0.0.1:1", "--store", self.url.path] }

@@ -10,18 +10,36 @@ import QuerySQLite
 /// ```
 /// http-worker delta FOLDER URL
 ///   asks for what has changed, again and again; after each "merged CURSOR"
+/// http-worker read FOLDER URL
+///   fetches the numbers of URL once, and says them
 /// http-worker live FOLDER ROOT
 ///   follows the numbers of ROOT/notes by the stream ROOT/events; after each "shown COUNT"
+/// http-worker pack FOLDER ROOT [COUNT]
+///   with COUNT keeps ROOT/notes, page by page, and as many of ROOT/photos/NUMBER; without it only goes on
+///   with what an earlier one has kept; "begun", and in the end "whole DONE TOTAL"
 /// ```
 @main
 struct HTTPWorker {
   static func main() async throws {
     let arguments = CommandLine.arguments
-    guard arguments.count == 4, let url = URL(string: arguments[3]) else { exit(2) }
+    guard arguments.count >= 4, let url = URL(string: arguments[3]) else { exit(2) }
     let storage = try SQLiteQueryStorage(
       directory: URL(filePath: arguments[2], directoryHint: .isDirectory))
     let client = QueryClient(storage: storage, storeCreator: .default(retryLimit: 0))
     if arguments[1] == "live" { return await Self.follow(url, with: client) }
+    if arguments[1] == "read" {
+      let query = HTTPQuery(url, as: [Int].self).persisted()
+      Self.say("\(try await client.store(for: query).fetch())")
+      return try await storage.close()
+    }
+    if arguments[1] == "pack" {
+      let pack = try await Packs.begin(
+        in: client, of: url, count: arguments.dropFirst(4).first.flatMap { Int($0) })
+      Self.say("begun")
+      let progress = try await pack.whole()
+      Self.say("whole \(progress.done) \(progress.total)")
+      return try await storage.close()
+    }
     let store = client.store(for: Self.numbers(at: url).persisted())
     while true {
       let numbers = try await store.fetch()
@@ -46,7 +64,7 @@ struct HTTPWorker {
   }
 
   /// Writes a line at once.
-  private static func say(_ line: String) {
+  static func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
   }
 

@@ -235,19 +235,30 @@ import Testing
       .live(
         from: { EventStream(server.url("/events")) },
         apply: .invalidate { [applied] event in
-          applied.append(event.data)
+          applied.append(event.name == "reset" ? "reset" : event.data)
+          if event.name == "reset" {
+            return [["http", "GET", server.url("/notes?other").absoluteString]]
+          }
           return [["http", "GET", server.url(event.data).absoluteString]]
         })
     let store = client.store(for: query)
     let (subscription, shown) = self.follow(store)
     let stream = await server.stream(1)
     await shown.wait { $0.last == [1] }
-    stream.send("data: /none\n\n")
+    // What came before the stream was open is not known of the others either.
     await self.applied.wait(forCount: 1)
+    #expect(self.applied.elements == ["reset"])
+    while !other.isInvalidated { await Task.yield() }
+    try await other.fetch()
+    stream.send("data: /none\n\n")
+    await self.applied.wait(forCount: 2)
     while store.isLoading || store.isInvalidated { await Task.yield() }
     stream.send("data: /notes?other\n\n")
     while !other.isInvalidated { await Task.yield() }
     #expect(!store.isInvalidated)
+    try await other.fetch()
+    stream.send("event: reset\n\n")
+    while !other.isInvalidated { await Task.yield() }
     subscription.cancel()
   }
 }

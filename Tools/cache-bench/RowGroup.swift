@@ -22,7 +22,7 @@ struct RowGroup: Sendable {
       rows: HydrationRows.all(corpus) + BesideWriterRows.all(corpus)
         + OpeningRows.all(corpus) + ToolRows.all(corpus) + ChangeRows.all(corpus)
         + PrefixRows.all(corpus) + EvictionRows.all(corpus)
-        + LogRows.all(corpus) + DurableRows.all(pending: entries)
+        + LogRows.all(corpus) + ConfirmationRows.all(corpus) + DurableRows.all(pending: entries)
         + ShownRows.all + QueueRows.all(pending: entries) + ReplayCostRows.all(pending: entries)
         + OutboxEventRows.all(pending: entries)
         + LockRows.all(corpus, live: entries / 10) + IdleRows.all

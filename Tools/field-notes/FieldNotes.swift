@@ -42,6 +42,12 @@ struct FieldNotes {
     case ("folders", 1): return self.show(await self.notebook.folders())
     case ("list", 2):
       return self.show(await self.notebook.notes(in: words[1], pages: arguments.pages))
+    case ("watch", 2): return await self.watch(words[1], pages: arguments.pages)
+    case ("keep", 2): return try await self.keep(words[1])
+    case ("let-go", 2):
+      let isKept = try await self.notebook.client.packs.remove(words[1])
+      print(isKept ? "let go of \(words[1])" : "\(words[1]) was not kept")
+      return 0
     case ("show", 2): return self.show(await self.notebook.note(words[1]))
     case ("create", 3), ("create", 4):
       let text = words.count == 4 ? words[3] : ""
@@ -75,11 +81,51 @@ extension FieldNotes {
   }
 
   private func show(_ reading: Reading<[NotePage]>) -> Int32 {
-    for note in reading.value.flatMap(\.notes) {
-      let mark = note.unsent?.rawValue ?? "\(note.edition)"
-      print("\(note.id)  \(note.title)  \(note.text)  [\(mark)]")
-    }
+    for note in reading.value.flatMap(\.notes) { print(note.line) }
     return self.sayWhence(reading, isEmpty: reading.value.isEmpty)
+  }
+
+  /// Shows a list, and then what changes of it.
+  private func watch(_ folder: String, pages: Int?) async -> Int32 {
+    let reading = await self.notebook.notes(in: folder, pages: pages)
+    _ = self.show(reading)
+    // A program that reads it waits for the list.
+    fflush(nil)
+    let shown = Locked(reading.value.flatMap(\.notes))
+    let watching = self.notebook.watch(folder) { notes in
+      let before = shown.withLock { shown in
+        defer { shown = notes }
+        return shown
+      }
+      for note in notes where !before.contains(note) { Self.sayAtOnce(note.line) }
+      let ids = Set(notes.map(\.id))
+      for note in before where !ids.contains(note.id) { Self.sayAtOnce("\(note.id)  is gone") }
+    }
+    await Self.interruption()
+    watching.cancel()
+    return 0
+  }
+
+  /// Keeps a folder, and waits for all of it.
+  private func keep(_ folder: String) async throws -> Int32 {
+    let pack = try await self.notebook.client.keep(folder) {
+      FolderNotesQuery(folder: folder).pages(.all)
+    }
+    for await (progress, state) in pack.updates {
+      switch state {
+      case .complete:
+        print("kept \(folder), \(progress.bytes) bytes")
+        return 0
+      case .stopped(let error):
+        Self.complain("\(error); field-notes run goes on with it")
+        return 75
+      case .waiting:
+        Self.complain("\(folder) is not here yet; field-notes run goes on with it")
+        return 75
+      case .idle, .fetching: continue
+      }
+    }
+    return 75
   }
 
   /// Prints the source on standard error, so that standard output has the notes alone.
@@ -134,6 +180,7 @@ extension FieldNotes {
 
   private func sendUntilInterrupted() async throws -> Int32 {
     let replayer = self.notebook.replayer()
+    try await self.notebook.client.packs.resume()
     let sending = Task { try await replayer.run() }
     let saying = Task {
       for await event in replayer.events { Self.say(event) }

@@ -32,6 +32,8 @@ struct Notebook {
         retryLimit: 0,
         // A server on this very machine can be reached without a network, too.
         networkObserver: Self.isLocal(server) ? nil : SystemNetworkObserver.shared))
+    // A folder that is kept is fetched on in the next launch.
+    self.client.packs.register(FolderNotesQuery.self)
     // What they change is shown from now on, and any replayer of the client sends them.
     try self.client.register(CreateNote.durable)
     try self.client.register(EditNote.durable)

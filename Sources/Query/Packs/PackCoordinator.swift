@@ -121,8 +121,11 @@ extension PackCoordinator {
     }
     if let code { return code }
     // What does not decode is of another release: that counts as if nobody knew it.
-    guard let factory, let request = claimed.request else { return nil }
-    return try? factory(request.data, claimed.pages)
+    guard let factory, let request = claimed.request, let client,
+      let member = try? factory(request.data, claimed.pages)
+    else { return nil }
+    // So is one whose value would stand under another query's name.
+    return (try? member.identity(client)) == claimed.identity ? member : nil
   }
 
   /// The client's object for a pack: a new one if the name has another pack by now.

@@ -16,15 +16,30 @@ public protocol PackableRequest: QueryRequest, Codable {
   /// The name of the type in a pack, which outlives renamed types. Two types have two names, and so have
   /// two specialisations of a generic one.
   static var packName: String { get }
+
+  /// Whether its data are all that it is made of. true by default; false, as of one that has a closure: a
+  /// later launch fetches it when the list is kept again.
+  var isPackable: Bool { get }
 }
 
 extension PackableRequest {
-  /// The request as data.
+  public var isPackable: Bool { true }
+
+  /// The request as data; nil if that is not all that it is made of.
   ///
   /// - Throws: What its coding throws.
-  var packed: PackedRequest {
+  var packed: PackedRequest? {
     get throws {
-      PackedRequest(name: Self.packName, data: try JSONQueryCoder().encode(self))
+      guard self.isPackable else { return nil }
+      return PackedRequest(name: Self.packName, data: try JSONQueryCoder().encode(self))
     }
+  }
+}
+
+/// The name that a generic request has in a pack.
+package enum PackName {
+  /// A name of a request's own, and those of its parameters, as identities have them.
+  package static func of(_ name: String, _ parameters: Any.Type...) -> String {
+    "\(name)<\(parameters.map(QualifiedTypeName.of).joined(separator: ", "))>"
   }
 }

@@ -18,6 +18,7 @@ final class BareDatabase: @unchecked Sendable {
   private let writing: OpaquePointer
   private let writingPage: OpaquePointer
   private let touching: OpaquePointer
+  private let confirming: OpaquePointer
   private let begin: OpaquePointer
   private let commit: OpaquePointer
   private var revision: Int64
@@ -39,6 +40,7 @@ final class BareDatabase: @unchecked Sendable {
     self.writing = try Self.prepare(Self.writingSQL, handle)
     self.writingPage = try Self.prepare(Self.writingPageSQL, handle)
     self.touching = try Self.prepare(Self.touchingSQL, handle)
+    self.confirming = try Self.prepare(Self.confirmingSQL, handle)
     self.begin = try Self.prepare("BEGIN IMMEDIATE", handle)
     self.commit = try Self.prepare("COMMIT", handle)
     let newest = try Self.prepare("SELECT max(revision) FROM entries WHERE partition = 1", handle)
@@ -49,7 +51,8 @@ final class BareDatabase: @unchecked Sendable {
 
   deinit {
     for statement in [
-      self.reading, self.writing, self.writingPage, self.touching, self.begin, self.commit,
+      self.reading, self.writing, self.writingPage, self.touching, self.confirming, self.begin,
+      self.commit,
     ] {
       sqlite3_finalize(statement)
     }
@@ -195,6 +198,21 @@ extension BareDatabase {
     sqlite3_bind_int64(self.touching, 1, self.revision)
     sqlite3_bind_int64(self.touching, 2, entry)
     try self.run(self.touching)
+  }
+
+  private static let confirmingSQL = """
+    UPDATE entries SET revision = ?, value_updated_at = ?, value_update_count = value_update_count + 1
+    WHERE partition = 1 AND identity = ?
+    """
+
+  /// Gives a value another date, and its entry the next revision.
+  func confirm(_ identity: String) throws {
+    let statement = self.confirming
+    self.revision += 1
+    sqlite3_bind_int64(statement, 1, self.revision)
+    sqlite3_bind_int64(statement, 2, 1_800_000_000_000_000 + self.revision)
+    csqlite_bind_text(statement, 3, identity, UInt64(identity.utf8.count))
+    try self.run(statement)
   }
 
   /// Writes pages of the new entry that was written last.

@@ -15,13 +15,17 @@ struct Arguments {
 
       folders                       the folders
       list FOLDER [--pages N|all]   its notes, 50 to a page
+      watch FOLDER [--pages N|all]  its notes, and what changes of them, until Ctrl-C
+      keep FOLDER                   fetch all of it, for when there is no network, until it is let go
+      let-go FOLDER                 do not keep it any longer
       show NOTE                     a note
       create FOLDER TITLE [TEXT]    make a note
       edit NOTE TEXT                give a note another text
       delete NOTE                   delete a note
       unsent                        what no server has acknowledged yet, and what it waits for
       sync                          send what waits, until all is sent or has to wait longer
-      run                           send what waits whenever there is a network, until Ctrl-C
+      run                           send what waits, and fetch what is kept, whenever there is a network,
+                                    until Ctrl-C
 
       --server URL   where the notes are (http://127.0.0.1:8080)
       --store DIR    where to keep them; without it, ~/.cache and ~/.local/share

@@ -19,6 +19,19 @@ struct Note: Codable, Hashable, Sendable {
   }
 }
 
+extension Note {
+  /// A line of a list.
+  var line: String {
+    let mark = self.unsent?.rawValue ?? "\(self.edition)"
+    return "\(self.id)  \(self.title)  \(self.text)  [\(mark)]"
+  }
+}
+
+/// What an event of the server says has changed.
+struct Change: Codable, Hashable, Sendable {
+  let folder: String
+}
+
 /// Some of a folder's notes, by their title.
 struct NotePage: Codable, Hashable, Sendable {
   var notes: [Note]

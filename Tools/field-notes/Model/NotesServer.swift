@@ -3,7 +3,7 @@ import FoundationNetworking
 import Query
 import QueryHTTP
 
-/// The four routes of a server of notes.
+/// The routes of a server of notes.
 ///
 /// Queries and mutations find it in their context, so that a test can put another one there.
 struct NotesServer: Sendable {
@@ -23,6 +23,9 @@ struct NotesServer: Sendable {
     if let cursor { url.append(queryItems: [URLQueryItem(name: "after", value: cursor)]) }
     return HTTPQuery(url, expects: HTTPExpectation(contentTypes: ["application/json"]))
   }
+
+  /// What changes, as it does.
+  var events: EventStream { EventStream(self.url(["events"])) }
 
   /// Sends a change.
   ///

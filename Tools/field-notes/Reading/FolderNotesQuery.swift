@@ -4,7 +4,9 @@ import QueryHTTP
 /// The notes of a folder, a page at a time. On disk each page is a row of its own: fetching the
 /// tenth does not rewrite the nine before it. Each is asked about by what its server called it, so that a
 /// refetch brings the pages that have changed.
-struct FolderNotesQuery: InfiniteQueryRequest {
+struct FolderNotesQuery: PackableRequest, InfiniteQueryRequest {
+  static let packName = "folder"
+
   let folder: String
 
   var path: QueryPath { ["notes", "folder", self.folder] }

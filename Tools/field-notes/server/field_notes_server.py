@@ -4,11 +4,12 @@
 It does what a server has to do for clients that send a write at least once, with the key store of
 Tools/server-kit: the Idempotency-Key of a write is stored with what it did, in one transaction, a key that
 is known is answered as it was answered before, and a GET names the keys that its answer includes. A read has
-an ETag, and costs its headers if nothing has changed. It can be told to be slow, to fail, or to lose its
-answers.
+an ETag, and costs its headers if nothing has changed. A stream of events says which folder has changed. It can
+be told to be slow, to fail, or to lose its answers.
 """
 
 import argparse
+import collections
 import hashlib
 import json
 import os
@@ -29,6 +30,7 @@ routes:
   GET /folders                           [{"name", "count"}]
   GET /folders/NAME/notes?after=CURSOR   {"notes": [NOTE], "next": CURSOR or null}, by title
   POST /notes                            {"folder", "title", "text"} -> NOTE
+  GET /events                            text/event-stream: {"folder"} of each change; takes Last-Event-ID
   GET, PUT, DELETE /notes/ID             NOTE = {"id", "folder", "title", "text", "edition"}
 
 a write has an Idempotency-Key; a GET is answered with an ETag, and Idempotency-Applied: KEY, KEY …
@@ -62,11 +64,51 @@ SMALL_LISTS = {
 PAGE = 50
 
 
+class Events:
+    """What has changed since the server was started, the last of it."""
+
+    KEPT = 1000
+    # A client that hears nothing for 45 s takes the connection for dead.
+    HEARTBEAT = 15
+
+    def __init__(self):
+        # Of another launch nothing is known: its identifiers are none of this one's.
+        self.launch = os.urandom(6).hex()
+        self.changed = threading.Condition()
+        self.last = 0
+        self.kept = collections.deque(maxlen=self.KEPT)
+
+    def add(self, folder):
+        with self.changed:
+            self.last += 1
+            self.kept.append((self.last, folder))
+            self.changed.notify_all()
+
+    def number(self, identifier):
+        """What an identifier stands for; None where not all is known that came after it."""
+        launch, _, digits = identifier.partition("-")
+        number = int(digits) if launch == self.launch and digits.isdecimal() else -1
+        with self.changed:
+            oldest = self.last - len(self.kept)
+            return number if oldest <= number <= self.last else None
+
+    def after(self, number):
+        """The events after a number, when there are some; none after a while in which there were none."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.last > number, self.HEARTBEAT)
+            return [event for event in self.kept if event[0] > number]
+
+    def text(self, event):
+        number, folder = event
+        return f"id: {self.launch}-{number}\ndata: {json.dumps({'folder': folder})}\n\n"
+
+
 class Notes:
     """The notes, and the keys of the writes that made them what they are."""
 
     def __init__(self, path, iso_folder):
         self.lock = threading.Lock()
+        self.events = Events()
         # Used by one thread at a time, under the lock.
         self.database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         with open(os.path.join(KIT, "idempotency.sql"), encoding="utf-8") as file:
@@ -135,7 +177,12 @@ class Notes:
             return status, json.dumps(body)
 
         with self.lock:
-            return self.keys.write(key, account, digest, change_once)
+            status, body, is_known = self.keys.write(key, account, digest, change_once)
+            # In the order of the commits.
+            folder = json.loads(body).get("folder")
+            if folder and status < 400 and not is_known:
+                self.events.add(folder)
+            return status, body, is_known
 
     @staticmethod
     def create(content):
@@ -159,8 +206,9 @@ class Notes:
     @staticmethod
     def delete(identifier):
         def change(database):
-            database.execute("DELETE FROM notes WHERE id = ?", (identifier,))
-            return 200, {"deleted": identifier}
+            row = database.execute(
+                "DELETE FROM notes WHERE id = ? RETURNING folder", (identifier,)).fetchone()
+            return 200, {"deleted": identifier, "folder": row[0] if row else ""}
         return change
 
 
@@ -184,6 +232,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.read(notes.page, words[1], parse_qs(url.query).get("after", [""])[0])
         if len(words) == 2 and words[0] == "notes":
             return self.read(notes.find, words[1])
+        if words == ["events"]:
+            return self.stream(notes.events)
         return self.refuse(404, "there is no such route")
 
     def do_POST(self):
@@ -221,6 +271,26 @@ class Handler(BaseHTTPRequestHandler):
             headers["Idempotency-Applied"] = ", ".join(applied)
         is_known = self.headers.get("If-None-Match") == tag
         return self.answer(304 if is_known else 200, body, headers=headers)
+
+    def stream(self, events):
+        """Says what changes, from the event on that the client has, or from now on."""
+        identifier = self.headers.get("Last-Event-ID")
+        number = events.number(identifier) if identifier else events.last
+        if number is None:
+            return self.refuse(410, "what came after this event is forgotten")
+        self.server.log(self, 200, "stream", "begun")
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        self.wfile.write(b": here\n\n")
+        while True:
+            news = events.after(number)
+            self.wfile.write("".join(map(events.text, news)).encode() or b": here\n\n")
+            for number, folder in news:
+                self.server.log(self, 200, "stream", folder)
 
     def identifier(self):
         words = [unquote(word) for word in urlsplit(self.path).path.strip("/").split("/")]

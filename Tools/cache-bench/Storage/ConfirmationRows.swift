@@ -1,0 +1,209 @@
+import Foundation
+import Query
+import QuerySQLite
+
+/// Values that a server confirms, or changes by an event, beside the request that they need in any case.
+enum ConfirmationRows {
+  static func all(_ corpus: Corpus) -> [Row] {
+    [
+      Self.caller(corpus), Self.log(corpus, batch: 1), Self.log(corpus, batch: 100),
+      Self.event(corpus),
+    ]
+  }
+
+  private static func caller(_ corpus: Corpus) -> Row {
+    Row(
+      name: "confirmed-caller",
+      title: "a 304 beside the request: validator read, value kept",
+      goal: .above(3_000),
+      floor: "a fetch that brings the value, of a store that is not persisted",
+      unit: .nanoseconds
+    ) {
+      let shelf = try await Shelf(corpus, .writing)
+      let notes = shelf.nextNumbers(50).map { Note($0, edition: 0) }
+      let stores = notes.map { shelf.client.store(for: ConfirmedNote(note: $0).persisted()) }
+      let client = QueryClient.withoutObservers()
+      let plain = notes.map { client.store(for: ConfirmedNote(note: $0)) }
+      for store in stores { try await store.fetch() }
+      try await shelf.storage.flush()
+      return Trial(
+        figure: {
+          let time = try await Self.fetch(5, stores)
+          try await shelf.storage.flush()
+          return time
+        },
+        floor: { try await Self.fetch(5, plain) },
+        end: { try await shelf.close() }
+      )
+    }
+  }
+
+  /// No more than the smallest change of an entry: its row's page, and two of an index.
+  private static func log(_ corpus: Corpus, batch: Int) -> Row {
+    Row(
+      name: batch == 1 ? "log-confirmed" : "log-confirmed-\(batch)",
+      title: "bytes appended to the WAL, a 304 "
+        + (batch == 1 ? "alone" : "in a commit of \(batch)"),
+      goal: .timesFloor(1.1),
+      floor: "C update of its date and revision"
+        + (batch == 1 ? "" : ", \(batch) in one transaction"),
+      unit: .bytes
+    ) {
+      let shelf = try await Shelf(corpus, .writing)
+      return Trial(
+        figure: { try await Self.confirm(shelf.nextNumbers(100), shelf, batch) },
+        floor: { try Self.touch(try shelf.nextFloorEntries(100), shelf, batch) },
+        mostRounds: 5,
+        end: { try await shelf.close() }
+      )
+    }
+  }
+
+  private static func event(_ corpus: Corpus) -> Row {
+    Row(
+      name: "event-stored",
+      title: "an event until its value and id are on disk and told, beside the commit",
+      goal: .above(2_000_000),
+      floor: "C upsert in its own transaction",
+      unit: .nanoseconds
+    ) {
+      let shelf = try await Shelf(corpus, .writing)
+      return Trial(
+        figure: { try await Self.events(50, shelf) },
+        floor: {
+          let entries = try shelf.nextFloorEntries(50)
+          let watch = Stopwatch()
+          for entry in entries { try shelf.bare.transaction { try shelf.bare.write(entry) } }
+          let time = watch.nanoseconds(per: entries.count)
+          try shelf.check(entries)
+          return time
+        },
+        end: { try await shelf.close() }
+      )
+    }
+  }
+}
+
+/// What a read of HTTP keeps beside its value.
+private struct Validator: Codable, Hashable {
+  var e: String
+  var u: UInt64
+}
+
+/// A note whose server knows it again.
+private struct ConfirmedNote: QueryRequest {
+  let note: Note
+
+  var path: QueryPath { NoteQuery(number: self.note.number).path }
+
+  private static let validator = Validator(e: "\"5f3a-1\"", u: 0x9e37_79b9_7f4a_7c15)
+  private static let metadata = try? JSONEncoder().encode(Self.validator)
+
+  func fetch(
+    in context: QueryContext, with continuation: QueryContinuation<Note>
+  ) async throws -> Note {
+    if let metadata = context.storedValue?.metadata,
+      try JSONDecoder().decode(Validator.self, from: metadata) == Self.validator
+    {
+      return try continuation.unchanged()
+    }
+    return continuation.returning(self.note, metadata: Self.metadata)
+  }
+}
+
+/// Takes the place of a stream: it sets what the test says, with the id of an event.
+private final class EventSource: QueryController, Sendable {
+  typealias State = NoteQuery.State
+
+  private let controls = Locked<QueryControls<State>?>(nil)
+
+  func control(with controls: QueryControls<State>) -> QuerySubscription {
+    self.controls.withLock { $0 = controls }
+    return .empty
+  }
+
+  /// Sets a value as the event of a live query does.
+  func send(_ note: Note, id: String) throws {
+    guard let controls = self.controls.withLock({ $0 }), let known = controls.storedValue,
+      known.value(as: Note.self) != nil
+    else { throw CheckFailure(description: "there is no value to change") }
+    let metadata = try JSONEncoder().encode(["event": id])
+    try expect(
+      controls.yield(note, metadata: metadata, replacing: known), true, "the value of an event")
+  }
+}
+
+// MARK: - Rounds
+
+extension ConfirmationRows {
+  @concurrent
+  private static func fetch(_ count: Int, _ stores: [NoteStore]) async throws -> Double {
+    let before = stores.map(\.valueUpdateCount)
+    let watch = Stopwatch()
+    for _ in 0..<count { for store in stores { _ = try await store.fetch() } }
+    let time = watch.nanoseconds(per: count * stores.count)
+    try expect(stores.map(\.valueUpdateCount), before.map { $0 + count }, "the updates")
+    return time
+  }
+
+  @concurrent
+  private static func confirm(
+    _ numbers: [Int], _ shelf: Shelf, _ batch: Int
+  ) async throws -> Double {
+    let stores = numbers.map {
+      shelf.client.store(for: ConfirmedNote(note: Note($0, edition: 0)).persisted())
+    }
+    for store in stores { try await store.fetch() }
+    try await shelf.storage.flush()
+    let before = shelf.storage.statistics
+    let counts = stores.map(\.valueUpdateCount)
+    for (index, store) in stores.enumerated() {
+      try await store.fetch()
+      if (index + 1).isMultiple(of: batch) { try await shelf.storage.flush() }
+    }
+    let after = shelf.storage.statistics
+    try expect(after.commits - before.commits, numbers.count / batch, "the commits")
+    try expect(stores.map(\.valueUpdateCount), counts.map { $0 + 1 }, "the confirmations")
+    shelf.client.clearStores()
+    return Double(after.bytesWritten - before.bytesWritten) / Double(numbers.count)
+  }
+
+  private static func touch(
+    _ entries: [BareEntry], _ shelf: Shelf, _ batch: Int
+  ) throws -> Double {
+    let before = try shelf.bare.bytesWritten()
+    for start in stride(from: 0, to: entries.count, by: batch) {
+      try shelf.bare.transaction {
+        for entry in entries[start..<start + batch] { try shelf.bare.confirm(entry.identity) }
+      }
+    }
+    return Double(try shelf.bare.bytesWritten() - before) / Double(entries.count)
+  }
+
+  @concurrent
+  private static func events(_ count: Int, _ shelf: Shelf) async throws -> Double {
+    let edition = shelf.corpus.nextEdition()
+    let source = EventSource()
+    let notes = shelf.nextNumbers(count).map { Note($0, edition: edition) }
+    var (time, told) = (0.0, 0)
+    for (index, note) in notes.enumerated() {
+      let store = shelf.client.store(
+        for: NoteQuery(number: note.number).persisted().stale(after: .seconds(86_400))
+          .controlled(by: source))
+      let shown = Locked(Note?.none)
+      let subscription = store.subscribe { state in
+        shown.withLock { $0 = state.currentValue }
+      }
+      let watch = Stopwatch()
+      try source.send(note, id: "\(index)")
+      try await shelf.storage.flush()
+      time += watch.nanoseconds()
+      if shown.withLock({ $0 }) == note { told += 1 }
+      subscription.cancel()
+    }
+    try expect(told, count, "the events told")
+    try shelf.check(notes)
+    shelf.client.clearStores()
+    return time / Double(count)
+  }
+}
