@@ -84,7 +84,7 @@ import Testing
 
   /// How many writes there are.
   private static var size: Int {
-    ProcessInfo.processInfo.environment["HOSTILE_WRITES"].flatMap { Int($0) } ?? 400
+    ProcessInfo.processInfo.environment["HOSTILE_WRITES"].flatMap { Int($0) } ?? 240
   }
 
   @Test(arguments: SeededGenerator.seeds(1))
