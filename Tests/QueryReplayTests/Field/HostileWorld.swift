@@ -11,7 +11,7 @@ final class HostileWorld: Sendable {
     /// How often its arguments were changed by a conflict.
     var edition = 0
 
-    var host: String { "host-\(self.lane % HostileWorld.hosts)" }
+    var host: String { "host-\(abs(self.lane) % HostileWorld.hosts)" }
   }
 
   /// What one attempt meets.
@@ -74,9 +74,23 @@ final class HostileWorld: Sendable {
     self.guarded.withLock { $0.applied[key] = write }
   }
 
+  /// Sends writes of a lane one after another, up to the first that fails, as a server of batches does.
+  func send(_ batch: [BatchedMutation<Write>]) async throws -> [Result<Void, any Error>] {
+    var results = [Result<Void, any Error>]()
+    for item in batch {
+      do {
+        results.append(.success(try await self.send(item.arguments, item.attempt)))
+      } catch {
+        if Bool.random() { throw error }
+        return results + [.failure(error)]
+      }
+    }
+    return results
+  }
+
   /// Sends a write, as a handler does.
-  func send(_ write: Write, _ context: QueryContext) async throws {
-    guard let attempt = context.mutationAttempt else { throw TestError() }
+  func send(_ write: Write, _ attempt: MutationAttempt?) async throws {
+    guard let attempt else { throw TestError() }
     let fate = self.fate(of: write)
     if fate == .refused { throw MutationUnreachedError(underlying: TestError()) }
     let key = attempt.idempotencyKey

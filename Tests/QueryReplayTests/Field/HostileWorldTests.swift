@@ -28,13 +28,12 @@ import Testing
       self.client = QueryClient(storage: self.storage, defaultContext: context)
     }
 
-    func replayer(
-      _ mutations: [HostileWorldTests.Mutation]
-    ) throws -> MutationReplayer {
+    func replayer(_ kinds: HostileWorldTests.Kinds) throws -> MutationReplayer {
       let replayer = MutationReplayer(
         client: self.client, network: self.network,
         configuration: ReplayConfiguration(maximumConcurrency: 8, pollInterval: .seconds(1)))
-      for mutation in mutations { try replayer.register(mutation) }
+      for mutation in kinds.single { try replayer.register(mutation) }
+      try replayer.register(kinds.batched)
       return replayer
     }
   }
@@ -44,10 +43,31 @@ import Testing
     _PersistedMutationModifier<BlockMutation<HostileWorld.Write, Void>>
   >
 
+  fileprivate typealias Batched = ModifiedQuery<Mutation, _BatchedMutationModifier<Mutation>>
+
+  /// What is sent: one by one, urgent or not, and several at a time.
+  fileprivate struct Kinds: Sendable {
+    var single: [Mutation]
+    var batched: Batched
+  }
+
+  private static func kinds(_ world: HostileWorld) -> Kinds {
+    let batched = BlockMutation(["send-batched"]) { (write: HostileWorld.Write, context) in
+      try await world.send(write, context.mutationAttempt)
+    }
+    .persisted(
+      as: "send-batched",
+      MutationPersistenceOptions(
+        scope: .by { "lane-\($0.lane)" }, host: { $0.host }, attemptTimeout: .milliseconds(100))
+    )
+    .batched(upTo: 5) { batch, _ in try await world.send(batch) }
+    return Kinds(single: Self.mutations(world), batched: batched)
+  }
+
   private static func mutations(_ world: HostileWorld) -> [Mutation] {
     [MutationPriority.low, .normal, .high].map { priority in
       BlockMutation(["send", "\(priority)"]) { (write: HostileWorld.Write, context) in
-        try await world.send(write, context)
+        try await world.send(write, context.mutationAttempt)
       }
       .persisted(
         as: "send-\(priority)",
@@ -64,27 +84,35 @@ import Testing
 
   /// How many writes there are.
   private static var size: Int {
-    ProcessInfo.processInfo.environment["HOSTILE_WRITES"].flatMap { Int($0) } ?? 600
+    ProcessInfo.processInfo.environment["HOSTILE_WRITES"].flatMap { Int($0) } ?? 240
   }
 
   @Test(arguments: SeededGenerator.seeds(1))
   func nothingIsLostReorderedOrLeftWaiting(seed: UInt64) async throws {
     let (folder, wallOffset) = (try ScratchFolder(), Locked(TimeInterval(0)))
     let world = HostileWorld(seed: seed)
-    let mutations = Self.mutations(world)
+    let kinds = Self.kinds(world)
     let stations = try (0..<2).map { _ in try Station(folder, wallOffset) }
     let (count, lanes) = (Self.size, max(40, Self.size / 50))
     var cancelled = Set<UUID>()
     var ids = [UUID: HostileWorld.Write]()
     var random = SeededGenerator(seed: seed &+ 1)
     let chaos = stations.map { station in
-      Task { try await self.run(station, mutations, seed: seed) }
+      Task { try await self.run(station, kinds, seed: seed) }
+    }
+    // Some are sent at once, each in a lane of its own.
+    let callers = Task {
+      try await Self.submit(count / 4, stations.map { $0.client.store(for: kinds.single[1]) })
     }
     for number in 0..<count {
       let write = HostileWorld.Write(lane: number % lanes, number: number / lanes)
       let station = stations[number % 2]
-      let mutation = mutations[Int.random(in: 0..<3, using: &random)]
-      let id = try await station.client.store(for: mutation).enqueue(with: write).id
+      // A lane is sent one by one, or in batches.
+      let mutation = kinds.single[Int.random(in: 0..<3, using: &random)]
+      let id =
+        write.lane % 3 == 0
+        ? try await station.client.store(for: kinds.batched).enqueue(with: write).id
+        : try await station.client.store(for: mutation).enqueue(with: write).id
       ids[id] = write
       let isUnwanted = Int.random(in: 0..<40, using: &random) == 0
       // One that runs is asked to end, and may be too late.
@@ -105,7 +133,7 @@ import Testing
     for station in stations { station.network.send(status: .connected) }
     let outbox = stations[0].storage.outbox
     for pause in try outbox.pauses.keys { try await outbox.resume(pause) }
-    let replayers = try stations.map { try $0.replayer(mutations) }
+    let replayers = try stations.map { try $0.replayer(kinds) }
     let runs = replayers.map { replayer in Task { try await replayer.run() } }
     try await outbox.release(.authentication)
     var dead = Set<UUID>()
@@ -120,15 +148,43 @@ import Testing
     }
     for run in runs { run.cancel() }
     for run in runs { _ = await run.result }
+    let sent = try await callers.value
+    let carriedOut = Set(world.applied.values.map { $0.lane })
+    #expect(sent.isSubset(of: carriedOut), "seed \(seed)")
+    #expect(Set((1...count / 4).map { -$0 }).isSubset(of: carriedOut), "seed \(seed)")
     self.check(world, ids, cancelled, dead, seed)
     for station in stations { try await station.storage.close() }
   }
 
+  /// Submits so many writes, some at a time.
+  ///
+  /// - Returns: The lanes of those that the server has, as the callers were told.
+  private static func submit(
+    _ count: Int, _ stores: [QueryStore<MutationState<HostileWorld.Write, Void>>]
+  ) async throws -> Set<Int> {
+    var sent = Set<Int>()
+    for start in stride(from: 1, through: count, by: 10) {
+      try await withThrowingTaskGroup(of: Int?.self) { group in
+        for number in start..<min(start + 10, count + 1) {
+          group.addTask {
+            let write = HostileWorld.Write(lane: -number, number: 0)
+            switch try await stores[number % 2].submit(with: write) {
+            case .sent: return -number
+            case .saved: return nil
+            }
+          }
+        }
+        for try await lane in group { if let lane { sent.insert(lane) } }
+      }
+    }
+    return sent
+  }
+
   /// A process whose network comes and goes, and which is stopped and started.
-  private func run(_ station: Station, _ mutations: [Mutation], seed: UInt64) async throws {
+  private func run(_ station: Station, _ kinds: Kinds, seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed &+ UInt64(station.network.subscriberCount) &+ 7)
     while !Task.isCancelled {
-      let replayer = try station.replayer(mutations)
+      let replayer = try station.replayer(kinds)
       let run = Task { try await replayer.run() }
       for _ in 0..<Int.random(in: 1...20, using: &random) {
         let statuses: [NetworkConnectionStatus] = [
