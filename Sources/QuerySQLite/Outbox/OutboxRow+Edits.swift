@@ -1,4 +1,4 @@
-import Query
+package import Query
 
 extension OutboxRow {
   /// Partition: what runs, has never waited, and has edits. Id, edited paths, name, instance.
