@@ -38,7 +38,8 @@ import Testing
         "version integer", "lane text?", "outcome text", "successor identifier?",
         "attempts integer", "maybeApplied integer", "createdAt integer", "startedAt integer?",
         "endedAt integer", "errorType text?", "errorText text?", "effects text?",
-        "editedPaths text?", "byteCount integer", "coder text", "checksum bytes", "arguments bytes", "result bytes?",
+        "editedPaths text?", "byteCount integer", "coder text", "checksum bytes", "arguments bytes",
+        "result bytes?",
       ])
   }
 

@@ -33,10 +33,12 @@ struct ShownNotes {
 
   private var mutation: some MutationRequest<LaneNote, Void> {
     SendNote(server: self.server).persisted(as: "send-note", .init(scope: .by { $0.lane }))
-      .optimistic(on: { [server] _ in NoteTexts(server: server).persisted() }) { texts, note, _ in
-        let text = "\(note.lane)/\(note.number)"
-        texts = ((texts ?? []).filter { $0 != text } + [text]).sorted()
-      }
+      .optimistic(
+        on: { [server] _ in NoteTexts(server: server).persisted() },
+        { texts, note, _ in
+          let text = "\(note.lane)/\(note.number)"
+          texts = ((texts ?? []).filter { $0 != text } + [text]).sorted()
+        })
   }
 
   private func launch() throws -> QueryStore<NoteTexts.State> {

@@ -79,7 +79,7 @@ struct ShowCommand {
   private func print(_ overlay: InspectedOverlay) throws {
     try self.invocation.output.line()
     var fields = FieldList()
-    fields.add("has", overlay.mark.map { "what ended up to \($0)" } ?? "not known")
+    fields.add("mark", overlay.mark.map { "what ended up to \($0)" } ?? "not known")
     for key in overlay.includedKeys { fields.add("includes", key) }
     try fields.print(self.invocation)
     if overlay.mutations.isEmpty {

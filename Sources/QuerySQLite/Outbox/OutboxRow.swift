@@ -175,29 +175,6 @@ extension OutboxRow {
     WHERE state = 'leased' AND has_waited = 0 AND id = ?2 AND partition = ?1
     """
 
-  /// Partition: what runs, has never waited, and has edits. Id, edited paths, name, instance.
-  static let leasedEdits: SQL = """
-    SELECT id, edited_paths, name, instance FROM outbox INDEXED BY outbox_leased
-    WHERE state = 'leased' AND partition = ? AND has_waited = 0 AND edited_paths IS NOT NULL
-    """
-
-  /// Partition, name, instance: those of the next mutation.
-  static let nextName: SQL = """
-    SELECT name, instance FROM outbox INDEXED BY outbox_by_name
-    WHERE has_waited <> 0 AND partition = ? AND (name, instance) > (?, ?)
-    ORDER BY name, instance LIMIT 1
-    """
-
-  /// Partition, name, instance: of the first live rows of a mutation those that have edits. Id, edited
-  /// paths.
-  static let edits: SQL = """
-    SELECT id, edited_paths FROM (
-      SELECT id, state, edited_paths FROM outbox INDEXED BY outbox_by_name
-      WHERE has_waited <> 0 AND partition = ? AND name = ? AND instance = ?
-      ORDER BY number LIMIT 1000)
-    WHERE state <> 'dead' AND edited_paths IS NOT NULL
-    """
-
   /// Id: whether any account has a row of it.
   package static let hasID: SQL = """
     SELECT EXISTS (SELECT 1 FROM outbox WHERE has_waited <> 0 AND id = ?1)
@@ -328,16 +305,6 @@ extension OutboxEntry {
 }
 
 // MARK: - Words
-
-extension EditedPaths: SQLiteColumn {
-  package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {
-    Self(text: try row.text(at: index))
-  }
-
-  package func bind(to statement: SQLiteStatement, at index: Int32) throws(StorageError) {
-    try statement.bind(self.text, at: index)
-  }
-}
 
 extension OutboxEntry.State: SQLiteColumn {
   package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {

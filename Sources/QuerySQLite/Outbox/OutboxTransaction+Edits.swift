@@ -65,7 +65,8 @@ extension HistoryRow {
     """
 
   /// Sequence.
-  fileprivate static let forgetEdits: SQL = "UPDATE history SET edited_paths = NULL WHERE sequence = ?"
+  fileprivate static let forgetEdits: SQL =
+    "UPDATE history SET edited_paths = NULL WHERE sequence = ?"
 }
 
 extension OutboxWriter {

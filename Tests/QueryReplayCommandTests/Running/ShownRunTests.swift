@@ -33,10 +33,12 @@ import Testing
   ) {
     let client = QueryClient(storage: storage)
     let add = HTTPMutation(name: "names").durable(.init(scope: .named("names")))
-      .optimistic(on: { _ in Names(answer: nil).persisted() }) { names, request, _ in
-        let name = request.url.lastPathComponent
-        names = ((names ?? []).filter { $0 != name } + [name]).sorted()
-      }
+      .optimistic(
+        on: { _ in Names(answer: nil).persisted() },
+        { names, request, _ in
+          let name = request.url.lastPathComponent
+          names = ((names ?? []).filter { $0 != name } + [name]).sorted()
+        })
     try client.register(add)
     let store = client.store(for: add)
     return (

@@ -137,9 +137,11 @@ import Testing
   func whatIsNotRegisteredIsPendingAndNotShown(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
     let rename = RenameNote().persisted(as: "rename-note")
-      .optimistic(on: { $0.id == "elsewhere" ? nil : NotesQuery() }) { notes, change, _ in
-        change.apply(to: &notes, default: [])
-      }
+      .optimistic(
+        on: { $0.id == "elsewhere" ? nil : NotesQuery() },
+        { notes, change, _ in
+          change.apply(to: &notes, default: [])
+        })
     let other = self.client(storage)
     try other.register(rename)
     let client = self.client(storage)
@@ -202,7 +204,8 @@ import Testing
       _ = try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
     }
     found.withLock { $0 = nil }
-    #expect(recorder.warnings == [.valueSetInsideEdit(path: ["notes"])] + recorder.warnings.dropFirst())
+    #expect(
+      recorder.warnings == [.valueSetInsideEdit(path: ["notes"])] + recorder.warnings.dropFirst())
     #expect(!recorder.warnings.isEmpty)
     #expect(notes.currentValue?.map(\.id) == ["a"])
     #expect(notes.storedValue == nil)

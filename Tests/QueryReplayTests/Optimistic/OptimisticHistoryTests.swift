@@ -45,9 +45,11 @@ import Testing
   }
 
   private let change = ChangeNote().persisted(as: "change-note", .init(scope: .by { $0.id }))
-    .optimistic(on: { _ in NotesQuery() }) { notes, change, _ in
-      change.apply(to: &notes, default: [])
-    }
+    .optimistic(
+      on: { _ in NotesQuery() },
+      { notes, change, _ in
+        change.apply(to: &notes, default: [])
+      })
 
   private var list: some QueryRequest<[Note], QueryState<[Note]?, [Note]>> {
     NotesQuery { [server] _ in server.list }.persisted()

@@ -41,10 +41,12 @@ import Testing
   private static let list = NoteTexts().persisted()
 
   private static let send = SendNote().persisted(as: "send-note", .init(scope: .by { $0.lane }))
-    .optimistic(on: { _ in NoteTexts().persisted() }) { texts, note, _ in
-      let text = "\(note.lane)/\(note.number)"
-      texts = ((texts ?? []).filter { $0 != text } + [text]).sorted()
-    }
+    .optimistic(
+      on: { _ in NoteTexts().persisted() },
+      { texts, note, _ in
+        let text = "\(note.lane)/\(note.number)"
+        texts = ((texts ?? []).filter { $0 != text } + [text]).sorted()
+      })
 
   /// What the next launch shows without a network, and what the stored value beneath is.
   private func launch(_ folder: ScratchFolder) async throws -> (shown: [String], stored: [String]) {
@@ -66,7 +68,9 @@ import Testing
       let server = try LoopbackServer { request, _ in
         .status(200, body: request.method == "GET" ? #"["base/0"]"# : "")
       }
-      let worker = try ReplayProcess(["enter", folder.path, server.url.absoluteString, "a", "3", "1"])
+      let worker = try ReplayProcess([
+        "enter", folder.path, server.url.absoluteString, "a", "3", "1",
+      ])
       var (entered, settled) = ([String](), [String]())
       for await line in worker.child.lines {
         let words = line.split(separator: " ").map(String.init)

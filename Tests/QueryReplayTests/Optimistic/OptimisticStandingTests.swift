@@ -22,10 +22,13 @@ import Testing
     }
   ) -> some MutationRequest<NoteChange, Bool> {
     ChangeNote(send: send).persisted(as: "change-note", options)
-      .optimistic(on: { _ in NotesQuery() }, whenDead: whenDead) { [standings] notes, change, edit in
-        if standings.elements.last != edit.standing { standings.append(edit.standing) }
-        change.apply(to: &notes, default: [])
-      }
+      .optimistic(
+        on: { _ in NotesQuery() }, whenDead: whenDead,
+        {
+          [standings] notes, change, edit in
+          if standings.elements.last != edit.standing { standings.append(edit.standing) }
+          change.apply(to: &notes, default: [])
+        })
   }
 
   private var list: some QueryRequest<[Note], QueryState<[Note]?, [Note]>> {
@@ -52,8 +55,10 @@ import Testing
     try client.register(self.change())
     let notes = client.store(for: self.list)
     try await notes.fetch()
-    let id = try await client.store(for: self.change()).enqueue(with: NoteChange(id: "a", text: "1"))
-      .id
+    let id = try await client.store(for: self.change()).enqueue(
+      with: NoteChange(id: "a", text: "1")
+    )
+    .id
     let nexts: [(FailedAttempt.Next, MutationWaitReason)] = [
       (.wait(.backoff, .seconds(3_600)), .backoff), (.waitForCredentials, .authentication),
       (.waitForHandler, .handler),
@@ -135,8 +140,10 @@ import Testing
       }.persisted())
     let first = Task { try await notes.fetch() }
     await gates[0].arrival()
-    let id = try await client.store(for: self.change()).enqueue(with: NoteChange(id: "a", text: "1"))
-      .id
+    let id = try await client.store(for: self.change()).enqueue(
+      with: NoteChange(id: "a", text: "1")
+    )
+    .id
     try await storage.outbox.deliver(id, to: self.server)
     client.optimistic.read()
     let second = Task { try await notes.fetch() }
@@ -173,8 +180,10 @@ import Testing
     let notes = client.store(for: Confirmed(server: self.server).persisted())
     try await notes.fetch()
     #expect(notes.optimisticMark?.sequence == 0)
-    let id = try await client.store(for: self.change()).enqueue(with: NoteChange(id: "a", text: "1"))
-      .id
+    let id = try await client.store(for: self.change()).enqueue(
+      with: NoteChange(id: "a", text: "1")
+    )
+    .id
     try await storage.outbox.deliver(id, to: self.server)
     client.optimistic.read()
     #expect(notes.currentValue?.map(\.id) == ["a"])
@@ -187,7 +196,8 @@ import Testing
   func aDroppedMutationLetsItsQueriesBeFetchedAgain(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
     let client = self.client(storage)
-    let change = self.change(.init(scope: .by { $0.id }, onConflict: { _, _, _ in .drop })) { _, _ in
+    let change = self.change(.init(scope: .by { $0.id }, onConflict: { _, _, _ in .drop })) {
+      _, _ in
       throw HTTPStatusError(statusCode: 409)
     }
     try client.register(change)
@@ -227,10 +237,12 @@ import Testing
     let storage = try kind.make(in: self.folder)
     let client = self.client(storage)
     let change = ChangeNote().persisted(as: "change-note")
-      .optimistic(on: { _ in NotesQuery() }) { notes, change, edit in
-        let id = edit.alias(change.id) ?? change.id
-        NoteChange(id: id, text: change.text).apply(to: &notes, default: [])
-      }
+      .optimistic(
+        on: { _ in NotesQuery() },
+        { notes, change, edit in
+          let id = edit.alias(change.id) ?? change.id
+          NoteChange(id: id, text: change.text).apply(to: &notes, default: [])
+        })
     try client.register(change)
     let notes = client.store(for: self.list)
     let changes = client.store(for: change)

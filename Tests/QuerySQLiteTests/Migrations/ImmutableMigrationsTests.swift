@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox bbd547bb65d32741afd6dfbfb4fdfc06"]
+      ["mutations-0001-outbox b65ae9662d25c935ac6bf5fe5f3657f6"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

@@ -29,9 +29,11 @@ enum ShownRows {
     _OptimisticModifier<SaveNote.Durable, ModifiedQuery<Total, _PersistedModifier<Total>>>
   >
 
-  private static let save: Save = SaveNote.durable.optimistic(on: { _ in Total().persisted() }) {
-    total, note, _ in ShownRows.count(&total, note)
-  }
+  private static let save: Save = SaveNote.durable.optimistic(
+    on: { _ in Total().persisted() },
+    {
+      total, note, _ in ShownRows.count(&total, note)
+    })
 
   private static let notes = (0..<Self.live + 50).map { Note($0, edition: 0) }
 

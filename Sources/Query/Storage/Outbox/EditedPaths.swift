@@ -1,5 +1,5 @@
-/// The queries that a durable mutation changes, as its edits named them when it was enqueued: what a
-/// storage keeps beside the row, so that who does not know the edits knows which values they are for.
+/// The queries that a durable mutation changes, as its edits named them when it was enqueued. A storage
+/// keeps them beside the row, so that a program without the edits knows which values they are for.
 public struct EditedPaths: Hashable, Sendable {
   /// A line for each: the canonical text of the path, and `*` if all queries under it are changed.
   public let text: String

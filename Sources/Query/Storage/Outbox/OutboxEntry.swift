@@ -128,7 +128,8 @@ extension OutboxEntry {
       id: new.id, number: number, name: new.name, instance: new.instance, version: new.version,
       lane: new.lane, host: new.host, onFailure: new.onFailure, maxAttempts: new.maxAttempts,
       maxAge: new.maxAge, idempotencyKey: new.idempotencyKey, createdAt: createdAt,
-      coder: new.coder, arguments: new.arguments, priority: new.priority, editedPaths: new.editedPaths)
+      coder: new.coder, arguments: new.arguments, priority: new.priority,
+      editedPaths: new.editedPaths)
   }
 
   /// The entry without what only decides how it is sent, which no history keeps.
