@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Something that runs until it is cancelled.
 ///
 /// It is also cancelled when its last copy is released, so keep it as long as you need it:
@@ -77,19 +79,21 @@ extension QuerySubscription: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(self.content) }
 }
 
-private final class CancelBox: Sendable, Hashable {
-  private let onCancel: Locked<(@Sendable () -> Void)?>
+/// What a subscription ends by. There are several of each store, so it has no lock, which is an object of
+/// its own.
+// @unchecked: `onCancel` belongs to the one that sets `isCancelled`.
+private final class CancelBox: @unchecked Sendable, Hashable {
+  @exclusivity(unchecked) private var onCancel: (@Sendable () -> Void)?
+  private let isCancelled = Atomic(false)
 
-  init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Locked(onCancel) }
+  init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
   deinit { self.cancel() }
 
   func cancel() {
-    // Taken out under the lock and called after it, so that the closure may cancel again.
-    let onCancel = self.onCancel.withLock { onCancel in
-      defer { onCancel = nil }
-      return onCancel
-    }
+    if self.isCancelled.exchange(true, ordering: .acquiringAndReleasing) { return }
+    // Taken out before it is called, so that what it holds is freed with the call.
+    let onCancel = self.onCancel.take()
     onCancel?()
   }
 

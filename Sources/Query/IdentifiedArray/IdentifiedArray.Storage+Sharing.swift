@@ -126,8 +126,9 @@ extension IdentifiedArray {
     let start = Swift.min(position, old.isLayered ? old.seam : old.end)
     let length = old.end - start
     let moves = isUnique && start == old.seam
-    // So many elements are copied with each change that all might have been once in a while.
-    let isTooLong = moves ? length > old.count / 2 : length * length > 2 * old.count
+    // What is copied with each change is weighed against copying all once in a while: that also frees as
+    // many, and few of them are in the processor's cache.
+    let isTooLong = moves ? length > old.count / 2 : length * length > 8 * old.count
     if old.span > old.count || isTooLong { return ownStorage(adding: extra) }
     let new = old.layered(
       from: start, slotCount: Storage.slotCount(for: length + Swift.max(extra, 1)), moving: moves)

@@ -2,10 +2,10 @@ import Synchronization
 
 // What modifiers and fetches note in a context for themselves is about one store: how many retry
 // layers its request has, whether one of them is already at work, what shares its fetches, how it is
-// persisted. A context travels further: as the initial context of another store, as the context of
-// another store's fetch, as another store's own. There those notes would be wrong, and retries or
-// deduplication silently off, so each store has a number, and takes its own notes where a context has
-// the number of another one.
+// persisted, how many pages or attempts it keeps. A context travels further: as the initial context of
+// another store, as the context of another store's fetch, as another store's own. There those notes
+// would be wrong, retries or deduplication silently off and loaded pages dropped, so each store has a
+// number, and takes its own notes where a context has the number of another one.
 
 extension QueryContext {
   /// The number of the store that the notes in this context are about; 0 if they are about none.
@@ -51,6 +51,8 @@ extension QueryStore {
     context.copy(QueryContext.MutationPlanKey.self, of: own)
     context.copy(QueryContext.OptimisticEditsKey.self, of: own)
     context.copy(QueryContext.AdmittedAttemptKey.self, of: own)
+    context.copy(QueryContext.MaxPagesKey.self, of: own)
+    context.copy(QueryContext.MaxMutationHistoryLengthKey.self, of: own)
     context.removeMutationArguments(of: State.self)
   }
 }

@@ -154,6 +154,43 @@ import Testing
     #expect(try await outer.mutate(with: "others") == "OWN")
     #expect(inner.history.map(\.arguments) == ["own", "own"])
   }
+
+  // MARK: - Pages and history
+
+  @Test func aFetchInTheContextOfAListWithFewPagesKeepsItsOwnPages() async throws {
+    let inner = QueryStore<TestPagesState>.detached(query: PagesQuery(), initialValue: [])
+    try await inner.load(4)
+    let outer = QueryStore<TestPagesState>.detached(
+      query: PagesQuery(fetch: { call in
+        try await inner.fetch(using: call.context)
+        return 0
+      }).maxPages(2),
+      initialValue: [])
+    try await outer.load(3)
+    #expect(outer.ids == [2, 3])
+    #expect(inner.ids == [1, 2, 3, 4])
+  }
+
+  @Test func aListMadeInTheContextOfOneWithFewPagesHasNoLimit() async throws {
+    let other = QueryStore<TestPagesState>.detached(
+      query: PagesQuery().maxPages(2), initialValue: [])
+    let store = QueryStore<TestPagesState>.detached(
+      query: PagesQuery(), initialValue: [], initialContext: other.context)
+    try await store.load(3)
+    #expect(store.ids == [1, 2, 3])
+  }
+
+  @Test func anAttemptInTheContextOfAMutationWithAShortHistoryIsKeptBesideTheOthers() async throws {
+    let inner = QueryStore.detached(mutation: EchoMutation())
+    let outer = QueryStore.detached(
+      mutation: EchoMutation { call in
+        try await inner.mutate(with: "inner", using: call.context)
+      }.maxHistory(length: 1))
+    try await inner.mutate(with: "first")
+    for number in 0..<3 { try await outer.mutate(with: "\(number)") }
+    #expect(outer.history.map(\.arguments) == ["2"])
+    #expect(inner.history.map(\.arguments) == ["first", "inner", "inner", "inner"])
+  }
 }
 
 /// Notes the names of the tasks that it is fetched in.
