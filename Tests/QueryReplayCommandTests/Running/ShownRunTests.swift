@@ -28,6 +28,7 @@ import Testing
   private static func launch(
     _ storage: SQLiteQueryStorage, answer: [String]? = nil
   ) throws -> (
+    client: QueryClient,
     names: QueryStore<Names.State>,
     store: @Sendable (URL) async throws -> Void
   ) {
@@ -42,7 +43,7 @@ import Testing
     try client.register(add)
     let store = client.store(for: add)
     return (
-      client.store(for: Names(answer: answer).persisted()),
+      client, client.store(for: Names(answer: answer).persisted()),
       { url in try await store.enqueue(with: HTTPRequestDescription(url: url)) }
     )
   }
@@ -53,12 +54,14 @@ import Testing
     let store = try ReplayStore()
     let names = (0..<count).map { "n\(1_000 + $0)" }
     try await store.open { storage in
-      let (shown, enqueue) = try Self.launch(storage, answer: ["base"])
+      let (client, shown, enqueue) = try Self.launch(storage, answer: ["base"])
       try await shown.fetch()
       for name in names {
         try await enqueue(try #require(URL(string: "\(server.root)/names/\(name)")))
       }
       #expect(shown.currentValue == ["base"] + names)
+      // The edits are the client's.
+      withExtendedLifetime(client) {}
     }
     let run = try await ToolRun("run", "--once", on: store)
     #expect(run.lines.last == "\(count) sent, 0 failed, 0 waiting, 0 dead")
@@ -71,9 +74,10 @@ import Testing
     #expect(laid.map { $0["sequence"] as? Int } == (1...count).map { $0 })
 
     try await store.open { storage in
-      let (shown, _) = try Self.launch(storage)
+      let (client, shown, _) = try Self.launch(storage)
       #expect(shown.currentValue == ["base"] + names)
       #expect(!shown.hasPendingChanges)
+      withExtendedLifetime(client) {}
     }
   }
 
