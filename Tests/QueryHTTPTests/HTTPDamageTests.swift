@@ -14,7 +14,7 @@ import Testing
   private static var seeds: [UInt64] {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["SEED"].flatMap({ UInt64($0) }) { return [seed] }
-    return Array(1...(environment["FULL"] == nil ? 60 : 1_000))
+    return Array(1...(environment["FULL"] == nil ? 20 : 1_000))
   }
 
   private static let count = 16

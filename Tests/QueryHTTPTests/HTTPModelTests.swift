@@ -10,7 +10,7 @@ import Testing
 /// shows at every moment what one shows that never does.
 @Suite(.serialized) struct HTTPModelTests {
   private static let walks: UInt64 =
-    ProcessInfo.processInfo.environment["FULL"] == nil ? 100 : 2_000
+    ProcessInfo.processInfo.environment["FULL"] == nil ? 30 : 2_000
 
   /// One of the two programs.
   private struct Program {

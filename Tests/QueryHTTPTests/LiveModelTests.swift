@@ -11,7 +11,7 @@ import Testing
 /// asks for all of it.
 @Suite(.serialized) struct LiveModelTests {
   private static let walks: UInt64 =
-    ProcessInfo.processInfo.environment["FULL"] == nil ? 100 : 2_000
+    ProcessInfo.processInfo.environment["FULL"] == nil ? 30 : 2_000
 
   /// The versions of notes, by their ids.
   typealias Notes = [String: Int]

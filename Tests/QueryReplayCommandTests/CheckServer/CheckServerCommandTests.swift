@@ -14,7 +14,7 @@ struct CheckServerCommandTests {
     let server = try await CheckedServer("right")
     for round in 1...Self.rounds {
       let check = try await server.check(server.everything)
-      #expect(check.rules("holds").count == 9, "round \(round): \(check.says)")
+      #expect(check.rules("holds").count == 9, "\(round): \(check.says) \(check.run.errors)")
       #expect(check.rules("unasked") == ["keeps"])
       #expect(check.run.end == .code(0))
       #expect(check.writes <= 40)
