@@ -17,7 +17,7 @@ public import Query
 /// `HTTPStatusError` beside the kept value, whatever `stale-if-error` says: a value stays for as long as
 /// there is no other one.
 ///
-/// It is a member of a pack as it is (``Query/QueryClient/keep(_:until:refreshEvery:network:_:)``), and a
+/// It is a member of a pack as it is (`client.keep`), and a
 /// later launch goes on with it if its type is registered: `client.packs.register(HTTPQuery<[Note]>.self)`.
 /// It is known there by the name of the type of its value.
 ///
