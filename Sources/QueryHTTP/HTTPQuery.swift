@@ -17,9 +17,9 @@ public import Query
 /// `HTTPStatusError` beside the kept value, whatever `stale-if-error` says: a value stays for as long as
 /// there is no other one.
 ///
-/// It is a member of a pack as it is (`client.keep`), and a
-/// later launch goes on with it if its type is registered: `client.packs.register(HTTPQuery<[Note]>.self)`.
-/// It is known there by the name of the type of its value.
+/// It is a member of a pack as it is (`client.keep`), and a later launch goes on with it if its type is
+/// registered: `client.packs.register(HTTPQuery<[Note]>.self)`. It is known there by the name of the type
+/// of its value.
 ///
 /// The path is `["http", "GET", url, headers, credential]`: the URL in its normal form, the headers
 /// sorted, the credential by its name; no secret is in it. The URL's query is, so put no token there.
