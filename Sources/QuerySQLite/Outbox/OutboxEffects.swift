@@ -16,11 +16,15 @@ struct OutboxEffects {
         self.prefixes.append(IdentityPrefix(identity: QueryIdentity(canonicalText: text)))
         continue
       }
-      let parts = text.dropFirst().split(separator: " ", maxSplits: 1)
-      guard parts.count == 2, let sequence = Int64(parts[0]) else { continue }
-      self.edits.append(
-        StandingEdit(sequence: sequence, paths: EditedPaths(text: String(parts[1]))))
+      if let edit = Self.edit(in: text) { self.edits.append(edit) }
     }
+  }
+
+  private static func edit(in text: String) -> StandingEdit? {
+    guard text.hasPrefix("@") else { return nil }
+    let parts = text.dropFirst().split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, let sequence = Int64(parts[0]) else { return nil }
+    return StandingEdit(sequence: sequence, paths: EditedPaths(text: String(parts[1])))
   }
 
   private static func texts(in text: String) -> [String] {
@@ -38,7 +42,7 @@ struct OutboxEffects {
   ) -> String? {
     var texts = effects.map(self.texts(in:)) ?? []
     var edits = [String: Int64]()
-    for edit in effects.map({ Self($0).edits }) ?? [] { edits[edit.paths.text] = edit.sequence }
+    for edit in texts.compactMap(self.edit(in:)) { edits[edit.paths.text] = edit.sequence }
     for row in rows { edits[row.text] = max(row.sequence, edits[row.text] ?? 0) }
     texts.removeAll { $0.hasPrefix("@") }
     texts += edits.sorted { $0.key < $1.key }.map { "@\($0.value) \($0.key)" }

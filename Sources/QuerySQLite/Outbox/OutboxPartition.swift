@@ -14,8 +14,7 @@ final class OutboxPartition: Sendable {
     /// Invalidates the cache entries under paths, and reports whether that is written.
     var invalidate: @Sendable ([IdentityPrefix], @escaping @Sendable (Bool) -> Void) -> Void
     /// Finds the edits that some stored value does not have; nil if that cannot be found out now.
-    var missing: @Sendable ([StandingEdit], @escaping @Sendable ([StandingEdit]?) -> Void) -> Void =
-      { _, completion in completion([]) }
+    var missing: @Sendable ([StandingEdit], @escaping @Sendable ([StandingEdit]?) -> Void) -> Void
   }
 
   /// The name of the account.

@@ -95,6 +95,15 @@ struct BareStores: QueryClient.StoreCreator {
   }
 }
 
+extension QueryClient {
+  /// A client with bare stores that is told of the outbox when the test says so.
+  static func toldByHand(_ storage: any QueryStorage) -> QueryClient {
+    let client = QueryClient(storage: storage, storeCreator: BareStores())
+    client.defaultContext.outboxRereadPause = { try? await Task.sleep(for: .seconds(3_600)) }
+    return client
+  }
+}
+
 /// A storage in memory or on disk.
 enum StorageKind: String, CaseIterable, Sendable {
   case memory, sqlite

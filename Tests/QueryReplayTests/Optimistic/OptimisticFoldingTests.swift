@@ -43,13 +43,6 @@ import Testing
     NotesQuery { [server] _ in server.list }.persisted()
   }
 
-  /// A client that is told of the outbox when the test says so.
-  private func client(_ storage: any QueryStorage) -> QueryClient {
-    let client = QueryClient(storage: storage, storeCreator: BareStores())
-    client.defaultContext.outboxRereadPause = { try? await Task.sleep(for: .seconds(3_600)) }
-    return client
-  }
-
   private func deliver(_ tickets: [UUID], _ storage: any QueryStorage) async throws {
     for id in tickets { try await storage.outbox.deliver(id, to: self.server) }
   }
@@ -57,7 +50,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func whatIsAcknowledgedIsShownWithoutAnyEditLater(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let notes = client.store(for: self.list)
     try await notes.fetch()
@@ -75,16 +68,16 @@ import Testing
     #expect(notes.valueLastUpdatedAt == date)
     try await storage.flush()
     // A program that knows no edit.
-    let shown = self.client(storage).store(for: self.list)
+    let shown = QueryClient.toldByHand(storage).store(for: self.list)
     #expect(shown.currentValue?.map(\.id) == ["a", "b"])
   }
 
   @Test(arguments: StorageKind.allCases)
   func aValueIsNotFoldedPastWhatThisProgramDoesNotKnow(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let other = self.client(storage)
+    let other = QueryClient.toldByHand(storage)
     try other.register(self.rename)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let notes = client.store(for: self.list)
     try await notes.fetch()
@@ -99,9 +92,9 @@ import Testing
     #expect(notes.storedValue?.map(\.id) == ["b"])
     try await storage.flush()
     // What is written down is no further.
-    #expect(self.client(storage).store(for: self.list).currentValue?.map(\.id) == ["b"])
+    #expect(QueryClient.toldByHand(storage).store(for: self.list).currentValue?.map(\.id) == ["b"])
     // A program that knows both.
-    let next = self.client(storage)
+    let next = QueryClient.toldByHand(storage)
     try next.register(self.change())
     try next.register(self.rename)
     let shown = next.store(for: self.list)
@@ -117,11 +110,11 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func aValueIsNotFoldedPastArgumentsOfAnotherVersion(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let old = self.client(storage)
+    let old = QueryClient.toldByHand(storage)
     try old.register(self.change())
     let older = try await old.store(for: self.change())
       .enqueue(with: NoteChange(id: "a", text: "1")).id
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change(version: 2))
     let notes = client.store(for: self.list)
     try await notes.fetch()
@@ -132,14 +125,14 @@ import Testing
     #expect(notes.currentValue?.map(\.id) == ["b"])
     #expect(notes.storedValue == [])
     try await storage.flush()
-    let next = self.client(storage)
+    let next = QueryClient.toldByHand(storage)
     try next.register(self.change())
     #expect(next.store(for: self.list).currentValue?.map(\.id) == ["a"])
   }
 
   @Test func aMutationWithoutEditsHoldsNothingBack() async throws {
     let storage = MemoryQueryStorage()
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     let plain = RenameNote().persisted(as: "rename-note")
     try client.register(plain)
     try client.register(self.change())
@@ -155,7 +148,7 @@ import Testing
 
   @Test func aFetchThatIsUnderWayIsNotMadeToWaitForAFold() async throws {
     let storage = MemoryQueryStorage()
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let (reading, landing) = (Gate(), Gate())
     let server = self.server

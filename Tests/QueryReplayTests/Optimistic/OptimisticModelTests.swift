@@ -112,9 +112,7 @@ private final class OptimisticWorld {
   }
 
   private func launch(_ name: String) throws -> Program {
-    let client = QueryClient(storage: self.storage, storeCreator: BareStores())
-    // It is told when the walk says so.
-    client.defaultContext.outboxRereadPause = { try? await Task.sleep(for: .seconds(3_600)) }
+    let client = QueryClient.toldByHand(self.storage)
     let change = ChangeNote().persisted(
       as: "change-note", .init(scope: .by { $0.id }, coalesce: .latest)
     ).optimistic(

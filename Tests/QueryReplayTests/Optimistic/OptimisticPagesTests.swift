@@ -48,8 +48,7 @@ import Testing
   }
 
   private func client(_ storage: any QueryStorage) throws -> QueryClient {
-    let client = QueryClient(storage: storage, storeCreator: BareStores())
-    client.defaultContext.outboxRereadPause = { try? await Task.sleep(for: .seconds(3_600)) }
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change)
     return client
   }

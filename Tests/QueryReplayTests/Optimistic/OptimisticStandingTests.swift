@@ -35,12 +35,6 @@ import Testing
     NotesQuery { [server] _ in server.list }.persisted()
   }
 
-  private func client(_ storage: any QueryStorage) -> QueryClient {
-    let client = QueryClient(storage: storage, storeCreator: BareStores())
-    client.defaultContext.outboxRereadPause = { try? await Task.sleep(for: .seconds(3_600)) }
-    return client
-  }
-
   private func failed(_ next: FailedAttempt.Next) -> AttemptOutcome {
     .failed(
       FailedAttempt(
@@ -51,7 +45,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func anEditIsShownUntilItsMutationHasEnded(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let notes = client.store(for: self.list)
     try await notes.fetch()
@@ -86,7 +80,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func anEnqueueingThatFailsHasShownNothing(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let notes = client.store(for: self.list)
     let states = Recorder<[Note]?>()
@@ -104,7 +98,7 @@ import Testing
   func whatIsAcknowledgedBeforeTheFirstFetchStays(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
     do {
-      let client = self.client(storage)
+      let client = QueryClient.toldByHand(storage)
       try client.register(self.change())
       let notes = client.store(for: self.list)
       let id = try await client.store(for: self.change())
@@ -113,7 +107,7 @@ import Testing
       try await storage.flush()
       try await storage.outbox.deliver(id, to: self.server)
     }
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let notes = client.store(for: self.list)
     #expect(notes.storedValue == nil)
@@ -124,7 +118,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func theLastAnswerToArriveCountsWithTheMarkOfItsBeginning(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let gates = (0..<2).map { _ in Gate() }
     let begun = Locked(0)
@@ -175,7 +169,7 @@ import Testing
       }
     }
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let notes = client.store(for: Confirmed(server: self.server).persisted())
     try await notes.fetch()
@@ -195,7 +189,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func aDroppedMutationLetsItsQueriesBeFetchedAgain(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     let change = self.change(.init(scope: .by { $0.id }, onConflict: { _, _, _ in .drop })) {
       _, _ in
       throw HTTPStatusError(statusCode: 409)
@@ -210,13 +204,13 @@ import Testing
     #expect(notes.currentValue == [])
     #expect(notes.isInvalidated)
     try await storage.flush()
-    #expect(self.client(storage).store(for: self.list).isInvalidated)
+    #expect(QueryClient.toldByHand(storage).store(for: self.list).isInvalidated)
   }
 
   @Test(arguments: StorageKind.allCases)
   func aRetriedEditIsMadeAtItsOldPlace(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     let change = self.change(.init())
     try client.register(change)
     let notes = client.store(for: self.list)
@@ -235,7 +229,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func anEditFindsWhatTheServerCallsARecord(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     let change = ChangeNote().persisted(as: "change-note")
       .optimistic(
         on: { _ in NotesQuery() },
@@ -261,7 +255,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func whatIsErasedIsNotShown(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     let notes = client.store(for: self.list)
     self.server.write(Note(id: "s", text: ""))
@@ -272,14 +266,14 @@ import Testing
     client.optimistic.read()
     #expect(notes.currentValue == nil)
     #expect(!notes.hasPendingChanges)
-    let next = self.client(storage)
+    let next = QueryClient.toldByHand(storage)
     try next.register(self.change())
     #expect(next.store(for: self.list).currentValue == nil)
   }
 
   @Test func theResultsOfRequestsHaveNoEdits() async throws {
     let storage = MemoryQueryStorage()
-    let client = self.client(storage)
+    let client = QueryClient.toldByHand(storage)
     try client.register(self.change())
     try await client.store(for: self.change()).enqueue(with: NoteChange(id: "a", text: "1"))
     self.server.write(Note(id: "s", text: ""))

@@ -76,7 +76,8 @@ struct DamagedOutbox: Sendable {
       folder: folder.path, partition: "", SQLiteQueryStorage.Configuration(),
       OutboxPartition.Hooks(
         tell: { event in events.withLock { $0.append(event) } },
-        invalidate: { _, done in done(true) }
+        invalidate: { _, done in done(true) },
+        missing: { _, done in done([]) }
       ))
     var outcome = Outcome()
     // What reads may be what finds the damage.

@@ -97,7 +97,9 @@ import Testing
         configuration.vfs = vfs.name
         let outbox = try SQLiteOutbox(
           folder: path, partition: "", configuration,
-          OutboxPartition.Hooks(tell: { _ in }, invalidate: { _, done in done(true) }))
+          OutboxPartition.Hooks(
+            tell: { _ in }, invalidate: { _, done in done(true) },
+            missing: { _, done in done([]) }))
         _ = try? outbox.entries()
         exit(7)
       }

@@ -64,7 +64,9 @@ import Testing
     let error = storageError {
       _ = try SQLiteOutbox(
         folder: locations.folder(of: .mutations), partition: "default", configuration,
-        OutboxPartition.Hooks(tell: { _ in }, invalidate: { _, done in done(true) }))
+        OutboxPartition.Hooks(
+          tell: { _ in }, invalidate: { _, done in done(true) },
+          missing: { _, done in done([]) }))
     }
     #expect(error?.message.contains("network file system (NFS)") == true)
   }

@@ -44,14 +44,7 @@ enum ChangeRows {
       let shelf = try await Shelf(corpus, .writing)
       return Trial(
         figure: { try await Self.setAndFlush(shelf.nextNumbers(50), shelf) },
-        floor: {
-          let entries = try shelf.nextFloorEntries(50)
-          let watch = Stopwatch()
-          for entry in entries { try shelf.bare.transaction { try shelf.bare.write(entry) } }
-          let time = watch.nanoseconds(per: entries.count)
-          try shelf.check(entries)
-          return time
-        },
+        floor: { try shelf.writeOneByOne(50) },
         end: { try await shelf.close() }
       )
     }

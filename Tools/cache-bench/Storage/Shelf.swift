@@ -59,6 +59,18 @@ final class Shelf: @unchecked Sendable {
     return try self.entries(numbers, self.hashes(of: numbers))
   }
 
+  /// Lets C write the next notes, each in its own transaction.
+  ///
+  /// - Returns: The nanoseconds of one.
+  func writeOneByOne(_ count: Int) throws -> Double {
+    let entries = try self.nextFloorEntries(count)
+    let watch = Stopwatch()
+    for entry in entries { try self.bare.transaction { try self.bare.write(entry) } }
+    let time = watch.nanoseconds(per: entries.count)
+    try self.check(entries)
+    return time
+  }
+
   /// Notes not on disk yet, for C to write.
   func newFloorEntries(_ count: Int) throws -> [BareEntry] {
     let hashes = (0..<count).map { _ in (0..<16).map { _ in UInt8.random(in: 0...255) } }

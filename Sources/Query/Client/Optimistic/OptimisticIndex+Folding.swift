@@ -76,6 +76,8 @@ extension OptimisticIndex {
   /// way; from time to time, since it looks at all rows and stores.
   func forgetAcknowledged() {
     let ended = self.guarded.withLock { index -> (EndedRows, arrivals: Int)? in
+      // Without a look at each row, as long as there are few.
+      if index.rows.count <= index.acknowledgedBeforePurge { return nil }
       let rows = index.rows.values.filter { $0.row.sequence != nil }
       if rows.count <= index.acknowledgedBeforePurge { return nil }
       return (EndedRows(rows, upTo: index.seen), index.arrivals)
@@ -125,12 +127,7 @@ extension OptimisticIndex.Guarded {
         left += 1
         continue
       }
-      self.rows[id] = nil
-      self.underPaths.remove(id)
-      for edit in row.edits where !edit.isPrefix {
-        self.byPath[edit.path]?.remove(id)
-        if self.byPath[edit.path]?.isEmpty == true { self.byPath[edit.path] = nil }
-      }
+      self.takeOut(id)
     }
     self.acknowledgedBeforePurge = max(2 * left, OptimisticIndex.fewAcknowledged)
     if self.loadedAfter != .max { self.loadedAfter = max(self.loadedAfter, limit) }

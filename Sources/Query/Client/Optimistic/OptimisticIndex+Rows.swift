@@ -72,15 +72,22 @@ extension OptimisticIndex.Guarded {
   }
 
   mutating func remove(_ id: UUID, _ change: inout RowChange, at stamp: Int) {
-    guard let row = self.rows.removeValue(forKey: id) else { return }
+    guard let row = self.takeOut(id) else { return }
     self.removed[id] = stamp
+    change.added = nil
+    self.touch(row.edits, &change)
+  }
+
+  /// Takes a row out of all look-ups, which changes nothing that a store shows.
+  @discardableResult
+  mutating func takeOut(_ id: UUID) -> OptimisticIndex.IndexedRow? {
+    guard let row = self.rows.removeValue(forKey: id) else { return nil }
     for edit in row.edits where !edit.isPrefix {
       self.byPath[edit.path]?.remove(id)
       if self.byPath[edit.path]?.isEmpty == true { self.byPath[edit.path] = nil }
     }
     self.underPaths.remove(id)
-    change.added = nil
-    self.touch(row.edits, &change)
+    return row
   }
 
   mutating func remove(_ id: UUID) {
