@@ -6,6 +6,7 @@
 #include <linux/stat.h>
 #include <sqlite3.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -163,6 +164,110 @@ static inline int csqlite_checkpoint(
   if (changes_wal) wal->pMethods = of_wal.original;
   if (changes_file) file->pMethods = of_file.original;
   return result;
+}
+
+// MARK: The frames of a commit
+
+/// The methods of a WAL while `COMMIT` runs, and the frames that are not written yet. SQLite writes each
+/// frame in two pieces, its header and its page; here all of a commit go to the system in one call.
+/// `methods` comes first, so that the file's pointer to its methods is a pointer to this.
+typedef struct {
+  sqlite3_io_methods methods;
+  const sqlite3_io_methods *original;
+  sqlite3_file *file;
+  /// Where the gathered bytes begin in the file, and how many there are.
+  sqlite3_int64 start;
+  int count;
+  /// Whether they end with the header of a frame that ends the commit.
+  int is_last;
+  /// The end of all that was written so far.
+  sqlite3_int64 end;
+  unsigned char bytes[16 * (24 + 4096)];
+} csqlite_gathering;
+
+static int csqlite_write_gathered(csqlite_gathering *gathering) {
+  int count = gathering->count;
+  gathering->count = 0;
+  if (count == 0) return SQLITE_OK;
+  // Bytes: those that SQLite has given to the WAL's `xWrite`, under the write lock that it holds.
+  return gathering->original->xWrite(gathering->file, gathering->bytes, count, gathering->start);
+}
+
+/// `xWrite` of a WAL: a frame that follows the last one waits for the next one. The one that ends the
+/// commit waits for none, since SQLite publishes the commit once it has written that.
+static int csqlite_gather_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
+  csqlite_gathering *gathering = (csqlite_gathering *)file->pMethods;
+  // A header before the end of what was written is one that SQLite corrects in a frame that it has
+  // written already, and no page follows it.
+  int is_header = count == 24 && offset >= gathering->end;
+  int follows = gathering->count > 0 && offset == gathering->start + gathering->count;
+  if (!follows || count > (int)sizeof gathering->bytes - gathering->count) {
+    int result = csqlite_write_gathered(gathering);
+    if (result != SQLITE_OK) return result;
+    follows = 0;
+  }
+  if (gathering->end < offset + count) gathering->end = offset + count;
+  if (!follows && !is_header) return gathering->original->xWrite(file, bytes, count, offset);
+  if (gathering->count == 0) gathering->start = offset;
+  memcpy(gathering->bytes + gathering->count, bytes, (size_t)count);
+  gathering->count += count;
+  if (is_header) {
+    // The pages of the database after the commit; 0 in the other frames.
+    static const unsigned char none[4];
+    gathering->is_last = memcmp((const unsigned char *)bytes + 4, none, sizeof none) != 0;
+    return SQLITE_OK;
+  }
+  return gathering->is_last ? csqlite_write_gathered(gathering) : SQLITE_OK;
+}
+
+static int csqlite_gather_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
+  csqlite_gathering *gathering = (csqlite_gathering *)file->pMethods;
+  int result = csqlite_write_gathered(gathering);
+  return result == SQLITE_OK ? gathering->original->xRead(file, bytes, count, offset) : result;
+}
+
+static int csqlite_gather_truncate(sqlite3_file *file, sqlite3_int64 size) {
+  csqlite_gathering *gathering = (csqlite_gathering *)file->pMethods;
+  int result = csqlite_write_gathered(gathering);
+  // Bytes: SQLite's own call, under the locks that it holds.
+  return result == SQLITE_OK ? gathering->original->xTruncate(file, size) : result;
+}
+
+static int csqlite_gather_sync(sqlite3_file *file, int flags) {
+  csqlite_gathering *gathering = (csqlite_gathering *)file->pMethods;
+  int result = csqlite_write_gathered(gathering);
+  return result == SQLITE_OK ? gathering->original->xSync(file, flags) : result;
+}
+
+static int csqlite_gather_size(sqlite3_file *file, sqlite3_int64 *size) {
+  csqlite_gathering *gathering = (csqlite_gathering *)file->pMethods;
+  int result = csqlite_write_gathered(gathering);
+  return result == SQLITE_OK ? gathering->original->xFileSize(file, size) : result;
+}
+
+/// Begins to gather what `COMMIT` writes to the WAL, until `csqlite_end_gathering`.
+static inline void csqlite_begin_gathering(sqlite3 *database, csqlite_gathering *gathering) {
+  sqlite3_file *file = 0;
+  gathering->file = 0;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK) return;
+  if (!file || !file->pMethods) return;
+  gathering->methods = *file->pMethods;
+  gathering->methods.xWrite = csqlite_gather_write;
+  gathering->methods.xRead = csqlite_gather_read;
+  gathering->methods.xTruncate = csqlite_gather_truncate;
+  gathering->methods.xSync = csqlite_gather_sync;
+  gathering->methods.xFileSize = csqlite_gather_size;
+  gathering->original = file->pMethods;
+  gathering->file = file;
+  gathering->count = 0;
+  gathering->end = 0;
+  file->pMethods = &gathering->methods;
+}
+
+/// Ends it. What a failed commit has left is not written: it is in no commit.
+static inline void csqlite_end_gathering(csqlite_gathering *gathering) {
+  if (gathering->file) gathering->file->pMethods = gathering->original;
+  gathering->file = 0;
 }
 
 /// Whether the system's last error on either file of a database came from the disk, which SQLite

@@ -104,13 +104,22 @@ extension FileKeeper {
 
 extension FileKeeper {
   /// Notes which WAL and shm SQLite has open, after the file was opened.
-  func noteCompanions() {
-    let files = ["-wal", "-shm"].compactMap { suffix in
+  func noteCompanions() { self.companions = self.place(of: ["-wal", "-shm"]) }
+
+  /// The place of the file, its WAL and its shm; nil if one of them is not there.
+  var place: FilePlace? {
+    let suffixes = ["", "-wal", "-shm"]
+    let place = self.place(of: suffixes)
+    return place?.count == suffixes.count ? place : nil
+  }
+
+  private func place(of suffixes: [String]) -> FilePlace? {
+    let files = suffixes.compactMap { suffix in
       FileNumber(path: self.opener.path + suffix).map {
         (name: self.opener.kind.fileName + suffix, number: $0)
       }
     }
-    self.companions = FilePlace(folder: self.opener.folder, files: files)
+    return FilePlace(folder: self.opener.folder, files: files)
   }
 
   /// Whether the WAL and the shm are still at their paths. If not, the next process to open the file

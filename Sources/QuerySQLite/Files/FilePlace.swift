@@ -19,6 +19,9 @@ final class FilePlace {
       self.changed = Self.nanoseconds(status.st_ctim)
     }
 
+    /// Whether the file system keeps more than hundredths of a second: then it ticks as the kernel does.
+    var isFine: Bool { self.modified % 10_000_000 != 0 && self.changed % 10_000_000 != 0 }
+
     static var now: Int64 {
       var time = timespec()
       clock_gettime(CLOCK_REALTIME, &time)
@@ -30,13 +33,12 @@ final class FilePlace {
     }
   }
 
-  /// A change within this time of the last one may leave the stamp as it was: the clock of a file
-  /// system ticks every few milliseconds, that of a FAT every two seconds.
-  static let resolution = Duration.seconds(3)
+  /// A change within this time of the last one may leave the stamp as it was: the kernel's clock ticks
+  /// every few milliseconds, that of a FAT every two seconds.
+  private static let resolution = (fine: 50_000_000 as Int64, coarse: 3_000_000_000 as Int64)
 
   private let descriptor: Int32
   private let files: [(name: String, number: FileNumber)]
-  private let resolution: Int64
   /// The stamp with which each name belonged to its file.
   private var kept: Stamp?
 
@@ -45,25 +47,18 @@ final class FilePlace {
   /// - Parameters:
   ///   - folder: The path of the folder.
   ///   - files: The names in it, and what identifies the file of each.
-  ///   - resolution: How old the stamp of the folder must be before its equality tells something.
   /// - Returns: nil if the folder cannot be opened.
-  init?(
-    folder: String, files: [(name: String, number: FileNumber)],
-    resolution: Duration = FilePlace.resolution
-  ) {
+  init?(folder: String, files: [(name: String, number: FileNumber)]) {
     // Bytes: a folder.
     self.descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     self.files = files
-    self.resolution = Int64(resolution / .nanoseconds(1))
     if self.descriptor < 0 { return nil }
   }
 
-  /// Holds the folder of one file open.
-  convenience init?(folder: String, name: String, number: FileNumber) {
-    self.init(folder: folder, files: [(name, number)])
-  }
-
   deinit { if self.descriptor >= 0 { close(self.descriptor) } }
+
+  /// How many names it holds.
+  var count: Int { self.files.count }
 
   /// Whether each name still belongs to its file.
   var isKept: Bool {
@@ -82,7 +77,8 @@ final class FilePlace {
   /// Whether the next change gives the folder another stamp.
   private func isSettled(_ stamp: Stamp) -> Bool {
     let (last, now) = (max(stamp.modified, stamp.changed), Stamp.now)
-    return now > last && now - last > self.resolution
+    return now > last
+      && now - last > (stamp.isFine ? Self.resolution.fine : Self.resolution.coarse)
   }
 
   /// A name that is a symbolic link stands for a file that another folder may lose.

@@ -10,6 +10,7 @@ extension OutboxWriter {
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
+      if self.isUndisturbed { return connection }
       if try self.isInPlace(connection) {
         let hasLog = self.file.areCompanionsInPlace
         if self.file.isLockInPlace, hasLog { return connection }
@@ -47,16 +48,18 @@ extension OutboxWriter {
 
   private static let hasRows: SQL = "SELECT EXISTS (SELECT 1 FROM outbox)"
 
-  /// Whether the file is still at its path. Its name is checked each time, and the path of its
-  /// folder now and then.
-  private func isInPlace(_ connection: SQLiteConnection) throws -> Bool {
-    let now = SuspendingClock.now
-    if let checked = self.pathCheckedAt, now - checked < .milliseconds(10),
+  /// Whether the file, its WAL and its shm are still in their folder, and were at its path a moment ago:
+  /// one look at the folder tells, as a rule.
+  private var isUndisturbed: Bool {
+    guard let checked = self.pathCheckedAt, .now - checked < .milliseconds(10),
       self.place?.isKept == true
-    {
-      return true
-    }
-    self.pathCheckedAt = now
+    else { return false }
+    return self.file.isLockInPlace
+  }
+
+  /// Whether the file is still at its path.
+  private func isInPlace(_ connection: SQLiteConnection) throws -> Bool {
+    self.pathCheckedAt = .now
     return try !connection.hasMoved
   }
 
@@ -128,9 +131,7 @@ extension OutboxWriter {
     try? connection.extendWAL(to: Self.reservedLogBytes)
     connection.reservedBytes = Self.reservedFileBytes
     let number = self.fileAtPath
-    self.place = number.flatMap {
-      FilePlace(folder: self.opener.folder, name: DatabaseKind.mutations.fileName, number: $0)
-    }
+    self.place = self.file.place
     self.database.fileNumber.withLock { $0 = number }
     self.database.readers.reopen()
     for partition in self.database.partitions { self.prepare(partition) }

@@ -57,11 +57,10 @@ extension OutboxWriter {
     for change in changes {
       let (partition, outcome) = (change.partition, change.changes.outcome)
       let own: Int64 = outcome.isChanged ? 1 : 0
-      var events = self.noteRow(
+      let others = self.noteRow(
         change.changes.partition, of: partition, ownChanges: own,
         isErasedHere: outcome.hasErased)
-      events += outcome.events
-      partition.send(events)
+      partition.send(others.isEmpty ? outcome.events : others + outcome.events)
       for file in outcome.bodyFiles { self.bodies.remove(file) }
       if outcome.hasEffects { self.applyEffects(of: partition) }
       if let edits = outcome.editsToCheck { self.check(edits, of: partition) }

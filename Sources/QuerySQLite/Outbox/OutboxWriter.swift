@@ -23,7 +23,7 @@ final class OutboxWriter: DatabaseWriter {
     }
   }
 
-  /// The place of the file, and when the whole path was last checked.
+  /// The place of the file, its WAL and its shm, and when the whole path was last checked.
   var place: FilePlace?
   var pathCheckedAt: SuspendingClock.Instant?
 
@@ -154,8 +154,8 @@ extension OutboxWriter {
     note(self.effectsDue)
     note(self.log.due)
     note(self.neighbours.due)
-    for time in self.expiries.values { note(time) }
-    for time in self.olderExpiries.values { note(time) }
+    if !self.expiries.isEmpty { for time in self.expiries.values { note(time) } }
+    if !self.olderExpiries.isEmpty { for time in self.olderExpiries.values { note(time) } }
     return first
   }
 

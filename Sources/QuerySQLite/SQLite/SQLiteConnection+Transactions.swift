@@ -52,7 +52,7 @@ extension SQLiteConnection {
       let result = try body()
       // If nothing changed, the commit writes nothing.
       if kind == .write, sqlite3_total_changes(handle) != changes { try self.linkLog() }
-      try self.control("COMMIT")
+      if kind == .write { try self.commit(handle) } else { try self.control("COMMIT") }
       return result
     } catch {
       // Some errors have rolled it back already. The first error counts; if the rollback fails now,
@@ -60,6 +60,13 @@ extension SQLiteConnection {
       if sqlite3_get_autocommit(handle) == 0 { try? self.control("ROLLBACK") }
       throw error
     }
+  }
+
+  /// Commits, with one call to the system for all that is written to the WAL.
+  private func commit(_ handle: OpaquePointer) throws(StorageError) {
+    csqlite_begin_gathering(handle, self.frames.pointer)
+    defer { csqlite_end_gathering(self.frames.pointer) }
+    try self.control("COMMIT")
   }
 
   /// Runs a statement that begins or ends a transaction, to which the rules of the others do not

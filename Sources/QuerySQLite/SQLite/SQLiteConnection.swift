@@ -41,6 +41,9 @@ package final class SQLiteConnection {
   /// How long it has kept other connections from writing.
   var writeHolds = WriteHolds()
 
+  /// Where the frames of a commit are gathered.
+  let frames = FrameBuffer()
+
   private var openHandle: OpaquePointer?
 
   /// Opens a file that exists.

@@ -15,7 +15,7 @@ import Testing
     self.path = "\(self.folder.path)/file"
     try DatabaseFiles().makeFile(self.path)
     let number = try #require(FileNumber(path: self.path))
-    self.place = try #require(FilePlace(folder: self.folder.path, name: "file", number: number))
+    self.place = try #require(FilePlace(folder: self.folder.path, files: [("file", number)]))
   }
 
   @Test func aFileThatStaysKeepsIt() { #expect(self.place.isKept) }
@@ -37,25 +37,17 @@ import Testing
     #expect(unlink(self.path) == 0)
     #expect(!self.place.isKept)
     let number = try #require(FileNumber(path: self.folder.path))
-    #expect(FilePlace(folder: "\(self.folder.path)/none", name: "file", number: number) == nil)
+    #expect(FilePlace(folder: "\(self.folder.path)/none", files: [("file", number)]) == nil)
   }
 
   // MARK: - The folder's stamp
 
-  /// A place that trusts a stamp as soon as the clock of the file system has ticked.
-  private func quickPlace() throws -> FilePlace {
-    let number = try #require(FileNumber(path: self.path))
-    return try #require(
-      FilePlace(
-        folder: self.folder.path, files: [("file", number)], resolution: .milliseconds(20)))
-  }
-
   /// Waits until the stamp of the folder is old enough to be trusted.
-  private func settle() { usleep(30_000) }
+  private func settle() { usleep(70_000) }
 
   @Test func whatHappensAfterATrustedStampIsNoticed() throws {
-    let place = try self.quickPlace()
-    for round in 0..<20 {
+    let place = self.place
+    for round in 0..<9 {
       self.settle()
       #expect(place.isKept)
       #expect(place.isKept)
@@ -78,7 +70,7 @@ import Testing
   }
 
   @Test func aFileWhoseTimesWereSetBackIsNoticed() throws {
-    let place = try self.quickPlace()
+    let place = self.place
     self.settle()
     #expect(place.isKept)
     var status = stat()
@@ -95,7 +87,8 @@ import Testing
     let target = "\(elsewhere.path)/file"
     #expect(rename(self.path, target) == 0)
     #expect(symlink(target, self.path) == 0)
-    let place = try self.quickPlace()
+    let number = try #require(FileNumber(path: self.path))
+    let place = try #require(FilePlace(folder: self.folder.path, files: [("file", number)]))
     self.settle()
     #expect(place.isKept)
     #expect(place.isKept)

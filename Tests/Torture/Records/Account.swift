@@ -17,8 +17,10 @@ struct Account: Sendable {
 
   /// What is not as it was promised, each in a sentence; empty: all is well.
   func breaches() -> [String] {
-    self.lost() + self.keys() + self.dead() + self.order() + self.overlaps() + self.values()
-      + self.damage() + self.complaints()
+    // An audit that did not finish has not seen all that is there.
+    let missing = self.found.isWhole ? self.lost() + self.values() : []
+    return missing + self.keys() + self.dead() + self.order() + self.overlaps() + self.damage()
+      + self.complaints()
   }
 }
 
@@ -26,7 +28,9 @@ struct Account: Sendable {
 
 extension Account {
   private func damage() -> [String] {
-    self.found.isWhole ? self.found.damage : self.found.damage + ["the audit did not finish"]
+    self.found.isWhole
+      ? self.found.damage
+      : self.found.damage + ["the audit failed: nobody has looked for what was acknowledged"]
   }
 
   private func complaints() -> [String] {

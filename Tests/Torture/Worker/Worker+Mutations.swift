@@ -55,8 +55,8 @@ extension Worker {
         self.place.acknowledge(note.mutation, key: nil)
       } catch let queued as MutationQueuedError {
         self.place.acknowledge(note.mutation, key: queued.idempotencyKey)
-      } catch let ended as MutationEndedError where ended.reason == .unknown {
-        // Another process has sent it, and so many after it that the history has forgotten it.
+      } catch let ended as MutationEndedError where [.succeeded, .unknown].contains(ended.reason) {
+        // Another process has sent it, and so many after it that the history has forgotten its result.
         self.place.acknowledge(note.mutation, key: nil)
       } catch is MutationDeadError {
         self.place.acknowledge(note.mutation, key: nil)
