@@ -264,9 +264,11 @@ static inline void csqlite_begin_gathering(sqlite3 *database, csqlite_gathering 
   file->pMethods = &gathering->methods;
 }
 
-/// Ends it. What a failed commit has left is not written: it is in no commit.
+/// Ends it. What a failed commit has left is not written: it is in no commit. The journal of a file without
+/// a WAL, in which nothing is gathered, may be closed by now.
 static inline void csqlite_end_gathering(csqlite_gathering *gathering) {
-  if (gathering->file) gathering->file->pMethods = gathering->original;
+  sqlite3_file *file = gathering->file;
+  if (file && file->pMethods == &gathering->methods) file->pMethods = gathering->original;
   gathering->file = 0;
 }
 
