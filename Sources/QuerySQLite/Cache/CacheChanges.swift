@@ -10,9 +10,10 @@ package struct CacheChanges {
   let tables: CacheTables
 
   /// Incremented by each `erase()`: a change that carries an older epoch is not written.
-  let epoch: Int64
+  var epoch: Int64 { self.row.epoch }
 
-  private var isNamed: Bool
+  /// The partition's row, but for the totals.
+  private var row: PartitionRow
 
   /// The partition's current totals.
   package private(set) var totals: Totals
@@ -31,8 +32,7 @@ package struct CacheChanges {
 
   init(_ tables: CacheTables, _ row: PartitionRow) {
     self.tables = tables
-    self.epoch = row.epoch
-    self.isNamed = row.isNamed
+    self.row = row
     self.totals = row.totals
   }
 
@@ -63,12 +63,13 @@ extension CacheChanges {
 
   /// Writes the partition's row if that is needed.
   ///
-  /// - Returns: The new totals, which hold when the transaction is committed.
+  /// - Returns: The row, with the new totals, as it is when the transaction is committed.
   /// - Throws: `StorageError`.
-  package mutating func finish() throws -> Totals {
-    if !self.isNamed, self.totals.entries > 0, let name = self.tables.name {
+  @discardableResult
+  package mutating func finish() throws -> PartitionRow {
+    if !self.row.isNamed, self.totals.entries > 0, let name = self.tables.name {
       try self.connection.execute(PartitionRow.rename, name, self.partition)
-      self.isNamed = true
+      self.row.isNamed = true
     }
     if self.hasHiddenNumber {
       try self.connection.execute(
@@ -76,7 +77,8 @@ extension CacheChanges {
         self.partition)
       self.hasHiddenNumber = false
     }
-    return self.totals
+    self.row.totals = self.totals
+    return self.row
   }
 }
 

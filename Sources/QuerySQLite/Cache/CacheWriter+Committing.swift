@@ -261,14 +261,15 @@ extension CacheWriter {
     let row = try self.row(of: partition, connection)
     let pages = try connection.writtenPages
     var (before, number) = (Int64(0), row.id)
-    let totals = try connection.write { () throws -> CacheChanges.Totals? in
-      let tables = try CacheTables.current(named: partition.name, on: connection)
-      var changes = try tables.begin()
-      (before, number) = (changes.totals.revision, tables.partition)
+    let newRow = try connection.write { () throws -> PartitionRow? in
+      var changes = try self.begin(partition, connection)
+      (before, number) = (changes.totals.revision, changes.partition)
       return try body(&changes) ? try changes.finish() : nil
     }
     defer { if number != row.id { self.didFindErased(partition) } }
-    guard let totals else { return false }
+    guard let newRow else { return false }
+    self.lastRow = (try? connection.contentVersion).map { (partition.name, newRow, $0) }
+    let totals = newRow.totals
     let written = try connection.writtenPages - pages
     if totals.revision > before {
       self.ownRevisions[partition.name, default: []].append((before + 1)...totals.revision)
@@ -283,6 +284,19 @@ extension CacheWriter {
     self.neighbours.hasCommitted = true
     self.didCommit(connection)
     return true
+  }
+
+  /// Begins to change a partition, without reading its row again if nobody else has committed since.
+  private func begin(
+    _ partition: CachePartition, _ connection: SQLiteConnection
+  ) throws -> CacheChanges {
+    if let last = self.lastRow, last.name == partition.name,
+      last.version == (try connection.contentVersion)
+    {
+      let tables = CacheTables(partition: last.row.id, named: last.name, on: connection)
+      return CacheChanges(tables, last.row)
+    }
+    return try CacheTables.current(named: partition.name, on: connection).begin()
   }
 
   /// Notes that another process has erased the partition: its stores here write nothing until they

@@ -10,7 +10,8 @@ extension CacheWriter {
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
-      let hasMoved = try connection.hasMoved
+      if self.file.isUndisturbed { return connection }
+      let hasMoved = try !self.file.isInPlace(connection)
       let hasLog = self.file.areCompanionsInPlace
       if !hasMoved, self.file.isLockInPlace, hasLog { return connection }
       self.database.readers.suspend()
@@ -95,7 +96,7 @@ extension CacheWriter {
     }
     self.lastFile = self.fileAtPath
     if let connection { self.neighbours.follow(connection) }
-    self.file.noteCompanions()
+    self.file.noteFiles()
     self.database.fileNumber.withLock { $0 = self.fileAtPath }
     self.database.readers.reopen()
     // It may be another file than before.

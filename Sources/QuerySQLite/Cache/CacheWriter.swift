@@ -24,7 +24,10 @@ final class CacheWriter: DatabaseWriter {
   unowned var database: CacheDatabase!
 
   /// The connection; nil while the file cannot be used.
-  var connection: SQLiteConnection?
+  var connection: SQLiteConnection? { didSet { self.lastRow = nil } }
+
+  /// The row of the account that was written last, and the version of the file that has it so.
+  var lastRow: (name: String, row: PartitionRow, version: Int64)?
 
   /// The revisions that this process wrote and has not yet seen when looking for those of others.
   var ownRevisions = [String: [ClosedRange<Int64>]]()

@@ -21,6 +21,12 @@ final class FileKeeper {
   /// The WAL and the shm that SQLite has open; nil before they are noted.
   private var companions: FilePlace?
 
+  /// The same with the file itself; nil also if one of the three is not there.
+  private var place: FilePlace?
+
+  /// When the whole path was last checked.
+  private var pathCheckedAt: SuspendingClock.Instant?
+
   init(_ opener: DatabaseOpener) {
     self.opener = opener
     self.lock = FileLock(kind: opener.kind, folder: opener.folder)
@@ -64,7 +70,7 @@ extension FileKeeper {
 
   /// Releases the lock, after the connections are closed.
   func unlock() {
-    self.companions = nil
+    (self.companions, self.place, self.pathCheckedAt) = (nil, nil, nil)
     self.lock.unlock()
   }
 
@@ -103,14 +109,12 @@ extension FileKeeper {
 // MARK: - The WAL
 
 extension FileKeeper {
-  /// Notes which WAL and shm SQLite has open, after the file was opened.
-  func noteCompanions() { self.companions = self.place(of: ["-wal", "-shm"]) }
-
-  /// The place of the file, its WAL and its shm; nil if one of them is not there.
-  var place: FilePlace? {
-    let suffixes = ["", "-wal", "-shm"]
-    let place = self.place(of: suffixes)
-    return place?.count == suffixes.count ? place : nil
+  /// Notes which file, WAL and shm SQLite has open, after it has opened them.
+  func noteFiles() {
+    self.companions = self.place(of: ["-wal", "-shm"])
+    let all = self.place(of: ["", "-wal", "-shm"])
+    self.place = all?.count == 3 ? all : nil
+    self.pathCheckedAt = nil
   }
 
   private func place(of suffixes: [String]) -> FilePlace? {
@@ -120,6 +124,23 @@ extension FileKeeper {
       }
     }
     return FilePlace(folder: self.opener.folder, files: files)
+  }
+
+  /// Whether the file, its WAL, its shm and its lock are in their folder, which was at its path a moment
+  /// ago. As a rule, one look at the folder tells.
+  var isUndisturbed: Bool {
+    guard let checked = self.pathCheckedAt, .now - checked < .milliseconds(10),
+      self.place?.isKept == true
+    else { return false }
+    return self.isLockInPlace
+  }
+
+  /// Whether the file is still at its path.
+  ///
+  /// - Throws: `StorageError`.
+  func isInPlace(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
+    self.pathCheckedAt = .now
+    return try !connection.hasMoved
   }
 
   /// Whether the WAL and the shm are still at their paths. If not, the next process to open the file

@@ -10,8 +10,8 @@ extension OutboxWriter {
   /// - Throws: `OpeningFailure`, `StorageError`.
   func usableConnection() throws -> SQLiteConnection {
     if let connection = self.connection {
-      if self.isUndisturbed { return connection }
-      if try self.isInPlace(connection) {
+      if self.file.isUndisturbed { return connection }
+      if try self.file.isInPlace(connection) {
         let hasLog = self.file.areCompanionsInPlace
         if self.file.isLockInPlace, hasLog { return connection }
         self.database.readers.suspend()
@@ -47,21 +47,6 @@ extension OutboxWriter {
   }
 
   private static let hasRows: SQL = "SELECT EXISTS (SELECT 1 FROM outbox)"
-
-  /// Whether the file, its WAL and its shm are still in their folder, and were at its path a moment ago:
-  /// one look at the folder tells, as a rule.
-  private var isUndisturbed: Bool {
-    guard let checked = self.pathCheckedAt, .now - checked < .milliseconds(10),
-      self.place?.isKept == true
-    else { return false }
-    return self.file.isLockInPlace
-  }
-
-  /// Whether the file is still at its path.
-  private func isInPlace(_ connection: SQLiteConnection) throws -> Bool {
-    self.pathCheckedAt = .now
-    return try !connection.hasMoved
-  }
 
   /// Opens the file; if it is damaged, opens a new one with the salvaged rows.
   ///
@@ -126,12 +111,11 @@ extension OutboxWriter {
   private func didOpen() {
     guard let connection = self.connection else { return }
     self.neighbours.follow(connection)
-    self.file.noteCompanions()
+    self.file.noteFiles()
     // If there is no room for it now, there was none before either.
     try? connection.extendWAL(to: Self.reservedLogBytes)
     connection.reservedBytes = Self.reservedFileBytes
     let number = self.fileAtPath
-    self.place = self.file.place
     self.database.fileNumber.withLock { $0 = number }
     self.database.readers.reopen()
     for partition in self.database.partitions { self.prepare(partition) }

@@ -16,16 +16,7 @@ final class OutboxWriter: DatabaseWriter {
   unowned var database: OutboxDatabase!
 
   /// The connection; nil while the file cannot be used.
-  var connection: SQLiteConnection? {
-    didSet {
-      self.memories = OutboxMemories()
-      (self.place, self.pathCheckedAt) = (nil, nil)
-    }
-  }
-
-  /// The place of the file, its WAL and its shm, and when the whole path was last checked.
-  var place: FilePlace?
-  var pathCheckedAt: SuspendingClock.Instant?
+  var connection: SQLiteConnection? { didSet { self.memories = OutboxMemories() } }
 
   /// The memories of the last transactions.
   var memories = OutboxMemories()

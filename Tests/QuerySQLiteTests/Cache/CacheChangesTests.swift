@@ -112,7 +112,7 @@ import Testing
     let totals = try self.cache.change { changes in
       _ = try changes.remove(.sample(1))
       _ = try changes.remove(.sample(2))
-      return try changes.finish()
+      return try changes.finish().totals
     }
     #expect(totals == CacheChanges.Totals(entries: 0, bytes: 0, revision: 6))
     #expect(try row() == ["6 0"])
