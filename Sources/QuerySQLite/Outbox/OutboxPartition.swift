@@ -38,7 +38,7 @@ final class OutboxPartition: Sendable {
 
   init(name: String) { self.name = name }
 
-  /// The handlers that this process last claimed for; nil if it never has.
+  /// The handlers that this process last claimed for; nil before its first claim.
   var handlers: Set<MutationHandler>? {
     get { self.guarded.withLock { $0.handlers } }
     set { self.guarded.withLock { $0.handlers = newValue } }
