@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A page of a list that says by itself which one follows, so that ``HTTPPages`` of it are data, and packs
-/// go on with them in a later launch.
+/// A page of a list that itself says which page follows. ``HTTPPages`` of such pages need no closures, so
+/// a pack can store them and go on with them in a later launch.
 ///
 /// ```swift
 /// struct NotesPage: HTTPPage {
@@ -17,7 +17,7 @@ public import Foundation
 /// }
 /// ```
 public protocol HTTPPage: Codable, Sendable {
-  /// What tells one page from another.
+  /// The identifier of a page.
   associatedtype PageID: Codable & Hashable & Sendable
 
   /// The page that a list starts with.

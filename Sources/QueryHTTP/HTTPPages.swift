@@ -1,8 +1,8 @@
 public import Foundation
 public import Query
 
-/// A list that is read page by page, each with a validator of its own: a refetch of all pages sends the
-/// headers of those that have not changed, and the bodies of the others.
+/// A list that is read page by page, each with a validator of its own: in a refetch of all pages, those
+/// that have not changed cost only headers.
 ///
 /// ```swift
 /// let notes = HTTPPages(
@@ -11,13 +11,13 @@ public import Query
 ///   next: { number, page in page.isLast ? nil : number + 1 })
 /// let store = client.store(for: notes.persisted())
 /// ```
-/// Each page is read as ``HTTPQuery`` reads its URL. The path is that of the query of the list's URL, and
-/// `"pages"`. One page with `no-store` keeps the list from being stored, and one that is gone resets it
-/// if ``init(_:first:headers:credential:as:policy:removesOnGone:expects:url:next:previous:)`` says so.
+/// Each page is read as ``HTTPQuery`` reads its URL. The path is that of an ``HTTPQuery`` of the list's URL,
+/// followed by `"pages"`. If one page says `no-store`, the list is not stored; if one is gone, the list is
+/// reset if ``init(_:first:headers:credential:as:policy:removesOnGone:expects:url:next:previous:)`` says so.
 public struct HTTPPages<PageID, PageValue>: InfiniteQueryRequest
 where PageID: Codable & Hashable & Sendable, PageValue: Codable & Sendable {
   public let initialPageId: PageID
-  /// Whether its pages say all of it, so that it can be made from data. What was made of closures cannot.
+  /// Whether it can be made from data alone, without closures.
   public let isPackable: Bool
 
   private let list: HTTPRead
@@ -28,7 +28,7 @@ where PageID: Codable & Hashable & Sendable, PageValue: Codable & Sendable {
   /// Creates a query.
   ///
   /// - Parameters:
-  ///   - list: The URL of the list, which is its identity: all that tells one list from another.
+  ///   - list: The URL of the list, which is its identity. It must differ from that of every other list.
   ///   - first: The page that it starts with.
   ///   - headers: As of ``HTTPQuery``.
   ///   - credential: As of ``HTTPQuery``.

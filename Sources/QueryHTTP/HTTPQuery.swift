@@ -1,28 +1,28 @@
 public import Foundation
 public import Query
 
-/// A read of a URL that costs some headers if nothing has changed.
+/// A read of a URL. If nothing has changed on the server, it costs no more than the headers.
 ///
 /// ```swift
 /// let notes = HTTPQuery(URL(string: "https://notes.example/notes")!, as: [Note].self)
 /// let store = client.store(for: notes.persisted())
 /// ```
-/// What the server calls the answer, its `ETag` or `Last-Modified`, is kept with the value, in one
-/// commit, and gone with it. The next fetch, in the next launch as well, asks whether it still holds;
-/// the answer that it does (304) leaves the value and its bytes on disk as they are. A value that is
-/// `Data` is the body; others are decoded by `httpCoder` of the context, JSON by default.
+/// The validator of the answer, its `ETag` or `Last-Modified`, is stored and removed together with the
+/// value, in one commit. The next fetch, in a later launch as well, sends it; if the server answers 304,
+/// the value and its bytes on disk stay as they are. A value of type `Data` is the body; any other is
+/// decoded by the context's `httpCoder`, JSON by default.
 ///
-/// An answer with `Cache-Control: no-store` is shown, and what is stored of the query is removed.
-/// Redirects are followed, without the credential to another origin. A status other than 200 to 299 is an
-/// `HTTPStatusError` beside the kept value, whatever `stale-if-error` says: a value stays for as long as
-/// there is no other one.
+/// An answer with `Cache-Control: no-store` is shown, and the stored value of the query is removed.
+/// Redirects are followed, but the credential is not sent to another origin. A status other than 200 to
+/// 299 throws an `HTTPStatusError`, and the value stays, whatever `stale-if-error` says.
 ///
-/// It is a member of a pack as it is (`client.keep`), and a later launch goes on with it if its type is
-/// registered: `client.packs.register(HTTPQuery<[Note]>.self)`. It is known there by the name of the type
-/// of its value.
+/// It can be a member of a pack (`client.keep`). A later launch goes on with the pack if the type is
+/// registered: `client.packs.register(HTTPQuery<[Note]>.self)`. The pack knows it by the name of its
+/// value's type.
 ///
-/// The path is `["http", "GET", url, headers, credential]`: the URL in its normal form, the headers
-/// sorted, the credential by its name; no secret is in it. The URL's query is, so put no token there.
+/// The path is `["http", "GET", url, headers, credential]`: the URL in its normal form, the sorted headers,
+/// and the name of the credential. It contains no secret, but it contains the URL's query: put no token
+/// there.
 public struct HTTPQuery<Value: Codable & Sendable>: QueryRequest, Hashable {
   let read: HTTPRead
 
@@ -32,13 +32,13 @@ public struct HTTPQuery<Value: Codable & Sendable>: QueryRequest, Hashable {
   ///   - url: A URL of HTTP or HTTPS, without a name and password.
   ///   - headers: Headers, of ``HTTPRequestDescription/allowedHeaders`` alone. They are part of the
   ///     identity, so that an answer that varies by one of them has a value of its own.
-  ///   - credential: The name of the credential in `httpCredentials` of the context that it is sent
-  ///     with; nil: it needs none.
+  ///   - credential: The name of the credential to send, in the context's `httpCredentials`; nil: it needs
+  ///     none.
   ///   - type: What the answer is.
-  ///   - policy: What it makes of what the server says about keeping the answer.
+  ///   - policy: How it treats the server's caching headers.
   ///   - removesOnGone: Whether status 404 or 410 resets the store, which removes the value.
-  ///   - expects: What tells the server's answer from that of a portal; nil: any counts that can be
-  ///     decoded.
+  ///   - expects: How to tell the server's answer from that of a captive portal; nil: any answer that can
+  ///     be decoded counts.
   public init(
     _ url: URL,
     headers: [String: String] = [:],
@@ -74,7 +74,7 @@ extension HTTPQuery: PackableRequest {
   /// - Throws: ``HTTPRequestError``; `DecodingError`.
   public init(from decoder: any Decoder) throws { self.read = try HTTPRead(from: decoder) }
 
-  /// Writes what it is made of: no secret.
+  /// Writes the URL, the headers and the name of the credential: no secret.
   ///
   /// - Throws: ``HTTPRequestError`` if the URL or a header may hold a secret; `EncodingError`.
   public func encode(to encoder: any Encoder) throws { try self.read.encode(to: encoder) }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// As data of a pack, which a later launch reads it from. A read that may hold a secret is not one.
+/// The coded form in a pack, from which a later launch makes the read. A read that may contain a secret has
+/// none.
 extension HTTPRead: Codable {
   private enum CodingKeys: String, CodingKey {
     case url, headers, credential, policy, removesOnGone, expects
@@ -16,7 +17,7 @@ extension HTTPRead: Codable {
       policy: values.decodeIfPresent(HTTPCachePolicy.self, forKey: .policy) ?? .validators,
       removesOnGone: values.decodeIfPresent(Bool.self, forKey: .removesOnGone) ?? false,
       expects: values.decodeIfPresent(HTTPExpectation.self, forKey: .expects))
-    // What a file says is not trusted either.
+    // The contents of a file are not trusted either.
     try self.validate()
   }
 

@@ -1,15 +1,16 @@
 import Foundation
 public import Query
 
-/// What an event of a stream does to a live query.
+/// How an event of a stream changes a live query.
 public enum LiveUpdate<Value: Sendable>: Sendable {
-  /// It makes values stale, which are fetched again, with their validators: the safe way. The closure
-  /// says the beginnings of their paths; none: only the query itself. It is asked with an event named
-  /// `reset` if events may have been missed, as before the stream was open; then the query itself is stale, too.
+  /// It makes values stale, so that they are fetched again, with their validators: the safe way. The closure
+  /// returns path prefixes of the queries to invalidate; if it returns none, only the live query itself is
+  /// stale. If events may have been missed, as before the stream opened, the closure gets an event named
+  /// `reset`, and the live query is stale as well.
   case invalidate(paths: @Sendable (StreamEvent) -> [QueryPath])
-  /// It changes the value that the server sent, beneath the edits. The id of the event is stored with the
-  /// value that it led to, in one commit. Each event may come twice, and the value may have it already,
-  /// so the closure goes by ids. If it throws, the value is fetched again.
+  /// It changes the server's value, beneath the edits. The event's id is stored with the changed value, in
+  /// one commit. An event may come twice, or the value may include it already, so the closure must tell by
+  /// ids whether to apply it. If it throws, the value is fetched again.
   case apply(@Sendable (inout Value, StreamEvent) throws -> Void)
 
   /// It makes the query itself stale.
@@ -25,10 +26,10 @@ extension QueryRequest where State == QueryState<Value?, Value> {
   ///     try notes.merge(JSONDecoder().decode(Note.self, from: Data(event.data.utf8)))
   ///   })
   /// ```
-  /// A value that has an event's id is resumed after it, in the next launch as well. What came meanwhile is
-  /// not known of any other one, such as one that was just fetched: it is fetched again when the stream
-  /// is open, which costs some headers with validators. So it is if the server has forgotten the event
-  /// (status 410), or sends an event named `reset`.
+  /// If the value has an event's id, the stream resumes after that event, in a later launch as well. For any
+  /// other value, such as one that was just fetched, the events in between are unknown: it is fetched again
+  /// when the stream opens, which costs only headers with validators. The same happens if the server no
+  /// longer has the event (status 410), or sends an event named `reset`.
   ///
   /// - Parameters:
   ///   - stream: Describes the stream.
@@ -61,11 +62,11 @@ public struct _LiveController<Value: Sendable>: QueryController {
 private final class LiveFollowing<Value: Sendable>: Sendable {
   private struct Guarded {
     var isEnded = false
-    /// Raised with each change, so that an older one that took longer does not count.
+    /// Incremented with each change, so that an older change that took longer is ignored.
     var turn = 0
     var subscription: QuerySubscription?
 
-    /// What is to be dealt with, one after another.
+    /// What came and is still to be handled, one after another.
     var inbox = [Work]()
     var isDealing = false
   }
@@ -75,8 +76,8 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
     case fetchDidEnd
   }
 
-  /// The events that came during a fetch, whose value may lack them; nil: there were too many. Only who
-  /// deals with the inbox touches it.
+  /// The events that came during a fetch, whose value may lack them; nil: there were too many. Only the
+  /// thread that handles the inbox uses it.
   private let missed = Locked<[StreamEvent]?>([])
   /// How many are remembered.
   private static var missedLimit: Int { 1_000 }
@@ -108,7 +109,7 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
     guard let turn else { return }
     guard isWatched else { return self.set(nil, at: turn) }
     Task { [weak self, weak store] in
-      // What it can be resumed after is not known before it is hydrated.
+      // Before it is hydrated, the event to resume after is unknown.
       await store?.hydrated()
       self?.follow(at: turn)
     }
@@ -140,7 +141,7 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
 
 // MARK: - News
 
-/// What is kept beside a value that an event led to.
+/// What is stored beside a value that an event has changed.
 struct LiveMetadata: Codable {
   /// The event's id.
   var event: String
@@ -158,7 +159,7 @@ struct LiveMetadata: Codable {
 extension LiveFollowing {
   private var lastID: String? { LiveMetadata(self.controls.storedValue?.metadata)?.event }
 
-  /// Deals with what has come, unless another thread does.
+  /// Handles what has come, unless another thread is doing so.
   func take(_ work: Work) {
     var next = self.guarded.withLock { guarded -> Work? in
       guarded.inbox.append(work)
@@ -192,7 +193,7 @@ extension LiveFollowing {
     }
   }
 
-  /// Asks for all that an event may have changed, since some may have been missed.
+  /// Refetches everything that an event may have changed, since events may have been missed.
   private func beginAnew() {
     self.invalidate()
     guard case .invalidate(let paths) = self.update else { return }
@@ -200,7 +201,7 @@ extension LiveFollowing {
     if !others.isEmpty { self.invalidate(others) }
   }
 
-  /// Remembers an event that the value of a fetch at work may lack, and in their order those after it.
+  /// Remembers an event that the value of the running fetch may lack, and the later ones in their order.
   private func remember(_ event: StreamEvent) {
     let isLoading = self.controls.livingStore?.isLoading ?? false
     self.missed.withLock { missed in
@@ -209,7 +210,7 @@ extension LiveFollowing {
     }
   }
 
-  /// Applies the events once more that came while the value was fetched.
+  /// Applies again the events that came while the value was fetched.
   private func applyMissed() {
     guard case .apply(let apply) = self.update, self.controls.livingStore?.isLoading == false else {
       return
@@ -231,14 +232,14 @@ extension LiveFollowing {
   private func apply(
     _ event: StreamEvent, by change: @Sendable (inout Value, StreamEvent) throws -> Void
   ) {
-    // Again if the store got another value meanwhile.
+    // Once more if the store got another value meanwhile.
     while let known = self.controls.storedValue, var value = known.value(as: Value.self) {
       do { try change(&value, event) } catch { return self.invalidate() }
       let metadata = event.id.flatMap { try? JSONEncoder().encode(LiveMetadata(event: $0)) }
       if self.controls.yield(value, metadata: metadata, replacing: known) { return }
       if self.controls.livingStore == nil { return }
     }
-    // There is nothing to apply it to: the fetch that brings it will have it.
+    // There is no value to apply it to: the fetch that brings one will include the event.
     self.invalidate()
   }
 }

@@ -2,12 +2,12 @@ package import FoundationEssentials
 import Query
 import QuerySQLite
 
-/// What is laid over the value of an entry: the edits of mutations that it does not have.
+/// What is laid over the value of an entry: the edits of mutations that the value does not include.
 package struct InspectedOverlay: Hashable, Sendable {
-  /// How much of the outbox's history the value has; nil: that is not known, and only what is live is laid
+  /// How much of the outbox's history the value includes; nil: unknown, and only live mutations are laid
   /// over it.
   package let mark: Int64?
-  /// The keys of mutations that its server said it includes.
+  /// The keys of the mutations that the value includes, according to its server.
   package let includedKeys: [String]
   /// The mutations, in the order in which their edits are made.
   package let mutations: [LaidMutation]
@@ -70,7 +70,7 @@ package struct LaidMutation: Hashable, Sendable {
 }
 
 extension StoreInspection {
-  /// Partition: what has edits, in the order in which they are made.
+  /// Partition: the mutations with edits, in the order in which the edits are made.
   private static let laid: SQL = """
     SELECT id, number, name, idempotency_key, attempts, created_at, edited_paths, sequence, outcome
     FROM (
@@ -119,7 +119,7 @@ extension StoreInspection {
     return InspectedOverlay(mark: mark, includedKeys: keys, mutations: mutations)
   }
 
-  /// How many mutations are laid over the entries that have any, by the number of the row.
+  /// How many mutations are laid over each entry that has any, by the number of its row.
   ///
   /// - Throws: `InspectionError`.
   package func overlayCounts(
@@ -145,7 +145,7 @@ extension StoreInspection {
   ) throws -> [Int64: Int] {
     var counts = [Int64: Int]()
     for (paths, mutations) in mutations {
-      // A query with a name may be found by two of them.
+      // Two paths may find a query that was persisted under a name.
       var entries = Set<Int64>()
       for range in paths.prefixes.flatMap(\.ranges) {
         try connection.withStatement(Self.marks) { row in

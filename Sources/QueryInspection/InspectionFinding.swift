@@ -22,7 +22,7 @@ package struct InspectionFinding: Hashable, Sendable {
     case orphanPages
     /// The stored size of a row is not its real one.
     case wrongSize
-    /// A value is said to have what has not ended yet.
+    /// A value claims to include mutations that have not ended yet.
     case wrongMark
     /// The totals of an account are not those of its rows.
     case wrongTotals
@@ -30,7 +30,7 @@ package struct InspectionFinding: Hashable, Sendable {
     case wrongMutation
     /// A row that cannot be read.
     case unreadableRow
-    /// The heads of lanes are not those that follow from the outbox.
+    /// The stored heads of lanes are not those of the rows in the outbox.
     case wrongHeads
     /// The process that runs a mutation has exited.
     case ownerGone

@@ -148,15 +148,15 @@ extension StoreCheck {
     let sequence: Int64?
   }
 
-  /// Looks for values that are said to have more of the outbox's history than there is: what ends until
-  /// then would never be laid over them.
+  /// Looks for values that claim to include more of the outbox's history than exists: mutations that end
+  /// below that mark would never be laid over them.
   private func checkMarks(of partition: Int64, _ name: String) throws {
     let marks = try self.store.cacheFile.read { connection in
       try connection.rows(Self.marks, partition) { row in
         Mark(hash: InspectedHash(try row.hash(at: 0)), sequence: try row.optionalInteger(at: 1))
       }
     }
-    // Read after them: it only grows. A copy of the cache alone has nothing to compare with.
+    // Read after the values, since it only grows. Without an outbox there is nothing to compare with.
     guard !marks.isEmpty, try self.store.file(.mutations).exists else { return }
     let last: Int64
     do {
@@ -165,7 +165,7 @@ extension StoreCheck {
           try connection.first(Self.lastSequence, name) { try $0.integer(at: 0) }
         } ?? 0
     } catch {
-      // The check of that file says what is wrong with it.
+      // The check of the outbox's file reports what is wrong with it.
       return
     }
     for mark in marks {

@@ -104,7 +104,7 @@ struct ShowCommand {
 }
 
 extension LaidMutation.Standing {
-  /// How it looks if there is colour.
+  /// Its style on a terminal with colour.
   fileprivate var style: TextStyle {
     switch self {
     case .acknowledged, .running: .good
@@ -127,7 +127,7 @@ struct ValueView: Encodable {
   let value: Data?
   let metadata: Data?
   let freshForSeconds: Double?
-  /// What is laid over it; nil: that was not asked for.
+  /// What is laid over it; nil if that was not requested.
   let pending: OverlayView?
 
   init(_ value: InspectedValue, _ overlay: InspectedOverlay?, now: Int64) {

@@ -89,7 +89,7 @@ extension FieldNotes {
   private func watch(_ folder: String, pages: Int?) async -> Int32 {
     let reading = await self.notebook.notes(in: folder, pages: pages)
     _ = self.show(reading)
-    // A program that reads it waits for the list.
+    // A program that reads the output waits for the list.
     fflush(nil)
     let shown = Locked(reading.value.flatMap(\.notes))
     let watching = self.notebook.watch(folder) { notes in

@@ -27,14 +27,14 @@ struct Notebook {
     self.client = QueryClient(
       storage: self.storage,
       defaultContext: context,
-      // Reads are not retried: the user at the terminal does that. Writes are, by the outbox.
+      // Reads are not retried: the user at the terminal can do that. The outbox retries writes.
       storeCreator: .default(
         retryLimit: 0,
         // A server on this very machine can be reached without a network, too.
         networkObserver: Self.isLocal(server) ? nil : SystemNetworkObserver.shared))
-    // A folder that is kept is fetched on in the next launch.
+    // If a folder is kept, the next launch goes on fetching it.
     self.client.packs.register(FolderNotesQuery.self)
-    // What they change is shown from now on, and any replayer of the client sends them.
+    // From now on their changes are shown, and any replayer of the client sends them.
     try self.client.register(CreateNote.durable)
     try self.client.register(EditNote.durable)
     try self.client.register(DeleteNote.durable)
@@ -50,7 +50,7 @@ struct Notebook {
   /// The writes that no server has acknowledged, the oldest first.
   func unsent() throws -> [OutboxEntry] { try self.storage.outbox.entries() }
 
-  /// How a note is called in a new write.
+  /// The name by which a new write refers to a note.
   ///
   /// While writes that name a note by its alias wait, later writes to that note must queue behind
   /// them, in the same lane, even if the server has given it an identifier by now.

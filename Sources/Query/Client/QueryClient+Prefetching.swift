@@ -15,8 +15,8 @@ extension QueryClient {
     await self.store(for: query).prefetch()
   }
 
-  /// Fetches the pages of an infinite query that are known, or its first one, if it is stale. Errors are
-  /// left in its store.
+  /// Fetches the known pages of an infinite query, or its first page if none is known, if it is stale.
+  /// Errors are left in its store.
   ///
   /// - Parameter query: The query.
   @_disfavoredOverload
@@ -36,7 +36,7 @@ extension QueryClient {
   ) async throws -> Query.Value where Query.State == QueryState<Query.Value?, Query.Value> {
     let store = self.store(for: query)
     await store.hydrated()
-    // An edit that is laid over a value makes none.
+    // Edits that are shown without a value from the server are no value.
     if let value = store.baseValue { return value }
     return try await store.fetch()
   }

@@ -17,7 +17,7 @@ public struct QuerySubscription: Sendable {
 
   /// Creates a subscription.
   ///
-  /// - Parameter onCancel: Ends it. It is called at most once, without a lock.
+  /// - Parameter onCancel: Ends it. It is called at most once, and no lock is held meanwhile.
   public init(onCancel: @escaping @Sendable () -> Void) {
     self.content = .closure(CancelBox(onCancel))
   }
@@ -70,8 +70,8 @@ public struct QuerySubscription: Sendable {
 // MARK: - Hashable
 
 extension QuerySubscription: Hashable {
-  /// Empty ones are equal; others if they are copies of one another; combined ones if they are
-  /// equal element by element, in order.
+  /// Empty subscriptions are equal. Combined ones are equal if their elements are, in order; any others if
+  /// they are copies of one another.
   public static func == (lhs: QuerySubscription, rhs: QuerySubscription) -> Bool {
     lhs.content == rhs.content
   }
@@ -79,8 +79,7 @@ extension QuerySubscription: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(self.content) }
 }
 
-/// What a subscription ends by. There are several of each store, so it has no lock, which is an object of
-/// its own.
+/// What ends a subscription. Each store has several, so there is no lock: that would be another object.
 // @unchecked: `onCancel` belongs to the one that sets `isCancelled`.
 private final class CancelBox: @unchecked Sendable, Hashable {
   @exclusivity(unchecked) private var onCancel: (@Sendable () -> Void)?

@@ -1,8 +1,8 @@
 // How a large array is changed at its end while a copy of it is alive, as when a handler keeps each state
-// of a mutation: not all elements are copied, but those from the seam on.
+// of a mutation: only the elements from the seam on are copied.
 
 extension IdentifiedArray.Storage {
-  /// The number of elements up to which all are copied.
+  /// An array with no more elements than this is copied as a whole.
   @inlinable
   static var flatCapacity: Int { 256 }
 
@@ -27,7 +27,7 @@ extension IdentifiedArray.Storage {
   @inlinable
   @inline(never)
   func basePosition(of id: ID) -> Int? {
-    // The base may have elements that were removed at the front here, and others behind the seam.
+    // The base may still have elements that were removed from the front here, and others behind the seam.
     guard let position = fields.pointee.base?.position(of: id), position >= head, position < seam
     else { return nil }
     return position
@@ -43,7 +43,7 @@ extension IdentifiedArray.Storage {
     return index
   }
 
-  /// A storage with the same elements that has slots for those from a position on alone.
+  /// A storage with the same elements, and with slots of its own only for those from a position on.
   ///
   /// - Parameters:
   ///   - start: The position, not after the seam if there is one.
@@ -69,8 +69,8 @@ extension IdentifiedArray.Storage {
     return new
   }
 
-  /// Moves the elements from the seam on to the base, which nobody else holds any longer, and returns
-  /// it; nil if somebody does.
+  /// Moves the elements from the seam on into the base, and returns the base; nil if another value still
+  /// uses the base.
   @inlinable
   func joinedWithBase() -> IdentifiedArray.Storage? {
     guard isKnownUniquelyReferenced(&fields.pointee.base), var base = fields.pointee.base.take()
@@ -126,8 +126,8 @@ extension IdentifiedArray {
     let start = Swift.min(position, old.isLayered ? old.seam : old.end)
     let length = old.end - start
     let moves = isUnique && start == old.seam
-    // What is copied with each change is weighed against copying all once in a while: that also frees as
-    // many, and few of them are in the processor's cache.
+    // Copying some elements with each change is weighed against copying all of them now and then: that frees
+    // as many as it copies, and few of them are in the processor's cache.
     let isTooLong = moves ? length > old.count / 2 : length * length > 8 * old.count
     if old.span > old.count || isTooLong { return ownStorage(adding: extra) }
     let new = old.layered(
@@ -136,8 +136,8 @@ extension IdentifiedArray {
     return new
   }
 
-  /// Removes the first element, which is in the base of the storage; nil if this value has no base any
-  /// longer, or gets rid of it, because it is not worth its while.
+  /// Removes the first element if that is in the base of the storage; nil if this value has no base, or
+  /// drops it because it no longer pays off.
   @inlinable
   mutating func removeFromBase() -> Element? {
     let end = storage!.end

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// The packs of one client: its objects for them, the code of their members, and the runners that fetch them.
+/// The packs of one client: an object for each, the code that makes their members, and the runners that fetch
+/// them.
 ///
 /// Locking: `guarded` has its own lock, under which nothing is called.
 final class PackCoordinator: Sendable {
@@ -10,11 +11,11 @@ final class PackCoordinator: Sendable {
     /// The members of lists that were kept in this launch.
     var code = [UUID: [QueryIdentity: PackMember]]()
     var types = [String: Factory]()
-    /// Follows the storage.
+    /// The subscription to the storage's changes.
     var follower: Follower?
   }
 
-  /// Makes a member of a request's bytes.
+  /// Makes a member from the bytes of a request.
   typealias Factory = @Sendable (Data, PackPages?) throws -> PackMember
 
   /// What it follows the storage by.
@@ -120,15 +121,15 @@ extension PackCoordinator {
       (guarded.code[id]?[claimed.identity], claimed.request.flatMap { guarded.types[$0.name] })
     }
     if let code { return code }
-    // What does not decode is of another release: that counts as if nobody knew it.
+    // If it cannot be decoded, another release has written it: it counts as unknown.
     guard let factory, let request = claimed.request, let client,
       let member = try? factory(request.data, claimed.pages)
     else { return nil }
-    // So is one whose value would stand under another query's name.
+    // So does one whose value would be stored under another query's name.
     return (try? member.identity(client)) == claimed.identity ? member : nil
   }
 
-  /// The client's object for a pack: a new one if the name has another pack by now.
+  /// The client's object for a pack; a new object if the name belongs to another pack by now.
   private func object(for stored: StoredPack, _ packs: OfflinePacks) -> OfflinePack {
     let made = OfflinePack(stored, packs)
     let (pack, gone) = self.guarded.withLock { guarded -> (OfflinePack, OfflinePack?) in
@@ -142,7 +143,7 @@ extension PackCoordinator {
     return pack
   }
 
-  /// - Parameter before: What it must show for that; nil: anything.
+  /// - Parameter before: The state that it must show now; nil: any state.
   /// - Returns: Whether it did.
   @discardableResult
   private func show(
@@ -233,7 +234,7 @@ extension PackCoordinator {
   private func look(_ storage: any QueryStorage) async {
     let known = self.guarded.withLock { Array($0.packs.values) }
     if known.isEmpty { return }
-    // What cannot be read now is read after the next change.
+    // If the packs cannot be read now, they are read after the next change.
     guard let stored = try? await storage.packs.packs() else { return }
     for pack in known {
       let before = pack.status.value.stored
@@ -242,7 +243,7 @@ extension PackCoordinator {
         continue
       }
       if now == before { continue }
-      // What a runner has shown meanwhile is newer than what was read here.
+      // A runner may have shown a newer state than the one that was read here.
       guard self.show(now, in: pack, insteadOf: before) else {
         self.hasChanged.wake()
         continue

@@ -1,4 +1,4 @@
-/// A request that can be made from data: as a member of a pack, a later launch fetches it without the
+/// A request that can be made from data. As a member of a pack, it is fetched by a later launch without the
 /// code that listed it.
 ///
 /// ```swift
@@ -9,25 +9,25 @@
 /// }
 /// client.packs.register(PhotoQuery.self)   // at each launch, before resume()
 /// ```
-/// It is coded as JSON, and what it is made of must be all that its fetch needs; what its context has,
-/// such as credentials, comes from the client of the later launch. A request inside modifiers is not one:
-/// declare them in ``QueryRequest/setup(context:)``.
+/// It is coded as JSON, and its properties must be all that its fetch needs. What comes from its context,
+/// such as credentials, comes from the client of the later launch. A request wrapped in modifiers is not
+/// packable: declare the modifiers in ``QueryRequest/setup(context:)``.
 public protocol PackableRequest: QueryRequest, Codable {
-  /// The name of the type in a pack, which outlives renamed types. Two types have two names, and so have
-  /// two specialisations of a generic one.
+  /// The name of the type in a pack, which must stay the same if the type is renamed. No two types may share
+  /// a name, nor may two specialisations of a generic type.
   static var packName: String { get }
 
-  /// Whether its data are all that it is made of. true by default; false, as of one that has a closure: a
-  /// later launch fetches it when the list is kept again.
+  /// Whether its data are all that it consists of; true by default. If false, as for a request that has a
+  /// closure, a later launch fetches it only when its list is kept again.
   var isPackable: Bool { get }
 }
 
 extension PackableRequest {
   public var isPackable: Bool { true }
 
-  /// The request as data; nil if that is not all that it is made of.
+  /// The request as data; nil if it does not consist of data alone.
   ///
-  /// - Throws: What its coding throws.
+  /// - Throws: What encoding it throws.
   var packed: PackedRequest? {
     get throws {
       guard self.isPackable else { return nil }

@@ -1,11 +1,11 @@
 import Synchronization
 
-// What modifiers and fetches note in a context for themselves is about one store: how many retry
-// layers its request has, whether one of them is already at work, what shares its fetches, how it is
-// persisted, how many pages or attempts it keeps. A context travels further: as the initial context of
-// another store, as the context of another store's fetch, as another store's own. There those notes
-// would be wrong, retries or deduplication silently off and loaded pages dropped, so each store has a
-// number, and takes its own notes where a context has the number of another one.
+// Modifiers and fetches keep notes in a context that are about one store: how many retry layers its
+// request has, whether one of them is already at work, what shares its fetches, how it is persisted, how
+// many pages or attempts it keeps. But a context travels: it becomes the initial context of another store,
+// the context of another store's fetch, or another store's own. There those notes would be wrong: retries
+// or deduplication would silently be off, and loaded pages dropped. So each store has a number, and if a
+// context has the number of another store, the store uses its own notes instead.
 
 extension QueryContext {
   /// The number of the store that the notes in this context are about; 0 if they are about none.

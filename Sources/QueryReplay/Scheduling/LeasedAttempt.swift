@@ -12,7 +12,7 @@ struct LeasedAttempt: Sendable {
     case alone
     /// With others, in one call.
     case together(BatchPlace)
-    /// Not now: it was leased behind another one of its lane, and nothing sends them together any more.
+    /// Not now: it was leased behind another one of its lane, and no handler sends them together any more.
     case notNow
   }
 
@@ -67,7 +67,7 @@ struct LeasedAttempt: Sendable {
   }
 }
 
-/// What one call sends: the leases of a claim that follow one another in one lane.
+/// The leases that one call sends: consecutive rows of one lane.
 struct LeasedBatch: Sendable {
   private(set) var leases: [MutationLease]
 

@@ -1,13 +1,12 @@
 import FoundationEssentials
 import Query
 
-/// The attempts of a run, and which of them hang since the network is another one than when they began.
+/// The attempts of a run, and which of them hang because the network has changed since they began.
 ///
-/// Nobody ends the wait for an answer that was on its way through a link that went down, but a time-out
-/// of a minute or more, for which a lane would wait. Once the network is back, an attempt from before
-/// has some seconds to end, or to send more; what does is not disturbed. One that was made to find out
-/// whether there is a network, and has sent nothing, is over at once. Times are those of a
-/// ``ReplayClock``.
+/// If a link goes down, an answer that was on its way never arrives, and the wait for it ends only with a
+/// time-out of a minute or more, during which its lane waits, too. So once the network is back, an attempt
+/// from before has some seconds to end or to send more; if it does, it is left alone. A probe that has sent
+/// nothing is given up at once. Times are those of a ``ReplayClock``.
 struct LinkWatch: Sendable {
   /// The attempts of one call.
   private struct Call {
@@ -16,9 +15,9 @@ struct LinkWatch: Sendable {
     let isProbe: Bool
     /// How often the network had come up when they were leased.
     let link: Int
-    /// How often they had sent something when they were looked at last.
+    /// How often they had sent something at the last check.
     var steps = 0
-    /// When they are looked at again; nil: they are of the network of now.
+    /// When they are checked again; nil: they began on the current network.
     var deadline: Duration?
     var isGivenUp = false
 
@@ -28,15 +27,15 @@ struct LinkWatch: Sendable {
   private var calls = [UUID: Call]()
   /// The call that a follower of a batch goes with.
   private var leaders = [UUID: UUID]()
-  /// How often in a row those were given up that are to be tried again.
+  /// How often in a row each mutation was given up.
   private var givenUp = [UUID: Int]()
 
-  /// For how long an attempt may do nothing once the network is another one.
+  /// How long an attempt may make no progress once the network has changed.
   private static let patience = Duration.seconds(5)
-  /// How many mutations are known that were given up.
+  /// How many given-up mutations are remembered.
   private static let maximumGivenUp = 1_024
 
-  /// When to look again; nil if nothing is of another network.
+  /// When to check again; nil if all attempts began on the current network.
   var next: Duration? { self.calls.values.compactMap { $0.isGivenUp ? nil : $0.deadline }.min() }
 
   /// Notes the attempts of one call.
@@ -86,7 +85,8 @@ struct LinkWatch: Sendable {
     return hanging
   }
 
-  /// A link that comes and goes must not keep a slow server's answer from arriving for ever.
+  /// Longer after each time that the mutation was given up: otherwise a slow server's answer might never
+  /// arrive over a link that comes and goes.
   private func patience(for leader: UUID, isNew: Bool) -> Duration {
     guard let count = self.givenUp[leader] else { return isNew ? .zero : Self.patience }
     return Self.patience * (1 << min(count, 6))

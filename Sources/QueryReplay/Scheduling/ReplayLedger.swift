@@ -26,7 +26,7 @@ final class ReplayLedger: Sendable {
     self.clock = configuration.clock
   }
 
-  /// How often a run looked whether there is something to do.
+  /// How often runs checked whether there is something to do.
   var turns: Int { self.guarded.withLock { $0.turns } }
 
   /// How many claims were made on the outbox.
@@ -126,14 +126,14 @@ extension ReplayLedger {
 // MARK: - Releasing
 
 extension ReplayLedger {
-  /// How often the network has come up, or was another one.
+  /// How often the network has come up or changed.
   var links: Int { self.guarded.withLock { $0.links } }
 
-  /// Notes that there is no network, or that the one of now is another one than before.
+  /// Notes that the network is down, or has changed.
   func noteOffline() { self.guarded.withLock { $0.wasOffline = true } }
 
-  /// Notes that there is a network. If there was none before, or another one, hosts are probed, and rows
-  /// that wait for the network are to be released.
+  /// Notes that the network is up. If it was down before, or has changed, hosts are probed, and rows that
+  /// wait for the network are to be released.
   func noteOnline() {
     self.guarded.withLock { ledger in
       guard ledger.wasOffline else { return }
@@ -145,8 +145,8 @@ extension ReplayLedger {
     }
   }
 
-  /// Notes that an attempt was made while there was no network. If there is one now, its row may have
-  /// begun to wait for the network after those that did were released.
+  /// Notes that an attempt was made while the network was down. If it is up now, the row may have begun to
+  /// wait for the network after the other rows were released.
   func noteProbeEnd() { self.guarded.withLock { _ = $0.mustRelease.insert(.offline) } }
 
   /// Takes the wait reasons to release, so that no other run does. The run gives them back if the
@@ -159,7 +159,7 @@ extension ReplayLedger {
     }
   }
 
-  /// Notes that there is another handler, which may read what the others could not.
+  /// Notes a new handler, which may be able to read arguments that the others could not.
   func noteHandler() { _ = self.guarded.withLock { $0.mustRelease.insert(.handler) } }
 
   func giveBack(_ reasons: Set<MutationWaitReason>) {

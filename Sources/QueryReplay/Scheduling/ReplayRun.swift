@@ -26,7 +26,7 @@ final class ReplayRun: Sendable {
     var running = 0
     var failures = 0
     var lastNews: ReplayEvent?
-    /// The handlers for which the listeners know what waits without one; nil: they know nothing.
+    /// The handlers for which the listeners were last told which kinds have none; nil: not told yet.
     var toldHandlers: Set<MutationHandler>?
     var toldKinds = Set<UnhandledRows.Kind>()
     /// What was enqueued since the last turn, while there are listeners.
@@ -117,7 +117,7 @@ extension ReplayRun {
     let (parts, signal) = (self.parts, self.signal)
     let outbox = parts.outbox.subscribe { [weak self] event in
       if case .enqueued(let id) = event, parts.events.hasListeners {
-        // Of more than these all are counted.
+        // If there are more, all rows are counted instead.
         self?.guarded.withLock {
           if $0.newRows.count <= Self.mostReadAlone { $0.newRows.append(id) }
         }
@@ -130,7 +130,7 @@ extension ReplayRun {
         defer { isKnown = true }
         return isKnown
       }
-      // A network that is told of again has come up, or is another one.
+      // If the network is reported as up once more, it was down in between, or has changed.
       if isNews || status < parts.requiredStatus { parts.ledger.noteOffline() }
       signal.wake()
     }
@@ -149,7 +149,7 @@ extension ReplayRun {
     }
   }
 
-  /// Tells the listeners what the run waits for, once.
+  /// Tells the listeners what the run is waiting for, once for each wait.
   private func announce(_ news: ReplayEvent) {
     let isNew = self.guarded.withLock { run in
       defer { run.lastNews = news }
@@ -166,8 +166,8 @@ extension ReplayRun {
   /// handlers, the kinds of all are counted instead.
   private static let mostReadAlone = 64
 
-  /// Tells the listeners what waits because there is no handler for it, each kind once for a set of
-  /// handlers.
+  /// Tells the listeners which kinds of mutations wait because no handler is registered, each kind once for
+  /// a set of handlers.
   private func tellUnhandled() throws {
     let (new, told) = self.guarded.withLock { run in
       defer { run.newRows = [] }
@@ -208,7 +208,7 @@ extension ReplayRun {
       self.parts.ledger.noteOffline()
     }
     do {
-      // What serves listeners alone ends no run.
+      // A failure of what only listeners need does not end the run.
       try? self.tellUnhandled()
       if reach == .everywhere { try await self.release() }
       let step = try await self.claim(&group, poll, reach)
@@ -226,7 +226,7 @@ extension ReplayRun {
     }
   }
 
-  /// Whether no attempt of this run runs.
+  /// Whether no attempt of this run is under way.
   private var isIdle: Bool { self.guarded.withLock { $0.running == 0 } }
 
   /// Releases rows that wait for credentials if the replayer is new, and rows that wait for the
@@ -294,7 +294,7 @@ extension ReplayRun {
       let request = ledger.beginClaim(
         round.handlers, isProbing: round.isProbing, batchLimits: round.batchLimits)
     else { return nil }
-    // An attempt that is leased while the network comes up may begin on the one before.
+    // If an attempt is leased while the network changes, it may begin on the old network.
     let link = ledger.links
     let answer: ClaimAnswer
     do {
@@ -303,7 +303,7 @@ extension ReplayRun {
       ledger.endClaim([], isProbing: round.isProbing, wakingBut: self.signal)
       throw error
     }
-    // Before an attempt can end.
+    // This must come before any of the attempts can end.
     ledger.endClaim(
       answer.leases.map(\.entry), isProbing: round.isProbing, wakingBut: self.signal)
     self.start(answer, isProbing: round.isProbing, link: link, in: &group)
@@ -384,7 +384,7 @@ extension ReplayRun {
       if self.isOnce { run.tally.note(report, of: id) }
     }
     if let event = ReplayEvent(report, of: id) { self.parts.events.send(event) }
-    // An attempt that was cancelled with the run says nothing about its host.
+    // If an attempt was cancelled with the run, that says nothing about its host.
     let answer = Task.isCancelled ? .nothing : HostAnswer(report)
     let isFirstAnswer = answer == .answered && self.parts.ledger.isProbe(id)
     let counts = isFirstAnswer ? try? self.parts.outbox.counts : nil
@@ -400,8 +400,8 @@ extension ReplayRun {
     return report
   }
 
-  /// Ends attempts that wait for answers of another network, which may never come: their mutations are
-  /// due at once.
+  /// Ends attempts whose answers were on their way through a network that is gone, and may never come. Their
+  /// mutations are due at once.
   private func giveUpWhatHangs() {
     let (link, now) = (self.parts.ledger.links, self.clock.now())
     let leases = self.guarded.withLock { $0.watch.takeHanging(link: link, at: now) }

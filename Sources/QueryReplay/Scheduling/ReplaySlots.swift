@@ -3,9 +3,9 @@ import Query
 
 /// How many mutations may be leased now, and for which hosts.
 ///
-/// After the network has come back, each host takes one mutation, its probe, until one got an
-/// answer; then as many as otherwise, spread over some time if many wait. Times are those of a
-/// ``ReplayClock``.
+/// After the network has come back, each host gets one mutation at a time, its probe, until one is answered.
+/// Then the usual limits apply; if many mutations wait, they are spread over some time. Times are those of
+/// a ``ReplayClock``.
 struct ReplaySlots: Sendable {
   private struct Delay {
     /// Nothing is leased for the host before this.
@@ -20,9 +20,9 @@ struct ReplaySlots: Sendable {
     var host: String
     /// Whether its mutation was tried before.
     var isRepeat: Bool
-    /// Whether it goes with another one in one call, which has the slot.
+    /// Whether another attempt of the same call has the slot.
     var isFollower: Bool
-    /// Whether it began on another network, and takes no slot of this one.
+    /// Whether it began on an earlier network, so that it takes no slot.
     var isSetAside = false
   }
 
@@ -34,13 +34,13 @@ struct ReplaySlots: Sendable {
   private var delays = [String: Delay]()
   /// The hosts that answered since the network came back; nil if no host needs a probe.
   private var answered: Set<String>?
-  /// The hosts of which the last one leased was a first try: a repeat is next, if none runs.
+  /// The hosts whose last lease was a first try: their next lease is a repeat, if no repeat is running.
   private var hostsOfFirstTries = Set<String>()
   private var isClaiming = false
   /// How many were leased until now.
   private var begun = 0
 
-  /// How many hosts are told apart. Once more than that have answered, no host is probed.
+  /// How many hosts are remembered. Once more than that have answered, no host is probed.
   private static let maximumHosts = 1_024
 
   init(_ limits: ReplayConfiguration) { self.limits = limits }
@@ -118,7 +118,7 @@ extension ReplaySlots {
     }
   }
 
-  /// When a host that is at its limit takes more; nil if no host waits for a time.
+  /// When a host that is at its limit may get more; nil if no host waits for a time.
   func nextSlot(after now: Duration) -> Duration? {
     self.delays.values.map(\.notBefore).filter { $0 > now }.min()
   }
@@ -146,8 +146,8 @@ extension ReplaySlots {
 // MARK: - Probing
 
 extension ReplaySlots {
-  /// Lets each host take one until it answers. What runs began on another network and may hang: it
-  /// takes no slot of this one's, as long as no more than as many as otherwise are beside it.
+  /// Lets each host have one mutation at a time until it answers. Running attempts began on an earlier
+  /// network and may hang, so they take no slot; but no more of them are left aside than there are slots.
   mutating func beginProbing() {
     self.answered = []
     for (id, attempt) in self.running where !attempt.isSetAside && !attempt.isFollower {
@@ -163,7 +163,7 @@ extension ReplaySlots {
     self.counts[host] = count > 0 ? count : nil
   }
 
-  /// Whether an answer of the host of a running mutation would be the first since the network is back.
+  /// Whether an answer to a running mutation would be the first of its host since the network came back.
   func isProbe(_ id: UUID) -> Bool {
     guard let answered = self.answered, let host = self.running[id]?.host else { return false }
     return !answered.contains(host)

@@ -70,7 +70,7 @@ extension CacheDatabase {
       if self.doneInvalidations == invalidations { return result }
       return self.read(identity, in: partition, limit: limit)
     } catch {
-      self.didFail(toRead: file, error)
+      self.thread.check(file, after: StorageError(any: error, operation: "read"))
       return .later
     }
   }
@@ -99,8 +99,8 @@ extension CacheDatabase {
       if self.doneInvalidations == invalidations { return result }
       return await self.readLater(identity, in: partition)
     } catch {
-      self.didFail(toRead: file, error)
       let failure = StorageError(any: error, operation: "read")
+      self.thread.check(file, after: failure)
       // While there is no file, readers get the error that the storage is closed.
       return .miss(.failed(failure.code == .misuse ? self.health.error ?? failure : failure))
     }
@@ -122,21 +122,6 @@ extension CacheDatabase {
     case .wrongChecksum(let revision):
       self.quarantine(identity, in: partition, file, revision: revision, .wrongChecksum)
       return .miss(.wrongChecksum)
-    }
-  }
-
-  /// Has the writing thread check a file that turned out to be damaged or gone.
-  ///
-  /// - Parameters:
-  ///   - file: The file that was read. It may have been replaced meanwhile.
-  ///   - error: The error of the read.
-  private func didFail(toRead file: FileNumber?, _ error: any Error) {
-    let failure = StorageError(any: error, operation: "read")
-    if failure.isDamage {
-      guard let file else { return }
-      self.thread.perform { $0.didFindDamage(failure, in: file) }
-    } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
-      self.thread.perform { $0.reopenWhereMoved() }
     }
   }
 }

@@ -49,10 +49,7 @@ extension CacheDatabase {
   func perform<R: Sendable>(
     _ body: @escaping @Sendable (CacheWriter) throws -> R
   ) async throws -> R {
-    let outcome = JobOutcome<R>()
-    let isTaken = self.thread.perform { writer in outcome.set(Result { try body(writer) }) }
-    guard isTaken else { throw Self.closed }
-    return try await outcome.value()
+    try await self.thread.value(orThrow: Self.closed, of: body)
   }
 
   /// Reads, waiting as long as other connections may keep the file locked. A connection is opened

@@ -30,8 +30,10 @@ final class CacheDatabase: Sendable {
 
   let guarded = Locked(Guarded())
 
+  /// The accounts that storages have open.
+  let openPartitions = OpenPartitions<CachePartition>()
+
   struct Guarded {
-    var partitions = [String: CachePartition]()
     /// Slots with a change, the one that has waited longest first.
     var queue = [QueuedSlot]()
     var firstQueuedAt: SuspendingClock.Instant?
@@ -51,24 +53,19 @@ final class CacheDatabase: Sendable {
 
   init(folder: String, _ configuration: SQLiteStorageConfiguration) throws {
     self.configuration = configuration
-    self.health = WriteHealth(firstDelay: configuration.retryDelay)
-    let opener = DatabaseOpener(cacheIn: folder, configuration)
+    self.health = WriteHealth(firstDelay: configuration.retryDelay) { [openPartitions] event in
+      for partition in openPartitions.all { partition.hub.send(event) }
+    }
+    let opener = DatabaseOpener(.cache, in: folder, configuration)
     var readerOpener = opener
     // Opened while a store is created, which must not wait for other connections.
     readerOpener.patience = .milliseconds(10)
-    self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) {
-      [readerOpener, fileNumber, isReadAlone] in
+    self.readers = ReaderPool(.cache, of: self.fileNumber, configuration) {
+      [readerOpener, isReadAlone] in
       let isReadAlone = isReadAlone.withLock { $0 }
       let opener = isReadAlone ? readerOpener.forReadingAlone ?? readerOpener : readerOpener
-      let connection = try opener.openReader()
-      if try fileNumber.withLock({ $0 }) == connection.fileNumber { return connection }
-      try? connection.close()
-      throw StorageError(
-        operation: "open", code: .moved, message: "the file was replaced",
-        fileName: DatabaseKind.cache.fileName)
+      return try opener.openReader()
     }
-    // Nothing is read before the file is open.
-    self.readers.suspend()
     self.thread = try WritingThread(
       name: "query-cache", CacheWriter(opener: opener, configuration: configuration))
   }
@@ -99,6 +96,7 @@ extension CacheDatabase {
   func invalidate(_ prefix: IdentityPrefix, in partition: CachePartition) {
     partition.forgetPrefetched()
     let slots = partition.slots.invalidateChanges(under: prefix)
+    let open = self.partitions
     self.guarded.withLock { database in
       database.invalidations.append(Invalidation(prefix: prefix, partition: partition))
       // While nothing can be written they must not grow without limit: then everything is
@@ -107,7 +105,7 @@ extension CacheDatabase {
       let partitions = Set(database.invalidations.map { ObjectIdentifier($0.partition) })
       guard let all = try? IdentityPrefix(path: []), partitions.count < Self.maximumInvalidations
       else { return }
-      database.invalidations = database.partitions.values.filter {
+      database.invalidations = open.filter {
         partitions.contains(ObjectIdentifier($0))
       }.map { Invalidation(prefix: all, partition: $0) }
     }
@@ -190,7 +188,5 @@ extension CacheDatabase {
     fileName: DatabaseKind.cache.fileName)
 
   /// The open partitions.
-  var partitions: [CachePartition] {
-    self.guarded.withLock { Array($0.partitions.values) }
-  }
+  var partitions: [CachePartition] { self.openPartitions.all }
 }

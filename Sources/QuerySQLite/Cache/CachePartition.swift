@@ -38,8 +38,6 @@ final class CachePartition: Sendable {
     var changedSince = Set<QueryIdentity>()
     var hasAllChangedSince = false
     var isErasing = false
-    /// How many storages have it open.
-    var holders = 0
     /// What happened while the file was opened, before there could be listeners.
     var unheard: StorageEvent?
   }
@@ -47,26 +45,6 @@ final class CachePartition: Sendable {
   init(name: String, limits: CacheLimits) {
     self.name = name
     self.limits = limits
-  }
-}
-
-// MARK: - Storages
-
-extension CachePartition {
-  /// Counts a storage that has the partition open.
-  func hold() { self.guarded.withLock { $0.holders += 1 } }
-
-  /// Whether a storage has it open.
-  var isHeld: Bool { self.guarded.withLock { $0.holders > 0 } }
-
-  /// Counts a storage that no longer uses it.
-  ///
-  /// - Returns: Whether it was the last one.
-  func letGo() -> Bool {
-    self.guarded.withLock { partition in
-      partition.holders -= 1
-      return partition.holders == 0
-    }
   }
 }
 

@@ -171,11 +171,6 @@ extension CacheWriter {
       partition.tell(.setAside(fileName: name, reason: error))
     }
   }
-
-  /// Notes that a reader has found a file damaged, and replaces it, unless that was done.
-  func didFindDamage(_ error: StorageError, in file: FileNumber) {
-    if self.database.fileNumber.withLock({ $0 }) == file { self.didFindDamage(error) }
-  }
 }
 
 // MARK: - Partitions
@@ -225,19 +220,11 @@ extension CacheWriter {
 extension CacheWriter {
   /// Reports that nothing can be written for the time being, and schedules the next try.
   func degrade(_ error: StorageError) {
-    self.tell(self.database.health.didFail(error))
+    self.health.didFail(error)
     // No reader waits for a file that may be a long time coming.
     if self.connection == nil, !self.database.isReadAlone.withLock({ $0 }) {
       self.database.readers.close()
     }
-  }
-
-  /// Reports that a write has worked.
-  func didWork() { self.tell(self.database.health.didSucceed()) }
-
-  private func tell(_ event: StorageEvent?) {
-    guard let event else { return }
-    for partition in self.database.partitions { partition.hub.send(event) }
   }
 
   /// Tries again what failed, and reports the outcome.

@@ -64,8 +64,6 @@ final class CacheWriter: DatabaseWriter {
       kind: .cache, folder: opener.folder, frameLimit: configuration.checkpointFrames)
   }
 
-  var opener: DatabaseOpener { self.file.opener }
-
   var health: WriteHealth { self.database.health }
 }
 

@@ -33,6 +33,12 @@ protocol DatabaseWriter: ThreadedWriter {
 }
 
 extension DatabaseWriter {
+  /// Opens the file.
+  var opener: DatabaseOpener { self.file.opener }
+
+  /// Reports that a write has succeeded, if one had failed.
+  func didWork() { self.health.didSucceed() }
+
   /// Handles a failure: a damaged file is replaced, anything else is retried later.
   func didFail(_ error: any Error) {
     let failure = StorageError(any: error, operation: "write")

@@ -70,11 +70,6 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
     // Closes the folder outside the lock.
     withExtendedLifetime(old) {}
   }
-
-  /// Runs a closure while no storage is opened or released.
-  func withLock<R: Sendable, Failure: Error>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
-    try self.lock.withLock { _ throws(Failure) in try body() }
-  }
 }
 
 /// A database that storages of this process share, and its folder, which is held open as long.

@@ -1,17 +1,24 @@
 import Query
 
-/// Whether a database can be written: what to report when it no longer can, or can again, and when to
-/// retry in between.
+/// Whether a database can be written, and when to retry if it cannot. It reports when writing begins
+/// to fail, and when it works again.
 ///
 /// The writing thread changes it; any thread may read ``error``.
 // @unchecked: `retry` and `hasFailed` are used by the writing thread alone.
 final class WriteHealth: @unchecked Sendable {
   private let current = Locked<StorageError?>(nil)
+  private let report: @Sendable (StorageEvent) -> Void
   private var retry: RetrySchedule
   /// Whether there is an error.
   private var hasFailed = false
 
-  init(firstDelay: Duration) { self.retry = RetrySchedule(firstDelay: firstDelay) }
+  /// - Parameters:
+  ///   - firstDelay: How long after the first failure the writer tries again.
+  ///   - report: Reports an event, on the writing thread.
+  init(firstDelay: Duration, report: @escaping @Sendable (StorageEvent) -> Void) {
+    self.retry = RetrySchedule(firstDelay: firstDelay)
+    self.report = report
+  }
 
   /// Why nothing can be written; nil if it can.
   var error: StorageError? { self.current.withLock { $0 } }
@@ -22,10 +29,8 @@ final class WriteHealth: @unchecked Sendable {
   /// Whether something has failed, and nothing has succeeded since.
   var isRetryPending: Bool { self.retry.isPending }
 
-  /// Records a failure, and schedules the next try.
-  ///
-  /// - Returns: The event to report; nil if a failure has been reported already.
-  func didFail(_ error: StorageError) -> StorageEvent? {
+  /// Records a failure, schedules the next try, and reports the first failure after a success.
+  func didFail(_ error: StorageError) {
     self.retry.didFail()
     self.hasFailed = true
     // Before the event, so that a stream that begins now begins with the error.
@@ -33,20 +38,18 @@ final class WriteHealth: @unchecked Sendable {
       defer { current = error }
       return current == nil
     }
-    return isNew ? .degraded(error) : nil
+    if isNew { self.report(.degraded(error)) }
   }
 
   /// Schedules the first try for now.
   func retryAtOnce() { self.retry.retryAtOnce() }
 
-  /// Records a write that has succeeded.
-  ///
-  /// - Returns: The event to report; nil if no failure was reported.
-  func didSucceed() -> StorageEvent? {
+  /// Records a write that has succeeded, and reports the first one after a failure.
+  func didSucceed() {
     self.retry.didSucceed()
-    guard self.hasFailed else { return nil }
+    guard self.hasFailed else { return }
     self.hasFailed = false
     self.current.withLock { $0 = nil }
-    return .recovered
+    self.report(.recovered)
   }
 }

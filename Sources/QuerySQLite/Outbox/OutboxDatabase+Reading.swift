@@ -44,6 +44,7 @@ extension OutboxDatabase {
     _ partition: OutboxPartition,
     _ body: (OutboxTables) throws -> Value
   ) throws -> Value? {
+    let file = self.fileNumber.withLock { $0 }
     do {
       return try self.readers.tryRead { connection in
         try connection.read {
@@ -55,11 +56,7 @@ extension OutboxDatabase {
       }
     } catch {
       let failure = StorageError(any: error, operation: "read")
-      if failure.isOutboxDamage {
-        self.thread.perform { $0.didFindDamage(failure) }
-      } else if failure.extendedCode == .moved || failure.code == .cannotOpen {
-        self.thread.perform { $0.reopenWhereMoved() }
-      }
+      self.thread.check(file, after: failure)
       // The errors that a caller of the outbox knows.
       throw error is OutboxError ? error : failure
     }

@@ -15,24 +15,14 @@ extension OutboxDatabase {
     partition name: String,
     _ configuration: SQLiteStorageConfiguration
   ) throws -> (OutboxDatabase, OutboxPartition) {
-    try self.registry.hold(folder) { database in
-      database.partition(name)
-    } making: {
-      try DatabaseOpener(outboxIn: folder, configuration).refuseWhatIsNotOurs()
-      let database = try OutboxDatabase(folder: folder, configuration)
-      return (database, database.partition(name))
-    }
-  }
-
-  private func partition(_ name: String) -> OutboxPartition {
     let new = OutboxPartition(name: name)
-    let partition = self.guarded.withLock { database in
-      if let partition = database.partitions[name] { return partition }
-      database.partitions[name] = new
-      return new
+    return try self.registry.hold(folder) { database in
+      database.openPartitions.hold(name, orAdd: new).partition
+    } making: {
+      try DatabaseOpener(.mutations, in: folder, configuration).refuseWhatIsNotOurs()
+      let database = try OutboxDatabase(folder: folder, configuration)
+      return (database, database.openPartitions.hold(name, orAdd: new).partition)
     }
-    partition.hold()
-    return partition
   }
 
   /// Begins to read what a partition has, if there is a file: its successes may have effects that a
@@ -55,7 +45,8 @@ extension OutboxDatabase {
     completion: (@Sendable (Result<Void, any Error>) -> Void)?
   ) {
     Self.registry.release(self) { isLast in
-      _ = partition.letGo()
+      // The next storage claims for handlers of its own.
+      if self.openPartitions.letGo(partition.name) { partition.handlers = nil }
       if isLast { return self.thread.stop(completion: completion) }
       completion?(.success(()))
       return false
@@ -68,23 +59,6 @@ extension OutboxDatabase {
       $0.start(for: self)
     } didEnd: {
       Self.registry.didEnd(self)
-    }
-  }
-}
-
-extension DatabaseOpener {
-  /// Makes the opener of an outbox from a configuration.
-  init(outboxIn folder: String, _ configuration: SQLiteStorageConfiguration) {
-    self.init(kind: .mutations, folder: folder)
-    self.durability = configuration.outboxDurability == .full ? .full : .normal
-    self.options.busyTimeout = configuration.busyTimeout
-    self.options.revealsValues = configuration.revealsBoundValues
-    self.options.statementCapacity = 128
-    // The transactions remove the rows that refer to a removed row.
-    self.options.keepsReferences = false
-    self.options.vfs = configuration.vfs
-    if let fileSystemType = configuration.fileSystemType {
-      self.files.fileSystemType = fileSystemType
     }
   }
 }

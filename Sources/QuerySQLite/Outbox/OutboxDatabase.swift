@@ -31,8 +31,10 @@ final class OutboxDatabase: Sendable {
 
   let guarded = Locked(Guarded())
 
+  /// The accounts that storages have open.
+  let openPartitions = OpenPartitions<OutboxPartition>()
+
   struct Guarded {
-    var partitions = [String: OutboxPartition]()
     /// A moving average of commit times, in microseconds.
     var commitTime: Int64 = 0
     var commits = 0
@@ -41,21 +43,15 @@ final class OutboxDatabase: Sendable {
 
   init(folder: String, _ configuration: SQLiteStorageConfiguration) throws {
     self.configuration = configuration
-    self.health = WriteHealth(firstDelay: configuration.retryDelay)
-    let opener = DatabaseOpener(outboxIn: folder, configuration)
+    self.health = WriteHealth(firstDelay: configuration.retryDelay) { [openPartitions] event in
+      for partition in openPartitions.all { partition.hooks?.tell(event) }
+    }
+    let opener = DatabaseOpener(.mutations, in: folder, configuration)
     self.path = opener.path
     self.bodies = BodyFolder(besideOutboxIn: folder)
-    self.readers = ReaderPool(capacity: max(configuration.readConnections, 1)) { [fileNumber] in
-      let connection = try opener.openReader(acceptsNewer: true)
-      let isSame = fileNumber.withLock { $0 } == FileNumber(path: opener.path)
-      if try isSame && !connection.hasMoved { return connection }
-      try? connection.close()
-      throw StorageError(
-        operation: "open", code: .moved, message: "the file was replaced",
-        fileName: DatabaseKind.mutations.fileName)
+    self.readers = ReaderPool(.mutations, of: self.fileNumber, configuration) {
+      try opener.openReader(acceptsNewer: true)
     }
-    // Nothing is read before the file is open.
-    self.readers.suspend()
     var writing = opener
     // A job waits for the file as it does for any other lock. The thread that makes a storage does
     // not open it.
@@ -78,7 +74,7 @@ final class OutboxDatabase: Sendable {
   func count(bytesWritten: Int) { self.guarded.withLock { $0.bytesWritten += bytesWritten } }
 
   /// The open partitions.
-  var partitions: [OutboxPartition] { self.guarded.withLock { Array($0.partitions.values) } }
+  var partitions: [OutboxPartition] { self.openPartitions.all }
 }
 
 // MARK: - Writing
@@ -128,12 +124,7 @@ extension OutboxDatabase {
       return try SetAside(kind: .mutations, folder: folder).removeAll()
     }
     self.start()
-    let outcome = JobOutcome<Void>()
-    let isTaken = self.thread.perform { writer in
-      outcome.set(Result { try writer.erase(partition) })
-    }
-    guard isTaken else { throw Self.closed }
-    try await outcome.value()
+    try await self.thread.value(orThrow: Self.closed) { try $0.erase(partition) }
   }
 }
 

@@ -1,12 +1,13 @@
 import FoundationEssentials
 import Query
 
-/// The effects of a success, as stored with it: a JSON array of the texts of paths. One that begins with
-/// `@` and a sequence is of an edit that the history has forgotten: it is for values that lack it alone.
+/// The effects of a success, as stored with it: a JSON array of paths in text form. A text that begins with
+/// `@` and a sequence stands for an edit that the history has forgotten: it invalidates only the values
+/// that lack it.
 struct OutboxEffects {
   /// What to invalidate.
   var prefixes = [IdentityPrefix]()
-  /// What to invalidate where a value does not have it.
+  /// What to invalidate in the values that lack an edit.
   var edits = [StandingEdit]()
 
   /// Reads what was stored. Unreadable text has no effects.
@@ -36,7 +37,7 @@ struct OutboxEffects {
     return (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Adds the edits of forgotten successes to effects: of those of the same queries the newest.
+  /// Adds the edits of forgotten successes to effects: for each set of queries the newest edit.
   static func adding(
     _ rows: [(sequence: Int64, text: String)], to effects: String?
   ) -> String? {

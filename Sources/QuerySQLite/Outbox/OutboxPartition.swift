@@ -23,7 +23,6 @@ final class OutboxPartition: Sendable {
   private struct Guarded {
     var handlers: Set<MutationHandler>?
     var hooks: Hooks?
-    var holders = 0
   }
 
   private let guarded = Locked(Guarded())
@@ -39,7 +38,7 @@ final class OutboxPartition: Sendable {
 
   init(name: String) { self.name = name }
 
-  /// The handlers that this process last claimed for; nil if it never has.
+  /// The handlers that this process last claimed for; nil before its first claim.
   var handlers: Set<MutationHandler>? {
     get { self.guarded.withLock { $0.handlers } }
     set { self.guarded.withLock { $0.handlers = newValue } }
@@ -49,20 +48,6 @@ final class OutboxPartition: Sendable {
   var hooks: Hooks? {
     get { self.guarded.withLock { $0.hooks } }
     set { self.guarded.withLock { $0.hooks = newValue } }
-  }
-
-  /// Counts a storage that has the partition open.
-  func hold() { self.guarded.withLock { $0.holders += 1 } }
-
-  /// Counts a storage that no longer uses it.
-  ///
-  /// - Returns: Whether it was the last one.
-  func letGo() -> Bool {
-    self.guarded.withLock { partition in
-      partition.holders -= 1
-      if partition.holders == 0 { partition.handlers = nil }
-      return partition.holders == 0
-    }
   }
 
   /// Sends events to all subscribers. Called by one thread alone, so that all see the same order.

@@ -54,9 +54,9 @@ extension OutboxRow {
 // MARK: - The checksum
 
 extension OutboxRow {
-  /// The checksum of what is sent, of all that decides where to (the account, the handler, the
-  /// place in a lane), and of the row's identity: its identifier and its number, by which other
-  /// rows refer to it. It leaves out what only decides when.
+  /// The checksum of what is sent, of what decides where it goes (the account, the handler, the place in a
+  /// lane), and of the row's identity: its identifier, and the number by which other rows refer to it. What
+  /// only decides when it is sent is left out.
   var ownChecksum: XXH128 {
     let texts: [String?] = [
       self.name, self.instance, self.lane, self.enqueued.host, self.onFailure.rawValue,
@@ -64,7 +64,7 @@ extension OutboxRow {
     ]
     let length = texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
     var bytes = HashedBytes(capacity: length + self.arguments.count + 64)
-    // With their lengths, so that no byte can move from one to another.
+    // The lengths are hashed, too, so that no byte can move from one text to the next.
     bytes.append(self.version)
     for text in texts {
       bytes.append(" ")
@@ -206,7 +206,7 @@ extension OutboxRow {
     self.hasDependencies = false
   }
 
-  /// Gives the entry what the row has in units of its own.
+  /// Fills in what the entry has in other units than the row.
   mutating func completeEntry() {
     self.enqueued.createdAt = Date(microsecondsSince1970: self.createdAt)
     self.enqueued.maxAge = self.maxAge.map { .microseconds($0) }
@@ -321,7 +321,7 @@ extension OutboxEntry.State: SQLiteColumn {
 }
 
 extension LanePolicy: SQLiteColumn {
-  /// A word of a later release is `halt`, so that nothing behind it runs that should not.
+  /// An unknown word, of a later release, counts as `halt`: nothing behind it runs that should not.
   package static func read(_ row: SQLiteStatement, at index: Int32) throws(StorageError) -> Self {
     Self(rawValue: try row.text(at: index)) ?? .halt
   }
@@ -332,7 +332,7 @@ extension LanePolicy: SQLiteColumn {
 }
 
 extension ColumnVisitor {
-  /// A word of an open list: nil if it is one of a later release.
+  /// A word of a list that later releases may extend; nil if this release does not know it.
   fileprivate mutating func word<Word: RawRepresentable<String>>(
     _ name: StaticString, _ value: inout Word?
   ) throws(StorageError) {
@@ -368,8 +368,8 @@ extension OutboxRow {
     return entry
   }
 
-  /// Whether it is to have a head, if it is the first of its lane: one without a lane is found by its
-  /// head alone while it is pending.
+  /// Whether it gets a row in `lane_heads` if it is the first of its lane. A pending row without a lane is
+  /// found only by that row.
   package var wantsHead: Bool {
     self.lane == nil
       ? self.standing.state == .pending : self.standing.holdsLane(self.lane, self.onFailure)
@@ -404,8 +404,8 @@ extension OutboxRow {
   private static let update = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments) WHERE number = ?")
 
-  /// The same, for a row that has waited from now on. An index is written where a column of its
-  /// condition is assigned, though its value stays.
+  /// The same, for a row that begins to wait. Apart from the other statement, since SQLite rewrites an index
+  /// whenever a column of its condition is assigned, even to the value that it has.
   private static let updateToWait = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments), has_waited = 1 WHERE number = ?")
 
@@ -453,8 +453,8 @@ extension OutboxRow {
     if beginsToWait { self.hasWaited = true }
   }
 
-  /// Gives it other arguments, another key, or both. A row that is not as it was enqueued stays
-  /// unsound: which part of it is wrong is unknown.
+  /// Gives it other arguments, another key, or both. A row that was unsound stays so, since nobody knows
+  /// which of its bytes are wrong.
   ///
   /// - Throws: `StorageError`.
   mutating func replaceContent(

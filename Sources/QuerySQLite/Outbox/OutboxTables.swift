@@ -3,7 +3,7 @@ package import Query
 
 /// The tables of `mutations.sqlite`, as the reads of one partition use them.
 ///
-/// It has no thread and no memory: each function is a few statements on the connection.
+/// It has no thread and keeps no state: each function runs a few statements on the connection.
 package struct OutboxTables {
   package let connection: SQLiteConnection
 
@@ -66,13 +66,13 @@ package struct OutboxTables {
 // MARK: - Counts
 
 extension OutboxTables {
-  /// Partition: the first row of a lane, or without one, that is pending, or leased in a lane.
+  /// Partition: the first head that is pending or leased.
   static let firstHead: SQL = """
     SELECT number FROM lane_heads NOT INDEXED
     WHERE partition = ? AND state <> 'halted' ORDER BY number LIMIT 1
     """
 
-  /// Partition: the first that runs.
+  /// Partition: the first running row.
   static let firstLeased: SQL = """
     SELECT min(number) FROM outbox INDEXED BY outbox_leased WHERE state = 'leased' AND partition = ?
     """
@@ -113,7 +113,7 @@ extension OutboxTables {
 }
 
 extension OutboxTables {
-  /// Partition: for each kind of pending rows how many there are.
+  /// Partition: the number of pending rows of each kind.
   private static let kinds: SQL = """
     SELECT name, instance, version, count(*) FROM outbox NOT INDEXED
     WHERE partition = ? AND state = 'pending' GROUP BY 1, 2, 3
@@ -135,7 +135,7 @@ extension OutboxTables {
     return Dictionary(rows.map { ($0.kind, $0.count) }) { $0 + $1 }
   }
 
-  /// Partition: for each host and state how many there are, and the date of the first.
+  /// Partition: for each host and state the number of rows, and the date of the first.
   private static let countsOfHosts: SQL = """
     SELECT g.host, g.state, g.count, o.created_at FROM (
       SELECT coalesce(host, 'name:' || name) AS host, state, count(*) AS count,
@@ -200,7 +200,7 @@ extension OutboxTables {
     ORDER BY number DESC LIMIT ?4
     """
 
-  /// Reads live and dead mutations after a number, some at a time: a read must not last long.
+  /// Reads a chunk of the live and dead mutations after a number: a read transaction must not last long.
   ///
   /// - Parameters:
   ///   - state: Only those in this state; nil: all.
@@ -232,7 +232,7 @@ extension OutboxTables {
     return (entries, numbers.count < limit ? nil : numbers.last)
   }
 
-  /// SQLite does not report rows that a flipped bit in a page has hidden.
+  /// Whether rows are missing: SQLite does not report rows that a flipped bit in a page has hidden.
   private func requireCount(_ count: Int) throws {
     guard let counts = self.partition?.counts else { return }
     let expected = counts.pending + counts.leased + counts.dead
@@ -306,7 +306,7 @@ extension OutboxTables {
     func read(_ row: SQLiteStatement) throws -> MutationLog.Unknown {
       .init(id: try row.uuid(at: 0), editedPaths: EditedPaths(text: try row.text(at: 1)))
     }
-    // Those that run at once are in no other index.
+    // Rows that were leased at once are in no other index.
     var found = try self.connection.rows(OutboxRow.leasedEdits, partition) { row in
       isKnown(try row.text(at: 2), try row.text(at: 3)) ? nil : try read(row)
     }.compactMap { $0 }
@@ -388,7 +388,7 @@ extension OutboxTables {
     guard !row.isHead, let lane = row.lane else { return row.isHead }
     return try self.connection.withStatement(Self.before) { before in
       try before.bindAll(row.partition, lane, row.number)
-      // The first one that is not running decides.
+      // The first row that is not running decides.
       while try before.step() {
         if try before.text(at: 1) != OutboxEntry.State.leased.rawValue { return false }
       }

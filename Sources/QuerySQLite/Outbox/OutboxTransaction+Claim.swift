@@ -87,12 +87,12 @@ extension OutboxTransaction {
       let (index, candidate) = next.candidate
       let (group, number) = (groups[index], candidate.number)
       guard var row = try self.row(number), self.isHead(row, of: group), self.mayRun(row) else {
-        // The head disagrees, in a damaged file: it is made anew.
+        // In a damaged file, the head disagrees with its row: it is rebuilt.
         try self.repairHead(number)
         try self.advance(&groups[index], candidate.isRepeat)
         continue
       }
-      // It is its turn, once those that run have ended.
+      // This row is next, once the running ones have ended.
       guard self.mayRunBesideOthers(row.standing) else { return }
       if let lease = try self.lease(&row, isReplay: true) {
         taken += 1
@@ -110,7 +110,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// Notes when hosts are to be sent to again for which rows are due.
+  /// Notes when the hosts that due rows wait for may be sent to again.
   private func noteHolds(_ handlers: Set<MutationHandler>, _ answer: inout ClaimAnswer) throws {
     guard self.hosts?.values.contains(where: { $0.room(at: self.now) == .none }) == true else {
       return
@@ -137,7 +137,7 @@ extension OutboxTransaction {
       guard var row = try self.row(number), row.isHead, row.partition == self.partition.id,
         row.lane == lane
       else {
-        // The head disagrees, in a damaged file: it is made anew, once.
+        // In a damaged file, the head disagrees with its row: it is rebuilt, once.
         if repaired == number { return }
         repaired = number
         try self.repairHead(number)
@@ -216,7 +216,7 @@ extension OutboxTransaction {
     return self.beginAttempt(of: row, isReplay: isReplay)
   }
 
-  /// Whether a row may run beside what this process runs. A suspect runs alone.
+  /// Whether a row may run beside the rows that this process runs. A suspect row runs alone.
   func mayRunBesideOthers(_ standing: OutboxStanding) -> Bool {
     let isKept = self.terms.leases.contains { number, held in
       (standing.isSuspect || held.leased.row.standing.isSuspect)

@@ -4,7 +4,7 @@ import Query
 // MARK: - Edits that the history forgets
 
 extension OutboxTransaction {
-  /// The successes of a mutation that would be pruned, if every value had their edits.
+  /// The successes of a mutation that can be pruned once every value includes their edits.
   struct EditsToCheck {
     let name: String
     let instance: String
@@ -30,8 +30,8 @@ extension OutboxTransaction {
     WHERE sequence = ?3
     """
 
-  /// Lets the values be fetched again that lack edits of rows which are about to go: the newest row takes
-  /// that over as effects, so that it outlives this process.
+  /// Makes sure that values which lack the edits of rows about to be pruned are fetched again: the newest
+  /// row of the account stores that as its effects, so that it happens even if this process dies.
   ///
   /// - Parameter range: The first and the last row to go.
   /// - Returns: Whether all of them may go; false if that newest row is the only one, and must stay.
@@ -56,7 +56,7 @@ extension OutboxTransaction {
 // MARK: - Whether every value has them
 
 extension HistoryRow {
-  /// Partition, name, instance, the newest of them: edits that may be on no value's way any more. Sequence,
+  /// Partition, name, instance, the newest sequence: edits that every value may include by now. Sequence,
   /// edited paths.
   fileprivate static let standingEdits: SQL = """
     SELECT sequence, edited_paths FROM history
@@ -70,7 +70,7 @@ extension HistoryRow {
 }
 
 extension OutboxWriter {
-  /// Finds out which edits every value has that is stored: their rows need not be kept for them.
+  /// Finds the edits that every stored value includes: their rows need not be kept.
   func check(_ edits: OutboxTransaction.EditsToCheck, of partition: OutboxPartition) {
     guard let connection = self.connection, let hooks = partition.hooks else { return }
     do {
@@ -87,7 +87,7 @@ extension OutboxWriter {
       }
       if rows.isEmpty { return }
       hooks.missing(rows) { [weak database] missing in
-        // What cannot be found out now is asked again.
+        // If the cache cannot be read now, the writer asks again later.
         guard let missing else { return }
         let left = Set(missing.map(\.sequence))
         let known = rows.map(\.sequence).filter { !left.contains($0) }
@@ -124,9 +124,9 @@ extension CacheDatabase {
     WHERE partition = ?1 AND identity >= ?2 AND identity < ?3 AND outbox_sequence < ?4
     """
 
-  /// Finds the edits that some stored value does not have.
+  /// Finds the edits that some stored value lacks.
   ///
-  /// - Parameter completion: Called with them; with nil if that cannot be found out now.
+  /// - Parameter completion: Called with these edits; with nil if the cache cannot be read now.
   func findMissing(
     _ edits: [StandingEdit], in partition: CachePartition,
     completion: @escaping @Sendable ([StandingEdit]?) -> Void
@@ -145,7 +145,7 @@ extension CacheDatabase {
     return try connection.read {
       let id = try connection.first(PartitionRow.readID, partition) { try $0.integer(at: 0) }
       guard let id else { return [] }
-      // Of the edits of one query the newest tells of all before it.
+      // The newest edit of a query stands for all earlier ones.
       var newest = [EditedPaths: Int64]()
       for edit in edits { newest[edit.paths] = max(edit.sequence, newest[edit.paths] ?? 0) }
       var needed = Set<EditedPaths>()

@@ -15,10 +15,10 @@ extension OutboxTransaction {
     }
   }
 
-  /// How many rows the end of another mutation removes; the rest is left to separate transactions.
+  /// The most rows that the end of another mutation removes; the rest is left to separate transactions.
   static let prunedAtOnce = 64
 
-  /// And how many bytes: SQLite visits each page of a deleted row.
+  /// The most bytes that it removes: SQLite visits each page of a deleted row.
   private static let prunedBytesAtOnce = 1 << 20
 
   /// How many rows of a mutation may exceed the limit until they are removed together. No caller
@@ -135,7 +135,7 @@ extension OutboxTransaction {
   /// statement removes them all. After a limit was lowered there are many, and each end removes some of
   /// them.
   ///
-  /// - Returns: What is known of the rest.
+  /// - Returns: What is known of the rows that are left.
   private mutating func deleteHistory(
     of name: String, instance: String, _ count: OutboxMemory.HistoryCount
   ) throws -> OutboxMemory.HistoryCount? {
@@ -157,12 +157,12 @@ extension OutboxTransaction {
     let old = oldest.prefix { $0.endedAt <= limit && !$0.isShown }
     var rest = count
     if oldest.count > old.count, oldest[old.count].endedAt <= limit {
-      // An edit stands until each value has it, which is found out after this commit.
+      // An edit stays until every value includes it, which the writer checks after this commit.
       self.outcome.editsToCheck = .init(name: name, instance: instance, last: last)
       rest.isRecentUntil = self.nowAt.clampedSum(Self.pauseOfChecks)
       if old.isEmpty { return rest }
     }
-    // Several are to be old before the next end looks again.
+    // Several rows must be old before the next end checks again.
     let recent = oldest.dropFirst(old.count)
     if self.outcome.editsToCheck == nil, let next = recent.prefix(Self.slack(of: kept) + 1).last {
       rest.isRecentUntil = next.endedAt.clampedSum(MutationHistoryLimits.recent)
@@ -244,7 +244,7 @@ extension OutboxTransaction {
       self.memory.lastPruned = 0
       self.outcome.mustPrune = true
     } else {
-      // There are none: the counts were wrong.
+      // There are no more rows: the counts were wrong.
       (self.partition.historyCount, self.partition.historyBytes) = (0, 0)
     }
   }
@@ -320,7 +320,7 @@ extension OutboxTransaction {
   private mutating func pruneAliases(before date: Int64, atMost count: Int) throws -> Bool {
     let isAny = try self.connection.first(AliasRow.any, self.partition.id) { _ in true }
     self.memory.isFreeOfAliases = isAny == nil
-    // Seldom true, and with many rows of other partitions in front it takes long to find the first.
+    // Seldom true; and if many rows of other partitions come first, finding the first one takes long.
     let isAnyOld = try self.connection.first(AliasRow.hasOld, self.partition.id, date) { _ in true }
     guard isAnyOld == true else { return true }
     let firstLive = try self.connection.first(AliasRow.firstLive, self.partition.id) {

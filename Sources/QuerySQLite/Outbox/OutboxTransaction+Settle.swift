@@ -59,11 +59,11 @@ extension OutboxTransaction {
     return try self.hasEarlierLive(than: number) ? .awaited : .vain
   }
 
-  /// The row of a lease, if that still holds.
+  /// The leased row, if this lease still holds.
   private func leasedRow(_ lease: MutationLease) throws -> OutboxRow? {
     guard let owner = self.terms.owner else { return nil }
     let number = Int64(lease.entry.number)
-    // One that was leased behind the head of its lane may have become the head.
+    // A row that was leased behind the head of its lane may have become the head.
     if let held = self.terms.leases[number], held.lease === lease,
       held.leased.row.lane == nil || held.leased.row.isHead
     {
@@ -92,8 +92,7 @@ extension OutboxTransaction {
     var ended = HistoryRow(row, .succeeded, endedAt: self.nowAt)
     ended.result = success.result
     ended.effects = effects
-    // Publish before the row is removed: a waiting row must find the alias, or it would wait in
-    // vain.
+    // Publish before the row is removed: otherwise a row that waits for the alias would wait for ever.
     try self.publish(success.aliases, by: row.id)
     try self.end(row, as: ended)
   }
@@ -121,7 +120,7 @@ extension OutboxTransaction {
     }
   }
 
-  /// Gives a row other arguments and another key; its last attempt keeps the old ones.
+  /// Gives a row other arguments and another key; the record of its last attempt keeps the old ones.
   ///
   /// - Parameters:
   ///   - version: The version of the arguments; nil: that of the row.
@@ -171,12 +170,12 @@ extension OutboxTransaction {
     }
   }
 
-  /// Does with a row what a transition asks for.
+  /// Applies the consequence of a transition to a row.
   ///
   /// - Parameters:
   ///   - row: The row as it was.
-  ///   - standing: What the transition has made of its standing.
-  ///   - sequel: What it asks for.
+  ///   - standing: Its standing after the transition.
+  ///   - sequel: The consequence.
   /// - Throws: `StorageError`.
   mutating func follow(
     _ sequel: OutboxStanding.Sequel, _ row: inout OutboxRow, to standing: OutboxStanding
@@ -228,11 +227,11 @@ extension OutboxTransaction {
   mutating func reap() throws -> Duration? {
     let leases = try self.connection.rows(OwnerRow.leases, self.partition.id) { try Lease($0) }
     var first: Int64?
-    // How many rows those that have exited had leased.
+    // How many rows each owner that has exited had leased.
     var gone = [String: Int?]()
     for lease in leases {
       if lease.owner == self.terms.owner {
-        // One that nobody here has belongs to a commit that was reported to this process as failed.
+        // If no caller here holds the lease, its commit was reported to this process as failed.
         let isHeld =
           self.terms.leases[lease.number] != nil || self.outcome.leases[lease.number] != nil
         if !isHeld { try self.reap(lease) { _ in .release } }
@@ -242,7 +241,7 @@ extension OutboxTransaction {
       gone.updateValue(count, forKey: lease.owner)
       if let count {
         self.outcome.hasReaped = true
-        // An exit in another boot is no crash.
+        // If its owner ran in an earlier boot, the machine went down: that is no crash of the owner.
         let isCrash = lease.bootID == self.now.bootID
         let length = self.terms.leaseLength
         try self.reap(lease) { held in

@@ -315,17 +315,7 @@ extension OutboxWriter {
 
 extension OutboxWriter {
   /// Reports that nothing can be written for now, and sets the next retry.
-  func degrade(_ error: StorageError) {
-    self.tell(self.database.health.didFail(error))
-  }
-
-  /// Reports that a write has succeeded.
-  func didWork() { self.tell(self.database.health.didSucceed()) }
-
-  private func tell(_ event: StorageEvent?) {
-    guard let event else { return }
-    for partition in self.database.partitions { partition.hooks?.tell(event) }
-  }
+  func degrade(_ error: StorageError) { self.health.didFail(error) }
 
   /// Retries what failed, with a commit.
   func recover() {

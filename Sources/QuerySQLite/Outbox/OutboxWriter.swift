@@ -97,8 +97,6 @@ final class OutboxWriter: DatabaseWriter {
       kind: .mutations, folder: opener.folder, frameLimit: configuration.checkpointFrames)
   }
 
-  var opener: DatabaseOpener { self.file.opener }
-
   var health: WriteHealth { self.database.health }
 
   var now: OutboxTime { self.configuration.outboxClock.now() }

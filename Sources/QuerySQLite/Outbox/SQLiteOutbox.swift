@@ -200,8 +200,8 @@ extension SQLiteOutbox {
     }
   }
 
-  /// Copies the files of mutations, which stay locked until the rows are committed, and removes again
-  /// those that no row has got.
+  /// Copies the files of mutations before the rows are committed, and keeps the copies locked until then.
+  /// Copies that no row refers to in the end are removed.
   private func copyingFiles(
     of mutations: [NewMutation],
     _ commit: ([NewMutation]) async throws -> [EnqueuedMutation]
@@ -212,7 +212,7 @@ extension SQLiteOutbox {
     defer { withExtendedLifetime(copies) {} }
     do {
       for (index, mutation) in mutations.enumerated() where !mutation.bodies.isEmpty {
-        // One that is there already has its files.
+        // If the outbox has the mutation already, it has the files, too.
         if mutation.isRepeatable, try self.isKnown(mutation.id) { continue }
         let own = try await self.database.bodies.copy(mutation.bodies)
         copies[index] = own
@@ -227,8 +227,8 @@ extension SQLiteOutbox {
     }
   }
 
-  /// Whether copies have got no row. A commit that has failed may have been made all the same; what
-  /// cannot be read now is cleaned up when the file is opened next.
+  /// Whether no row refers to these copies: a commit that was reported as failed may have been made. If the
+  /// row cannot be read now, the next opening of the file cleans up.
   private func isLeft(_ copies: BodyCopies, by id: UUID) -> Bool {
     do {
       let names = try self.read { tables in try tables.row(id)?.bodyFile }

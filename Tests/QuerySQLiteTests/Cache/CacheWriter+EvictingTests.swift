@@ -18,7 +18,7 @@ import Testing
     self.folder = try TemporaryFolder()
     self.database = try CacheDatabase(
       folder: self.folder.path, SQLiteQueryStorage.Configuration())
-    self.database.guarded.withLock { [partition] in $0.partitions[""] = partition }
+    _ = self.database.openPartitions.hold("", orAdd: self.partition)
     try self.writer.start(for: self.database)
   }
 

@@ -16,7 +16,7 @@ import Testing
   /// A connection as the library opens it.
   private func open() throws -> SQLiteConnection {
     try DatabaseOpener(
-      outboxIn: self.folder.path, SQLiteQueryStorage.Configuration()
+      .mutations, in: self.folder.path, SQLiteQueryStorage.Configuration()
     ).openWriter()
   }
 

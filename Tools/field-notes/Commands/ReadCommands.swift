@@ -36,8 +36,8 @@ extension Notebook {
     return Reading(value: Array(shown), age: reading.age, problem: reading.problem)
   }
 
-  /// Follows a folder. An event of the server's says which folder has changed; its pages are then asked for
-  /// again, and only those that have changed are sent.
+  /// Follows a folder. An event from the server says which folder has changed; then its pages are requested
+  /// again, and the server sends only those that have changed.
   ///
   /// - Parameter show: Called with all notes that are shown, whenever something has changed.
   func watch(_ folder: String, _ show: @escaping @Sendable ([Note]) -> Void) -> QuerySubscription {
@@ -47,7 +47,7 @@ extension Notebook {
         from: { server.events },
         apply: .invalidate { event in
           let change = try? JSONDecoder().decode(Change.self, from: Data(event.data.utf8))
-          // Of a reset nothing is known, so that all is asked about.
+          // A reset does not say what has changed, so everything is requested.
           guard let folder = change?.folder else { return [["notes"]] }
           return [FoldersQuery().path, FolderNotesQuery(folder: folder).path]
         }))
@@ -58,8 +58,8 @@ extension Notebook {
     ])
   }
 
-  /// Fetches, and takes what the store then has: if the server was not reached, that is what an
-  /// earlier launch has seen.
+  /// Fetches, and returns what the store has then: if the server could not be reached, the value of an
+  /// earlier launch.
   private func read<State: QueryStateProtocol>(
     _ store: QueryStore<State>,
     _ fetch: () async throws -> Void

@@ -6,7 +6,8 @@ struct Note: Codable, Hashable, Sendable {
   var text: String
   /// Incremented by the server with each edit.
   let edition: Int
-  /// What is shown of it and the server does not have; nil: nothing. Neither sent nor kept.
+  /// The change that is shown and that the server does not have yet; nil if there is none. It is neither
+  /// sent nor stored.
   var unsent: Unsent?
 
   enum Unsent: String, Sendable {

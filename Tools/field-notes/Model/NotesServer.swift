@@ -12,8 +12,8 @@ struct NotesServer: Sendable {
   /// The user waits. A write that is not sent now is sent later.
   static let patience = Duration.seconds(5)
 
-  /// A read, which asks whether anything has changed. The queries of this program lend it their fetches, and
-  /// have paths of their own, which know nothing of the server's address.
+  /// A read, which sends the validator of the stored value. The queries of this program use it to fetch; they
+  /// have paths of their own, without the server's address.
   ///
   /// - Parameter path: Its parts, which may hold any character.
   func read<Value: Codable & Sendable>(
@@ -24,7 +24,7 @@ struct NotesServer: Sendable {
     return HTTPQuery(url, expects: HTTPExpectation(contentTypes: ["application/json"]))
   }
 
-  /// What changes, as it does.
+  /// The stream of changes.
   var events: EventStream { EventStream(self.url(["events"])) }
 
   /// Sends a change.

@@ -2,8 +2,8 @@ import Query
 import QueryHTTP
 
 /// The notes of a folder, a page at a time. On disk each page is a row of its own: fetching the
-/// tenth does not rewrite the nine before it. Each is asked about by what its server called it, so that a
-/// refetch brings the pages that have changed.
+/// tenth does not rewrite the nine before it. Each page has a validator of its own, so that a refetch
+/// transfers only the pages that have changed.
 struct FolderNotesQuery: PackableRequest, InfiniteQueryRequest {
   static let packName = "folder"
 

@@ -1,9 +1,9 @@
-/// The successes whose edits are not known in this process: other releases', plug-ins'. A value is not
-/// folded past one of them, or the edit would be lost for those that know it.
+/// Successes whose edits this process does not know: those of other releases or plug-ins. No value is
+/// folded past one of them, or a program that knows the edit would lose it.
 struct Foreign: Sendable {
-  /// By their place in the order of ends; nil: its arguments cannot be read here.
+  /// Keyed by their place in the order of ends; nil: this process cannot read the arguments.
   private var mutations = [Int64: MutationHandler.Key?]()
-  /// Up to which nothing is known any more: no value with an older mark is folded.
+  /// The last end of those that were dropped from memory: no value with an older mark is folded.
   private var forgotten: Int64 = 0
 
   /// How many are kept in memory.
@@ -18,7 +18,7 @@ struct Foreign: Sendable {
     self.forgotten = old.last ?? self.forgotten
   }
 
-  /// Forgets those of a mutation whose edits are known from now on.
+  /// Forgets the successes of a mutation that has just been declared, since its edits are known now.
   mutating func remove(_ key: MutationHandler.Key) {
     self.mutations = self.mutations.filter { $0.value != key }
   }
@@ -40,7 +40,7 @@ extension OptimisticIndex.Guarded {
     self.foreign.insert(sequence, key)
   }
 
-  /// Up to which end a value with a mark can be folded; nil: not at all.
+  /// The last end that a value with this mark can be folded up to; nil: it cannot be folded.
   func foldingLimit(after mark: Int64) -> Int64? {
     guard self.isWhole, self.loadedAfter <= mark else { return nil }
     let first = self.foreign.first(after: mark)
@@ -50,12 +50,12 @@ extension OptimisticIndex.Guarded {
 }
 
 extension OptimisticIndex {
-  /// Makes the acknowledged edits of a store a part of its value, as far as this process knows them all: a
-  /// checkpoint, which what is shown does not depend on.
+  /// Folds the acknowledged edits of a store into its value, as far as this process knows all of them. What
+  /// the store shows stays the same.
   func fold(_ store: any OverlaidStore) {
     guard let mark = store.optimisticMark?.sequence else { return }
     let path = store.path
-    // What is needed may have been forgotten since every other value has it.
+    // The index may have forgotten the rows that this store needs, since every other value has them.
     if self.guarded.withLock({ $0.loadedAfter > mark && $0.loadedAfter != .max }) {
       self.load(endedAfter: mark)
     }
@@ -69,14 +69,14 @@ extension OptimisticIndex {
 // MARK: - Forgetting
 
 extension OptimisticIndex {
-  /// So many acknowledged rows are kept without a look at who needs them.
+  /// Up to this many acknowledged rows are kept without checking which store needs them.
   static let fewAcknowledged = 64
 
-  /// Lets go of acknowledged edits that every value has which may show them, and every one that is on its
-  /// way; from time to time, since it looks at all rows and stores.
+  /// Forgets acknowledged edits once every value that shows them includes them, and so does every value
+  /// that is being fetched. It visits all rows and stores, so it does that only from time to time.
   func forgetAcknowledged() {
     let ended = self.guarded.withLock { index -> (EndedRows, arrivals: Int)? in
-      // Without a look at each row, as long as there are few.
+      // With few rows, no row is visited.
       if index.rows.count <= index.acknowledgedBeforePurge { return nil }
       let rows = index.rows.values.filter { $0.row.sequence != nil }
       if rows.count <= index.acknowledgedBeforePurge { return nil }
@@ -90,7 +90,7 @@ extension OptimisticIndex {
       limit = min(limit, mark)
     }
     let isDone = self.guarded.withLock { index in
-      // One that has come since may need more.
+      // A store that was created meanwhile may need older rows.
       guard index.arrivals == arrivals else { return false }
       index.forget(upTo: limit)
       return true
@@ -98,7 +98,7 @@ extension OptimisticIndex {
     if isDone { for store in stores { store.forgetEdits(upTo: limit) } }
   }
 
-  /// Acknowledged rows, and what they are for.
+  /// Acknowledged rows, and the queries that they edit.
   private struct EndedRows {
     private var paths = Set<QueryPath>()
     private var prefixes = Set<QueryPath>()
@@ -118,7 +118,7 @@ extension OptimisticIndex {
 }
 
 extension OptimisticIndex.Guarded {
-  /// Forgets acknowledged rows, which a store with an older value makes the index read again.
+  /// Forgets acknowledged rows. The index reads them again if a store with an older value needs them.
   fileprivate mutating func forget(upTo limit: Int64) {
     var left = 0
     for (id, row) in self.rows {

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// What a change of rows touches.
+/// The stores that a change of rows affects.
 struct RowChange: Sendable {
-  /// The newest end that was known before.
+  /// The newest end that was known before the change.
   let since: Int64
   var paths = Set<QueryPath>()
   var isUnderPaths = false
   /// Whether a mutation with edits has succeeded.
   var hasSuccess = false
-  /// Whether other mutations wait than before whose edits are not known.
+  /// Whether the set of waiting mutations with unknown edits has changed.
   var hasOtherUnknown = false
-  /// The one edit that it has added, and the version of its path; nil if it did something else.
+  /// The edit that was added, with the version of its path, if that is all that has changed; else nil.
   var added: LaidEdit?
   var version = 0
 
@@ -27,7 +27,7 @@ extension OptimisticIndex.Guarded {
     for id in self.underPaths where self.byPath[path]?.contains(id) != true {
       self.addEdits(of: id, at: path, to: &edits)
     }
-    // Those of one row stay in their order: the sort is stable.
+    // The sort is stable, so the edits of one row keep their order.
     edits.sort(by: <)
     return edits
   }
@@ -40,7 +40,7 @@ extension OptimisticIndex.Guarded {
     }
   }
 
-  /// Whether something is live that changes a query, in a way that is not known here.
+  /// Whether a live mutation changes a query, and this process does not know how.
   func hasUnknownChange(at path: QueryPath) -> Bool {
     if self.unknown.isEmpty { return false }
     guard let identity = try? QueryIdentity(path: path) else { return false }
@@ -78,7 +78,7 @@ extension OptimisticIndex.Guarded {
     self.touch(row.edits, &change)
   }
 
-  /// Takes a row out of all look-ups, which changes nothing that a store shows.
+  /// Removes a row from every look-up. What stores show does not change.
   @discardableResult
   mutating func takeOut(_ id: UUID) -> OptimisticIndex.IndexedRow? {
     guard let row = self.rows.removeValue(forKey: id) else { return nil }
@@ -95,8 +95,9 @@ extension OptimisticIndex.Guarded {
     self.remove(id, &change, at: self.nextStamp())
   }
 
-  /// The stamp of a change that no reading has brought: readings that began before it do not undo it. What
-  /// a reading brings has the stamp at which that began, so that a later one may change it again.
+  /// The stamp of a change that was made here and not read from the outbox: a reading that began before it
+  /// does not undo it. Rows that a reading finds get the stamp of its beginning, so that a later reading
+  /// may change them.
   mutating func nextStamp() -> Int {
     self.stamp += 1
     return self.stamp
@@ -113,11 +114,11 @@ extension OptimisticIndex.Guarded {
     }
   }
 
-  /// Whether all successes are in memory that stores need.
+  /// Whether all successes that stores need are in memory.
   var isWhole: Bool { self.neededAfter >= self.loadedAfter }
 
-  /// After which success the next reading begins. The first one of all reads none: what has ended is read
-  /// where a value does not have it.
+  /// The next reading covers the successes after this one. The very first reading covers none: a success
+  /// is read once a value turns out to lack it.
   var firstToRead: Int64 {
     if !self.isWhole { return self.neededAfter }
     return self.loadedAfter == .max ? .max : self.seen
@@ -128,7 +129,7 @@ extension OptimisticIndex.Guarded {
     self.neededAfter = min(self.neededAfter, self.seen)
   }
 
-  /// Takes a reading of the outbox. What has changed here since it began is newer.
+  /// Applies a reading of the outbox. Changes that were made here since it began are newer, and stay.
   mutating func take(
     _ log: MutationLog, _ placed: [UUID: [PlacedEdit]], readAt stamp: Int,
     _ unreadable: Set<UUID> = []
@@ -140,7 +141,7 @@ extension OptimisticIndex.Guarded {
     for record in log.records {
       found.insert(record.id)
       let known = self.rows[record.id]
-      // An end is final, however old the reading is; and no later one brings it again.
+      // An end is final, however old the reading is, and no later reading reports it again.
       if let known, known.stamp > stamp, record.sequence == nil { continue }
       if self.removed[record.id] != nil { continue }
       guard let row = OptimisticRow(record) else {
@@ -159,7 +160,7 @@ extension OptimisticIndex.Guarded {
       self.insert(row, key, edits, &change, at: max(stamp, known?.stamp ?? 0))
       if row.sequence != nil { change.hasSuccess = true }
     }
-    // What was live and is not found has ended without success, or so long ago that nobody knows.
+    // A live row that is no longer found has ended without success, or so long ago that no record is left.
     for (id, row) in self.rows
     where row.row.sequence == nil && row.stamp <= stamp && !found.contains(id) {
       self.remove(id, &change, at: stamp)

@@ -1,9 +1,9 @@
 extension OptimisticIndex {
-  /// Notes a store, and lays over it what there is.
+  /// Adds a store, and lays the edits of its path over it.
   @usableFromInline
   func attach(_ store: AnyObject) {
     guard let store = store as? any OverlaidStore, store.isOverlayable else { return }
-    // It comes back when its value is there: over what it has until then nothing is laid.
+    // The store calls again once it is hydrated; until then no edit is laid over it.
     if store.isHydrating { return }
     self.attachHydrated(store)
   }
@@ -14,7 +14,7 @@ extension OptimisticIndex {
     self.relay(store)
   }
 
-  /// Reads what has ended after a value that is about to be shown, if that is not in memory.
+  /// Reads the successes that a value about to be shown lacks, if they are not in memory.
   func load(endedAfter sequence: Int64) {
     guard self.isActive else { return }
     let isWhole = self.guarded.withLock { index in
@@ -25,16 +25,16 @@ extension OptimisticIndex {
     if !isWhole { self.read() }
   }
 
-  /// Lays over a store what its value does not have, which may be older than what is in memory.
+  /// Lays the edits that its value lacks over a store. They may be older than those in memory.
   func relay(_ store: any OverlaidStore) {
     if let mark = store.optimisticMark?.sequence { self.load(endedAfter: mark) }
     let (seen, ground) = self.guarded.withLock { ($0.seen, $0.ground) }
-    // That of an outbox that was deleted since may be anything: a lower one is always safe.
+    // If the outbox was deleted since, its mark may be anything; a lower mark is always safe.
     store.limitMark(to: max(seen, ground?.outbox.endedSequence ?? 0))
     self.lay(over: store, since: seen)
   }
 
-  /// Whether something is live that changes a query, in a way that is not known here.
+  /// Whether a live mutation changes a query, and this process does not know how.
   func hasUnknownChange(at path: QueryPath) -> Bool {
     self.isActive && self.guarded.withLock { $0.hasUnknownChange(at: path) }
   }
@@ -73,7 +73,7 @@ extension OptimisticIndex {
     for store in self.livingStores { self.lay(over: store, since: sequence) }
   }
 
-  /// The living stores that a change of rows may touch.
+  /// The living stores that a change of rows may affect.
   func stores(of change: RowChange) -> [any OverlaidStore] {
     if change.paths.isEmpty && !change.isUnderPaths { return [] }
     return self.guarded.withLock { index in

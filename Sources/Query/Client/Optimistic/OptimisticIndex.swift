@@ -3,9 +3,9 @@ import Synchronization
 
 /// The durable mutations of a client that have edits, and the stores that show them.
 ///
-/// The mutations of the outbox are read as a whole, after commits that may have changed them, and never
-/// event by event; one that this client enqueues is handed over by the call itself, so that it is seen
-/// before that returns.
+/// After a commit that may have changed them, the index reads all mutations of the outbox; it does not
+/// follow single events. The call that enqueues a mutation hands it over itself, so that its edits are
+/// shown before the call returns.
 ///
 /// Locking: `guarded` has its own lock, under which no store is called and no user code runs.
 @usableFromInline
@@ -22,37 +22,37 @@ final class OptimisticIndex: EditSource, Sendable {
     /// The rows with edits at exactly a path, and those with edits in all queries under one.
     var byPath = [QueryPath: Set<UUID>]()
     var underPaths = Set<UUID>()
-    /// How often the rows at a path have changed, and those under paths.
+    /// How often the rows at each path have changed, and the rows under path prefixes.
     var versions = [QueryPath: Int]()
     var versionUnderPaths = 0
     var stores = [QueryPath: [WeakStore]]()
     var storeCount = 0
     var storesBeforePurge = 64
-    /// The paths of which a warning has said that their store is of another state.
+    /// The paths whose stores have another type of state, as a warning has said.
     var reportedPaths = Set<QueryPath>()
     /// Counts the changes of rows.
     var stamp = 0
-    /// Rows that were taken away by hand, and when: an older reading may still have them.
+    /// Rows that were removed here, and when: an older reading may still have them.
     var removed = [UUID: Int]()
-    /// How many enqueueings of this client are under way, and what others told of meanwhile.
+    /// How many calls of this client are enqueueing, and what other processes reported meanwhile.
     var enqueueings = 0
     var unplaced = Set<UUID>()
     /// The newest end that the rows show.
     var seen: Int64 = 0
-    /// Stores need all successes after the first of these two, and it has all after the second.
+    /// Stores need all successes after `neededAfter`; the index has all after `loadedAfter`.
     var neededAfter = Int64.max
     var loadedAfter = Int64.max
-    /// How often a store has come whose value may be older than all others, and how many acknowledged rows
-    /// there may be until those are looked at that every value has.
+    /// How many stores have come whose values may be older than all others; and the number of acknowledged
+    /// rows beyond which the index looks for those that every value includes.
     var arrivals = 0
     var acknowledgedBeforePurge = OptimisticIndex.fewAcknowledged
-    /// What has succeeded after ``loadedAfter`` and whose edits are not known here: see ``Foreign``.
+    /// Successes after ``loadedAfter`` whose edits this process does not know: see ``Foreign``.
     var foreign = Foreign()
-    /// What is live and whose edits are not known here, and the queries that they change.
+    /// Live mutations whose edits this process does not know, and the queries that they change.
     var unknown = [UUID: EditedPaths]()
-    /// What was declared while no mutation had edits.
+    /// The mutations that were declared while none had edits.
     var plain = Set<MutationHandler.Key>()
-    /// How often a mutation was declared: a reading that began before has nothing of it.
+    /// How many mutations were declared: a reading that began before a declaration lacks its rows.
     var declarationCount = 0
     /// The readings of the outbox, as they begin, and the latest one that was taken.
     var readings = 0
@@ -98,7 +98,7 @@ final class OptimisticIndex: EditSource, Sendable {
 protocol EditDeclaration: Sendable {
   var handler: MutationHandler { get }
 
-  /// The edits of a row; nil if its arguments cannot be read, which another release may.
+  /// The edits of a row; nil if this release cannot read its arguments. Another one may.
   func edits(of entry: OutboxEntry) -> [PlacedEdit]?
 
   /// The edits of a mutation; none if its arguments are of another type.
@@ -119,7 +119,7 @@ extension OptimisticIndex {
   ///
   /// - Parameters:
   ///   - declaration: The mutation.
-  ///   - storage: Where it is stored: of a client with several only the first one's are shown.
+  ///   - storage: Its storage. If a client has several, only the mutations of the first are shown.
   ///   - client: The client, with the stores that it has already.
   ///   - replacing: Whether it takes the place of an earlier declaration.
   func declare(
@@ -140,7 +140,7 @@ extension OptimisticIndex {
         index.declarations[key] = declaration
         index.declarationCount += 1
         index.foreign.remove(key)
-        // Of this one nothing is loaded.
+        // No row of this mutation is loaded yet.
         if index.loadedAfter != .max { index.loadedAfter = index.seen }
         // They are placed anew.
         for (id, row) in index.rows where row.mutation == key { index.remove(id) }
@@ -209,13 +209,14 @@ extension OptimisticIndex {
     self.requestReading()
   }
 
-  /// Reads what became of the rows, and lays it over the stores; again if a store needs more.
+  /// Reads what became of the rows, and lays their edits over the stores. If a store needs older rows, it
+  /// reads once more.
   func read() {
-    // What cannot be read now is read at the next change.
+    // If the outbox cannot be read now, it is read at the next change.
     while let isWhole = self.readOnce(), !isWhole {}
   }
 
-  /// - Returns: Whether all is in memory that stores need; nil if nothing can be read now.
+  /// - Returns: Whether all rows that stores need are in memory; nil if the outbox cannot be read now.
   private func readOnce() -> Bool? {
     let (ground, handlers, start, number, stamp, declarationCount) = self.guarded.withLock {
       index in
@@ -251,7 +252,7 @@ extension OptimisticIndex {
     return isWhole
   }
 
-  /// Makes the edits of rows that are new, or have other arguments.
+  /// Decodes the edits of rows that are new or whose arguments have changed.
   ///
   /// - Returns: The edits, and the rows whose arguments cannot be read.
   private func place(_ log: MutationLog) -> ([UUID: [PlacedEdit]], unreadable: Set<UUID>) {

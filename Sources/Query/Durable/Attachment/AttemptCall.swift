@@ -1,5 +1,5 @@
-/// One call of a mutation, which an attempt waits for, and leaves behind if it goes on although it was
-/// cancelled.
+/// One call of a mutation's handler. The attempt waits for it, but abandons a call that goes on after it
+/// was cancelled.
 // @unchecked: the result is written before the call ends, and read after that.
 final class AttemptCall<Value: Sendable>: @unchecked Sendable {
   typealias Reason = AttemptCancellation
@@ -8,7 +8,7 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
   enum Ending: Sendable {
     /// The call has ended. It may have been cancelled before, for this reason.
     case ended(Result<Value, any Error>, cancelled: Reason?)
-    /// It goes on although it was cancelled, for this reason: what it does from now on is dropped.
+    /// It was cancelled for this reason, and still goes on: its result is ignored.
     case leftBehind(Reason)
   }
 
@@ -31,7 +31,7 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
     limit: Duration?,
     _ body: @escaping @Sendable () async throws -> Value
   ) async -> Ending {
-    // A task of its own can be cancelled from outside, and left behind.
+    // In a task of its own, so that another thread can cancel the call and the attempt can abandon it.
     let call = Task.immediate {
       do { self.result = .success(try await body()) } catch { self.result = .failure(error) }
       self.ending.set(.ended(cancelled: self.guarded.withLock { $0.reason }))
@@ -62,7 +62,7 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Cancels the call once it has taken so long from now on; nil: it may take as long as it likes.
+  /// Cancels the call when this time has passed from now; nil: never.
   func limit(to time: Duration?) {
     guard let time else { return }
     self.after(time) {
@@ -75,7 +75,7 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
       defer { if guarded.reason == nil { guarded.reason = reason } }
       return guarded.reason == nil
     }
-    // The canceller may be the thread that commits for the whole process.
+    // The thread that cancels may be the one that commits for the whole process.
     if isFirst { call.cancelElsewhere() }
     if reason == .leaseLost {
       self.ending.set(.leftBehind(reason))
@@ -95,7 +95,7 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
 
 /// Why the call of an attempt is cancelled.
 enum AttemptCancellation: Hashable, Sendable {
-  /// Another process has the row: nothing that the call does counts.
+  /// Another process has taken over the row: the result of this call does not count.
   case leaseLost
   /// A caller has cancelled the attempt or the mutation.
   case requested
@@ -120,8 +120,7 @@ private struct GuardedCall {
 }
 
 extension QueryContext {
-  /// How long an attempt of a durable mutation may go on after it was cancelled, before it is left
-  /// behind.
+  /// How long an attempt of a durable mutation may go on after it was cancelled, before it is abandoned.
   var attemptGrace: Duration {
     get { self[AttemptGraceKey.self] }
     set { self[AttemptGraceKey.self] = newValue }

@@ -30,7 +30,7 @@ extension DurableAttachment {
     if let ruling = self.ruling(onEndOf: lease, error) { return ruling }
     if verdict.failure == .conflict, let resolve = self.plan(in: context).options.onConflict {
       do {
-        // The row is still leased: a wait for another mutation there might never end.
+        // The row is still leased: if the call waited for another mutation here, it might never end.
         let resolution = try await AttemptScope.$isInside.withValue(true) {
           try await resolve(arguments, error, context)
         }
@@ -39,13 +39,13 @@ extension DurableAttachment {
         return self.ruling(on: error, self.verdict(on: error, context), lease, in: context)
       }
     }
-    // If nobody has cancelled it, the handler has cancelled itself, and may do so for ever.
+    // If no caller has cancelled it, the handler has cancelled itself, and may do so every time.
     let isOwn = verdict.failure == .cancelled && !Task.isCancelled && !lease.isGivenUp
     if isOwn { verdict.limit = Self.unknownLimit }
     return self.ruling(on: error, verdict, lease, in: context)
   }
 
-  /// One that was not sent with others waits for its turn, which counts for nothing.
+  /// The ruling for a mutation that its batch did not send: it waits for its turn, and no failure counts.
   private func ruling(on error: LeftOutOfBatch, _ lease: MutationLease) -> AttemptRuling {
     let failed = FailedAttempt(
       error: RestoredError(error), outcome: MutationFailure.cancelled.word, isCharged: false,
@@ -57,10 +57,10 @@ extension DurableAttachment {
         underlyingError: error))
   }
 
-  /// What a handler throws because it was cancelled says nothing about its mutation, whatever it calls
-  /// that: it is due at once, and nothing is counted.
+  /// The ruling for an error that a handler throws because it was cancelled. Whatever the error is, it says
+  /// nothing about the mutation, which is due at once; no failure counts.
   ///
-  /// - Returns: Nil if it was not cancelled, or says something all the same, such as the server's answer.
+  /// - Returns: Nil if the handler was not cancelled, or if the error has the server's answer all the same.
   private func ruling(onEndOf lease: MutationLease, _ error: any Error) -> AttemptRuling? {
     guard lease.isGivenUp || Task.isCancelled else { return nil }
     let verdict = FailureVerdict(of: error)
@@ -86,7 +86,7 @@ extension DurableAttachment {
 
   private static var longestWaitForAnAnsweringHost: Duration { .seconds(15) }
 
-  /// For how long a mutation is tried at least that fails in a way that is not known.
+  /// The shortest time for which a mutation is tried that fails for unknown reasons.
   private static var unknownTime: Duration { .seconds(24 * 3_600) }
 
   /// The mutation's own classification if it has one; what the server may have done goes by the
@@ -95,7 +95,7 @@ extension DurableAttachment {
     var verdict = FailureVerdict(of: error)
     if error is MutationAliasError { verdict.maybeApplied = false }
     if verdict.limit != nil, OfflineProbe.isRunning {
-      // An error that is not known is most likely that of the missing network.
+      // While the network is down, an unknown error is most likely due to that.
       (verdict.failure, verdict.limit) = (.connectivity, nil)
     }
     guard let classify = self.plan(in: context).options.classify,
@@ -135,7 +135,7 @@ extension DurableAttachment {
       return self.dead(.exhausted, error, verdict, lease, charge)
     case .connectivity:
       let reason: MutationWaitReason = context.isKnownToBeOffline ? .offline : .backoff
-      // An answer was lost, and others arrive: there is nothing to wait for.
+      // This answer was lost while others arrive: there is nothing to wait for.
       let wait =
         verdict.maybeApplied && lease.earlier.hostAnswers
         ? min(backoff.delay(after: max(failures, 1)), Self.longestWaitForAnAnsweringHost)
@@ -157,8 +157,8 @@ extension DurableAttachment {
     }
   }
 
-  /// What a failure counts for. An answer that is lost again and again while others arrive may be what
-  /// the mutation does to its server.
+  /// What a failure counts for. If answers are lost again and again while others arrive, the mutation itself
+  /// may bring its server down.
   private func charge(
     for error: any Error, _ verdict: FailureVerdict, _ lease: MutationLease,
     in context: QueryContext
@@ -191,7 +191,7 @@ extension DurableAttachment {
     }
   }
 
-  /// Whether a mutation has failed as often, and for as long, as one may in ways that are not known.
+  /// Whether a mutation has failed for unknown reasons as often and for as long as it may.
   private func isHopeless(_ verdict: FailureVerdict, _ earlier: EarlierAttempts) -> Bool {
     guard let limit = verdict.limit else { return false }
     return earlier.unknownFailures + 1 >= limit && earlier.unknownFor >= Self.unknownTime
@@ -201,7 +201,7 @@ extension DurableAttachment {
   private struct Charge {
     /// Whether it counts against `maxAttempts`.
     var isCharged: Bool
-    /// Whether nobody can tell why it happened.
+    /// Whether its reason is unknown.
     var isUnknown = false
     var hostReport = HostReport.nothing
 
@@ -227,7 +227,7 @@ extension DurableAttachment {
     case .giveUp: return self.dead(.conflict, error, verdict, lease)
     case .drop:
       var failed = self.failed(.drop, error, verdict)
-      // What was shown goes, and what the server has is to be seen.
+      // Its edits are no longer shown, and the queries are fetched again.
       failed.invalidates =
         (self.plan(in: context).options.invalidates?(arguments) ?? [])
         + self.edits.list.compactMap { $0.place(arguments)?.path }
@@ -249,7 +249,7 @@ extension DurableAttachment {
         .retry(arguments: data, key: UUID.random().text, after: wait),
         wait == .zero ? nil : .backoff, error, verdict, lease)
       if case .failed(var failed) = ruling.outcome {
-        // The row may be one of an earlier version, and its new arguments are not.
+        // The row may have an earlier version; its new arguments have the current one.
         failed.version = plan.options.version
         failed.editedPaths = self.edits.paths(with: arguments)
         ruling.outcome = .failed(failed)

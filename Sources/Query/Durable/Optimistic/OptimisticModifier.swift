@@ -1,6 +1,6 @@
 extension MutationRequest {
-  /// Shows what a durable mutation will change, from the moment at which it is on disk, in every process
-  /// and after every restart, until a value arrives that has it.
+  /// Shows what a durable mutation will change, from the moment it is on disk, in every process and after
+  /// every restart, until a value arrives that includes the change.
   ///
   /// ```swift
   /// let create = CreateNote().persisted(as: "create-note")
@@ -9,14 +9,14 @@ extension MutationRequest {
   ///   }
   /// try client.register(create)   // before the first store is made
   /// ```
-  /// It is right for a server whose reads see the writes that it has acknowledged, and for an edit that,
-  /// made twice, is as if made once: one that replaces by identifier, sets a field, or removes by
-  /// identifier. For others the server names what an answer includes: ``FetchReceipt``.
+  /// This is right if the server's reads see the writes that it has acknowledged, and if the edit is
+  /// idempotent: it replaces by identifier, sets a field, or removes by identifier. In other cases the
+  /// server must name the mutations that an answer includes: see ``FetchReceipt``.
   ///
   /// Several may follow one another, on other queries or on the same one.
   ///
   /// - Parameters:
-  ///   - target: The query that the mutation changes, by its arguments: its path says which store. Nil:
+  ///   - target: The query that a mutation with these arguments changes; its path determines the store. Nil:
   ///     none.
   ///   - whenDead: What becomes of the edit while the mutation is dead.
   ///   - edit: Changes the value. It is called often, on any thread, and must do nothing else.

@@ -46,7 +46,7 @@ struct OutboxEffects: Sendable {
   var events = [OutboxEvent]()
   /// The leases that ended without being settled, and why.
   var revocations = [(lease: MutationLease, reason: MutationLease.Revocation)]()
-  /// Which queries lack an edit that the history has forgotten.
+  /// The queries with values that lack an edit which the history has forgotten.
   var missedPaths = Set<EditedPaths>()
   /// The files that no row names any more.
   var bodyFiles = [String]()

@@ -3,8 +3,8 @@ import FoundationEssentials
 // MARK: - Claiming
 
 extension OutboxTable {
-  /// Leases requested rows that may run now, in the order of ``ClaimOrder``. Rows on its way that grew too old become
-  /// dead instead, and use up neither the limit nor a host's slots.
+  /// Leases requested rows that may run now, in the order of ``ClaimOrder``. A row that proves too old dies
+  /// instead, and uses up neither the limit nor a slot of its host.
   mutating func claim(_ request: ClaimRequest, at time: OutboxTime) -> ClaimAnswer {
     if case .lowest(let handlers) = request.target { self.handlers = handlers }
     var answer = ClaimAnswer(expired: self.expired)
@@ -157,7 +157,7 @@ extension OutboxTable {
     at time: OutboxTime
   ) -> Bool {
     let id = lease.entry.id
-    // An identifier may come back once the history has forgotten it, a number does not.
+    // By number: an identifier may be used again once the history has forgotten it, a number never is.
     guard lease.epoch == self.epoch, let index = self.index(of: id),
       self.rows[index].entry.number == lease.entry.number,
       self.rows[index].standing.isLeased(by: Self.owner, token: lease.token)

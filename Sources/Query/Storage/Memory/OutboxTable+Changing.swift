@@ -73,7 +73,7 @@ extension OutboxTable {
 // MARK: - All at once
 
 extension OutboxTable {
-  /// Lets nothing of what a pause holds be sent from now on.
+  /// Keeps the mutations that a pause covers from being sent from now on.
   mutating func pause(_ pause: OutboxPause, at time: OutboxTime) {
     guard self.pauses[pause] == nil else { return }
     self.pauses[pause] = time.wall
@@ -172,7 +172,7 @@ extension OutboxTable {
       guard surplus > 0, past.isOf(last.name, last.instance) else { return true }
       let age = time.wall.microsecondsSince1970
         .clampedDifference(past.endedAt.microsecondsSince1970)
-      // An edit stands until each value has it.
+      // An edit stays until every value includes it.
       if age >= MutationHistoryLimits.recent, self.isMissing(past) { return true }
       // Those behind it ended later.
       surplus = age >= MutationHistoryLimits.recent ? surplus - 1 : 0
@@ -189,7 +189,7 @@ extension OutboxTable {
     guard kept.count < self.history.count else { return }
     let ids = Set(kept.map(\.record.id))
     for past in self.history where !ids.contains(past.record.id) {
-      // A value that lacks what is forgotten is fetched again.
+      // Values that lack a forgotten edit are fetched again.
       if self.isMissing(past), let paths = past.record.entry.editedPaths {
         self.effects.missedPaths.insert(paths)
       }

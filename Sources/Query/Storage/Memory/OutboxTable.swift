@@ -2,15 +2,15 @@ import FoundationEssentials
 
 /// The behaviour of an outbox, as transitions of a value: the reference for outboxes on disk.
 ///
-/// Time is a parameter, nothing is concurrent, and no callback is called: what others must be told
-/// is left in ``effects``. A transition that throws has changed nothing. It scans all its rows,
+/// Time is a parameter, nothing is concurrent, and no callback is called: each transition adds what others
+/// must be told to ``effects``. A transition that throws has changed nothing. The table scans all its rows,
 /// while an outbox on disk has indexes.
 struct OutboxTable: Sendable {
   /// The live and dead mutations, the lowest number first.
   var rows = [OutboxRow]()
-  /// Those that ended, in the order in which they did.
+  /// The ended mutations, in the order of ending.
   var history = [EndedMutation]()
-  /// What is left of those that the history has forgotten.
+  /// What is kept of mutations that the history has forgotten.
   var forgotten = ForgottenMutations()
   /// The attempts of both, the oldest first.
   var attempts = [UUID: [OutboxAttempt]]()
@@ -24,7 +24,7 @@ struct OutboxTable: Sendable {
   var handlers: Set<MutationHandler>?
   /// The newest number. It only ever grows.
   var lastNumber = 0
-  /// The place of the newest in the order of ending.
+  /// The place of the last ended mutation in the order of ending.
   var lastSequence = 0
   /// Incremented by each erasure: a lease from before it cannot be settled after it.
   var epoch = 0
@@ -107,12 +107,12 @@ extension OutboxTable {
 // MARK: - Hosts
 
 extension OutboxTable {
-  /// Whether the host of a row has asked for what even its caller waits for.
+  /// Whether the host of a row has asked to be left alone, which applies even to the mutation's own caller.
   func hostHoldsCallers(of row: OutboxRow, at time: OutboxTime) -> Bool {
     self.hosts[row.entry.effectiveHost]?.holdsCallers(at: time) ?? false
   }
 
-  /// What is left of a claim's slots, given how the hosts are.
+  /// The slots of a claim, less those that the hosts' standing does not allow.
   func slots(of request: ClaimRequest, at time: OutboxTime) -> HostSlots {
     var slots = request.hostSlots
     for (host, standing) in self.hosts {
@@ -139,7 +139,7 @@ extension OutboxTable {
 // MARK: - What transitions are made of
 
 extension OutboxTable {
-  /// Does with a row what a transition asks for.
+  /// Applies the consequence of a transition to a row.
   mutating func follow(_ sequel: OutboxStanding.Sequel, at index: Int, _ time: OutboxTime) {
     let id = self.rows[index].entry.id
     switch sequel {
@@ -176,7 +176,7 @@ extension OutboxTable {
         record: record, outcome: outcome, endedAt: time.wall, sequence: self.lastSequence))
     self.effects.events.append(OutboxEvent(outcome, of: id, successor: successor))
     for index in self.rows.indices where self.rows[index].dependencies.contains(id) {
-      // A caller that retries one of them wants it sent without that one.
+      // A person who retries one of the dependants wants it sent without this one.
       self.rows[index].dependencies.removeAll { $0 == id }
       if outcome.isMissed, self.rows[index].isLive { self.kill(at: index, .dependency, time) }
     }
@@ -255,7 +255,7 @@ extension OutboxTable: OutboxLookup {
     let superseded = self.supersede(by: &row, mutation, at: time)
     self.rows.append(row)
     var lease: MutationLease?
-    // A row known to wait for the network waits for it, whichever caller claims.
+    // If the new row is known to wait for the network, it waits even if its caller claims.
     let isWanted = claiming && mutation.waitReason == nil
     if isWanted, self.mayRun(row, isHead: self.isHead(row), at: time),
       !self.hostHoldsCallers(of: row, at: time)

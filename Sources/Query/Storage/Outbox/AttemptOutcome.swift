@@ -25,7 +25,7 @@ extension AttemptOutcome {
 public struct SuccessfulAttempt: Sendable {
   /// The result, coded by the coder of the row; nil if there is none to keep.
   public var result: Data?
-  /// What was wrong with the answer, if the mutation was carried out all the same.
+  /// What was wrong with the server's answer, if the server has carried the mutation out all the same.
   public var warning: RestoredError?
   /// The aliases that it has published, and their values.
   public var aliases: [String: String]
@@ -56,7 +56,7 @@ public struct FailedAttempt: Sendable {
     case wait(MutationWaitReason, Duration)
     /// It is pending until lanes that wait for credentials are released.
     case waitForCredentials
-    /// It is pending until handlers are released: no program has read its arguments.
+    /// It is pending until handlers are released: no program could read its arguments.
     case waitForHandler
     /// It is pending until this alias is published; dead if no earlier live mutation can do so.
     case waitForAlias(String)
@@ -77,7 +77,7 @@ public struct FailedAttempt: Sendable {
   public var outcome: String
   /// Whether it counts against `maxAttempts`.
   public var isCharged: Bool
-  /// Whether nobody can tell why it failed: such failures are counted apart, too.
+  /// Whether the reason is unknown: such failures are also counted separately.
   public var isUnknown: Bool
   /// Whether the server may have carried the mutation out.
   public var maybeApplied: Bool
@@ -89,9 +89,9 @@ public struct FailedAttempt: Sendable {
   public var version: Int?
   /// Which queries are changed with those arguments; nil: those that the row names.
   public var editedPaths: EditedPaths?
-  /// The paths of the queries that are stale if the row is dropped: the server has something else.
+  /// The paths of the queries that are stale if the row is dropped, since the server has other values.
   public var invalidates: [QueryPath] = []
-  /// What it says about the host that it was sent to.
+  /// What the failure says about the host that the mutation was sent to.
   public var hostReport: HostReport
 
   /// Creates an outcome. See the properties for what each is.

@@ -30,18 +30,18 @@ public struct EditedPaths: Hashable, Sendable {
     }
   }
 
-  /// Prefixes that match the identities of all these queries, and maybe of others under their paths.
+  /// Prefixes that match the identities of all these queries; they may match others under the same paths.
   package var prefixes: [IdentityPrefix] {
     self.lines.map { IdentityPrefix(identity: $0.identity) }
   }
 
-  /// Whether the mutation changes the query with an identity. One that was given by hand is known only
-  /// if its text is that of a path.
+  /// Whether the mutation changes the query with an identity. A hand-made identity is recognised only if
+  /// its text is that of a path.
   package func covers(_ identity: QueryIdentity) -> Bool {
     self.lines.contains { line, isPrefix in
       if isPrefix { return IdentityPrefix(identity: line).matches(identity) }
       if line == identity { return true }
-      // A query with a name on disk: its path, without the names of types, and the name.
+      // A query that was persisted under a name: its path without the names of types, then the name.
       let beginning =
         line.text.hasPrefix("[{}")
         ? String(line.text.dropLast()) : QueryIdentity.beginning(ofNamedUnder: line)

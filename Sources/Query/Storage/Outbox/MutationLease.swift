@@ -63,16 +63,16 @@ public final class MutationLease: Sendable {
     handler?(revocation)
   }
 
-  /// Calls a handler with what the attempt tells of its progress from now on.
+  /// Sets the callback for the attempt's progress from now on.
   package func whenProgressed(_ handler: @escaping @Sendable (MutationProgress) -> Void) {
     self.guarded.withLock { $0.progressHandlers.append(handler) }
   }
 
-  /// How often the attempt has said that it sent more than before, however little: it moves as long as
-  /// this grows.
+  /// How often the attempt has reported that it sent more, however little: while this grows, the attempt
+  /// makes progress.
   package var steps: Int { self.guarded.withLock { $0.steps } }
 
-  /// Tells how much the attempt has sent, at most some hundred times for an upload.
+  /// Reports how much the attempt has sent, at most some hundred times for an upload.
   func note(_ progress: MutationProgress) {
     let handlers = self.guarded.withLock { lease -> [@Sendable (MutationProgress) -> Void] in
       if progress.sent > lease.sent { lease.steps += 1 }
@@ -85,7 +85,7 @@ public final class MutationLease: Sendable {
     for handler in handlers { handler(progress) }
   }
 
-  /// Tells nothing any more of an attempt that has ended: its handler may have been left behind.
+  /// Reports no more progress once the attempt has ended: its handler may have been abandoned.
   func endProgress() {
     let handlers = self.guarded.withLock { lease in
       lease.hasEnded = true
@@ -98,8 +98,8 @@ public final class MutationLease: Sendable {
   /// Whether the attempt was given up: it ends, counts for nothing, and its mutation is due at once.
   package var isGivenUp: Bool { self.guarded.withLock { $0.isGivenUp } }
 
-  /// Gives the attempt up, because what it waits for may never come. What the server says before it has
-  /// ended still counts.
+  /// Gives the attempt up, because the answer that it waits for may never come. If the answer arrives before
+  /// the attempt has ended, it still counts.
   package func giveUp() {
     let handler = self.guarded.withLock { lease -> (@Sendable () -> Void)? in
       guard !lease.isGivenUp else { return nil }

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// What an outbox knows of some mutations at one moment.
+/// The state of some mutations of an outbox at one moment.
 public struct MutationLog: Sendable {
-  /// A success of a mutation that was not asked for.
+  /// A success of a mutation that was not among those asked about.
   public struct Other: Hashable, Sendable {
     /// Its place in the order of ends.
     public let sequence: Int64
@@ -17,7 +17,7 @@ public struct MutationLog: Sendable {
     }
   }
 
-  /// A mutation that waits or runs, has edits, and was not asked for.
+  /// A waiting or running mutation with edits that was not among those asked about.
   public struct Unknown: Hashable, Sendable {
     /// Its identifier.
     public let id: UUID
@@ -33,13 +33,13 @@ public struct MutationLog: Sendable {
   /// The newest end of any mutation at that moment: see ``MutationOutbox/endedSequence``.
   public var sequence: Int64
 
-  /// The mutations that are live or dead, and those that ended after the sequence that was asked for.
+  /// The live and dead mutations, and those that ended after the given sequence.
   public var records: [RecordedMutation]
 
   /// The successes of all other mutations after that sequence, as long as the history has them.
   public var others: [Other]
 
-  /// All other mutations that wait or run and have edits; of very many of one name the first.
+  /// All other waiting or running mutations with edits; if very many have one name, only the first of them.
   public var unknown: [Unknown]
 
   /// Creates a log. See the properties for what each is.

@@ -48,8 +48,8 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
   public var arguments: Data
   /// What the last attempt failed with.
   public var lastError: RestoredError?
-  /// Which queries its edits change; nil: it has none. In the history it stands until every stored value
-  /// that shows the mutation has it.
+  /// Which queries its edits change; nil: it has none. The history keeps it until every stored value of
+  /// these queries includes the mutation.
   public var editedPaths: EditedPaths?
 
   /// The state of a row.
@@ -190,8 +190,8 @@ public struct OutboxCounts: Hashable, Sendable {
   public var leased: Int
   /// How many are dead.
   public var dead: Int
-  /// When the one that waits or runs and was enqueued before all others was, by the wall clock; nil: none
-  /// waits or runs. Its age is how far sending lags behind.
+  /// When the oldest waiting or running mutation was enqueued, by the wall clock; nil if there is none. Its
+  /// age is how far sending lags behind.
   public var oldestAt: Date?
 
   /// Creates counts.

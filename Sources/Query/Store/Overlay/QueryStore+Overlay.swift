@@ -1,6 +1,6 @@
 extension QueryStore {
-  /// Logs an event with what is shown after it, which may have to be made first. The caller holds the
-  /// lock.
+  /// Logs an event with the state that is shown after it. If edits must be made for that first, the event
+  /// waits. The caller holds the lock.
   @usableFromInline
   func emitOverlaid(
     _ kind: StoreEvent<State>.Kind,
@@ -37,8 +37,8 @@ extension QueryStore {
   @usableFromInline
   var baseValue: State.StateValue { self.withLock { self._state.currentValue } }
 
-  /// Whether the thread makes an edit of this store, which must not change its value. The caller holds
-  /// the lock.
+  /// Whether the current thread is running an edit of this store; the edit must not set the store's value.
+  /// The caller holds the lock.
   @usableFromInline
   func isSetInsideEdit() -> Bool {
     guard let overlay, overlay.isEditing else { return false }
@@ -48,12 +48,12 @@ extension QueryStore {
 
   // MARK: - Marks
 
-  /// The newest end of a mutation that is known, which a fetch that begins now has in its value; nil if
-  /// nobody asks for it.
+  /// The newest known end of a mutation: the value of a fetch that begins now includes everything up to it.
+  /// Nil if this store needs no marks.
   @usableFromInline
   var endedSequence: Int64? { self.storing?.endedSequence ?? self.overlay?.index.endedSequence }
 
-  /// Notes how much of the history a value has that a fetch has brought. The caller holds the lock.
+  /// Records how much of the history a fetched value includes. The caller holds the lock.
   @usableFromInline
   func mark(by work: FetchWork, _ isFinal: Bool, in context: QueryContext) {
     let old = self.overlay?.mark ?? self.storing?.mark
@@ -61,7 +61,7 @@ extension QueryStore {
       return self.setMark(nil)
     }
     if let keys = work.source.receipt?.keys { mark.includedKeys = keys }
-    // A part of the value that stays is as old as it was.
+    // The part of the value that was not fetched is as old as before.
     if let old, !isFinal || State._addsToValue(in: context) && self._state.valueUpdateCount > 1 {
       mark.sequence = min(mark.sequence, old.sequence)
       mark.includedKeys.formIntersection(old.includedKeys)
@@ -76,14 +76,14 @@ extension QueryStore {
     overlay.baseDidChange(mark ?? overlay.mark)
   }
 
-  /// Lets what is live stay over a value that was reset. The caller holds the lock.
+  /// Keeps the edits of live mutations over a value that was reset. The caller holds the lock.
   func overlayDidReset() {
     self.storing?.mark = nil
     guard let overlay else { return }
     let mark = ValueMark(sequence: overlay.index.endedSequence)
     overlay.baseDidChange(mark)
     self.storing?.mark = mark
-    // What is acknowledged before the next fetch stays in view at the next launch, too.
+    // Mutations that are acknowledged before the next fetch stay visible, at the next launch as well.
     if overlay.hasPendingChanges {
       self.storing?.stateDidChange(self._state, self.tag, in: self._context)
     }
@@ -93,8 +93,8 @@ extension QueryStore {
 // MARK: - What is shown and not sent
 
 extension QueryStore where State: OptimisticQueryState {
-  /// Whether anything is shown that no server has acknowledged; or waits that changes this query and is
-  /// not shown, since its mutation is not registered here. Observation tracks it.
+  /// Whether the store shows a change that no server has acknowledged, or a mutation waits that changes
+  /// this query but cannot be shown, since this program has not registered it. Observation tracks it.
   public var hasPendingChanges: Bool {
     self.observed(.pendingChanges) {
       self.overlay?.hasPendingChanges == true
@@ -102,14 +102,14 @@ extension QueryStore where State: OptimisticQueryState {
     }
   }
 
-  /// What is shown and was not acknowledged yet, in the order of enqueueing; with what is dead and whose
-  /// edit is kept. Observation tracks it.
+  /// The changes that are shown and not yet acknowledged, in the order of enqueueing, including those of
+  /// dead mutations whose edits are kept. Observation tracks it.
   public var pendingChanges: [PendingChange] {
     self.observed(.pendingChanges) { self.overlay?.pendingChanges ?? [] }
   }
 
-  /// The value beneath the edits: what the server said last, with what it has acknowledged since and this
-  /// program knows, or what was set by hand. Observation tracks it.
+  /// The value beneath the edits: the server's last answer, with the edits that it has acknowledged since
+  /// as far as this program knows them, or a value that was set by hand. Observation tracks it.
   public var storedValue: State.StateValue {
     self.observed(.value) { self._state.currentValue }
   }
@@ -120,27 +120,27 @@ extension QueryStore where State: OptimisticQueryState {
 /// A store over whose value edits can be laid.
 protocol OverlaidStore: AnyObject, Sendable {
   var path: QueryPath { get }
-  /// How much of the history its value has; nil: that is not known.
+  /// How much of the history its value includes; nil: unknown.
   var optimisticMark: ValueMark? { get }
   /// Whether edits can be laid over its value.
   var isOverlayable: Bool { get }
-  /// Whether its stored value is still to come.
+  /// Whether it is still waiting for its stored value.
   var isHydrating: Bool { get }
-  /// Takes no end for known that is not.
+  /// Lowers its mark to this end if the mark is newer: the history has no more than that.
   func limitMark(to sequence: Int64)
   func lay(_ edits: [LaidEdit], version: Int, since mark: Int64, _ index: any EditSource)
   func lay(added edit: LaidEdit, version: Int) -> Bool
   func canShow(_ edit: PlacedEdit) -> Bool
-  /// How much of the history its value has, and each that is on its way; nil: that is not known.
+  /// How much of the history its value and all values being fetched include; nil: unknown.
   var lowestMark: Int64? { get }
-  /// Drops acknowledged edits that the value has, and each that is on its way.
+  /// Drops acknowledged edits that its value and all values being fetched include.
   func forgetEdits(upTo sequence: Int64)
-  /// Lets Observation know that other mutations wait.
+  /// Tells Observation that the set of waiting mutations has changed.
   func pendingChangesDidChange()
-  /// Makes the edits that another thread has laid and not made yet.
+  /// Makes the edits that another thread has added but not yet made.
   func settleEdits()
-  /// Makes the acknowledged edits up to an end a part of the value that has all up to its mark, if both are
-  /// still so.
+  /// Folds the acknowledged edits up to an end into the value, if its mark and its edits have not changed
+  /// meanwhile.
   func fold(upTo limit: Int64, after mark: Int64, version: Int)
 }
 
@@ -216,8 +216,8 @@ extension QueryStore: OverlaidStore {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Whether the value can be folded: it came from a server, which will not be asked whether it is still the
-  /// same, and none is on its way that takes its place. The caller holds the lock.
+  /// Whether edits can be folded into the value: it came from a server, no validator asks the server
+  /// whether it still holds, and no fetch is about to replace it. The caller holds the lock.
   private var isFoldable: Bool {
     (State.self as? any OptimisticQueryState.Type)?._takesAcknowledgedEdits == true
       && self._state.valueUpdateCount > 0 && self.tag.record == nil && self.fetches.isEmpty
@@ -241,8 +241,7 @@ extension QueryStore: OverlaidStore {
     }
   }
 
-  /// Lays an overlay over a value that has all that ended until now, as far as is known. The caller
-  /// holds the lock.
+  /// Adds an overlay to a value that includes every end known so far. The caller holds the lock.
   private func beginOverlay(since sequence: Int64, _ index: any EditSource) -> Bool {
     guard let type = State.self as? any OptimisticQueryState.Type,
       let aliases = index.aliases
@@ -255,7 +254,7 @@ extension QueryStore: OverlaidStore {
     begin(type)
     if known == nil, let storing {
       storing.mark = mark
-      // What is acknowledged before the first fetch stays in view at the next launch, too.
+      // Mutations that are acknowledged before the first fetch stay visible, at the next launch as well.
       storing.stateDidChange(self._state, self.tag, in: self._context)
     }
     return true

@@ -1,19 +1,20 @@
 import Glibc
 
-/// Where the edits of stores come from.
+/// The source of the edits of stores.
 protocol EditSource: AnyObject, Sendable {
   /// The newest end of a mutation that the storage knows.
   var endedSequence: Int64 { get }
   var aliases: AliasReader? { get }
 }
 
-/// What is laid over the value of a store: the edits of durable mutations that the value does not have
-/// yet. A store has one as soon as there is an edit for it.
+/// The edits of durable mutations that the value of a store does not include yet. A store gets an overlay
+/// with the first edit for it.
 ///
-/// The store's own state is the base: what was fetched, is persisted, paged and aged. What is shown is
-/// the base with the edits. No edit is made under the store's lock: a change of the base or of the edits
-/// waits in ``pending``, with its event, until the lock is released; then the thread that made it makes
-/// the edits, and publishes what came of them. Until that it shows what it did before.
+/// The store's own state is the base: it is fetched, persisted and paged, and grows stale. The store shows
+/// the base with the edits applied. Edits are a user's code and do not run under the store's lock: a
+/// change of the base or of the edits waits in ``pending``, with its event, until the lock is released.
+/// Then the thread that made the change runs the edits and publishes the result. Until then the store shows
+/// what it showed before.
 // @unchecked: the variables are guarded by the store's lock.
 @usableFromInline
 final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
@@ -43,20 +44,20 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   let show: (inout State, Value) -> Void
   private let apply: (PlacedEdit, inout Value, OptimisticContext) -> Void
 
-  /// The edits of the store, in the order in which they are made, those of the history included that a
-  /// value with an older mark does not have.
+  /// The edits of the store, in the order in which they are made. They include those in the history that a
+  /// value with an older mark lacks.
   private(set) var edits = [LaidEdit]()
-  /// The number of the change of the index that they are of.
+  /// The version of the index that they come from.
   private(set) var version = 0
-  /// How much of the history the base has.
+  /// How much of the history the base includes.
   var mark: ValueMark
   /// The mark of fetches that began before there was an overlay.
   let firstMark: ValueMark
   private var shownValue: Value
-  /// What is seen while changes wait.
+  /// What the store shows while changes wait.
   private var shownState: State
   private var pending = [Pending]()
-  /// What the next event has to show.
+  /// What the next event must show.
   private var nextChange = Change.none
   /// How often something was published.
   private(set) var publications = 0
@@ -75,7 +76,7 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
     (self.mark, self.firstMark) = (mark, mark)
     self.shownValue = base.currentValue
     self.shownState = base
-    // Both are of the same type, which the compiler cannot know of here.
+    // Both have the same type, but the compiler cannot tell here.
     self.show = { state, value in
       withUnsafeMutablePointer(to: &state) { state in
         state.withMemoryRebound(to: S.self, capacity: 1) {
@@ -138,7 +139,7 @@ extension StoreOverlay {
     return true
   }
 
-  /// Drops acknowledged edits that the base has, which changes nothing that is shown.
+  /// Drops acknowledged edits that the base includes. What is shown does not change.
   func forget(upTo sequence: Int64) {
     guard self.isSettled, !self.isEditing, self.mark.sequence >= sequence else { return }
     self.edits.removeAll { $0.row.sequence.map { $0 <= sequence } ?? false }
@@ -167,12 +168,12 @@ extension StoreOverlay {
     return state
   }
 
-  /// What is seen of the store.
+  /// The state of the store as a caller sees it.
   ///
   /// - Parameters:
   ///   - base: Its own state.
-  ///   - isExclusive: Whether a caller has exclusive access to it. It sees its own changes, so that the
-  ///     edits are made under its lock.
+  ///   - isExclusive: Whether a caller has exclusive access to the store. That caller must see its own
+  ///     changes, so the edits are made under the lock.
   func visible(over base: State, isExclusive: Bool) -> State {
     if self.isSettled { return self.shown(over: base) }
     if !isExclusive || self.isEditing { return self.shownState }
@@ -201,13 +202,13 @@ extension StoreOverlay {
 // MARK: - Making the edits, off the lock
 
 extension StoreOverlay {
-  /// Makes the edits for the changes that wait, and publishes them. Called off the lock.
+  /// Makes the edits for the waiting changes, and publishes the result. Called without the lock.
   ///
-  /// If another thread publishes meanwhile, this one drops what it has made and begins again. The first of
-  /// them always publishes, so that one of them always ends.
+  /// If another thread publishes meanwhile, this one drops its result and begins again. The first to finish
+  /// always publishes, so some thread always makes progress.
   @usableFromInline
   func settle(_ store: QueryStore<State>) {
-    // An edit has changed its own store: the call that makes it goes on with that.
+    // An edit has changed its own store: the outer call, which runs the edit, deals with that.
     if store.withLock({ self.isEditing }) { return }
     while true {
       let (pending, shown, publications) = store.withLock {
@@ -232,7 +233,7 @@ extension StoreOverlay {
         }
         return old
       }
-      // Its `deinit` may read the store.
+      // Freed without the lock, since its `deinit` may read the store.
       withExtendedLifetime((old, pending)) {}
     }
   }
@@ -285,13 +286,12 @@ extension StoreOverlay {
   }
 }
 
-/// A function of its own: the compiler may keep the answer of `pthread_self` over an `await` of who
-/// inlines it.
+/// Not inlined: a caller might reuse the result of `pthread_self` after an `await`, on another thread.
 @inline(never)
 func currentThread() -> pthread_t { pthread_self() }
 
 extension QueryWarning {
-  /// An edit of a mutation has set the value of the store that it edits, which is ignored.
+  /// An edit of a mutation has set the value of the store that it edits. That is ignored.
   ///
   /// - Parameter path: The path of the store.
   static func valueSetInsideEdit(path: QueryPath) -> QueryWarning {
