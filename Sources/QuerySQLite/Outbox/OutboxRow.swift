@@ -401,12 +401,12 @@ extension OutboxRow {
   }
 
   /// The columns of an `OutboxStanding`, then the number.
-  private static let update = SQL(
+  static let update = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments) WHERE number = ?")
 
   /// The same, for a row that has waited from now on. An index is written where a column of its
   /// condition is assigned, though its value stays.
-  private static let updateToWait = SQL(
+  static let updateToWait = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments), has_waited = 1 WHERE number = ?")
 
   /// Key, arguments, version, edited paths, checksum, number.
