@@ -4,7 +4,7 @@ import Foundation
 /// same columns, and no wider than a terminal of 120.
 enum Table {
   /// How wide each is: the goal or the ratio, the figure, processor time, bytes, frames and syncs.
-  private static let widths = [18, 12, 10, 10, 8, 7]
+  private static let widths = [18, 12, 11, 10, 8, 7]
   private static let titleWidth = 120 - Self.widths.reduce(0, +)
 
   static var header: String {
