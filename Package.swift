@@ -78,9 +78,18 @@ let tools: [Target] = [
     dependencies: ["QueryReplayCommand"],
     path: "Tools/mutation-replay"
   ),
+  .target(name: "CCallCounts", path: "Tools/CCallCounts"),
+  .executableTarget(
+    name: "lean-reader",
+    dependencies: ["CSQLite", "CCallCounts"],
+    path: "Tools/lean-reader"
+  ),
   .executableTarget(
     name: "cache-bench",
-    dependencies: ["Query", "QueryReplay", "QuerySQLite", "CSQLite", "cache-inspect"],
+    dependencies: [
+      "Query", "QueryReplay", "QuerySQLite", "CSQLite", "CCallCounts", "cache-inspect",
+      "lean-reader",
+    ],
     path: "Tools/cache-bench"
   ),
 ]
@@ -184,6 +193,7 @@ let tests: [Target] = [
     ],
     exclude: ["Golden"]
   ),
+  .testTarget(name: "CacheBenchTests", dependencies: ["cache-bench", "CSQLite", "TestSupport"]),
   .testTarget(name: "FieldNotesTests", dependencies: ["field-notes", "TestSupport"]),
   .testTarget(
     name: "QueryReplayCommandTests",

@@ -20,9 +20,14 @@ enum Command {
     Measures the rows of the performance table, each beside its floor: the same work done with the
     bare primitive in this process. Figures are medians of rounds that take turns with rounds of
     the floor, after a warm-up. Ends with 1 where a goal is missed. What is measured on disk is made
-    in $TMPDIR, or /tmp: 400 MB, which are removed at the end. `cpu` is the processor time of all threads
-    for one operation, and `written` the bytes that it hands to the system; the JSON has both of the
-    floor, too. Tools/bench-compare says what has changed between two files.
+    in $TMPDIR, or /tmp: 600 MB, which are removed at the end.
+
+    Each row of the storage also stands beside a lean program: what C needs for the same promise on the
+    leanest tables, or the reason why there is none. It decides no goal. The ratio of a floor or a
+    lean program is how many times its figure the row has. `cpu` is the processor time of all threads
+    for one operation, `written` the bytes that it hands to the system, `frames` those of WALs, and
+    `syncs` the calls of fsync and fdatasync; a dash is what cannot be counted. The JSON has all
+    of them of each round. Tools/bench-compare says what has changed between two files.
 
       --quick          a fifth of the rounds, and a tenth of the entries on disk
       --filter NAME    only the rows whose name contains NAME

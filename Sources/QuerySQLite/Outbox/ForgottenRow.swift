@@ -19,7 +19,7 @@ enum ForgottenRow {
   /// Partition, the first and the last to remove.
   static let insertBetween = SQL(
     assembling: """
-      \(insert) WHERE partition = ? AND sequence BETWEEN ? AND ? ON CONFLICT DO NOTHING
+      \(insert) NOT INDEXED WHERE partition = ? AND sequence BETWEEN ? AND ? ON CONFLICT DO NOTHING
       """)
 
   /// Sequence.

@@ -401,12 +401,12 @@ extension OutboxRow {
   }
 
   /// The columns of an `OutboxStanding`, then the number.
-  private static let update = SQL(
+  static let update = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments) WHERE number = ?")
 
   /// The same, for a row that begins to wait. Apart from the other statement, since SQLite rewrites an index
   /// whenever a column of its condition is assigned, even to the value that it has.
-  private static let updateToWait = SQL(
+  static let updateToWait = SQL(
     assembling: "UPDATE outbox SET \(standingColumns.assignments), has_waited = 1 WHERE number = ?")
 
   /// Key, arguments, version, edited paths, checksum, number.

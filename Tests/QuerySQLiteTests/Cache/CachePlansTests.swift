@@ -28,6 +28,7 @@ import Testing
     (PageRow.deleteAll, "pages_by_position"),
     (QuarantineRow.insertPages, "pages_by_position"), (QuarantineRow.readAny, "quarantine_by_date"),
     (PackRow.readAll, "packs_by_name"), (PackRow.read, "packs_by_name"),
+    (PackRow.readSame, "packs_by_name"),
     (PackMemberRow.leave, "pack_members_by_pack"), (PackMemberRow.readAny, "pack_members_by_hash"),
     (PackMemberRow.count, "pack_members_by_state"),
     (PackMemberRow.readError, "pack_members_by_state"),

@@ -27,7 +27,7 @@ import Testing
     (AliasRow.awaiting, "outbox_awaiting"), (AliasRow.anyAwaiting, "outbox_awaiting"),
     (DependencyRow.dependants, "dependencies_by_target"),
     (HistoryRow.readByName, "history_by_name"), (HistoryRow.readByID, "history_by_id"),
-    (HistoryRow.readEffects, "history_effects"),
+    (HistoryRow.readEffects, "history_effects"), (HistoryRow.readEndedAfter, "history_by_name"),
     (OutboxTransaction.ofMutation, "history_by_name"),
     (OutboxTransaction.beyondCount, "history_by_name"),
     (OutboxTransaction.oldestOfMutation, "history_by_name"),
@@ -49,7 +49,8 @@ import Testing
   @Test(arguments: [
     OutboxRow.read, OwnerRow.readLease, OwnerRow.extend, OutboxTransaction.oldest,
     OutboxTransaction.deleteBetween, OutboxTransaction.deleteAttemptsBetween, LaneHeadRow.waiting,
-    OutboxTransaction.olderThanBoot,
+    OutboxTransaction.olderThanBoot, OutboxRow.update, OutboxRow.updateToWait,
+    ForgottenRow.insertBetween, ForgottenRow.insertOne,
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {
     try self.plans.expectRowNumber(of: sql)

@@ -13,13 +13,12 @@ struct Report: Sendable {
     #endif
     self.scale = scale
     self.task = (try? await Floor.task(scale)) ?? .nan
-    let table = Table(rows: rows)
     print("T = \(Table.text(self.task, .nanoseconds)), \(Floor.taskTitle)\n")
-    print(table.header)
+    print(Table.header)
     var outcomes = [Outcome]()
     for row in rows {
       let outcome = await Outcome(measuring: row, scale)
-      print(table.line(for: outcome))
+      for line in Table.lines(for: outcome) { print(line) }
       outcomes.append(outcome)
     }
     self.outcomes = outcomes
@@ -27,11 +26,20 @@ struct Report: Sendable {
     print("\n\(outcomes.count - missed) of \(outcomes.count) goals met")
   }
 
+  init(scale: Scale, task: Double, outcomes: [Outcome]) {
+    (self.scale, self.task, self.outcomes) = (scale, task, outcomes)
+  }
+
   /// Whether every row reached its goal.
   var isMet: Bool { self.outcomes.allSatisfy(\.isMet) }
 
   /// Writes the figures as one JSON object.
   func write(to file: String) throws {
+    try self.json().write(to: URL(fileURLWithPath: file))
+  }
+
+  /// One JSON object. Its keys stay what they are: a row that failed, or lacks something, has nulls.
+  func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     let content = Content(
@@ -39,7 +47,7 @@ struct Report: Sendable {
       taskNanoseconds: self.task,
       rows: self.outcomes.map(RowContent.init)
     )
-    try encoder.encode(content).write(to: URL(fileURLWithPath: file))
+    return try encoder.encode(content)
   }
 }
 
@@ -57,32 +65,67 @@ private struct RowContent: Encodable {
   init(_ outcome: Outcome) { self.outcome = outcome }
 
   private enum Key: String, CodingKey {
-    case name, title, goal, unit, floorTitle, isMet, failure, figure, floor, ratio, figures, floors
-    case processorTime, floorProcessorTime, bytesWritten, floorBytesWritten
+    case name, title, goal, unit, isMet, failure
+    case floorTitle, leanTitle, noLeanBecause
+    case figure, floor, lean, ratio, leanRatio
+    case figures, floors, leans, expenses, floorExpenses, leanExpenses
+    case processorTime, floorProcessorTime, leanProcessorTime
+    case bytesWritten, floorBytesWritten, leanBytesWritten
+    case frames, floorFrames, leanFrames, syncs, floorSyncs, leanSyncs
   }
 
-  // By hand, so that every key is there: a row that failed has nulls for its figures.
+  // By hand, so that every key is there.
   func encode(to encoder: any Encoder) throws {
     let row = self.outcome.row
-    let isMeasured = self.outcome.failure == nil
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(row.name, forKey: .name)
     try container.encode(row.title, forKey: .title)
     try container.encode(Table.text(row.goal, row.unit), forKey: .goal)
     try container.encode(row.unit, forKey: .unit)
     try container.encode(row.floor, forKey: .floorTitle)
+    try container.encode(row.lean?.program, forKey: .leanTitle)
+    try container.encode(row.lean?.reason, forKey: .noLeanBecause)
     try container.encode(self.outcome.isMet, forKey: .isMet)
     try container.encode(self.outcome.failure, forKey: .failure)
-    try container.encode(isMeasured ? self.outcome.figure : nil, forKey: .figure)
-    try container.encode(isMeasured ? self.outcome.floor : nil, forKey: .floor)
-    try container.encode(isMeasured ? self.outcome.ratio : nil, forKey: .ratio)
-    try container.encode(isMeasured ? self.outcome.processorTime : nil, forKey: .processorTime)
-    try container.encode(
-      isMeasured ? self.outcome.floorProcessorTime : nil, forKey: .floorProcessorTime)
-    try container.encode(isMeasured ? self.outcome.bytesWritten : nil, forKey: .bytesWritten)
-    try container.encode(
-      isMeasured ? self.outcome.floorBytesWritten : nil, forKey: .floorBytesWritten)
-    try container.encode(self.outcome.figures, forKey: .figures)
-    try container.encode(self.outcome.floors, forKey: .floors)
+    try self.encodeFigures(into: &container)
+    try self.encodeExpenses(into: &container)
   }
+
+  private func encodeFigures(into container: inout KeyedEncodingContainer<Key>) throws {
+    let outcome = self.outcome
+    let isMeasured = outcome.failure == nil
+    try container.encode(isMeasured ? outcome.figure : nil, forKey: .figure)
+    try container.encode(isMeasured ? outcome.floor : nil, forKey: .floor)
+    try container.encode(isMeasured ? outcome.lean : nil, forKey: .lean)
+    // A floor of nothing has no ratio.
+    try container.encode(isMeasured ? outcome.ratio.finite : nil, forKey: .ratio)
+    try container.encode(isMeasured ? outcome.leanRatio?.finite : nil, forKey: .leanRatio)
+    try container.encode(outcome.figures.values, forKey: .figures)
+    try container.encode(outcome.floors.values, forKey: .floors)
+    try container.encode(outcome.leans.values, forKey: .leans)
+    try container.encode(outcome.figures.expenses, forKey: .expenses)
+    try container.encode(outcome.floors.expenses, forKey: .floorExpenses)
+    try container.encode(outcome.leans.expenses, forKey: .leanExpenses)
+  }
+
+  private func encodeExpenses(into container: inout KeyedEncodingContainer<Key>) throws {
+    func encode(_ figures: Outcome.Figures, _ keys: [Key]) throws {
+      let expense = self.outcome.failure == nil ? figures.expense : nil
+      let values = [
+        expense?.processorTime, expense?.bytesWritten, expense?.frames, expense?.syncs,
+      ]
+      for (key, value) in zip(keys, values) { try container.encode(value?.finite, forKey: key) }
+    }
+    try encode(self.outcome.figures, [.processorTime, .bytesWritten, .frames, .syncs])
+    try encode(
+      self.outcome.floors,
+      [.floorProcessorTime, .floorBytesWritten, .floorFrames, .floorSyncs])
+    try encode(
+      self.outcome.leans, [.leanProcessorTime, .leanBytesWritten, .leanFrames, .leanSyncs])
+  }
+}
+
+extension Double {
+  /// nil instead of what JSON has no number for.
+  fileprivate var finite: Double? { self.isFinite ? self : nil }
 }

@@ -7,25 +7,72 @@ struct Row: Sendable {
   let goal: Goal
   /// What the floor does.
   let floor: String
+  /// What a lean C program does; nil if nothing of the row is on disk.
+  var lean: Lean?
   let unit: Unit
-  /// Prepares what both rounds need, which is not measured.
+  /// Prepares what the rounds need, which is not measured.
   let measure: @Sendable () async throws -> Trial
 }
 
-/// The two rounds that a row repeats in turns.
+/// The least that a C program must do to keep the same promise: with the leanest tables, not with those of the
+/// library. It is shown beside the floor, and no goal is measured by it.
+enum Lean: Sendable {
+  /// What it does.
+  case program(String)
+  /// Why there is none.
+  case absent(String)
+
+  var program: String? { if case .program(let text) = self { text } else { nil } }
+  var reason: String? { if case .absent(let reason) = self { reason } else { nil } }
+}
+
+/// The rounds that a row repeats in turns.
 ///
 /// Most take a few milliseconds, and there are many: on a machine that does other things, too, most
 /// rounds are then left alone, and so is their median.
 struct Trial: Sendable {
-  /// Does the work once over and returns what one operation took, in the row's unit.
-  typealias Round = @Sendable () async throws -> Double
+  /// Does the work once over, and returns what one operation took and used.
+  typealias Round = @Sendable () async throws -> Reading
 
   let figure: Round
   let floor: Round
+  /// nil if there is no lean program.
+  let lean: Round?
+  /// Whether the rounds count what one operation used, whatever the row's unit.
+  let isCounting: Bool
   /// Fewer rounds than the scale's are enough if each takes long or gives the same result.
-  var mostRounds = Int.max
-  /// Releases what both rounds used.
-  var end: @Sendable () async throws -> Void = {}
+  let mostRounds: Int
+  /// Releases what the rounds used.
+  let end: @Sendable () async throws -> Void
+
+  /// Rounds that count what they use, with a ``Gauge``.
+  init(
+    counting figure: @escaping Round, floor: @escaping Round, lean: Round? = nil,
+    mostRounds: Int = .max, end: @escaping @Sendable () async throws -> Void = {}
+  ) {
+    (self.figure, self.floor, self.lean) = (figure, floor, lean)
+    (self.isCounting, self.mostRounds, self.end) = (true, mostRounds, end)
+  }
+
+  /// Rounds that return what one operation took alone: its share of the time is its share of what the
+  /// round used.
+  init(
+    figure: @escaping @Sendable () async throws -> Double,
+    floor: @escaping @Sendable () async throws -> Double,
+    mostRounds: Int = .max, end: @escaping @Sendable () async throws -> Void = {}
+  ) {
+    (self.figure, self.floor, self.lean) = (Self.share(of: figure), Self.share(of: floor), nil)
+    (self.isCounting, self.mostRounds, self.end) = (false, mostRounds, end)
+  }
+
+  private static func share(of round: @escaping @Sendable () async throws -> Double) -> Round {
+    {
+      let gauge = Gauge()
+      let figure = try await round()
+      let whole = gauge.reading()
+      return Reading(figure: figure, expense: whole.expense * (figure / whole.figure))
+    }
+  }
 }
 
 /// What the figures of a row count.

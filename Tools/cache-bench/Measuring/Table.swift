@@ -1,51 +1,79 @@
 import Foundation
 
-/// The lines that people read.
-struct Table {
-  private let titleWidth: Int
+/// The lines that people read: of each row its own, one of its floor, and one of the lean program, all with the
+/// same columns, and no wider than a terminal of 120.
+enum Table {
+  /// How wide each is: the goal or the ratio, the figure, processor time, bytes, frames and syncs.
+  private static let widths = [18, 12, 11, 10, 8, 7]
+  private static let titleWidth = 120 - Self.widths.reduce(0, +)
 
-  init(rows: [Row]) {
-    self.titleWidth = rows.map(\.title.count).max() ?? 0
+  static var header: String {
+    self.lines("  row", ["goal, ratio", "figure", "cpu", "written", "frames", "syncs"])[0]
   }
 
-  var header: String {
-    self.line("row", "goal", "figure", "floor", "ratio", "cpu", "written", " ", "floor is")
-  }
-
-  func line(for outcome: Outcome) -> String {
+  static func lines(for outcome: Outcome) -> [String] {
     let row = outcome.row
-    let goal = Self.text(row.goal, row.unit)
+    let title = "\(outcome.isMet ? "✓" : "✗") \(row.title)"
+    let goal = self.text(row.goal, row.unit)
     if let failure = outcome.failure {
-      return self.line(row.title, goal, "-", "-", "-", "-", "-", "✗", failure)
+      return self.lines(title, [goal]) + self.lines("    failed: \(failure)", [])
     }
-    return self.line(
-      row.title,
-      goal,
-      Self.text(outcome.figure, row.unit),
-      Self.text(outcome.floor, row.unit),
-      String(format: "%.2f", outcome.ratio),
-      outcome.processorTime.map { Self.text($0, .nanoseconds) } ?? "",
-      outcome.bytesWritten.map { $0 < 1 ? "" : Self.text($0, .bytes) } ?? "",
-      outcome.isMet ? "✓" : "✗",
-      row.floor
-    )
+    var lines = self.lines(title, [goal] + self.numbers(outcome.figures, row.unit))
+    lines += self.lines(
+      "    floor: \(row.floor)",
+      [self.ratio(outcome.ratio)] + self.numbers(outcome.floors, row.unit))
+    switch row.lean {
+    case .program(let text):
+      lines += self.lines(
+        "    lean: \(text)",
+        [self.ratio(outcome.leanRatio ?? .nan)] + self.numbers(outcome.leans, row.unit))
+    case .absent(let reason): lines += self.lines("    no lean program: \(reason)", [])
+    case nil: break
+    }
+    return lines
   }
 
-  private func line(
-    _ title: String,
-    _ goal: String,
-    _ figure: String,
-    _ floor: String,
-    _ ratio: String,
-    _ processorTime: String,
-    _ bytesWritten: String,
-    _ mark: String,
-    _ note: String
-  ) -> String {
-    let numbers = [goal, figure, floor, ratio, processorTime, bytesWritten].map {
-      Self.right($0, width: 12)
+  private static func ratio(_ ratio: Double) -> String {
+    ratio.isFinite ? String(format: "%.2f ×", ratio) : "-"
+  }
+
+  private static func numbers(_ figures: Outcome.Figures, _ unit: Unit) -> [String] {
+    let figure = self.text(figures.median, unit)
+    guard let expense = figures.expense else { return [figure] }
+    return [
+      figure, self.text(expense.processorTime, .nanoseconds),
+      expense.bytesWritten < 1 ? "" : self.text(expense.bytesWritten, .bytes),
+      self.count(expense.frames), self.count(expense.syncs),
+    ]
+  }
+
+  private static func count(_ count: Double) -> String {
+    if count.isNaN { return "-" }
+    return count < 0.005 ? "" : String(format: count < 100 ? "%.2f" : "%.0f", count)
+  }
+
+  /// A line with numbers; others before it if the text is longer than its column.
+  private static func lines(_ text: String, _ numbers: [String]) -> [String] {
+    var lines = self.wrapped(text)
+    let last = lines.removeLast()
+    let columns = zip(numbers, self.widths).map { self.right($0, width: $1) }
+    if columns.isEmpty { return lines + [last] }
+    return lines + [self.left(last, width: self.titleWidth) + columns.joined()]
+  }
+
+  private static func wrapped(_ text: String) -> [String] {
+    let indent = String(repeating: " ", count: text.hasPrefix(" ") ? 6 : 4)
+    let words = text.split(separator: " ")
+    var lines = [String(text.prefix { $0 == " " })]
+    for (index, word) in words.enumerated() {
+      let space = index == 0 || lines[lines.count - 1].hasSuffix(" ") ? "" : " "
+      if index > 0 && lines[lines.count - 1].count + space.count + word.count > self.titleWidth {
+        lines.append(indent + word)
+      } else {
+        lines[lines.count - 1] += space + word
+      }
     }
-    return "\(Self.left(title, width: self.titleWidth))\(numbers.joined())  \(mark)  \(note)"
+    return lines
   }
 
   // Foundation's padding counts UTF-16, but is not needed for more than this.

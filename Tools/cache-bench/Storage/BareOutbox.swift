@@ -1,4 +1,3 @@
-import CSQLite
 import Foundation
 import Query
 
@@ -6,15 +5,13 @@ import Query
 /// commits that are synced. It writes a row for each attempt when that begins, and removes one row of the
 /// history for each that comes; the library tells most attempts by other rows, and removes several.
 // @unchecked: the rounds of a row run one after another.
-final class BareOutbox: @unchecked Sendable {
-  private let handle: OpaquePointer
-  private let statements: [Step: OpaquePointer]
+final class BareOutbox: PlainOutbox, @unchecked Sendable {
+  private let connection: BareConnection
+  private let statements: [Step: BareStatement]
   /// The row that is leased again and again.
-  private var row: (id: [UInt8], number: Int64)?
+  private var row: QueuedNote?
 
   private enum Step: String, CaseIterable {
-    case begin = "BEGIN IMMEDIATE"
-    case commit = "COMMIT"
     case enqueue = """
       INSERT INTO outbox (partition, id, idempotency_key, name, instance, version, on_failure,
         coalesce, created_at, age_at, age_boottime, age_boot_id, age_is_synchronised, state, has_waited,
@@ -72,136 +69,93 @@ final class BareOutbox: @unchecked Sendable {
 
   /// Opens a file that a storage has made.
   init(path: String) throws {
-    var handle: OpaquePointer?
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
-    guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK, let handle else {
-      throw CheckFailure(description: "no \(path)")
-    }
-    for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = 0"] {
-      sqlite3_exec(handle, "PRAGMA \(pragma)", nil, nil, nil)
-    }
-    var statements = [Step: OpaquePointer]()
-    for step in Step.allCases {
-      var statement: OpaquePointer?
-      sqlite3_prepare_v2(handle, step.rawValue, -1, &statement, nil)
-      guard let statement else {
-        throw CheckFailure(description: String(cString: sqlite3_errmsg(handle)))
+    let connection = try BareConnection(path: path, .full, pragmas: ["foreign_keys = 0"])
+    self.connection = connection
+    self.statements = try Dictionary(
+      uniqueKeysWithValues: Step.allCases.map { ($0, try connection.prepare($0.rawValue)) })
+  }
+
+  func enqueueAndSettle(_ notes: [Note], _ coder: JSONQueryCoder) throws {
+    let arguments = try notes.map(coder.encode)
+    let queued = try self.connection.transaction {
+      try arguments.map { arguments in
+        let queued = try self.enqueue(arguments)
+        try self.run(.countEnqueued)
+        return queued
       }
-      statements[step] = statement
     }
-    (self.handle, self.statements) = (handle, statements)
+    try self.settle(zip(queued, notes).map { ($0, $1) }, coder)
   }
 
-  deinit {
-    for statement in self.statements.values { sqlite3_finalize(statement) }
-    sqlite3_close(self.handle)
-  }
-
-  /// The least that a mutation costs: its arguments' bytes, a commit of those and of its owner, its
-  /// result's bytes, and a commit that has moved it to the history, which keeps the newest 50.
-  func enqueueAndSettle(_ note: Note, _ coder: JSONQueryCoder) throws {
-    let arguments = try coder.encode(note)
-    let id = (0..<16).map { _ in UInt8.random(in: 0...255) }
-    try self.run(.begin)
-    try self.run(.enqueue, id, arguments: arguments)
-    let number = sqlite3_last_insert_rowid(self.handle)
-    try self.run(.head, number: number)
-    try self.run(.attempt, id)
-    try self.run(.countEnqueued)
-    try self.run(.commit)
-    try self.settle(id, number, note, arguments, coder)
-  }
-
-  /// Lets so many mutations wait, as the library does before they are replayed.
-  ///
-  /// - Returns: Them, for ``leaseAndSettle(_:_:)``.
-  func queue(_ notes: [Note], _ coder: JSONQueryCoder) throws -> [Queued] {
-    var queued = [Queued]()
-    try self.run(.begin)
-    for note in notes {
-      let arguments = try coder.encode(note)
-      let (id, number) = try self.enqueue(arguments)
-      try self.run(.giveBack, number: number)
-      try self.run(.giveHeadBack, number: number)
-      queued.append((id, number, arguments))
+  func queue(_ notes: [Note], _ coder: JSONQueryCoder) throws -> [QueuedNote] {
+    try self.connection.transaction {
+      try notes.map { note in
+        let queued = try self.enqueue(try coder.encode(note))
+        try self.run(.giveBack, number: queued.number)
+        try self.run(.giveHeadBack, number: queued.number)
+        return queued
+      }
     }
-    try self.run(.commit)
-    return queued
   }
 
-  /// A mutation that waits.
-  typealias Queued = (id: [UInt8], number: Int64, arguments: Data)
-
-  /// The least that a replayed mutation costs: a commit of its owner, the arguments decoded, and a
-  /// commit that has moved it to the history.
-  func leaseAndSettle(_ queued: Queued, _ coder: JSONQueryCoder) throws {
-    let (id, number, arguments) = queued
-    try self.run(.begin)
-    try self.run(.lease, id, number: number, arguments: Data([0]))
-    try self.run(.leaseHead, number: number)
-    try self.run(.countEnqueued)
-    try self.run(.commit)
-    try self.settle(id, number, try coder.decode(Note.self, from: arguments), arguments, coder)
+  func leaseAndSettle(_ queued: QueuedNote, _ coder: JSONQueryCoder) throws {
+    try self.connection.transaction {
+      try self.run(.lease, queued.id, number: queued.number, arguments: Data([0]))
+      try self.run(.leaseHead, number: queued.number)
+      try self.run(.countEnqueued)
+    }
+    try self.settle([(queued, try coder.decode(Note.self, from: queued.arguments))], coder)
   }
 
-  /// The arguments of the newest mutations that wait.
   func newest(_ count: Int) throws -> [Data] {
     guard let statement = self.statements[.newest] else { return [] }
-    defer { sqlite3_reset(statement) }
-    sqlite3_bind_int64(statement, 1, Int64(count))
-    var all = [Data]()
-    while sqlite3_step(statement) == SQLITE_ROW {
-      let bytes = sqlite3_column_blob(statement, 0)
-      all.append(Data(bytes: bytes!, count: Int(sqlite3_column_bytes(statement, 0))))
+    statement.bind(Int64(count), at: 1)
+    return try statement.all()
+  }
+
+  private func settle(_ notes: [(QueuedNote, Note)], _ coder: JSONQueryCoder) throws {
+    let results = try notes.map { try coder.encode($0.1.number) }
+    try self.connection.transaction {
+      for ((queued, _), result) in zip(notes, results) {
+        try self.run(
+          .history, queued.id, number: queued.number, arguments: queued.arguments, result: result)
+        // As bounded as the history of the storage.
+        let sequence = self.connection.lastInsertedID
+        try self.run(.pruneAttempts, number: sequence)
+        try self.run(.prune, number: sequence)
+        try self.run(.endAttempt, queued.id)
+        try self.run(.removeHead, number: queued.number)
+        try self.run(.remove, number: queued.number)
+        try self.run(.countEnded)
+      }
     }
-    return all
   }
 
-  private func settle(
-    _ id: [UInt8], _ number: Int64, _ note: Note, _ arguments: Data, _ coder: JSONQueryCoder
-  ) throws {
-    try self.run(.begin)
-    let result = try coder.encode(note.number)
-    try self.run(.history, id, number: number, arguments: arguments, result: result)
-    // As bounded as the history of the storage.
-    let sequence = sqlite3_last_insert_rowid(self.handle)
-    try self.run(.pruneAttempts, number: sequence)
-    try self.run(.prune, number: sequence)
-    try self.run(.endAttempt, id)
-    try self.run(.removeHead, number: number)
-    try self.run(.remove, number: number)
-    try self.run(.countEnded)
-    try self.run(.commit)
-  }
-
-  /// The least that a claim costs: a commit of the owner of a row that is already known.
-  ///
-  /// - Returns: The nanoseconds of that commit.
-  func lease() throws -> Double {
-    let row = try self.row ?? self.enqueue(Data([0]))
+  func lease() throws -> Reading {
+    let row = try self.row ?? self.connection.transaction { try self.enqueue(Data([0])) }
     self.row = row
-    let watch = Stopwatch()
-    try self.run(.begin)
-    try self.run(.lease, row.id, number: row.number, arguments: Data([0]))
-    try self.run(.leaseHead, number: row.number)
-    try self.run(.leaseAttempt, row.id, number: row.number, arguments: Data([0]))
-    try self.run(.countEnqueued)
-    try self.run(.commit)
-    let time = watch.nanoseconds()
-    try self.run(.begin)
-    try self.run(.giveBack, number: row.number)
-    try self.run(.giveHeadBack, number: row.number)
-    try self.run(.commit)
-    return time
+    let gauge = Gauge()
+    try self.connection.transaction {
+      try self.run(.lease, row.id, number: row.number, arguments: Data([0]))
+      try self.run(.leaseHead, number: row.number)
+      try self.run(.leaseAttempt, row.id, number: row.number, arguments: Data([0]))
+      try self.run(.countEnqueued)
+    }
+    let reading = gauge.reading()
+    try self.connection.transaction {
+      try self.run(.giveBack, number: row.number)
+      try self.run(.giveHeadBack, number: row.number)
+    }
+    return reading
   }
 
-  private func enqueue(_ arguments: Data) throws -> (id: [UInt8], number: Int64) {
+  private func enqueue(_ arguments: Data) throws -> QueuedNote {
     let id = (0..<16).map { _ in UInt8.random(in: 0...255) }
     try self.run(.enqueue, id, arguments: arguments)
-    let number = sqlite3_last_insert_rowid(self.handle)
+    let number = self.connection.lastInsertedID
     try self.run(.head, number: number)
     try self.run(.attempt, id)
-    return (id, number)
+    return QueuedNote(id: id, number: number, arguments: arguments)
   }
 
   private func run(
@@ -212,32 +166,19 @@ final class BareOutbox: @unchecked Sendable {
     result: Data? = nil
   ) throws {
     guard let statement = self.statements[step] else { return }
-    let count = sqlite3_bind_parameter_count(statement)
     if id.isEmpty, let number {
-      sqlite3_bind_int64(statement, 1, number)
-    } else if count > 0 {
-      _ = id.withUnsafeBytes { bytes in
-        bytes.baseAddress.map { csqlite_bind_bytes(statement, 1, $0, UInt64(bytes.count)) }
-      }
-      csqlite_bind_text(statement, 2, Self.text, UInt64(Self.text.utf8.count))
-      sqlite3_bind_int64(statement, 3, 1_800_000_000_000_000)
+      statement.bind(number, at: 1)
+    } else if statement.parameterCount > 0 {
+      statement.bind(id, at: 1)
+      statement.bind(Self.text, at: 2)
+      statement.bind(1_800_000_000_000_000, at: 3)
     }
     if let arguments {
-      Self.bind(arguments, to: statement, at: 4)
-      if let number { sqlite3_bind_int64(statement, 5, number) }
+      statement.bind(arguments, at: 4)
+      if let number { statement.bind(number, at: 5) }
     }
-    if let result { Self.bind(result, to: statement, at: 6) }
-    let status = sqlite3_step(statement)
-    sqlite3_reset(statement)
-    guard [SQLITE_ROW, SQLITE_DONE].contains(status) else {
-      throw CheckFailure(description: String(cString: sqlite3_errmsg(self.handle)))
-    }
-  }
-
-  private static func bind(_ bytes: Data, to statement: OpaquePointer, at index: Int32) {
-    _ = bytes.withUnsafeBytes { bytes in
-      bytes.baseAddress.map { csqlite_bind_bytes(statement, index, $0, UInt64(bytes.count)) }
-    }
+    if let result { statement.bind(result, at: 6) }
+    try statement.run()
   }
 
   /// As long as a key, and the name of an owner.

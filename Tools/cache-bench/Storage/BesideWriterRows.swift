@@ -21,13 +21,15 @@ enum BesideWriterRows {
       title: "new store hydrated beside a writer, \(name)",
       goal: .atMost(limit),
       floor: "C point read and JSON decode beside it",
+      lean: .program("the same of a row with one index"),
       unit: .nanoseconds
     ) {
       let shelf = try await Shelf(corpus, .reading)
       let writer = BusyWriter(corpus, shelf.storage)
       return Trial(
-        figure: { Self.part(part, of: try Self.hydrate(shelf)) },
-        floor: { Self.part(part, of: try Self.read(shelf)) },
+        counting: { try Self.part(part) { try Self.hydrate(shelf) } },
+        floor: { try Self.part(part) { try Self.read(shelf, .floor) } },
+        lean: { try Self.part(part) { try Self.read(shelf, .lean) } },
         mostRounds: 11,
         end: {
           try await writer.end()
@@ -37,8 +39,14 @@ enum BesideWriterRows {
     }
   }
 
-  private static func part(_ part: Double, of times: [Double]) -> Double {
-    times.sorted()[min(Int(Double(times.count) * part), times.count - 1)]
+  /// What the writer uses meanwhile is in it, on both sides.
+  private static func part(
+    _ part: Double, of measure: () throws -> [Double]
+  ) rethrows -> Reading {
+    let gauge = Gauge()
+    let times = try measure()
+    let time = times.sorted()[min(Int(Double(times.count) * part), times.count - 1)]
+    return gauge.reading(of: time, per: times.count)
   }
 
   private static func hydrate(_ shelf: Shelf) throws -> [Double] {
@@ -57,11 +65,13 @@ enum BesideWriterRows {
     return times
   }
 
-  private static func read(_ shelf: Shelf) throws -> [Double] {
+  private static func read(_ shelf: Shelf, _ program: PlainProgram) throws -> [Double] {
     let decoder = JSONDecoder()
-    return try shelf.nextFloorNumbers(Self.batch).map(NoteQuery.identity).map { identity in
+    let database = shelf.database(program)
+    let numbers = shelf.nextNumbers(Self.batch, for: program)
+    return try numbers.map(NoteQuery.identity).map { identity in
       let watch = Stopwatch()
-      let note = try decoder.decode(Note.self, from: try shelf.bare.value(at: identity))
+      let note = try decoder.decode(Note.self, from: try database.value(at: identity))
       let time = watch.nanoseconds()
       try expect(note.title.isEmpty, false, "whether a note is empty")
       return time

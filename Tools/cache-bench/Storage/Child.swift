@@ -8,15 +8,21 @@ struct Child: Sendable {
   /// The argument that starts it, for internal use.
   static let argument = "--child"
 
-  /// The folder and the numbers of the notes; nil: it does no work.
-  private let work: (folder: URL, numbers: [Int])?
+  /// The folder, or the file, and the numbers of the notes; nil: it does no work.
+  private let work: (path: String, numbers: [Int])?
+  /// Whether it is the program in C alone, which reads the file of a ``LeanDatabase``.
+  private let isLean: Bool
 
   /// A child that does nothing.
-  static let empty = Child(work: nil)
+  static let empty = Child(work: nil, isLean: false)
 
-  private init(work: (folder: URL, numbers: [Int])?) { self.work = work }
+  private init(work: (path: String, numbers: [Int])?, isLean: Bool) {
+    (self.work, self.isLean) = (work, isLean)
+  }
 
-  init(folder: URL, numbers: [Int]) { self.init(work: (folder, numbers)) }
+  init(_ folder: URL, _ numbers: [Int]) { self.init(work: (folder.path, numbers), isLean: false) }
+
+  init(lean file: String, _ numbers: [Int]) { self.init(work: (file, numbers), isLean: true) }
 }
 
 // MARK: - In the child
@@ -32,7 +38,7 @@ extension Child {
     }
     let numbers = arguments.dropFirst().compactMap { Int($0) }
     if numbers.isEmpty { throw UsageError("\(Self.argument) FOLDER needs numbers") }
-    self.init(folder: URL(fileURLWithPath: folder), numbers: numbers)
+    self.init(URL(fileURLWithPath: folder), numbers)
   }
 
   /// Does the work, and prints two lines.
@@ -43,7 +49,7 @@ extension Child {
       return
     }
     // As applications have them.
-    let storage = try SQLiteQueryStorage(directory: work.folder)
+    let storage = try SQLiteQueryStorage(directory: URL(fileURLWithPath: work.path))
     let client = QueryClient(storage: storage)
     var stores = [client.noteStore(work.numbers[0])]
     Self.say("\(stores[0].currentValue?.id ?? 0)")
@@ -63,37 +69,42 @@ extension Child {
 extension Child {
   /// What became of a child.
   struct Run {
-    /// The nanoseconds from its start to its first line.
-    let time: Double
+    /// The nanoseconds from its start to its first line. Each has what all of it used.
+    let time: Reading
     /// The nanoseconds from its start to its end.
-    let wholeTime: Double
-    let residentBytes: Int
+    let wholeTime: Reading
+    let residentBytes: Reading
   }
 
   /// Starts the child, and waits for its end.
   ///
   /// - Throws: ``CheckFailure`` if it did not do its work, and what `Process` throws.
   func start() throws -> Run {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = [Self.argument]
-    if let work { process.arguments? += [work.folder.path] + work.numbers.map { "\($0)" } }
-    let output = Pipe()
-    process.standardOutput = output
+    let process = CountedProcess(self.isLean ? "lean-reader" : nil, try self.arguments())
+    let gauge = Gauge()
     let watch = Stopwatch()
     try process.run()
-    var text = output.fileHandleForReading.availableData
+    let output = process.output.fileHandleForReading
+    var text = output.availableData
     let time = watch.nanoseconds()
-    text += output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
+    text += output.readDataToEndOfFile()
+    let status = try process.waitForEnd()
     let wholeTime = watch.nanoseconds()
     let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
     let first = self.work.map { Note.offset + $0.numbers[0] } ?? 0
-    try expect(process.terminationStatus, 0, "the status of the child")
+    try expect(status, 0, "the status of the child")
     try expect(lines.first, "\(first)", "the first line of the child")
-    guard let bytes = lines.last.flatMap({ Int($0) }) else {
+    guard let bytes = lines.last.flatMap({ Double($0) }) else {
       throw CheckFailure(description: "the child has lost a note")
     }
-    return Run(time: time, wholeTime: wholeTime, residentBytes: bytes)
+    return Run(
+      time: gauge.reading(of: time), wholeTime: gauge.reading(of: wholeTime),
+      residentBytes: gauge.reading(of: bytes))
+  }
+
+  private func arguments() throws -> [String] {
+    guard let work else { return [Self.argument] }
+    if self.isLean { return [work.path] + (try work.numbers.map(NoteQuery.identity)) }
+    return [Self.argument, work.path] + work.numbers.map { "\($0)" }
   }
 }

@@ -17,6 +17,7 @@ enum ConfirmationRows {
       title: "a 304 beside the request: validator read, value kept",
       goal: .above(3_000),
       floor: "a fetch that brings the value, of a store that is not persisted",
+      lean: .absent("nothing is written on the caller's thread"),
       unit: .nanoseconds
     ) {
       let shelf = try await Shelf(corpus, .writing)
@@ -27,10 +28,10 @@ enum ConfirmationRows {
       for store in stores { try await store.fetch() }
       try await shelf.storage.flush()
       return Trial(
-        figure: {
-          let time = try await Self.fetch(5, stores)
+        counting: {
+          let reading = try await Self.fetch(5, stores)
           try await shelf.storage.flush()
-          return time
+          return reading
         },
         floor: { try await Self.fetch(5, plain) },
         end: { try await shelf.close() }
@@ -47,12 +48,14 @@ enum ConfirmationRows {
       goal: .timesFloor(1.1),
       floor: "C update of its date and revision"
         + (batch == 1 ? "" : ", \(batch) in one transaction"),
+      lean: .program("C update of a date"),
       unit: .bytes
     ) {
       let shelf = try await Shelf(corpus, .writing)
       return Trial(
-        figure: { try await Self.confirm(shelf.nextNumbers(100), shelf, batch) },
-        floor: { try Self.touch(try shelf.nextFloorEntries(100), shelf, batch) },
+        counting: { try await Self.confirm(shelf.nextNumbers(100), shelf, batch) },
+        floor: { try Self.touch(shelf, .floor, batch) },
+        lean: { try Self.touch(shelf, .lean, batch) },
         mostRounds: 5,
         end: { try await shelf.close() }
       )
@@ -65,12 +68,14 @@ enum ConfirmationRows {
       title: "an event until its value and id are on disk and told, beside the commit",
       goal: .above(2_000_000),
       floor: "C upsert in its own transaction",
+      lean: .program("the same of a row with one index"),
       unit: .nanoseconds
     ) {
       let shelf = try await Shelf(corpus, .writing)
       return Trial(
-        figure: { try await Self.events(50, shelf) },
-        floor: { try shelf.writeOneByOne(50) },
+        counting: { try await Self.events(50, shelf) },
+        floor: { try shelf.writeOneByOne(50, by: .floor) },
+        lean: { try shelf.writeOneByOne(50, by: .lean) },
         end: { try await shelf.close() }
       )
     }
@@ -130,19 +135,19 @@ private final class EventSource: QueryController, Sendable {
 
 extension ConfirmationRows {
   @concurrent
-  private static func fetch(_ count: Int, _ stores: [NoteStore]) async throws -> Double {
+  private static func fetch(_ count: Int, _ stores: [NoteStore]) async throws -> Reading {
     let before = stores.map(\.valueUpdateCount)
-    let watch = Stopwatch()
+    let gauge = Gauge()
     for _ in 0..<count { for store in stores { _ = try await store.fetch() } }
-    let time = watch.nanoseconds(per: count * stores.count)
+    let reading = gauge.reading(per: count * stores.count)
     try expect(stores.map(\.valueUpdateCount), before.map { $0 + count }, "the updates")
-    return time
+    return reading
   }
 
   @concurrent
   private static func confirm(
     _ numbers: [Int], _ shelf: Shelf, _ batch: Int
-  ) async throws -> Double {
+  ) async throws -> Reading {
     let stores = numbers.map {
       shelf.client.store(for: ConfirmedNote(note: Note($0, edition: 0)).persisted())
     }
@@ -150,35 +155,42 @@ extension ConfirmationRows {
     try await shelf.storage.flush()
     let before = shelf.storage.statistics
     let counts = stores.map(\.valueUpdateCount)
+    let gauge = Gauge()
     for (index, store) in stores.enumerated() {
       try await store.fetch()
       if (index + 1).isMultiple(of: batch) { try await shelf.storage.flush() }
     }
     let after = shelf.storage.statistics
+    let bytes = Double(after.bytesWritten - before.bytesWritten) / Double(numbers.count)
+    let reading = gauge.reading(of: bytes, per: numbers.count)
     try expect(after.commits - before.commits, numbers.count / batch, "the commits")
     try expect(stores.map(\.valueUpdateCount), counts.map { $0 + 1 }, "the confirmations")
     shelf.client.clearStores()
-    return Double(after.bytesWritten - before.bytesWritten) / Double(numbers.count)
+    return reading
   }
 
   private static func touch(
-    _ entries: [BareEntry], _ shelf: Shelf, _ batch: Int
-  ) throws -> Double {
-    let before = try shelf.bare.bytesWritten()
-    for start in stride(from: 0, to: entries.count, by: batch) {
-      try shelf.bare.transaction {
-        for entry in entries[start..<start + batch] { try shelf.bare.confirm(entry.identity) }
+    _ shelf: Shelf, _ program: PlainProgram, _ batch: Int
+  ) throws -> Reading {
+    let identities = try shelf.nextNumbers(100, for: program).map(NoteQuery.identity)
+    let database = shelf.database(program)
+    let before = try database.bytesWritten()
+    let gauge = Gauge()
+    for start in stride(from: 0, to: identities.count, by: batch) {
+      try database.transaction {
+        for identity in identities[start..<start + batch] { try database.confirm(identity) }
       }
     }
-    return Double(try shelf.bare.bytesWritten() - before) / Double(entries.count)
+    let bytes = Double(try database.bytesWritten() - before) / Double(identities.count)
+    return gauge.reading(of: bytes, per: identities.count)
   }
 
   @concurrent
-  private static func events(_ count: Int, _ shelf: Shelf) async throws -> Double {
+  private static func events(_ count: Int, _ shelf: Shelf) async throws -> Reading {
     let edition = shelf.corpus.nextEdition()
     let source = EventSource()
     let notes = shelf.nextNumbers(count).map { Note($0, edition: edition) }
-    var (time, told) = (0.0, 0)
+    var (sum, told) = (Reading.zero, 0)
     for (index, note) in notes.enumerated() {
       let store = shelf.client.store(
         for: NoteQuery(number: note.number).persisted().stale(after: .seconds(86_400))
@@ -187,16 +199,16 @@ extension ConfirmationRows {
       let subscription = store.subscribe { state in
         shown.withLock { $0 = state.currentValue }
       }
-      let watch = Stopwatch()
+      let gauge = Gauge()
       try source.send(note, id: "\(index)")
       try await shelf.storage.flush()
-      time += watch.nanoseconds()
+      sum += gauge.reading()
       if shown.withLock({ $0 }) == note { told += 1 }
       subscription.cancel()
     }
     try expect(told, count, "the events told")
     try shelf.check(notes)
     shelf.client.clearStores()
-    return time / Double(count)
+    return sum / count
   }
 }

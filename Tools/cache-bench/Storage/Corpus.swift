@@ -3,7 +3,7 @@ import Query
 import QuerySQLite
 
 /// Notes on disk, which the rows of the storage share: written by a storage when the first row
-/// needs them, and copied once for the floors that write.
+/// needs them, and copied once for the floors that write, and once for lean programs.
 actor Corpus {
   /// How many notes there are.
   nonisolated let count: Int
@@ -17,6 +17,8 @@ actor Corpus {
     let folder: URL
     /// A copy of its database for floors that write.
     let bare: String
+    /// The same notes in the tables of a ``LeanDatabase``.
+    let lean: String
 
     /// The database of the storage.
     var cache: String { Corpus.cache(in: self.folder) }
@@ -61,7 +63,9 @@ actor Corpus {
     try await self.write(into: folder)
     let bare = Self.cache(in: try Scratch.makeFolder("bare"))
     try FileManager.default.copyItem(atPath: Self.cache(in: folder), toPath: bare)
-    let files = Files(folder: folder, bare: bare)
+    let lean = try Scratch.makeFolder("lean").appending(path: "lean.sqlite").path
+    try LeanDatabase.copy(of: Self.cache(in: folder), to: lean)
+    let files = Files(folder: folder, bare: bare, lean: lean)
     self.made = files
     return files
   }

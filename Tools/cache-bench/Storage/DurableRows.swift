@@ -19,22 +19,18 @@ enum DurableRows {
   private static func mutate(_ name: String, _ title: String, after ended: Int) -> Row {
     Row(
       name: name, title: title, goal: .timesFloor(1.2),
-      floor: "a plain C program: JSON, rows, two FULL commits", unit: .nanoseconds
+      floor: "a plain C program: JSON, rows, two FULL commits",
+      lean: .program("the same of one row each, without an index"), unit: .nanoseconds
     ) { try await Self.trial(of: name, after: ended) }
   }
 
   private static func trial(of name: String, after ended: Int) async throws -> Trial {
     let desk = try await Desk(name)
-    for _ in 0..<ended / 100 { _ = try await Self.commitsOfHundred(on: desk) }
+    for _ in 0..<ended / 100 { _ = try await Self.mutateHundred(on: desk) }
     return Trial(
-      figure: { try await Self.mutate(100, on: desk) },
-      floor: {
-        let notes = (0..<100).map { Note($0, edition: 0) }
-        let coder = JSONQueryCoder()
-        let watch = Stopwatch()
-        for note in notes { try desk.bare.enqueueAndSettle(note, coder) }
-        return watch.nanoseconds(per: 100)
-      },
+      counting: { try await Self.mutate(100, on: desk) },
+      floor: { try desk.outbox(.floor).mutate(100) },
+      lean: { try desk.outbox(.lean).mutate(100) },
       end: { try await desk.storage.close() }
     )
   }
@@ -44,12 +40,14 @@ enum DurableRows {
     title: "100 durable mutations at once, commits",
     goal: .atMost(12),
     floor: "a commit for all, and one for all results",
+    lean: .program("the same of one row each, without an index"),
     unit: .commits
   ) {
     let desk = try await Desk("at-once")
     return Trial(
-      figure: { Double(try await Self.commitsOfHundred(on: desk)) },
-      floor: { 2 },
+      counting: { try await Self.mutateHundred(on: desk) },
+      floor: { try Self.mutateHundred(by: desk.outbox(.floor)) },
+      lean: { try Self.mutateHundred(by: desk.outbox(.lean)) },
       mostRounds: 21,
       end: { try await desk.storage.close() }
     )
@@ -76,18 +74,16 @@ enum DurableRows {
       title: "claim at \(pending) pending, \(claims.title)",
       goal: .above(100_000),
       floor: "a plain C program changes the rows, one FULL commit",
+      lean: .program("the same of one row without an index"),
       unit: .nanoseconds
     ) {
       let desk = try await Desk("claim-\(claims.rawValue)")
       try await desk.fill(claims, pending)
       let expected = claims == .waiting ? 0 : 1
       return Trial(
-        figure: { try await Self.claim(20, on: desk, expecting: expected) },
-        floor: {
-          var time = 0.0
-          for _ in 0..<20 { time += try desk.bare.lease() }
-          return time / 20
-        },
+        counting: { try await Self.claim(20, on: desk, expecting: expected) },
+        floor: { try desk.outbox(.floor).lease(times: 20) },
+        lean: { try desk.outbox(.lean).lease(times: 20) },
         end: { try await desk.storage.close() }
       )
     }
@@ -98,22 +94,24 @@ enum DurableRows {
 
 extension DurableRows {
   @concurrent
-  private static func mutate(_ count: Int, on desk: Desk) async throws -> Double {
+  private static func mutate(_ count: Int, on desk: Desk) async throws -> Reading {
     let store = QueryClient.withoutObservers(storage: desk.storage).store(for: SaveNote.durable)
     let notes = (0..<count).map { Note($0, edition: 0) }
     var sum = 0
-    let watch = Stopwatch()
+    let gauge = Gauge()
     for note in notes { sum += try await store.mutate(with: note) }
-    let time = watch.nanoseconds(per: count)
+    let reading = gauge.reading(per: count)
     try expect(sum, count * (count - 1) / 2, "the sum of the results")
     try expect(try desk.storage.outbox.counts, OutboxCounts(), "what is left in the outbox")
-    return time
+    return reading
   }
 
+  /// The commits of a hundred, and what all of them used.
   @concurrent
-  private static func commitsOfHundred(on desk: Desk) async throws -> Int {
+  private static func mutateHundred(on desk: Desk) async throws -> Reading {
     let store = QueryClient.withoutObservers(storage: desk.storage).store(for: SaveNote.durable)
     let before = desk.storage.outboxCommits
+    let gauge = Gauge()
     let sum = try await withThrowingTaskGroup(of: Int.self) { group in
       for number in 0..<100 {
         group.addTask { try await store.mutate(with: Note(number, edition: 0)) }
@@ -121,24 +119,31 @@ extension DurableRows {
       return try await group.reduce(0, +)
     }
     try expect(sum, 4_950, "the sum of the results")
-    return desk.storage.outboxCommits - before
+    return gauge.reading(of: Double(desk.storage.outboxCommits - before))
+  }
+
+  private static func mutateHundred(by outbox: any PlainOutbox) throws -> Reading {
+    let notes = (0..<100).map { Note($0, edition: 0) }
+    let gauge = Gauge()
+    try outbox.enqueueAndSettle(notes, JSONQueryCoder())
+    return gauge.reading(of: 2)
   }
 
   @concurrent
   private static func claim(
     _ count: Int, on desk: Desk, expecting expected: Int
-  ) async throws -> Double {
-    var time = 0.0
+  ) async throws -> Reading {
+    var sum = Reading.zero
     for _ in 0..<count {
-      let watch = Stopwatch()
+      let gauge = Gauge()
       let answer = try await desk.storage.outbox.claim(desk.request)
-      time += watch.nanoseconds()
+      sum += gauge.reading()
       try expect(answer.leases.count, expected, "the mutations claimed")
       for lease in answer.leases {
         try expect(try await desk.storage.outbox.settle(lease, .givenBack), true, "a settled lease")
       }
     }
-    return time / Double(count)
+    return sum / count
   }
 }
 
@@ -152,12 +157,13 @@ extension AttemptOutcome {
 
 // MARK: - What they work on
 
-/// The outbox of one row, and one for C beside it.
+/// The outbox of one row, and those of C beside it.
 // @unchecked: the rounds of a row run one after another.
 final class Desk: @unchecked Sendable {
   let folder: URL
   let storage: SQLiteQueryStorage
-  let bare: BareOutbox
+  private let bare: BareOutbox
+  private let lean: LeanOutbox
   let request: ClaimRequest
 
   init(_ name: String) async throws {
@@ -167,6 +173,7 @@ final class Desk: @unchecked Sendable {
       .mutate(with: Note(0, edition: 0))
     try await model.close()
     self.bare = try BareOutbox(path: bareFolder.appendingPathComponent("mutations.sqlite").path)
+    self.lean = try LeanOutbox(path: bareFolder.appendingPathComponent("lean.sqlite").path)
     self.folder = try Scratch.makeFolder("outbox-\(name)")
     self.storage = try SQLiteQueryStorage(directory: self.folder)
     self.request = ClaimRequest(
@@ -174,6 +181,14 @@ final class Desk: @unchecked Sendable {
         MutationHandler(
           name: "save-note", instance: #"["save-note"]"#, version: 1, upgradesOlder: false)
       ]))
+  }
+
+  /// The outbox of a plain C program.
+  func outbox(_ program: PlainProgram) -> any PlainOutbox {
+    switch program {
+    case .floor: self.bare
+    case .lean: self.lean
+    }
   }
 
   /// Lets so many mutations wait.

@@ -12,6 +12,7 @@ enum EvictionRows {
       title: "worst flush() of one change while a tenth of \(corpus.count) is evicted",
       goal: .atMost(20_000_000),
       floor: "worst of as many C upserts, each in its own transaction",
+      lean: .program("the same of rows with one index"),
       unit: .nanoseconds
     ) {
       let files = try await corpus.files()
@@ -22,25 +23,32 @@ enum EvictionRows {
       let shelf = try await Shelf(corpus, .writing)
       let flushes = Locked(100)
       return Trial(
-        figure: {
+        counting: {
           let (worst, count) = try await Self.worstFlush(folder, limit, corpus)
           flushes.withLock { $0 = count }
           return worst
         },
-        floor: {
-          var worst = 0.0
-          for _ in 0..<flushes.withLock({ $0 }) {
-            let entries = try shelf.nextFloorEntries(1)
-            let watch = Stopwatch()
-            try shelf.bare.transaction { try shelf.bare.write(entries[0]) }
-            worst = max(worst, watch.nanoseconds())
-          }
-          return worst
-        },
+        floor: { try Self.worstWrite(of: flushes.withLock { $0 }, shelf, .floor) },
+        lean: { try Self.worstWrite(of: flushes.withLock { $0 }, shelf, .lean) },
         mostRounds: 3,
         end: { try await shelf.close() }
       )
     }
+  }
+
+  private static func worstWrite(
+    of count: Int, _ shelf: Shelf, _ program: PlainProgram
+  ) throws -> Reading {
+    let entries = try shelf.nextEntries(count, for: program)
+    let database = shelf.database(program)
+    let gauge = Gauge()
+    var worst = 0.0
+    for entry in entries {
+      let watch = Stopwatch()
+      try database.transaction { try database.write(entry) }
+      worst = max(worst, watch.nanoseconds())
+    }
+    return gauge.reading(of: worst, per: count)
   }
 
   /// How many there are: other rows have added some.
@@ -63,7 +71,7 @@ enum EvictionRows {
   @concurrent
   private static func worstFlush(
     _ folder: URL, _ limit: Int, _ corpus: Corpus
-  ) async throws -> (worst: Double, count: Int) {
+  ) async throws -> (worst: Reading, count: Int) {
     var configuration = Self.unlimited
     configuration.maximumEntries = limit
     let storage = try SQLiteQueryStorage(directory: folder, configuration: configuration)
@@ -78,6 +86,7 @@ enum EvictionRows {
     let number = corpus.newNumbers(1)[0]
     let store = client.noteStore(number)
     var (worst, count) = (0.0, 0)
+    let gauge = Gauge()
     while count < 10 || storage.statistics.entries > limit - limit / 10 {
       store.currentValue = Note(number, edition: corpus.nextEdition() % 1_000_000)
       let watch = Stopwatch()
@@ -85,7 +94,8 @@ enum EvictionRows {
       worst = max(worst, watch.nanoseconds())
       count += 1
     }
+    let reading = gauge.reading(of: worst, per: count)
     try await storage.close()
-    return (worst, count)
+    return (reading, count)
   }
 }

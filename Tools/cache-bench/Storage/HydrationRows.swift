@@ -23,15 +23,17 @@ enum HydrationRows {
       title: title,
       goal: goal,
       floor: "C point read and JSON decode",
+      lean: .program("the same of a row with one index"),
       unit: .nanoseconds
     ) {
       let shelf = try await Shelf(corpus, .reading)
       return Trial(
-        figure: {
-          try Self.hydrate(shelf.nextNumbers(Self.batch), shelf) / Double(Self.batch)
-        },
+        counting: { try Self.hydrate(shelf.nextNumbers(Self.batch), shelf) / Self.batch },
         floor: {
-          try Self.read(shelf.nextFloorNumbers(Self.batch), shelf) / Double(Self.batch)
+          try Self.read(shelf.nextNumbers(Self.batch, for: .floor), shelf, .floor) / Self.batch
+        },
+        lean: {
+          try Self.read(shelf.nextNumbers(Self.batch, for: .lean), shelf, .lean) / Self.batch
         },
         end: { try await shelf.close() }
       )
@@ -48,15 +50,14 @@ enum HydrationRows {
       title: title,
       goal: .atMost(100_000_000),
       floor: "C point reads in one transaction, JSON decode",
+      lean: .program("the same of rows with one index"),
       unit: .nanoseconds
     ) {
       let shelf = try await Shelf(corpus, .reading)
       return Trial(
-        figure: { try Self.hydrateByTwo(Self.nextFolder(shelf.nextNumbers(1)), shelf) },
-        floor: {
-          let numbers = Self.nextFolder(shelf.nextFloorNumbers(1))
-          return try shelf.bare.transaction { try Self.read(numbers, shelf) }
-        },
+        counting: { try Self.hydrateByTwo(Self.nextFolder(shelf.nextNumbers(1)), shelf) },
+        floor: { try Self.readFolder(shelf, .floor) },
+        lean: { try Self.readFolder(shelf, .lean) },
         mostRounds: 11,
         end: { try await shelf.close() }
       )
@@ -75,53 +76,61 @@ extension HydrationRows {
   }
 
   /// The nanoseconds until two threads, each with a reader of the storage's two, have all stores.
-  private static func hydrateByTwo(_ numbers: [Int], _ shelf: Shelf) throws -> Double {
+  private static func hydrateByTwo(_ numbers: [Int], _ shelf: Shelf) throws -> Reading {
     let hits = shelf.storage.statistics.hits
     let client = shelf.client
-    let watch = Stopwatch()
+    let gauge = Gauge()
     DispatchQueue.concurrentPerform(iterations: 2) { half in
       let half =
         half == 0 ? numbers.prefix(numbers.count / 2) : numbers.dropFirst(numbers.count / 2)
       for number in half { _ = client.noteStore(number) }
     }
-    let time = watch.nanoseconds()
+    let reading = gauge.reading()
     try expect(shelf.storage.statistics.hits - hits, numbers.count, "the hydrated stores")
     for number in numbers {
       let value = client.noteStore(number).currentValue
       try expect(value, Note(number, edition: value?.edition ?? 0), "a note")
     }
     client.clearStores()
-    return time
+    return reading
   }
 
   /// The nanoseconds that all of some stores take.
-  private static func hydrate(_ numbers: [Int], _ shelf: Shelf) throws -> Double {
+  private static func hydrate(_ numbers: [Int], _ shelf: Shelf) throws -> Reading {
     var stores = [NoteStore]()
     stores.reserveCapacity(numbers.count)
     let hits = shelf.storage.statistics.hits
-    let watch = Stopwatch()
+    let gauge = Gauge()
     for number in numbers { stores.append(shelf.client.noteStore(number)) }
-    let time = watch.nanoseconds()
+    let reading = gauge.reading()
     try expect(shelf.storage.statistics.hits - hits, numbers.count, "the hydrated stores")
     let values = stores.map(\.currentValue)
     for (number, value) in zip(numbers, values) {
       try expect(value, Note(number, edition: value?.edition ?? 0), "a note")
     }
     shelf.client.clearStores()
-    return time
+    return reading
   }
 
-  private static func read(_ numbers: [Int], _ shelf: Shelf) throws -> Double {
+  private static func readFolder(_ shelf: Shelf, _ program: PlainProgram) throws -> Reading {
+    let numbers = Self.nextFolder(shelf.nextNumbers(1, for: program))
+    return try shelf.database(program).transaction { try Self.read(numbers, shelf, program) }
+  }
+
+  private static func read(
+    _ numbers: [Int], _ shelf: Shelf, _ program: PlainProgram
+  ) throws -> Reading {
     let identities = try numbers.map(NoteQuery.identity)
     let decoder = JSONDecoder()
+    let database = shelf.database(program)
     var notes = [Note]()
     notes.reserveCapacity(numbers.count)
-    let watch = Stopwatch()
+    let gauge = Gauge()
     for identity in identities {
-      notes.append(try decoder.decode(Note.self, from: try shelf.bare.value(at: identity)))
+      notes.append(try decoder.decode(Note.self, from: try database.value(at: identity)))
     }
-    let time = watch.nanoseconds()
+    let reading = gauge.reading()
     try expect(notes.map(\.number), numbers, "the notes")
-    return time
+    return reading
   }
 }

@@ -16,19 +16,21 @@ enum IdleRows {
     // The runtime wakes up once a second by itself, once a task has run. The span may have one more.
     goal: .above(1),
     floor: "a program that has run a task",
+    lean: .absent("nothing is done"),
     unit: .wakeUps
   ) {
     Trial(
-      figure: { try await Self.wakeUps(stores: Self.stores, subscribers: Self.subscribers) },
+      counting: { try await Self.wakeUps(stores: Self.stores, subscribers: Self.subscribers) },
       floor: { try await Self.wakeUps(stores: 0, subscribers: 0) },
       mostRounds: 1
     )
   }
 
   @concurrent
-  private static func wakeUps(stores: Int, subscribers: Int) async throws -> Double {
+  private static func wakeUps(stores: Int, subscribers: Int) async throws -> Reading {
     let folder = try Scratch.makeFolder("idle-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
+    let gauge = Gauge()
     let worker = try Worker.Running(
       .idle(folder: folder.path, stores: stores, subscribers: subscribers))
     // Until the threads that have no work have ended.
@@ -37,7 +39,7 @@ enum IdleRows {
     try await Task.sleep(for: Self.span)
     let after = try Self.switches(of: worker.processIdentifier)
     try expect(try worker.end(), [Double(stores + subscribers)], "what the program has")
-    return Double(after - before)
+    return gauge.reading(of: Double(after - before))
   }
 
   /// How often the threads of a process gave the processor away, which each does once for each time that

@@ -14,17 +14,14 @@ enum OpeningRows {
       title: "storage opened and first store hydrated",
       goal: .atMost(3_000_000),
       floor: "C open, pragmas, statements, point read, JSON decode",
+      lean: .program("the same of a row with one index"),
       unit: .nanoseconds
     ) {
       let files = try await corpus.files()
       return Trial(
-        figure: {
-          try await Self.open(files.folder, corpus.nextNumber())
-        },
-        floor: {
-          let number = corpus.nextNumber()
-          return try Self.openBare(files.cache, number)
-        }
+        counting: { try await Self.open(files.folder, corpus.nextNumber()) },
+        floor: { try Self.open(corpus.nextNumber()) { try BareDatabase(path: files.cache) } },
+        lean: { try Self.open(corpus.nextNumber()) { try LeanDatabase(path: files.lean) } }
       )
     }
   }
@@ -35,12 +32,14 @@ enum OpeningRows {
       title: "process start to first hydrated value",
       goal: .above(3_000_000),
       floor: "the same program, which says at once that it is there",
+      lean: .program("a program in C alone: open, point read"),
       unit: .nanoseconds
     ) {
-      let folder = try await corpus.files().folder
+      let files = try await corpus.files()
       return Trial(
-        figure: { try Child(folder: folder, numbers: [corpus.nextNumber()]).start().time },
+        counting: { try Child(files.folder, [corpus.nextNumber()]).start().time },
         floor: { try Child.empty.start().time },
+        lean: { try Child(lean: files.lean, [corpus.nextNumber()]).start().time },
         mostRounds: 51
       )
     }
@@ -52,12 +51,14 @@ enum OpeningRows {
       title: "process start to its end, one value hydrated",
       goal: .above(6_000_000),
       floor: "the same program, which says at once that it is there",
+      lean: .program("a program in C alone: open, point read"),
       unit: .nanoseconds
     ) {
-      let folder = try await corpus.files().folder
+      let files = try await corpus.files()
       return Trial(
-        figure: { try Child(folder: folder, numbers: [corpus.nextNumber()]).start().wholeTime },
+        counting: { try Child(files.folder, [corpus.nextNumber()]).start().wholeTime },
         floor: { try Child.empty.start().wholeTime },
+        lean: { try Child(lean: files.lean, [corpus.nextNumber()]).start().wholeTime },
         mostRounds: 51
       )
     }
@@ -69,15 +70,16 @@ enum OpeningRows {
       title: "resident memory, 100 stores alive",
       goal: .above(40 * 1024 * 1024),
       floor: "the same program, which does nothing",
+      lean: .program("a program in C alone: open, 100 point reads"),
       unit: .bytes
     ) {
-      let folder = try await corpus.files().folder
+      let files = try await corpus.files()
       return Trial(
-        figure: {
-          let numbers = (0..<100).map { _ in corpus.nextNumber() }
-          return Double(try Child(folder: folder, numbers: numbers).start().residentBytes)
+        counting: { try Child(files.folder, Self.hundredNumbers(corpus)).start().residentBytes },
+        floor: { try Child.empty.start().residentBytes },
+        lean: {
+          try Child(lean: files.lean, Self.hundredNumbers(corpus)).start().residentBytes
         },
-        floor: { Double(try Child.empty.start().residentBytes) },
         mostRounds: 11
       )
     }
@@ -87,24 +89,29 @@ enum OpeningRows {
 // MARK: - Rounds
 
 extension OpeningRows {
-  private static func open(_ folder: URL, _ number: Int) async throws -> Double {
-    let watch = Stopwatch()
+  private static func hundredNumbers(_ corpus: Corpus) -> [Int] {
+    (0..<100).map { _ in corpus.nextNumber() }
+  }
+
+  private static func open(_ folder: URL, _ number: Int) async throws -> Reading {
+    let gauge = Gauge()
     let storage = try SQLiteQueryStorage(directory: folder)
     let client = QueryClient.withoutObservers(storage: storage)
     let value = client.noteStore(number).currentValue
-    let time = watch.nanoseconds()
+    let reading = gauge.reading()
     try expect(value?.number, number, "the number of the note")
     try await storage.close()
-    return time
+    return reading
   }
 
-  private static func openBare(_ path: String, _ number: Int) throws -> Double {
+  private static func open(
+    _ number: Int, _ open: () throws -> any PlainDatabase
+  ) throws -> Reading {
     let identity = try NoteQuery.identity(of: number)
-    let watch = Stopwatch()
-    let bare = try BareDatabase(path: path)
-    let value = try JSONDecoder().decode(Note.self, from: try bare.value(at: identity))
-    let time = watch.nanoseconds()
+    let gauge = Gauge()
+    let value = try JSONDecoder().decode(Note.self, from: try open().value(at: identity))
+    let reading = gauge.reading()
     try expect(value.number, number, "the number of the note")
-    return time
+    return reading
   }
 }

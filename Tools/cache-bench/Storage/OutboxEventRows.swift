@@ -25,26 +25,23 @@ enum OutboxEventRows {
         : "a commit of another process, \(Self.tracked) mutations made here",
       goal: .atMost(onWriter ? 500_000 : 5_000_000),
       floor: "C read of what is new, JSON decode",
+      lean: .program("the same by its number"),
       unit: .processorTime
     ) {
       let desk = try await Desk(name)
       let client = QueryClient.withoutObservers(storage: desk.storage)
       let store = client.store(for: SaveNote.durable)
       _ = try await store.enqueueNotes(Self.tracked)
-      let coder = JSONQueryCoder()
-      _ = try desk.bare.queue([Note(0, edition: 0)], coder)
+      for program in [PlainProgram.floor, .lean] {
+        _ = try desk.outbox(program).queue([Note(0, edition: 0)], JSONQueryCoder())
+      }
       return Trial(
-        figure: {
+        counting: {
           defer { withExtendedLifetime(store) {} }
           return try await Self.foreignCommits(on: desk, onWriter: onWriter)
         },
-        floor: {
-          let before = Expense.current()
-          for _ in 0..<100 {
-            for data in try desk.bare.newest(1) { _ = try coder.decode(Note.self, from: data) }
-          }
-          return (Expense.current() - before).processor / 100
-        },
+        floor: { try Self.readNewest(from: desk.outbox(.floor)) },
+        lean: { try Self.readNewest(from: desk.outbox(.lean)) },
         mostRounds: 3,
         end: { try await desk.storage.close() }
       )
@@ -57,14 +54,16 @@ enum OutboxEventRows {
       title: "first mutation sent after the network is up, \(pending) queued",
       goal: .atMost(1_000_000_000),
       floor: "a plain C program changes the rows, one FULL commit",
+      lean: .program("the same of one row without an index"),
       unit: .nanoseconds
     ) {
       let desk = try await Desk("first-write")
       let link = Link(desk.storage)
       _ = try await link.store.enqueueNotes(pending)
       return Trial(
-        figure: { try await link.timeOfFirstWrite() },
-        floor: { try desk.bare.lease() },
+        counting: { try await link.timeOfFirstWrite() },
+        floor: { try desk.outbox(.floor).lease() },
+        lean: { try desk.outbox(.lean).lease() },
         mostRounds: 11,
         end: { try await desk.storage.close() }
       )
@@ -78,16 +77,18 @@ enum OutboxEventRows {
     title: "bytes read for a file of 100 MB that is enqueued",
     goal: .timesFloor(1.05),
     floor: "the bytes of the file",
+    lean: .absent("a file is copied, not a row written"),
     unit: .bytes
   ) {
     let desk = try await BodyDesk("body-bytes", size: Self.bodySize)
     return Trial(
-      figure: {
+      counting: {
+        let gauge = Gauge()
         let before = try BodyDesk.bytesRead()
         try await desk.enqueue()
-        return Double(try BodyDesk.bytesRead() - before)
+        return gauge.reading(of: Double(try BodyDesk.bytesRead() - before))
       },
-      floor: { Double(Self.bodySize) },
+      floor: { Gauge().reading(of: Double(Self.bodySize)) },
       mostRounds: 3,
       end: { try await desk.storage.close() }
     )
@@ -98,18 +99,20 @@ enum OutboxEventRows {
     title: "memory for a file of 100 MB that is enqueued, at its most",
     goal: .atMost(4_194_304),
     floor: "one buffer",
+    lean: .absent("a file is copied, not a row written"),
     unit: .bytes
   ) {
     let desk = try await BodyDesk("body-memory", size: Self.bodySize)
     try await desk.enqueue()
     return Trial(
-      figure: {
+      counting: {
+        let gauge = Gauge()
         let before = try Allocations.residentBytes()
         try BodyDesk.forgetMostMemory()
         try await desk.enqueue()
-        return Double(try BodyDesk.mostMemory() - before)
+        return gauge.reading(of: Double(try BodyDesk.mostMemory() - before))
       },
-      floor: { Double(256 << 10) },
+      floor: { Gauge().reading(of: Double(256 << 10)) },
       mostRounds: 3,
       end: { try await desk.storage.close() }
     )
@@ -121,18 +124,33 @@ enum OutboxEventRows {
 extension OutboxEventRows {
   /// The processor time, of this process or of its writing thread, for one commit of another one.
   @concurrent
-  private static func foreignCommits(on desk: Desk, onWriter: Bool) async throws -> Double {
+  private static func foreignCommits(on desk: Desk, onWriter: Bool) async throws -> Reading {
     let before = try desk.storage.outbox.counts.pending
     let worker = try Worker.Running(
       .enqueue(folder: desk.folder.path, count: Self.foreignCommits))
-    let (all, writer) = (Expense.current(), try Self.writerTime())
+    let (own, writer) = (Self.ownTime(), try Self.writerTime())
+    let gauge = Gauge()
     _ = try worker.end()
-    let (allEnd, writerEnd) = (Expense.current(), try Self.writerTime())
+    let time = try onWriter ? Self.writerTime() - writer : Self.ownTime() - own
+    let count = Double(Self.foreignCommits)
+    let reading = gauge.reading(of: time / count, per: Self.foreignCommits)
     try expect(
       try desk.storage.outbox.counts.pending, before + Self.foreignCommits + 1,
       "the mutations of both")
-    let time = onWriter ? writerEnd - writer : (allEnd - all).processor
-    return time / Double(Self.foreignCommits)
+    return reading
+  }
+
+  private static func readNewest(from outbox: any PlainOutbox) throws -> Reading {
+    var sum = Reading.zero
+    for _ in 0..<100 { sum += try outbox.readNewest(1) }
+    return (sum / 100).ofProcessor
+  }
+
+  /// The nanoseconds that all threads of this process have run, without those of the other process.
+  private static func ownTime() -> Double {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF.rawValue, &usage)
+    return Expense.processorTime(of: usage)
   }
 
   /// The nanoseconds that the thread which commits has run.
@@ -185,7 +203,7 @@ private final class Link: Sendable {
 
   /// The nanoseconds from when the system says so until the first one is sent.
   @concurrent
-  func timeOfFirstWrite() async throws -> Double {
+  func timeOfFirstWrite() async throws -> Reading {
     self.network.send(status: .disconnected)
     let replayer = MutationReplayer(client: self.client, network: self.network)
     try replayer.register(self.mutation)
@@ -195,14 +213,14 @@ private final class Link: Sendable {
     for await event in events { if case .waiting(.network) = event { break } }
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
     self.sent.withLock { $0 = continuation }
-    let watch = Stopwatch()
+    let gauge = Gauge()
     self.network.send(status: .connected)
     for await _ in stream { break }
-    let time = watch.nanoseconds()
+    let reading = gauge.reading()
     self.sent.withLock { $0 = nil }
     run.cancel()
     _ = await run.result
-    return time
+    return reading
   }
 }
 

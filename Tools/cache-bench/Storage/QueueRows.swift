@@ -24,18 +24,14 @@ enum QueueRows {
         ?? "replay of \(count) mutations that do nothing, each",
       goal: .timesFloor(2),
       floor: "a plain C program: a claim and a settle, two FULL commits",
+      lean: .program("the same of one row each, without an index"),
       unit: .nanoseconds
     ) {
       let desk = try await Desk(name)
-      let coder = JSONQueryCoder()
       return Trial(
-        figure: { try await Self.replay(count, lanes: lanes, on: desk) },
-        floor: {
-          let queued = try desk.bare.queue((0..<count).map { Note($0, edition: 0) }, coder)
-          let watch = Stopwatch()
-          for mutation in queued { try desk.bare.leaseAndSettle(mutation, coder) }
-          return watch.nanoseconds(per: count)
-        },
+        counting: { try await Self.replay(count, lanes: lanes, on: desk) },
+        floor: { try desk.outbox(.floor).replay(count) },
+        lean: { try desk.outbox(.lean).replay(count) },
         mostRounds: 10_000 / count * 2 + 1,
         end: { try await desk.storage.close() }
       )
@@ -48,21 +44,19 @@ enum QueueRows {
       title: "store of a mutation made, \(pending) queued",
       goal: .atMost(5_000_000),
       floor: "C read of the newest 50, JSON decode",
+      lean: .program("the same by their numbers"),
       unit: .nanoseconds
     ) {
       let desk = try await Desk("queued")
       try await desk.fill(.ready, pending)
-      let coder = JSONQueryCoder()
-      _ = try desk.bare.queue((0..<1_000).map { Note($0, edition: 0) }, coder)
+      for program in [PlainProgram.floor, .lean] {
+        let notes = (0..<1_000).map { Note($0, edition: 0) }
+        _ = try desk.outbox(program).queue(notes, JSONQueryCoder())
+      }
       return Trial(
-        figure: { try Self.makeStore(on: desk) },
-        floor: {
-          let watch = Stopwatch()
-          let notes = try desk.bare.newest(50).map { try coder.decode(Note.self, from: $0) }
-          let time = watch.nanoseconds()
-          try expect(notes.count, 50, "the newest mutations")
-          return time
-        },
+        counting: { try Self.makeStore(on: desk) },
+        floor: { try desk.outbox(.floor).readNewest(50) },
+        lean: { try desk.outbox(.lean).readNewest(50) },
         end: { try await desk.storage.close() }
       )
     }
@@ -74,21 +68,23 @@ enum QueueRows {
       title: "memory of the store of a mutation, \(pending) queued",
       goal: .atMost(2_097_152),
       floor: "the arguments of the newest 50",
+      lean: .absent("no memory is leaner"),
       unit: .bytes
     ) {
       let desk = try await Desk("queued-memory")
       try await desk.fill(.ready, pending)
       _ = try Self.makeStore(on: desk)
       return Trial(
-        figure: {
+        counting: {
+          let gauge = Gauge()
           let before = try Allocations.bytesInUse()
           let client = QueryClient.withoutObservers(storage: desk.storage)
           let store = client.store(for: SaveNote.durable)
           let after = try Allocations.bytesInUse()
           try expect(store.history.count, 50, "the mutations that the store shows")
-          return Double(after - before)
+          return gauge.reading(of: Double(after - before))
         },
-        floor: { Double(50 * Note.byteCount) },
+        floor: { Gauge().reading(of: Double(50 * Note.byteCount)) },
         mostRounds: 5,
         end: { try await desk.storage.close() }
       )
@@ -100,7 +96,7 @@ enum QueueRows {
 
 extension QueueRows {
   @concurrent
-  private static func replay(_ count: Int, lanes: Int?, on desk: Desk) async throws -> Double {
+  private static func replay(_ count: Int, lanes: Int?, on desk: Desk) async throws -> Reading {
     let client = QueryClient.withoutObservers(storage: desk.storage)
     let replayer = MutationReplayer(client: client)
     let mutation = SaveNote.durable(inLanes: lanes)
@@ -114,20 +110,20 @@ extension QueueRows {
         try await group.waitForAll()
       }
     }
-    let watch = Stopwatch()
+    let gauge = Gauge()
     let summary = try await replayer.replayOnce()
-    let time = watch.nanoseconds(per: count)
+    let reading = gauge.reading(per: count)
     try expect(summary, ReplaySummary(succeeded: count), "what was replayed")
     try expect(try desk.storage.outbox.counts, OutboxCounts(), "what is left in the outbox")
-    return time
+    return reading
   }
 
-  private static func makeStore(on desk: Desk) throws -> Double {
+  private static func makeStore(on desk: Desk) throws -> Reading {
     let client = QueryClient.withoutObservers(storage: desk.storage)
-    let watch = Stopwatch()
+    let gauge = Gauge()
     let store = client.store(for: SaveNote.durable)
-    let time = watch.nanoseconds()
+    let reading = gauge.reading()
     try expect(store.history.count, 50, "the mutations that the store shows")
-    return time
+    return reading
   }
 }

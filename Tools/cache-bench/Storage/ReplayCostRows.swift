@@ -20,18 +20,14 @@ enum ReplayCostRows {
       title: "processor time of replay, \(Self.count) in \(lanes) lanes, each",
       goal: .timesFloor(2),
       floor: "a plain C program: a claim and a settle, two FULL commits",
+      lean: .program("the same of one row each, without an index"),
       unit: .processorTime
     ) {
       let desk = try await Desk(name)
-      let coder = JSONQueryCoder()
       return Trial(
-        figure: { try await Self.replay(Self.count, lanes: lanes, on: desk).processor },
-        floor: {
-          let queued = try desk.bare.queue((0..<Self.count).map { Note($0, edition: 0) }, coder)
-          let before = Expense.current()
-          for mutation in queued { try desk.bare.leaseAndSettle(mutation, coder) }
-          return (Expense.current() - before).processor / Double(Self.count)
-        },
+        counting: { try await Self.replay(Self.count, lanes: lanes, on: desk).ofProcessor },
+        floor: { try desk.outbox(.floor).replay(Self.count).ofProcessor },
+        lean: { try desk.outbox(.lean).replay(Self.count).ofProcessor },
         mostRounds: 3,
         end: { try await desk.storage.close() }
       )
@@ -44,17 +40,19 @@ enum ReplayCostRows {
       title: "processor time of replay, \(pending) in 100 lanes, each",
       goal: .timesFloor(1.5),
       floor: "the same of \(pending / 100)",
+      lean: .program("C: a claim and a settle of one row each, of \(pending / 100)"),
       unit: .processorTime
     ) {
       let desk = try await Desk("replay-cpu-queue")
       return Trial(
-        figure: { try await Self.replay(pending, lanes: 100, on: desk).processor },
+        counting: { try await Self.replay(pending, lanes: 100, on: desk).ofProcessor },
         floor: {
-          // As many in all, so that both have the same noise.
-          var sum = 0.0
-          for _ in 0..<5 { sum += try await Self.replay(pending / 100, on: desk).processor }
+          // Several times, so that it has less noise.
+          var sum = Reading.zero
+          for _ in 0..<5 { sum += try await Self.replay(pending / 100, on: desk).ofProcessor }
           return sum / 5
         },
+        lean: { try desk.outbox(.lean).replay(pending / 100).ofProcessor },
         mostRounds: 1,
         end: { try await desk.storage.close() }
       )
@@ -66,12 +64,14 @@ enum ReplayCostRows {
     title: "replay of 1000 mutations, a ticket waits for each, each",
     goal: .timesFloor(1.5),
     floor: "the same without tickets",
+    lean: .program("C: a claim and a settle of one row each"),
     unit: .nanoseconds
   ) {
     let desk = try await Desk("replay-tickets")
     return Trial(
-      figure: { try await Self.replay(1_000, awaitingTickets: true, on: desk).time },
-      floor: { try await Self.replay(1_000, on: desk).time },
+      counting: { try await Self.replay(1_000, awaitingTickets: true, on: desk) },
+      floor: { try await Self.replay(1_000, on: desk) },
+      lean: { try desk.outbox(.lean).replay(1_000) },
       mostRounds: 11,
       end: { try await desk.storage.close() }
     )
@@ -83,11 +83,11 @@ enum ReplayCostRows {
 extension ReplayCostRows {
   /// Replays mutations that do nothing.
   ///
-  /// - Returns: The nanoseconds of each, by the clock and of the processor.
+  /// - Returns: The nanoseconds of each.
   @concurrent
   private static func replay(
     _ count: Int, lanes: Int? = 100, awaitingTickets: Bool = false, on desk: Desk
-  ) async throws -> (time: Double, processor: Double) {
+  ) async throws -> Reading {
     let client = QueryClient.withoutObservers(storage: desk.storage)
     let mutation = SaveNote.durable(inLanes: lanes)
     let replayer = MutationReplayer(client: client)
@@ -95,14 +95,14 @@ extension ReplayCostRows {
     let tickets = try await client.store(for: mutation).enqueueNotes(count)
     let waiting = awaitingTickets ? Self.wait(for: tickets) : nil
     if awaitingTickets { try await Self.settleDown() }
-    let (watch, before) = (Stopwatch(), Expense.current())
+    let gauge = Gauge()
     let summary = try await replayer.replayOnce()
     let sum = try await waiting?.value
-    let (time, expense) = (watch.nanoseconds(per: count), Expense.current() - before)
+    let reading = gauge.reading(per: count)
     if let sum { try expect(sum, count * (count - 1) / 2, "the sum of the outcomes") }
     try expect(summary, ReplaySummary(succeeded: count), "what was replayed")
     try expect(try desk.storage.outbox.counts, OutboxCounts(), "what is left in the outbox")
-    return (time, expense.processor / Double(count))
+    return reading
   }
 
   private static func wait(for tickets: [MutationTicket<Int>]) -> Task<Int, any Error> {

@@ -9,11 +9,13 @@ final class Shelf: @unchecked Sendable {
   let storage: SQLiteQueryStorage
   let client: QueryClient
 
-  /// Plain C on the storage's own file for reads, or on the copy for writes.
-  let bare: BareDatabase
+  /// On the storage's own file for reads, or on the copy for writes.
+  private let bare: BareDatabase
+  private let lean: LeanDatabase
 
   private let hashes: [Int: [UInt8]]
-  private var places = (figure: 0, floor: 0)
+  private var place = 0
+  private var programPlaces = [PlainProgram: Int]()
 
   /// What C does with the notes.
   enum Use {
@@ -30,7 +32,16 @@ final class Shelf: @unchecked Sendable {
     case .reading: self.bare = try BareDatabase(path: files.cache)
     case .writing: self.bare = try BareDatabase(path: files.bare)
     }
+    self.lean = try LeanDatabase(path: files.lean)
     self.hashes = try self.bare.hashes()
+  }
+
+  /// The database of a plain C program.
+  func database(_ program: PlainProgram) -> any PlainDatabase {
+    switch program {
+    case .floor: self.bare
+    case .lean: self.lean
+    }
   }
 
   /// Closes the storage.
@@ -41,40 +52,58 @@ final class Shelf: @unchecked Sendable {
 
   /// The numbers of the next notes, other ones in each round of the figure.
   func nextNumbers(_ count: Int) -> [Int] {
-    defer { self.places.figure += count }
-    return (self.places.figure..<self.places.figure + count).map(self.corpus.number)
+    defer { self.place += count }
+    return (self.place..<self.place + count).map(self.corpus.number)
   }
 
-  /// The numbers of the next notes, the same for the floor as for the figure.
-  func nextFloorNumbers(_ count: Int) -> [Int] {
-    defer { self.places.floor += count }
-    return (self.places.floor..<self.places.floor + count).map(self.corpus.number)
+  /// The numbers of the next notes, the same for a program as for the figure.
+  func nextNumbers(_ count: Int, for program: PlainProgram) -> [Int] {
+    let place = self.programPlaces[program, default: 0]
+    self.programPlaces[program] = place + count
+    return (place..<place + count).map(self.corpus.number)
   }
-
-  private func hashes(of numbers: [Int]) -> [[UInt8]] { numbers.compactMap { self.hashes[$0] } }
 
   /// A new edition of the next notes, for C to write.
-  func nextFloorEntries(_ count: Int) throws -> [BareEntry] {
-    let numbers = self.nextFloorNumbers(count)
-    return try self.entries(numbers, self.hashes(of: numbers))
+  func nextEntries(_ count: Int, for program: PlainProgram) throws -> [BareEntry] {
+    let numbers = self.nextNumbers(count, for: program)
+    return try self.entries(numbers, numbers.compactMap { self.hashes[$0] })
+  }
+
+  /// Notes not on disk yet, for C to write.
+  func newEntries(_ count: Int) throws -> [BareEntry] {
+    let hashes = (0..<count).map { _ in (0..<16).map { _ in UInt8.random(in: 0...255) } }
+    return try self.entries(self.corpus.newNumbers(count), hashes)
   }
 
   /// Lets C write the next notes, each in its own transaction.
   ///
-  /// - Returns: The nanoseconds of one.
-  func writeOneByOne(_ count: Int) throws -> Double {
-    let entries = try self.nextFloorEntries(count)
-    let watch = Stopwatch()
-    for entry in entries { try self.bare.transaction { try self.bare.write(entry) } }
-    let time = watch.nanoseconds(per: entries.count)
-    try self.check(entries)
-    return time
+  /// - Returns: What one takes.
+  func writeOneByOne(_ count: Int, by program: PlainProgram) throws -> Reading {
+    let entries = try self.nextEntries(count, for: program)
+    let database = self.database(program)
+    let gauge = Gauge()
+    for entry in entries { try database.transaction { try database.write(entry) } }
+    let reading = gauge.reading(per: entries.count)
+    try self.check(entries, in: program)
+    return reading
   }
 
-  /// Notes not on disk yet, for C to write.
-  func newFloorEntries(_ count: Int) throws -> [BareEntry] {
-    let hashes = (0..<count).map { _ in (0..<16).map { _ in UInt8.random(in: 0...255) } }
-    return try self.entries(self.corpus.newNumbers(count), hashes)
+  /// Lets C write entries, in transactions of a thousand.
+  ///
+  /// - Returns: What one takes.
+  func writeThousands(
+    _ count: Int, by program: PlainProgram, _ next: () throws -> [BareEntry]
+  ) throws -> Reading {
+    let database = self.database(program)
+    var sum = Reading.zero
+    for _ in 0..<count / 1_000 {
+      let entries = try next()
+      let gauge = Gauge()
+      try database.transaction { for entry in entries { try database.write(entry) } }
+      sum += gauge.reading()
+      try self.check(entries.prefix(1), in: program)
+    }
+    return sum / count
   }
 
   private func entries(_ numbers: [Int], _ hashes: [[UInt8]]) throws -> [BareEntry] {
@@ -96,9 +125,10 @@ final class Shelf: @unchecked Sendable {
   }
 
   /// Checks that entries are on disk, as C reads them.
-  func check(_ entries: some Sequence<BareEntry>) throws {
+  func check(_ entries: some Sequence<BareEntry>, in program: PlainProgram) throws {
+    let database = self.database(program)
     for entry in entries {
-      try expect(try self.bare.value(at: entry.identity), entry.value, "the bytes on disk")
+      try expect(try database.value(at: entry.identity), entry.value, "the bytes on disk")
     }
   }
 }

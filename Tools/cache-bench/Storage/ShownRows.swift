@@ -51,6 +51,7 @@ enum ShownRows {
     title: "enqueue with an edit, over 1000 live ones",
     goal: .above(5_000),
     floor: "enqueue without an edit, over 1000 live ones, and the closure",
+    lean: .absent("nothing is on disk"),
     unit: .nanoseconds
   ) {
     Trial(
@@ -91,6 +92,7 @@ enum ShownRows {
     title: "a fetch under 1000 live edits",
     goal: .above(300_000),
     floor: "a fetch, and the closures",
+    lean: .absent("nothing is on disk"),
     unit: .nanoseconds
   ) {
     let client = try await Self.client(edits: true)
@@ -151,32 +153,44 @@ enum ShownRows {
     title: "launch with 1000 live edits, to the first value",
     goal: .atMost(15_000_000),
     floor: "the storage opened, its rows read and their JSON decoded",
+    lean: .program("C open, read of rows by number, JSON decode"),
     unit: .nanoseconds
   ) {
     let folder = try await Self.folder("edit-launch", Array(Self.notes.prefix(Self.live)))
+    let lean = try Scratch.makeFolder("edit-launch-lean").appending(path: "lean.sqlite").path
+    _ = try LeanOutbox(path: lean).queue(Array(Self.notes.prefix(Self.live)), JSONQueryCoder())
     return Trial(
-      figure: {
-        let watch = Stopwatch()
+      counting: {
+        let gauge = Gauge()
         let storage = try SQLiteQueryStorage(directory: folder)
         let client = QueryClient.withoutObservers(storage: storage)
         try client.register(Self.save)
         let value = client.store(for: Total().persisted()).currentValue
-        let time = watch.nanoseconds()
+        let reading = gauge.reading()
         try expect(value, Self.live, "the edits that are shown")
         try await storage.close()
-        return time
+        return reading
       },
       floor: {
-        let watch = Stopwatch()
+        let gauge = Gauge()
         let storage = try SQLiteQueryStorage(directory: folder)
         let decoder = JSONDecoder()
         let notes = try storage.outbox.entries().map {
           try decoder.decode(Note.self, from: $0.arguments)
         }
-        let time = watch.nanoseconds()
+        let reading = gauge.reading()
         try expect(notes.count, Self.live, "the rows that were read")
         try await storage.close()
-        return time
+        return reading
+      },
+      lean: {
+        let gauge = Gauge()
+        let outbox = try LeanOutbox(path: lean)
+        let coder = JSONQueryCoder()
+        let notes = try outbox.newest(.max).map { try coder.decode(Note.self, from: $0) }
+        let reading = gauge.reading()
+        try expect(notes.count, Self.live, "the rows that were read")
+        return reading
       },
       mostRounds: 31
     )
@@ -187,6 +201,7 @@ enum ShownRows {
     title: "memory of a live edit of 10000",
     goal: .above(400),
     floor: "its arguments",
+    lean: .absent("no memory is leaner"),
     unit: .bytes
   ) {
     let count = 10 * Self.live
@@ -195,26 +210,30 @@ enum ShownRows {
     let storage = try SQLiteQueryStorage(directory: folder)
     let arguments = try storage.outbox.entries().map(\.arguments)
     return Trial(
-      figure: {
+      counting: {
         let client = QueryClient.withoutObservers(storage: storage)
         let total = client.store(for: Total().persisted())
+        let gauge = Gauge()
         let before = try Allocations.bytesInUse()
         try client.register(Self.save)
-        let after = try Allocations.bytesInUse()
+        let bytes = Double(try Allocations.bytesInUse() - before) / Double(count)
+        let reading = gauge.reading(of: bytes, per: count)
         try expect(total.currentValue, count, "the edits that are shown")
-        return Double(after - before) / Double(count)
+        return reading
       },
       floor: {
         let decoder = JSONDecoder()
         var notes = [Note]()
         notes.reserveCapacity(count)
+        let gauge = Gauge()
         let before = try Allocations.bytesInUse()
         for arguments in arguments {
           notes.append(try decoder.decode(Note.self, from: arguments))
         }
-        let after = try Allocations.bytesInUse()
+        let bytes = Double(try Allocations.bytesInUse() - before) / Double(count)
+        let reading = gauge.reading(of: bytes, per: count)
         try expect(notes.count, count, "the arguments")
-        return Double(after - before) / Double(count)
+        return reading
       },
       mostRounds: 5,
       end: { try await storage.close() }

@@ -9,6 +9,7 @@ enum ToolRows {
         title: "cache-inspect list of \(corpus.count) entries",
         goal: .atMost(500_000_000),
         floor: "cache-inspect --version",
+        lean: .program("a program in C alone that lists dates and keys"),
         unit: .nanoseconds
       ) {
         try await Self.trial(corpus) { $0.time }
@@ -18,29 +19,44 @@ enum ToolRows {
         title: "cache-inspect list of \(corpus.count) entries, peak memory",
         goal: .atMost(64 * 1024 * 1024),
         floor: "cache-inspect --version",
+        lean: .absent("it has less than what starts it, which the kernel counts"),
         unit: .bytes
       ) {
-        try await Self.trial(corpus) { Double($0.peakBytes) }
+        try await Self.trial(corpus, hasLean: false) { Double($0.peakBytes) }
       },
     ]
   }
 
   private static func trial(
     _ corpus: Corpus,
+    hasLean: Bool = true,
     _ figure: @escaping @Sendable (ToolRun) -> Double
   ) async throws -> Trial {
-    let folder = try await corpus.files().folder
-    let arguments = ["list", "--store", folder.path]
+    let files = try await corpus.files()
+    let arguments = ["list", "--store", files.folder.path]
     let lines = try ToolRun("cache-inspect", arguments).lines
     // A line of titles stands before them; rows that have measured changes may have added some.
     if lines <= corpus.count {
       throw CheckFailure(description: "cache-inspect lists \(lines) lines")
     }
+    let lean: Trial.Round = {
+      Self.reading(try ToolRun("lean-reader", [files.lean]), figure)
+    }
     return Trial(
-      figure: { figure(try ToolRun("cache-inspect", arguments)) },
-      floor: { figure(try ToolRun("cache-inspect", ["--version"])) },
+      counting: { Self.reading(try ToolRun("cache-inspect", arguments), figure) },
+      floor: { Self.reading(try ToolRun("cache-inspect", ["--version"]), figure) },
+      lean: hasLean ? lean : nil,
       mostRounds: 11
     )
+  }
+
+  /// What a program does to files that does not count it is not known.
+  private static func reading(_ run: ToolRun, _ figure: (ToolRun) -> Double) -> Reading {
+    Reading(
+      figure: figure(run),
+      expense: Expense(
+        processorTime: run.processorTime, bytesWritten: run.bytesWritten, frames: .nan,
+        syncs: .nan))
   }
 }
 
@@ -56,6 +72,10 @@ struct ToolRun: Sendable, Codable {
   let peakBytes: Int
   /// How many lines it wrote.
   let lines: Int
+  /// Nanoseconds on a processor.
+  let processorTime: Double
+  /// What it handed to the system for writing, its lines included.
+  let bytesWritten: Double
 
   /// - Throws: ``CheckFailure`` if it cannot be started, or fails.
   init(_ name: String, _ arguments: [String]) throws {
@@ -88,6 +108,7 @@ struct ToolRun: Sendable, Codable {
     posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_CREAT, 0o600)
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
+    let before = Expense.current()
     let watch = Stopwatch()
     var pid: pid_t = 0
     let failure = posix_spawn(&pid, path, &actions, nil, &words, environ)
@@ -100,6 +121,8 @@ struct ToolRun: Sendable, Codable {
     self.time = watch.nanoseconds()
     if status != 0 { throw CheckFailure(description: "\(name) ended with \(status)") }
     self.peakBytes = usage.ru_maxrss * 1_024
+    self.processorTime = Expense.processorTime(of: usage)
+    self.bytesWritten = (Expense.current() - before).bytesWritten
     self.lines = try Data(contentsOf: output).count { $0 == 0x0a }
   }
 }

@@ -98,24 +98,18 @@ extension NewMutation {
 extension Worker {
   /// A worker that works.
   struct Running {
-    private let process: Process
+    private let process: CountedProcess
 
     var processIdentifier: Int32 { self.process.processIdentifier }
-
-    private let input = Pipe()
-    private let output = Pipe()
 
     /// Starts the worker, and returns when it has begun.
     ///
     /// - Throws: ``CheckFailure``, and what `Process` throws.
     init(_ worker: Worker) throws {
-      self.process = Process()
-      self.process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-      self.process.arguments = [Worker.argument] + worker.arguments
-      self.process.standardInput = self.input
-      self.process.standardOutput = self.output
+      self.process = CountedProcess(nil, [Worker.argument] + worker.arguments)
       try self.process.run()
-      let line = String(decoding: self.output.fileHandleForReading.availableData, as: UTF8.self)
+      let line = String(
+        decoding: self.process.output.fileHandleForReading.availableData, as: UTF8.self)
       try expect(line, "begun\n", "what a worker says")
     }
 
@@ -123,10 +117,9 @@ extension Worker {
     ///
     /// - Throws: ``CheckFailure`` if it has none.
     func end() throws -> [Double] {
-      try self.input.fileHandleForWriting.close()
-      let text = self.output.fileHandleForReading.readDataToEndOfFile()
-      self.process.waitUntilExit()
-      try expect(self.process.terminationStatus, 0, "the status of a worker")
+      try self.process.input.fileHandleForWriting.close()
+      let text = self.process.output.fileHandleForReading.readDataToEndOfFile()
+      try expect(try self.process.waitForEnd(), 0, "the status of a worker")
       return String(decoding: text, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         .compactMap { Double($0) }
     }
