@@ -36,21 +36,11 @@ extension Notebook {
     return Reading(value: Array(shown), age: reading.age, problem: reading.problem)
   }
 
-  /// Follows a folder. An event of the server's says which folder has changed; its pages are then asked for
-  /// again, and only those that have changed are sent.
+  /// Follows a folder, by the events of the server.
   ///
   /// - Parameter show: Called with all notes that are shown, whenever something has changed.
   func watch(_ folder: String, _ show: @escaping @Sendable ([Note]) -> Void) -> QuerySubscription {
-    let server = self.client.defaultContext.notesServer
-    let folders = self.client.store(
-      for: FoldersQuery().persisted().live(
-        from: { server.events },
-        apply: .invalidate { event in
-          let change = try? JSONDecoder().decode(Change.self, from: Data(event.data.utf8))
-          // Of a reset nothing is known, so that all is asked about.
-          guard let folder = change?.folder else { return [["notes"]] }
-          return [FoldersQuery().path, FolderNotesQuery(folder: folder).path]
-        }))
+    let folders = self.client.store(for: self.liveFolders())
     let notes = self.client.store(for: FolderNotesQuery(folder: folder).persisted())
     return .combined([
       folders.subscribe { _ in },
