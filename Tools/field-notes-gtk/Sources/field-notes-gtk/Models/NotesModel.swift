@@ -75,7 +75,7 @@ extension NotesModel {
     return (try? self.notebook.storage.outbox.value(ofAlias: id)) ?? id
   }
 
-  /// What stands where there are no notes: nothing, before anything is known.
+  /// What is shown instead of notes: nothing, as long as nothing is known.
   var placeholder: String {
     self.noteStore?.origin == .initial || !self.pages.allSatisfy(\.isEmpty) ? "" : "No notes"
   }
@@ -98,13 +98,11 @@ extension NotesModel {
     return words.compactMap(\.self).joined(separator: " · ")
   }
 
+  /// As "12 min old".
   private static func age(_ seconds: TimeInterval) -> String {
-    switch seconds {
-    case ..<60: "up to date"
-    case ..<3_600: "\(Int(seconds / 60)) min old"
-    case ..<86_400: "\(Int(seconds / 3_600)) h old"
-    default: "\(Int(seconds / 86_400)) days old"
-    }
+    if seconds < 60 { return "up to date" }
+    let age = Duration.seconds(Int64(seconds))
+    return age.formatted(.units(allowed: [.days, .hours, .minutes], maximumUnitCount: 1)) + " old"
   }
 }
 

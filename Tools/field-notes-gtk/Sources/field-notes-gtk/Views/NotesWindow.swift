@@ -33,7 +33,9 @@ final class NotesWindow {
     let surface = gtk_native_get_surface(self.ui.opaque("window"))
     connect(UnsafeMutableRawPointer(surface), "layout") { [unowned self] _ in self.fitWidth() }
     let frames = gtk_widget_get_frame_clock(self.ui.widget("window"))
-    connect(UnsafeMutableRawPointer(frames), "after-paint") { [unowned self] _ in self.noteList.showAll() }
+    connect(UnsafeMutableRawPointer(frames), "after-paint") { [unowned self] _ in
+      self.noteList.showAll()
+    }
     self.beginNote()
   }
 
@@ -61,20 +63,50 @@ extension NotesWindow {
   private func followModels() {
     let (notes, ui) = (self.notes, self.ui)
     self.following = [
-      MainLoop.follow { notes.folders } show: { [unowned self] in self.show($0) },
-      MainLoop.follow { notes.pages } show: { [unowned self] in self.show($0) },
-      MainLoop.follow { notes.selected } show: { [unowned self] in self.edit($0) },
-      MainLoop.follow { notes.folder ?? "Field notes" } show: { ui.setText(of: "folder-title", to: $0) },
-      MainLoop.follow { notes.placeholder } show: { ui.setText(of: "placeholder", to: $0) },
-      MainLoop.follow { notes.status } show: { ui.setText(of: "status", to: $0) },
-      MainLoop.follow { notes.isLoading } show: {
+      MainLoop.follow {
+        notes.folders
+      } show: { [unowned self] in
+        self.show($0)
+      },
+      MainLoop.follow {
+        notes.pages
+      } show: { [unowned self] in
+        self.show($0)
+      },
+      MainLoop.follow {
+        notes.selected
+      } show: { [unowned self] in
+        self.edit($0)
+      },
+      MainLoop.follow {
+        notes.folder ?? "Field notes"
+      } show: {
+        ui.setText(of: "folder-title", to: $0)
+      },
+      MainLoop.follow {
+        notes.placeholder
+      } show: {
+        ui.setText(of: "placeholder", to: $0)
+      },
+      MainLoop.follow {
+        notes.status
+      } show: {
+        ui.setText(of: "status", to: $0)
+      },
+      MainLoop.follow {
+        notes.isLoading
+      } show: {
         gtk_spinner_set_spinning(ui.opaque("spinner"), $0 ? 1 : 0)
       },
-      MainLoop.follow { notes.isConnected } show: { isConnected in
+      MainLoop.follow {
+        notes.isConnected
+      } show: { isConnected in
         ui.setText(of: "connection", to: isConnected ? "● Online" : "● Offline")
         ui.setClass("offline", of: "connection", to: !isConnected)
       },
-      MainLoop.follow { notes.outgoing.refusal } show: { refusal in
+      MainLoop.follow {
+        notes.outgoing.refusal
+      } show: { refusal in
         if let refusal { ui.setText(of: "refused-text", to: refusal) }
         gtk_revealer_set_reveal_child(ui.opaque("refused"), refusal == nil ? 0 : 1)
       },
