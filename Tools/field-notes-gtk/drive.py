@@ -193,7 +193,7 @@ def story(program, folder):
         server.post("A list", f"Note {number:03}", "")
     window = Window(program, server, folder)
     try:
-        window.see("Note 001", "Online", "up to date", "Birds")
+        window.see("Note 001", "Online", "fetched just now", "Birds")
         window.see("Note 120")
         print("online: the list is there, with its third page")
         note = server.post("A list", "From elsewhere", "by another device")

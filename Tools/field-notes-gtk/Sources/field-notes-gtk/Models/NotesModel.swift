@@ -100,7 +100,7 @@ extension NotesModel {
 
   /// As "12 min old".
   private static func age(_ seconds: TimeInterval) -> String {
-    if seconds < 60 { return "up to date" }
+    if seconds < 60 { return "fetched just now" }
     let age = Duration.seconds(Int64(seconds))
     return age.formatted(.units(allowed: [.days, .hours, .minutes], maximumUnitCount: 1)) + " old"
   }
