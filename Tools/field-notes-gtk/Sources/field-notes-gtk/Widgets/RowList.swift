@@ -36,7 +36,7 @@ final class RowList<Row: ListRow> {
   /// - Parameter needsSelection: Whether one row is always selected, if there is one.
   init(in view: OpaquePointer, needsSelection: Bool) {
     self.view = view
-    self.slice = gtk_slice_list_model_new(self.model, 0, 30)
+    self.slice = gtk_slice_list_model_new(self.model, 0, 20)
     self.selection = gtk_single_selection_new(self.slice)
     gtk_single_selection_set_autoselect(self.selection, needsSelection ? 1 : 0)
     gtk_single_selection_set_can_unselect(self.selection, needsSelection ? 0 : 1)
