@@ -62,55 +62,29 @@ final class NotesWindow {
 extension NotesWindow {
   private func followModels() {
     let (notes, ui) = (self.notes, self.ui)
-    self.following = [
-      MainLoop.follow {
-        notes.folders
-      } show: { [unowned self] in
-        self.show($0)
-      },
-      MainLoop.follow {
-        notes.pages
-      } show: { [unowned self] in
-        self.show($0)
-      },
-      MainLoop.follow {
-        notes.selected
-      } show: { [unowned self] in
-        self.edit($0)
-      },
-      MainLoop.follow {
-        notes.folder ?? "Field notes"
-      } show: {
-        ui.setText(of: "folder-title", to: $0)
-      },
-      MainLoop.follow {
-        notes.placeholder
-      } show: {
-        ui.setText(of: "placeholder", to: $0)
-      },
-      MainLoop.follow {
-        notes.status
-      } show: {
-        ui.setText(of: "status", to: $0)
-      },
-      MainLoop.follow {
-        notes.isLoading
-      } show: {
-        gtk_spinner_set_spinning(ui.opaque("spinner"), $0 ? 1 : 0)
-      },
-      MainLoop.follow {
-        notes.isConnected
-      } show: { isConnected in
-        ui.setText(of: "connection", to: isConnected ? "● Online" : "● Offline")
-        ui.setClass("offline", of: "connection", to: !isConnected)
-      },
-      MainLoop.follow {
-        notes.outgoing.refusal
-      } show: { refusal in
-        if let refusal { ui.setText(of: "refused-text", to: refusal) }
-        gtk_revealer_set_reveal_child(ui.opaque("refused"), refusal == nil ? 0 : 1)
-      },
-    ]
+    self.follow(notes.folders) { [unowned self] in self.show($0) }
+    self.follow(notes.pages) { [unowned self] in self.show($0) }
+    self.follow(notes.selected) { [unowned self] in self.edit($0) }
+    self.follow(notes.folder ?? "Field notes") { ui.setText(of: "folder-title", to: $0) }
+    self.follow(notes.placeholder) { ui.setText(of: "placeholder", to: $0) }
+    self.follow(notes.status) { ui.setText(of: "status", to: $0) }
+    self.follow(notes.isLoading) { gtk_spinner_set_spinning(ui.opaque("spinner"), $0 ? 1 : 0) }
+    self.follow(notes.isConnected) { isConnected in
+      ui.setText(of: "connection", to: isConnected ? "● Online" : "● Offline")
+      ui.setClass("offline", of: "connection", to: !isConnected)
+    }
+    self.follow(notes.outgoing.refusal) { refusal in
+      if let refusal { ui.setText(of: "refused-text", to: refusal) }
+      gtk_revealer_set_reveal_child(ui.opaque("refused"), refusal == nil ? 0 : 1)
+    }
+  }
+
+  /// Shows a property of a model, until the window is closed.
+  private func follow<Value>(
+    _ property: @autoclosure @escaping @MainActor () -> Value,
+    show: @escaping @MainActor (Value) -> Void
+  ) {
+    self.following.append(MainLoop.follow(property, show: show))
   }
 
   private func show(_ folders: [Folder]) {
