@@ -15,6 +15,7 @@ struct MainLoopWorker {
     case "hops": try await Self.loop(place) { await Self.hop() }
     case "sleep": try await Self.loop(place) { await Self.sleep() }
     case "states": try await Self.loop(place) { await Self.follow() }
+    case "shown": try await Self.loop(place) { await Self.show() }
     case "idle": try await Self.loop(place) { Self.say("ready") }
     case "serve": try await Self.serve()
     case "restore": try await Self.restore()
@@ -63,7 +64,7 @@ struct MainLoopWorker {
   }
 
   /// Writes a line at once, also into a pipe.
-  private static func say(_ line: String) {
+  static func say(_ line: String) {
     print(line)
     fflush(nil)
   }

@@ -31,6 +31,15 @@ import Testing
     #expect(await worker.line() == "states true")
   }
 
+  @Test(arguments: ["attach", "run"])
+  func whatIsFollowedIsShownAtOnceAndAfterTheFrameThatIsDue(place: String) async throws {
+    let worker = try self.worker("shown", place)
+    #expect(await worker.line() == "at once true")
+    #expect(await worker.line() == "the last one, in order true")
+    #expect(await worker.line() == "after the frame true")
+    #expect(await worker.line() == "after its end true")
+  }
+
   // MARK: - Ends
 
   @Test(arguments: [SIGTERM, SIGINT])

@@ -65,7 +65,12 @@ class Server:
 
     def post(self, folder, title, text):
         body = json.dumps({"folder": folder, "title": title, "text": text}).encode()
-        urllib.request.urlopen(urllib.request.Request(self.url + "/notes", body)).read()
+        with urllib.request.urlopen(urllib.request.Request(self.url + "/notes", body)) as answer:
+            return json.load(answer)["id"]
+
+    def delete(self, note):
+        request = urllib.request.Request(f"{self.url}/notes/{note}", method="DELETE")
+        urllib.request.urlopen(request).read()
 
     def done(self, text):
         """How many writes with this text were carried out."""
@@ -162,6 +167,9 @@ class Window:
         time.sleep(1.5)  # for animations
         subprocess.run(["import", "-window", self.number, "-crop", f"{width}x{height}+0+0", path],
                        check=True)
+        # From 0, black, to 1, white.
+        return float(subprocess.run(["identify", "-format", "%[fx:mean]", path], check=True,
+                                    capture_output=True, text=True).stdout)
 
     def kill(self):
         self.process.kill()
@@ -185,9 +193,14 @@ def story(program, folder):
         server.post("A list", f"Note {number:03}", "")
     window = Window(program, server, folder)
     try:
-        window.see("Note 001", "Online", "up to date", "Birds")
+        window.see("Note 001", "Online", "fetched just now", "Birds")
         window.see("Note 120")
         print("online: the list is there, with its third page")
+        note = server.post("A list", "From elsewhere", "by another device")
+        window.see("From elsewhere", "by another device")
+        print("online: what another device enters comes by itself")
+        server.delete(note)
+        window.see_no("From elsewhere")
         window.click(600, 75)
         window.see("Save")
         window.click(400, 580)
@@ -272,13 +285,16 @@ def pictures(program, folder, target):
             for width, height in [(1280, 800), (480, 800)]:
                 window = Window(program, server, folder, theme, width, height)
                 window.see("2 not sent", "Offline")
-                window.picture(f"{target}/{name}-{width}.png", width, height)
+                window.see("Tomatoes", "Rain", "Title")
+                brightness = window.picture(f"{target}/{name}-{width}.png", width, height)
+                expect(brightness > 0.5, name == "light", f"that {name}-{width}.png is light")
                 window.kill()
         server.start("--status", "422")
         window = Window(program, server, folder, width=480, height=800)
         window.keys("F5")
         window.see("A new note was refused")
         window.picture(f"{target}/refused-480.png", 480, 800)
+        print("light and dark, wide and narrow: pictures were taken")
     finally:
         window.kill()
         server.stop()

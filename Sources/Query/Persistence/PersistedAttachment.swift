@@ -23,6 +23,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   private var hasStored = false
   /// By what the storage knows the value of the state.
   private var content = StoredContent()
+  /// The number of the value that this is; nil: of none.
+  private var contentNumber: Int?
   /// What is written of the state's errors.
   private var failures = PersistedFailures()
 
@@ -58,10 +60,13 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isToldOf = true
       PersistenceWarnings.reportUnwritten(self.slot.identity)
     }
-    if !isConfirmation { self.content = StoredContent() }
+    // An error and an invalidation leave the value as it is: it need not be coded for them.
+    let isStored = State._isStoredAsConfirmed && self.contentNumber == tag.number
+    if !isConfirmation && !isStored { self.content = StoredContent() }
+    self.contentNumber = tag.number
     let snapshot = PersistedSnapshot(
       of: state, self.failures, self.options, tag.record, self.content, self.mark,
-      isConfirmation: isConfirmation)
+      isConfirmation: isConfirmation || isStored)
     self.hand(over: .write(StorageWrite(of: snapshot)))
   }
 
@@ -74,6 +79,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   override func stateDidReset() {
     self.isPristine = false
     self.failures = PersistedFailures()
+    (self.content, self.contentNumber) = (StoredContent(), nil)
     guard self.isWriting else { return }
     self.hand(over: .remove)
   }
@@ -187,7 +193,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       let later = self.failures
       store.setMark(mark)
       let isInvalidated = store.restoreUnderLaterChanges(restored, history)
-      self.content = restored.content
+      (self.content, self.contentNumber) = (restored.content, store.tag.number)
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: store._state)
       if isInvalidated || later.count > 0 {
@@ -273,6 +279,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.content = value.content
       store.setMark(entry.mark)
       store.restore(value, entry.history)
+      self.contentNumber = store.tag.number
       return replaced
     }
     withExtendedLifetime(replaced) {}

@@ -158,6 +158,42 @@ extension StorageContractTests {
     #expect(server.answers.elements == ["same 0", "same 1", "same 2"])
   }
 
+  @Test(arguments: StorageUnderTest.allCases)
+  func aFailureAndAnInvalidationDoNotCodeTheValueAgain(_ kind: StorageUnderTest) async throws {
+    let (device, coder) = (try Device(kind), CountingCoder())
+    let query = BlockQuery<String>(["value"]) { _ in throw TestError() }
+      .persisted(PersistenceOptions(coder: coder))
+    try await device.run { client in client.store(for: query).currentValue = "seen" }
+    let encoded = coder.encoded.value
+    // Of a value that was read, and once more.
+    try await device.run { client in
+      let store = client.store(for: query)
+      for _ in 0..<2 {
+        _ = try? await store.fetch()
+        try await device.storage.flush()
+      }
+    }
+    try await device.run { client in
+      let store = client.store(for: query)
+      #expect(store.currentValue == "seen")
+      #expect(store.errorUpdateCount == 2)
+      #expect(!store.isInvalidated)
+      store.invalidate()
+    }
+    try await device.run { client in
+      let store = client.store(for: query)
+      #expect(store.isInvalidated)
+      #expect(coder.encoded.value == encoded)
+      // Another value is coded, and an error after it is beside that.
+      store.currentValue = "entered"
+      _ = try? await store.fetch()
+    }
+    let store = device.client().store(for: query)
+    #expect(store.currentValue == "entered")
+    #expect(store.errorUpdateCount == 3)
+    #expect(coder.encoded.value == encoded + 1)
+  }
+
   @Test(arguments: StorageUnderTest.onDisk)
   func aConfirmationNeverLandsOnAnotherProcessesValue(_ kind: StorageUnderTest) async throws {
     let first = try Device(kind)

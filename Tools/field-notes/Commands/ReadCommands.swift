@@ -36,21 +36,11 @@ extension Notebook {
     return Reading(value: Array(shown), age: reading.age, problem: reading.problem)
   }
 
-  /// Follows a folder. An event from the server says which folder has changed; then its pages are requested
-  /// again, and the server sends only those that have changed.
+  /// Follows a folder, by the events of the server.
   ///
   /// - Parameter show: Called with all notes that are shown, whenever something has changed.
   func watch(_ folder: String, _ show: @escaping @Sendable ([Note]) -> Void) -> QuerySubscription {
-    let server = self.client.defaultContext.notesServer
-    let folders = self.client.store(
-      for: FoldersQuery().persisted().live(
-        from: { server.events },
-        apply: .invalidate { event in
-          let change = try? JSONDecoder().decode(Change.self, from: Data(event.data.utf8))
-          // A reset does not say what has changed, so everything is requested.
-          guard let folder = change?.folder else { return [["notes"]] }
-          return [FoldersQuery().path, FolderNotesQuery(folder: folder).path]
-        }))
+    let folders = self.client.store(for: self.liveFolders())
     let notes = self.client.store(for: FolderNotesQuery(folder: folder).persisted())
     return .combined([
       folders.subscribe { _ in },

@@ -6,10 +6,11 @@ import SystemMainLoop
 
 /// Measures the window of field-notes-gtk, whose sources it is made with:
 /// - `fill STORE COUNT` stores a list of that many notes;
-/// - `start STORE` says how many milliseconds after the time of `BEGAN`, by the monotonic clock in
-///   nanoseconds, the window was drawn with that list;
+/// - `start STORE COUNT` says how many milliseconds after the time of `BEGAN`, by the monotonic clock in
+///   nanoseconds, the window was drawn first, drawn with notes, if there are any, and drawn with all;
 /// - `frames STORE RATE` says how many frames it draws in ten seconds, while the list is changed so many
-///   times a second.
+///   times a second, and how long the main thread works meanwhile;
+/// - `idle STORE` leaves the window open for half a minute, and says how often the main thread was woken.
 @main @MainActor
 struct WindowBench {
   static let folder = "Bench"
@@ -22,8 +23,10 @@ struct WindowBench {
     let number = words.count > 3 ? Int(words[3]) ?? 0 : 0
     switch words[1] {
     case "fill": Self.fill(notebook, number)
-    case "start": Self.run { Self.start(notebook, in: $0) }
-    case "frames": Self.run { Self.frames(notebook, in: $0, changesPerSecond: number) }
+    case "start": Self.run(notebook) { Self.start(in: $0, count: number) }
+    case "frames":
+      Self.run(notebook) { Self.frames(Self.notes(notebook), in: $0, changesPerSecond: number) }
+    case "idle": Self.run(notebook) { Self.idle(in: $0) }
     default: exit(64)
     }
     try await notebook.storage.close()
@@ -55,34 +58,40 @@ struct WindowBench {
     Self.notes(notebook).currentValue = pages
   }
 
-  private static func run(_ body: @escaping @MainActor (OpenWindow) -> Void) {
-    let application = cgtk_application(gtk_application_new(nil, GApplicationFlags(rawValue: 0)))!
+  /// Opens the window as the program does.
+  private static func run(_ notebook: Notebook, _ body: @escaping @MainActor (OpenWindow) -> Void) {
     MainLoop.attachMainActor()
-    connect(application, "activate") { _ in body(OpenWindow(application: application)) }
+    let notes = NotesModel(notebook)
+    let application = cgtk_application(gtk_application_new(nil, GApplicationFlags(rawValue: 0)))!
+    connect(application, "activate") { _ in
+      let program = OpenWindow(application: application, notes)
+      body(program)
+    }
     g_application_run(cgtk_g_application(application), 0, nil)
   }
 
-  private static func start(_ notebook: Notebook, in program: OpenWindow) {
+  private static func start(in program: OpenWindow, count: Int) {
     let began = ProcessInfo.processInfo.environment["BEGAN"].flatMap(UInt64.init) ?? 0
-    let count = Self.notes(notebook).currentValue.reduce(0) { $0 + $1.value.notes.count }
-    program.open(notebook)
+    var (firstFrame, firstRows): (Double?, Double?)
     program.afterEachFrame {
-      guard program.rowCount >= count else { return }
       let milliseconds = Double(monotonicNanoseconds() - began) / 1e6
-      print("rows \(program.rowCount) ms \(milliseconds)")
+      firstFrame = firstFrame ?? milliseconds
+      if count == 0 || program.rowCount > 0 { firstRows = firstRows ?? milliseconds }
+      guard program.rowCount >= count, let firstFrame, let firstRows else { return }
+      print("window \(firstFrame) ms, notes \(firstRows) ms, all \(count) \(milliseconds) ms")
       g_application_quit(cgtk_g_application(program.application))
     }
   }
 
   private static func frames(
-    _ notebook: Notebook, in program: OpenWindow, changesPerSecond rate: Int
+    _ store: QueryStore<FolderNotesQuery.State>, in program: OpenWindow,
+    changesPerSecond rate: Int
   ) {
-    let store = Self.notes(notebook)
-    program.open(notebook)
     program.drawAlways()
     var frames = 0
     program.afterEachFrame { frames += 1 }
     let changing = Task { @concurrent in
+      await store.hydrated()
       var number = 0
       let clock = ContinuousClock()
       let start = clock.now
@@ -96,12 +105,26 @@ struct WindowBench {
     }
     Task {
       try? await Task.sleep(for: .seconds(2))
-      let begin = frames
+      let (begin, worked) = (frames, threadMilliseconds())
       let start = ContinuousClock.now
       try? await Task.sleep(for: .seconds(10))
       let (count, time) = (frames - begin, ContinuousClock.now - start)
+      let work = threadMilliseconds() - worked
       changing.cancel()
-      print("rows \(program.rowCount) frames \(count) in \(time), changes \(await changing.value)")
+      print(
+        "rows \(program.rowCount), frames \(count) in \(time), main thread \(work) ms,",
+        "changes \(await changing.value)")
+      g_application_quit(cgtk_g_application(program.application))
+    }
+  }
+
+  private static func idle(in program: OpenWindow) {
+    Task {
+      // Beside it, nothing here waits for a time: the two sleeps wake the main thread once each.
+      try? await Task.sleep(for: .seconds(5))
+      let woken = threadWakeUps()
+      try? await Task.sleep(for: .seconds(30))
+      print("woken \(threadWakeUps() - woken) times in 30 s, one of them to say so")
       g_application_quit(cgtk_g_application(program.application))
     }
   }
@@ -113,28 +136,40 @@ private func monotonicNanoseconds() -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
+/// How long this thread has worked.
+private func threadMilliseconds() -> Int {
+  var time = timespec()
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+}
+
+/// How often this thread has waited.
+private func threadWakeUps() -> Int {
+  var usage = rusage()
+  // RUSAGE_THREAD, which Swift does not import.
+  getrusage(1, &usage)
+  return usage.ru_nvcsw
+}
+
 /// The program and its window.
 @MainActor
 final class OpenWindow {
   let application: UnsafeMutablePointer<GtkApplication>
-  private var window: NotesWindow?
+  private let window: NotesWindow
 
-  init(application: UnsafeMutablePointer<GtkApplication>) { self.application = application }
-
-  func open(_ notebook: Notebook) {
-    self.window = NotesWindow(notebook, in: self.application)
-    self.window?.present()
+  init(application: UnsafeMutablePointer<GtkApplication>, _ notes: NotesModel) {
+    self.application = application
+    self.window = NotesWindow(notes, in: application)
+    self.window.present()
   }
 
   var rowCount: Int {
-    guard let window else { return 0 }
-    let model = gtk_list_view_get_model(window.ui.opaque("notes"))
+    let model = gtk_list_view_get_model(self.window.ui.opaque("notes"))
     return Int(g_list_model_get_n_items(model))
   }
 
   func afterEachFrame(_ body: @escaping @MainActor () -> Void) {
-    guard let window else { return }
-    let clock = gtk_widget_get_frame_clock(window.ui.widget("window"))
+    let clock = gtk_widget_get_frame_clock(self.window.ui.widget("window"))
     connect(UnsafeMutableRawPointer(clock), "after-paint") { [self] _ in
       withExtendedLifetime(self) { body() }
     }
@@ -142,9 +177,8 @@ final class OpenWindow {
 
   /// Asks for a frame after each frame, as an animation does.
   func drawAlways() {
-    guard let window else { return }
     gtk_widget_add_tick_callback(
-      window.ui.widget("notes"),
+      self.window.ui.widget("notes"),
       { widget, _, _ in
         gtk_widget_queue_draw(widget)
         return 1

@@ -12,6 +12,8 @@ final class NotesModel {
   private(set) var folder: String?
   /// The note in the editor; nil: a new one.
   var selectedId: String?
+  /// The time, of which the age of the notes is made: that grows without a change.
+  private var now = Date()
   /// Why the last thing that was entered could not be saved; nil: it was.
   private var problem: String?
 
@@ -21,15 +23,26 @@ final class NotesModel {
   private var noteStore: QueryStore<FolderNotesQuery.State>?
   /// A store with a subscriber fetches by itself if what it has is old.
   @ObservationIgnored private var subscriptions = [QuerySubscription]()
+  @ObservationIgnored private var clock: Task<Void, Never>?
 
   init(_ notebook: Notebook) {
     self.notebook = notebook
     self.outgoing = OutgoingModel(notebook)
-    // Asked for again and again, it also tells whether the server is there.
+    // Asked for again and again, too, it tells whether the server is there.
     self.folderStore = notebook.client.store(
-      for: FoldersQuery().persisted().refetch(every: .seconds(15)))
+      for: notebook.liveFolders().refetch(every: .seconds(15)))
     self.subscriptions = [self.folderStore.subscribe(with: .init())]
     self.open(self.folders.first?.name)
+    self.clock = Task { [weak self] in
+      while (try? await Task.sleep(for: .seconds(30))) != nil { self?.now = Date() }
+    }
+  }
+
+  /// Ends what follows the stores, the system and the time.
+  func close() {
+    self.subscriptions = []
+    self.clock?.cancel()
+    self.outgoing.close()
   }
 
   func open(_ folder: String?) {
@@ -48,19 +61,23 @@ final class NotesModel {
 extension NotesModel {
   var folders: [Folder] { self.folderStore.currentValue ?? [] }
 
-  /// What was fetched, with what was entered and is not sent. A copy of the list costs nothing; the notes
-  /// are taken out of it when they are shown.
-  var pages: FolderNotesQuery.State.StateValue { self.noteStore?.currentValue ?? [] }
+  /// What was fetched, page by page, with what was entered and is not sent.
+  var pages: [[Note]] { self.noteStore?.currentValue.map(\.value.notes) ?? [] }
 
   var selected: Note? {
     guard let selectedId else { return nil }
-    return self.pages.lazy.flatMap(\.value.notes).first { $0.id == selectedId }
+    return self.pages.joined().first { $0.id == selectedId }
   }
 
   /// How the list calls a note: one that was entered here has another name once it is sent.
   func nameInList(of id: String) -> String {
     if self.selected != nil { return id }
     return (try? self.notebook.storage.outbox.value(ofAlias: id)) ?? id
+  }
+
+  /// What is shown instead of notes: nothing, as long as nothing is known.
+  var placeholder: String {
+    self.noteStore?.origin == .initial || !self.pages.allSatisfy(\.isEmpty) ? "" : "No notes"
   }
 
   var isLoading: Bool { self.noteStore?.isLoading ?? self.folderStore.isLoading }
@@ -76,18 +93,16 @@ extension NotesModel {
     if case .storage(let date) = self.noteStore?.origin { seenAt = date }
     let words = [
       self.problem, unsent == 0 ? nil : "\(unsent) not sent",
-      seenAt.map { Self.age(-$0.timeIntervalSinceNow) } ?? "never fetched",
+      seenAt.map { Self.age(self.now.timeIntervalSince($0)) } ?? "never fetched",
     ]
     return words.compactMap(\.self).joined(separator: " · ")
   }
 
+  /// As "12 min old".
   private static func age(_ seconds: TimeInterval) -> String {
-    switch seconds {
-    case ..<60: "up to date"
-    case ..<3_600: "\(Int(seconds / 60)) min old"
-    case ..<86_400: "\(Int(seconds / 3_600)) h old"
-    default: "\(Int(seconds / 86_400)) days old"
-    }
+    if seconds < 60 { return "fetched just now" }
+    let age = Duration.seconds(Int64(seconds))
+    return age.formatted(.units(allowed: [.days, .hours, .minutes], maximumUnitCount: 1)) + " old"
   }
 }
 

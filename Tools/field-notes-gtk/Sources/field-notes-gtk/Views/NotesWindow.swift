@@ -1,41 +1,48 @@
 import CGTK
 import Query
+import SystemMainLoop
 
 /// The window: it shows what the models tell, and tells them what the user does.
 @MainActor
 final class NotesWindow {
   let ui = Interface(PackageResources.window_ui)
   private let notes: NotesModel
-  private let folderList: RowList
-  private let noteList: RowList
+  private let folderList: RowList<Folder>
+  private let noteList: RowList<Note>
   private var following = [Task<Void, Never>]()
   private var isNarrow = false
   /// The note in the editor, as it was put there.
   private var edited: Note?
 
-  init(_ notebook: Notebook, in application: UnsafeMutablePointer<GtkApplication>) {
-    self.notes = NotesModel(notebook)
+  init(_ notes: NotesModel, in application: UnsafeMutablePointer<GtkApplication>?) {
+    self.notes = notes
     self.folderList = RowList(in: self.ui.opaque("folders"), needsSelection: true)
     self.noteList = RowList(in: self.ui.opaque("notes"), needsSelection: false)
     self.handleInput()
-    // At once, so that the window does not open empty.
-    self.show(self.notes.folders)
-    self.show(self.notes.pages)
     self.followModels()
     gtk_window_set_application(cgtk_window(self.ui["window"]), application)
+    let (style, text) = (gtk_css_provider_new(), PackageResources.style_css)
+    gtk_css_provider_load_from_data(style, String(decoding: text, as: UTF8.self), -1)
+    gtk_style_context_add_provider_for_display(
+      gdk_display_get_default(), OpaquePointer(style),
+      guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION))
   }
 
   func present() {
     gtk_window_present(cgtk_window(self.ui["window"]))
     let surface = gtk_native_get_surface(self.ui.opaque("window"))
     connect(UnsafeMutableRawPointer(surface), "layout") { [unowned self] _ in self.fitWidth() }
+    let frames = gtk_widget_get_frame_clock(self.ui.widget("window"))
+    connect(UnsafeMutableRawPointer(frames), "after-paint") { [unowned self] _ in
+      self.noteList.showAll()
+    }
     self.beginNote()
   }
 
   /// What follows a store keeps it, so a window that is closed follows nothing.
   private func close() {
     for task in self.following { task.cancel() }
-    self.notes.outgoing.close()
+    self.notes.close()
   }
 
   /// A narrow window has no room for the folders beside the notes: they come when they are asked for.
@@ -55,51 +62,44 @@ final class NotesWindow {
 extension NotesWindow {
   private func followModels() {
     let (notes, ui) = (self.notes, self.ui)
-    self.following = [
-      follow(notes, \.folders) { [unowned self] in self.show($0) },
-      follow(notes, \.pages) { [unowned self] in self.show($0) },
-      follow(notes, \.selected) { [unowned self] in self.edit($0) },
-      follow(notes, \.folder) { ui.setText(of: "folder-title", to: $0 ?? "Field notes") },
-      follow(notes, \.isLoading) { gtk_spinner_set_spinning(ui.opaque("spinner"), $0 ? 1 : 0) },
-      follow(notes, \.status) { ui.setText(of: "status", to: $0) },
-      follow(notes, \.isConnected) { isConnected in
-        ui.setText(of: "connection", to: isConnected ? "● Online" : "● Offline")
-        ui.setClass("offline", of: "connection", to: !isConnected)
-      },
-      follow(notes.outgoing, \.refusal) { refusal in
-        if let refusal { ui.setText(of: "refused-text", to: refusal) }
-        gtk_revealer_set_reveal_child(ui.opaque("refused"), refusal == nil ? 0 : 1)
-      },
-      // The age grows without a change.
-      Task {
-        while (try? await Task.sleep(for: .seconds(10))) != nil {
-          ui.setText(of: "status", to: notes.status)
-        }
-      },
-    ]
+    self.follow(notes.folders) { [unowned self] in self.show($0) }
+    self.follow(notes.pages) { [unowned self] in self.show($0) }
+    self.follow(notes.selected) { [unowned self] in self.edit($0) }
+    self.follow(notes.folder ?? "Field notes") { ui.setText(of: "folder-title", to: $0) }
+    self.follow(notes.placeholder) { ui.setText(of: "placeholder", to: $0) }
+    self.follow(notes.status) { ui.setText(of: "status", to: $0) }
+    self.follow(notes.isLoading) { gtk_spinner_set_spinning(ui.opaque("spinner"), $0 ? 1 : 0) }
+    self.follow(notes.isConnected) { isConnected in
+      ui.setText(of: "connection", to: isConnected ? "● Online" : "● Offline")
+      ui.setClass("offline", of: "connection", to: !isConnected)
+    }
+    self.follow(notes.outgoing.refusal) { refusal in
+      if let refusal { ui.setText(of: "refused-text", to: refusal) }
+      gtk_revealer_set_reveal_child(ui.opaque("refused"), refusal == nil ? 0 : 1)
+    }
+  }
+
+  /// Shows a property of a model, until the window is closed.
+  private func follow<Value>(
+    _ property: @autoclosure @escaping @MainActor () -> Value,
+    show: @escaping @MainActor (Value) -> Void
+  ) {
+    self.following.append(MainLoop.follow(property, show: show))
   }
 
   private func show(_ folders: [Folder]) {
-    self.folderList.show(folders.map(\.name)) {
-      .init(title: folders[$0].name, mark: "\(folders[$0].count)")
-    }
+    self.folderList.show([folders])
     // The list selects the first one by itself.
     self.notes.open(self.folderList.selected)
   }
 
-  private func show(_ pages: FolderNotesQuery.State.StateValue) {
-    let (notes, shownCount) = (pages.flatMap(\.value.notes), self.noteList.ids.count)
-    self.noteList.show(notes.map(\.id)) {
-      let note = notes[$0]
-      return .init(
-        title: note.title, text: note.text, mark: note.unsent?.rawValue ?? "",
-        isRefused: note.unsent == .refused)
-    }
+  private func show(_ pages: [[Note]]) {
+    let shownCount = self.noteList.count
+    self.noteList.show(pages)
     self.noteList.select(self.notes.selectedId.map(self.notes.nameInList(of:)))
     self.notes.selectedId = self.noteList.selected
-    self.ui.setText(of: "placeholder", to: notes.isEmpty ? "No notes" : "")
     // What was just entered comes into view.
-    if notes.count == shownCount + 1, let new = notes.last(where: { $0.unsent != nil }) {
+    if self.noteList.count == shownCount + 1, let new = pages.last?.last, new.unsent != nil {
       self.noteList.reveal(new.id)
     }
   }
@@ -114,7 +114,7 @@ extension NotesWindow {
     gtk_editable_set_text(self.ui.opaque("text"), note?.text ?? "")
     // The server lets a note keep its title.
     gtk_widget_set_sensitive(self.ui.widget("title"), note == nil ? 1 : 0)
-    self.ui.setVisible("delete", note != nil)
+    gtk_widget_set_visible(self.ui.widget("delete"), note == nil ? 0 : 1)
     gtk_button_set_label(cgtk_button(self.ui["save"]), note == nil ? "Add" : "Save")
   }
 }
@@ -130,25 +130,34 @@ extension NotesWindow {
     }
     self.noteList.onSelection = { notes.selectedId = $0 }
     // Before the end is in view, so that the user need not wait for the next page.
-    self.noteList.onRowShown = { [unowned self] in
-      if $0 + 20 > self.noteList.ids.count { notes.fetchNextPage() }
+    self.noteList.onRowShown = { [unowned self] position in
+      if position + 20 > self.noteList.count { notes.fetchNextPage() }
     }
-    for (id, signal) in [("save", "clicked"), ("title", "activate"), ("text", "activate")] {
-      connect(self.ui[id], signal) { [unowned self] _ in self.save() }
+    // What buttons and keys of the description call.
+    self.addAction("new") { [unowned self] in self.beginNote() }
+    self.addAction("save") { [unowned self] in self.save() }
+    self.addAction("delete") { notes.selectedId.map(notes.delete) }
+    self.addAction("refresh") { notes.refresh() }
+    self.addAction("retry") { notes.outgoing.retry() }
+    self.addAction("discard") { notes.outgoing.discard() }
+    for entry in ["title", "text"] {
+      connect(self.ui[entry], "activate") { [unowned self] _ in self.save() }
     }
-    connect(self.ui["delete"], "clicked") { _ in notes.selectedId.map(notes.delete) }
-    connect(self.ui["retry"], "clicked") { _ in notes.outgoing.retry() }
-    connect(self.ui["discard"], "clicked") { _ in notes.outgoing.discard() }
     connect(self.ui["window"], "destroy") { [unowned self] _ in self.close() }
   }
 
+  private func addAction(_ name: String, _ body: @escaping @MainActor () -> Void) {
+    let action = g_simple_action_new(name, nil)
+    connect(UnsafeMutableRawPointer(action), "activate") { _ in body() }
+    g_action_map_add_action(self.ui.opaque("window"), action)
+    g_object_unref(UnsafeMutableRawPointer(action))
+  }
+
   /// Lets the user enter a new note.
-  func beginNote() {
+  private func beginNote() {
     self.noteList.select(nil)
     gtk_widget_grab_focus(self.ui.widget("title"))
   }
-
-  func refresh() { self.notes.refresh() }
 
   private func save() {
     let title = String(cString: gtk_editable_get_text(self.ui.opaque("title")))
@@ -159,4 +168,19 @@ extension NotesWindow {
     for id in ["title", "text"] { gtk_editable_set_text(self.ui.opaque(id), "") }
     self.beginNote()
   }
+}
+
+// MARK: - Rows
+
+extension Note: ListRow {
+  var mark: String { self.unsent?.rawValue ?? "" }
+  var isRefused: Bool { self.unsent == .refused }
+}
+
+extension Folder: ListRow {
+  var id: String { self.name }
+  var title: String { self.name }
+  var text: String { "" }
+  var mark: String { "\(self.count)" }
+  var isRefused: Bool { false }
 }

@@ -1,5 +1,4 @@
 import CGTK
-import Observation
 
 /// What a signal calls.
 private final class Handler {
@@ -30,27 +29,4 @@ func connect(
     { data, _ in
       if let data { Unmanaged<Handler>.fromOpaque(data).release() }
     })
-}
-
-/// Shows a property of a model, and shows it again whenever anything has changed that it was made of;
-/// several changes of one turn of the main loop once.
-///
-/// - Returns: The task that follows. It ends when it is cancelled.
-@MainActor
-func follow<Model, Value>(
-  _ model: Model, _ property: KeyPath<Model, Value>, show: @escaping @MainActor (Value) -> Void
-) -> Task<Void, Never> {
-  Task { @MainActor in
-    while !Task.isCancelled {
-      let (changes, signal) = AsyncStream.makeStream(of: Never.self)
-      withObservationTracking {
-        _ = model[keyPath: property]
-      } onChange: {
-        signal.finish()
-      }
-      // Read once more: the tracking holds from here on, and stores change on any thread.
-      show(model[keyPath: property])
-      for await _ in changes {}
-    }
-  }
 }

@@ -34,10 +34,6 @@ struct Interface {
     (isSet ? gtk_widget_add_css_class : gtk_widget_remove_css_class)(self.widget(id), name)
   }
 
-  func setVisible(_ id: String, _ isVisible: Bool) {
-    gtk_widget_set_visible(self.widget(id), isVisible ? 1 : 0)
-  }
-
   /// Lets go of the objects that no container holds.
   func release() { g_object_unref(UnsafeMutableRawPointer(self.builder)) }
 }
