@@ -207,6 +207,7 @@ static int csqlite_gather_write(sqlite3_file *file, const void *bytes, int count
     follows = 0;
   }
   if (gathering->end < offset + count) gathering->end = offset + count;
+  // Bytes: SQLite's own call, under the locks that it holds.
   if (!follows && !is_header) return gathering->original->xWrite(file, bytes, count, offset);
   if (gathering->count == 0) gathering->start = offset;
   memcpy(gathering->bytes + gathering->count, bytes, (size_t)count);
@@ -252,6 +253,7 @@ static inline void csqlite_begin_gathering(sqlite3 *database, csqlite_gathering 
   if (sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK) return;
   if (!file || !file->pMethods) return;
   gathering->methods = *file->pMethods;
+  // Bytes: SQLite alone calls them, during `COMMIT`, and holds the write lock.
   gathering->methods.xWrite = csqlite_gather_write;
   gathering->methods.xRead = csqlite_gather_read;
   gathering->methods.xTruncate = csqlite_gather_truncate;
