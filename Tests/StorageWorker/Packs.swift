@@ -14,6 +14,13 @@ struct PackedText: PackableRequest, Hashable {
     in context: QueryContext, with continuation: QueryContinuation<String>
   ) async throws -> String {
     StorageWorker.say("fetched \(self.number)")
+    // The process waits to be killed, however late that comes.
+    if Packs.left.withLock({
+      $0 -= 1
+      return $0 < 0
+    }) {
+      try await Task.sleep(for: .seconds(600))
+    }
     if self.microseconds > 0 { try await Task.sleep(for: .microseconds(self.microseconds)) }
     return String(repeating: "\(self.number) ", count: 50)
   }
@@ -21,7 +28,11 @@ struct PackedText: PackableRequest, Hashable {
 
 /// What a process does for a pack.
 enum Packs {
+  /// How many fetches may end.
+  static let left = Locked(Int.max)
+
   static func work(_ storage: SQLiteQueryStorage, _ arguments: [String]) async throws {
+    if arguments.count > 4, let most = Int(arguments[4]) { Self.left.withLock { $0 = most } }
     let client = QueryClient(storage: storage)
     client.packs.register(PackedText.self)
     let pack: OfflinePack

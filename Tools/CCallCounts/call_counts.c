@@ -45,11 +45,12 @@ REPLACED int fdatasync(int descriptor) {
   return (int)syscall(SYS_fdatasync, descriptor);
 }
 
-/// A frame is 24 bytes and a page, written one after the other, behind a head of 32 bytes: nothing else is
-/// written in such pieces to such places.
+/// A frame is 24 bytes and a page, behind a head of 32 bytes. SQLite writes one after the other, and the
+/// library several frames together: nothing else is written in such pieces to such places.
 static ssize_t count_and_write(int descriptor, const void *bytes, size_t size, long offset) {
-  if (size == 24 && offset >= 32 && (offset - 32) % (24 + 4096) == 0) {
-    atomic_fetch_add(&counts->frames, 1);
+  const size_t frame = 24 + 4096;
+  if (offset >= 32 && (offset - 32) % frame == 0 && (size == 24 || size % frame == 0)) {
+    atomic_fetch_add(&counts->frames, size == 24 ? 1 : size / frame);
   }
   return syscall(SYS_pwrite64, descriptor, bytes, size, offset);
 }

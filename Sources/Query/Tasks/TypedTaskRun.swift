@@ -244,8 +244,7 @@ extension TypedTaskRun {
     } catch {
       outcome = .failure(error)
     }
-    self.finish(with: outcome)
-    return try outcome.get()
+    return try self.finish(with: outcome).get()
   }
 
   @usableFromInline
@@ -276,13 +275,19 @@ extension TypedTaskRun {
 // MARK: - Ending
 
 extension TypedTaskRun {
+  /// - Returns: What it ends with for who waits: a run that was cancelled returns no value, even if its
+  ///   Swift task was not known yet, and so was not cancelled.
   @inlinable
-  func finish(with outcome: Outcome) {
+  @discardableResult
+  func finish(with outcome: Outcome) -> Outcome {
     // Released after the lock, since a user's deinitialiser may run then.
-    var ended = self.state.withLock { state in
-      state.take(result: state.result ?? outcome)
+    var (ended, end) = self.state.withLock { state -> (State, Outcome) in
+      var end = outcome
+      if case .success = outcome, let result = state.result { end = result }
+      return (state.take(result: state.result ?? outcome), end)
     }
-    ended.release(with: outcome)
+    ended.release(with: end)
+    return end
   }
 
   @usableFromInline

@@ -32,10 +32,12 @@ import Testing
     var generator = SeededGenerator(seed: 7)
     var fetches = Fetches()
     for round in 1...Self.kills {
-      // Each fetch takes 20 ms, so that the worker is not far ahead of the one who reads what it says.
-      let worker = try WorkerProcess("pack", folder.path, "\(Self.members)", "20000")
       let most = max(Self.members / Self.kills, 2)
       var left = Int.random(in: 0..<most, using: &generator)
+      // Each fetch takes 20 ms, and few are made after the one at which it is to be killed: this reader of
+      // what it says may be far behind.
+      let worker = try WorkerProcess(
+        "pack", folder.path, "\(Self.members)", "20000", "\(left + PackRunner.batch)")
       for await line in worker.lines {
         let isFetch = fetches.take(line)
         if line.hasPrefix("whole") { Issue.record("round \(round) came to its end") }

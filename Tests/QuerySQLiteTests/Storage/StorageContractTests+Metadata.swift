@@ -186,6 +186,7 @@ extension StorageContractTests {
       #expect(coder.encoded.value == encoded)
       // Another value is coded, and an error after it is beside that.
       store.currentValue = "entered"
+      try await device.storage.flush()
       _ = try? await store.fetch()
     }
     let store = device.client().store(for: query)

@@ -242,6 +242,31 @@ import Testing
     }
   }
 
+  /// The Swift task works as soon as it is made, which is before the run knows it.
+  @Test func aCancellationIsNotMissedWhileTheSwiftTaskIsNotKnown() async {
+    let run = Locked<Task<Int, any Error>?>(nil)
+    let (isKnown, hasArrived, isOpen) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    var context = QueryContext()
+    let executor = HookedExecutor {
+      isKnown.wait()
+      hasArrived.wait()
+      run.withLock { $0 }?.cancel()
+      isOpen.signal()
+    }
+    context.queryTaskConfiguration.executorPreference = executor
+    let task = QueryTask<Int>(context: context) { _, _ in
+      hasArrived.signal()
+      isOpen.wait()
+      return 1
+    }
+    let started = Task { try await task.runIfNeeded() }
+    run.withLock { $0 = started }
+    isKnown.signal()
+    await #expect(throws: CancellationError.self) { try await started.value }
+  }
+
   // MARK: - Configuration
 
   @Test func theConfigurationIsAViewOfTheContext() {
@@ -266,5 +291,19 @@ import Testing
     #expect(named.info.id == named.id)
     #expect(named.info.description == "[name](ID: \(named.id.debugDescription))")
     #expect(unnamed.info.description == "[Unnamed QueryTask](ID: \(unnamed.id.debugDescription))")
+  }
+}
+
+/// Runs jobs on a thread of its own, and something on the thread that has enqueued the first one.
+private final class HookedExecutor: TaskExecutor {
+  private let queue = DispatchQueue(label: "hooked")
+  private let hook: Locked<(@Sendable () -> Void)?>
+
+  init(_ hook: @escaping @Sendable () -> Void) { self.hook = Locked(hook) }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    self.hook.withLock { $0.take() }?()
   }
 }
