@@ -275,8 +275,8 @@ extension TypedTaskRun {
 // MARK: - Ending
 
 extension TypedTaskRun {
-  /// - Returns: What it ends with for who waits: a run that was cancelled returns no value, even if its
-  ///   Swift task was not known yet, and so was not cancelled.
+  /// - Returns: What its callers get: of a cancelled run never a value, even if the cancellation came before
+  ///   the run knew its Swift task, which then was not cancelled.
   @inlinable
   @discardableResult
   func finish(with outcome: Outcome) -> Outcome {
