@@ -18,10 +18,7 @@ final class FileKeeper {
   /// The file that was reported as damaged once, and was checked a second time.
   private var suspected: FileNumber?
 
-  /// The WAL and the shm that SQLite has open; nil before they are noted.
-  private var companions: FilePlace?
-
-  /// The same with the file itself; nil also if one of the three is not there.
+  /// The file, its WAL and its shm that SQLite has open; nil before they are noted.
   private var place: FilePlace?
 
   /// When the whole path was last checked.
@@ -70,7 +67,7 @@ extension FileKeeper {
 
   /// Releases the lock, after the connections are closed.
   func unlock() {
-    (self.companions, self.place, self.pathCheckedAt) = (nil, nil, nil)
+    (self.place, self.pathCheckedAt) = (nil, nil)
     self.lock.unlock()
   }
 
@@ -111,19 +108,13 @@ extension FileKeeper {
 extension FileKeeper {
   /// Notes which file, WAL and shm SQLite has open, after it has opened them.
   func noteFiles() {
-    self.companions = self.place(of: ["-wal", "-shm"])
-    let all = self.place(of: ["", "-wal", "-shm"])
-    self.place = all?.count == 3 ? all : nil
-    self.pathCheckedAt = nil
-  }
-
-  private func place(of suffixes: [String]) -> FilePlace? {
-    let files = suffixes.compactMap { suffix in
+    let files = ["", "-wal", "-shm"].compactMap { suffix in
       FileNumber(path: self.opener.path + suffix).map {
         (name: self.opener.kind.fileName + suffix, number: $0)
       }
     }
-    return FilePlace(folder: self.opener.folder, files: files)
+    self.place = FilePlace(folder: self.opener.folder, files: files)
+    self.pathCheckedAt = nil
   }
 
   /// Whether the file, its WAL, its shm and its lock are in their folder, which was at its path a moment
@@ -145,7 +136,9 @@ extension FileKeeper {
 
   /// Whether the WAL and the shm are still at their paths. If not, the next process to open the file
   /// would not find the commits that are in the WAL, and would not see this one's locks.
-  var areCompanionsInPlace: Bool { self.companions?.isKept ?? true }
+  var areCompanionsInPlace: Bool {
+    self.place?.isKept(but: self.opener.kind.fileName) ?? true
+  }
 
   /// Copies a WAL that is no longer beside its file into the file, if no other process uses it.
   ///

@@ -57,21 +57,22 @@ final class FilePlace {
 
   deinit { if self.descriptor >= 0 { close(self.descriptor) } }
 
-  /// How many names it holds.
-  var count: Int { self.files.count }
-
   /// Whether each name still belongs to its file.
   var isKept: Bool {
     // Read first: what changes from now on changes it again.
     let stamp = Stamp(of: self.descriptor)
     if let stamp, stamp == self.kept { return true }
     self.kept = nil
-    for file in self.files
-    where FileNumber(name: file.name, in: self.descriptor) != file.number {
-      return false
-    }
+    guard self.isKept(but: nil) else { return false }
     if let stamp, self.isSettled(stamp), self.areFilesOfTheFolder { self.kept = stamp }
     return true
+  }
+
+  /// Whether each name but one belongs to its file, whatever the folder's stamp is.
+  func isKept(but name: String?) -> Bool {
+    self.files.allSatisfy { file in
+      file.name == name || FileNumber(name: file.name, in: self.descriptor) == file.number
+    }
   }
 
   /// Whether the next change gives the folder another stamp.

@@ -40,6 +40,20 @@ import Testing
     #expect(FilePlace(folder: "\(self.folder.path)/none", files: [("file", number)]) == nil)
   }
 
+  @Test func oneNameCanBeLeftOut() throws {
+    let other = "\(self.path).other"
+    try DatabaseFiles().makeFile(other)
+    let files = try ["file", "file.other"].map { name in
+      (name, try #require(FileNumber(path: "\(self.folder.path)/\(name)")))
+    }
+    let place = try #require(FilePlace(folder: self.folder.path, files: files))
+    #expect(place.isKept && place.isKept(but: "file"))
+    #expect(unlink(self.path) == 0)
+    #expect(!place.isKept && place.isKept(but: "file"))
+    #expect(unlink(other) == 0)
+    #expect(!place.isKept(but: "file"))
+  }
+
   // MARK: - The folder's stamp
 
   /// Waits until the stamp of the folder is old enough to be trusted.
