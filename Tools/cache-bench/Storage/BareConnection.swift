@@ -52,6 +52,13 @@ final class BareConnection: @unchecked Sendable {
     return BareStatement(handle: statement)
   }
 
+  /// The statements of all steps, each of which is its text.
+  func prepare<Step>(_ steps: Step.Type) throws -> [Step: BareStatement]
+  where Step: RawRepresentable<String> & CaseIterable & Hashable {
+    try Dictionary(
+      uniqueKeysWithValues: steps.allCases.map { ($0, try self.prepare($0.rawValue)) })
+  }
+
   /// Does something in one transaction.
   func transaction<R>(_ body: () throws -> R) throws -> R {
     try self.begin?.run()
@@ -133,6 +140,26 @@ struct BareStatement {
   func bytes(_ column: Int32) -> Data? {
     guard let bytes = sqlite3_column_blob(self.handle, column) else { return nil }
     return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.handle, column)))
+  }
+
+  /// A column of the only row of a key.
+  ///
+  /// - Throws: ``CheckFailure``.
+  func value(at key: String, column: Int32) throws -> Data {
+    defer { self.reset() }
+    self.bind(key, at: 1)
+    guard try self.step(), let value = self.bytes(column)
+    else { throw CheckFailure(description: "an entry is missing") }
+    return value
+  }
+
+  /// The first columns of the rows of a range of keys.
+  ///
+  /// - Throws: ``CheckFailure``.
+  func values(from lower: String, to upper: String) throws -> [Data] {
+    self.bind(lower, at: 1)
+    self.bind(upper, at: 2)
+    return try self.all()
   }
 
   /// The first columns of all rows.

@@ -60,17 +60,11 @@ extension BareDatabase {
   }
 
   func value(at identity: String) throws -> Data {
-    defer { self.reading.reset() }
-    self.reading.bind(identity, at: 1)
-    guard try self.reading.step(), let value = self.reading.bytes(19)
-    else { throw CheckFailure(description: "an entry is missing") }
-    return value
+    try self.reading.value(at: identity, column: 19)
   }
 
   func values(from lower: String, to upper: String) throws -> [Data] {
-    self.readingRange.bind(lower, at: 1)
-    self.readingRange.bind(upper, at: 2)
-    return try self.readingRange.all()
+    try self.readingRange.values(from: lower, to: upper)
   }
 }
 

@@ -71,8 +71,7 @@ final class BareOutbox: PlainOutbox, @unchecked Sendable {
   init(path: String) throws {
     let connection = try BareConnection(path: path, .full, pragmas: ["foreign_keys = 0"])
     self.connection = connection
-    self.statements = try Dictionary(
-      uniqueKeysWithValues: Step.allCases.map { ($0, try connection.prepare($0.rawValue)) })
+    self.statements = try connection.prepare(Step.self)
   }
 
   func enqueueAndSettle(_ notes: [Note], _ coder: JSONQueryCoder) throws {

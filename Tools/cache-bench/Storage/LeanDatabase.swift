@@ -56,17 +56,11 @@ final class LeanDatabase: PlainDatabase, @unchecked Sendable {
   }
 
   func value(at identity: String) throws -> Data {
-    defer { self.reading.reset() }
-    self.reading.bind(identity, at: 1)
-    guard try self.reading.step(), let value = self.reading.bytes(0)
-    else { throw CheckFailure(description: "an entry is missing") }
-    return value
+    try self.reading.value(at: identity, column: 0)
   }
 
   func values(from lower: String, to upper: String) throws -> [Data] {
-    self.readingRange.bind(lower, at: 1)
-    self.readingRange.bind(upper, at: 2)
-    return try self.readingRange.all()
+    try self.readingRange.values(from: lower, to: upper)
   }
 
   func write(_ entry: BareEntry) throws {

@@ -34,8 +34,7 @@ final class LeanOutbox: PlainOutbox, @unchecked Sendable {
     let connection = try BareConnection(path: path, .full)
     try connection.execute(Self.schema)
     self.connection = connection
-    self.statements = try Dictionary(
-      uniqueKeysWithValues: Step.allCases.map { ($0, try connection.prepare($0.rawValue)) })
+    self.statements = try connection.prepare(Step.self)
   }
 
   func enqueueAndSettle(_ notes: [Note], _ coder: JSONQueryCoder) throws {
