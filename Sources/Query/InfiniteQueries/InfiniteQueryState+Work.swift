@@ -5,31 +5,43 @@ extension InfiniteQueryState {
   /// - Parameters:
   ///   - request: What is to be fetched.
   ///   - work: The work that is to fetch it.
-  @usableFromInline
+  @inlinable
   func tasks(
     atWorkThatExclude request: InfiniteQueryPagingRequest<PageID>?,
     of work: any TaskRunOwner
   ) -> [QueryTask<QueryValue>] {
     guard let request else { return [] }
-    let lists = [
-      self._initialPageActiveTasks, self._allPagesActiveTasks, self._nextPageActiveTasks,
-      self._previousPageActiveTasks,
-    ]
+    var tasks = [QueryTask<QueryValue>]()
     // A task may be in another list than that of its kind: what it fetches is decided when it starts.
-    return lists.flatMap { list in
-      list.filter { task in
-        guard
-          let other = task.run.owner?.source, other !== work,
-          let running = other.pagingRequest as? InfiniteQueryPagingRequest<PageID>
-        else { return false }
-        return running.excludes(request)
-      }
+    self._initialPageActiveTasks.append(to: &tasks, excluding: request, of: work)
+    self._allPagesActiveTasks.append(to: &tasks, excluding: request, of: work)
+    self._nextPageActiveTasks.append(to: &tasks, excluding: request, of: work)
+    self._previousPageActiveTasks.append(to: &tasks, excluding: request, of: work)
+    return tasks
+  }
+}
+
+// Inlinable, like the fetch that looks before each page: a caller's generic code is specialised.
+extension IdentifiedArray {
+  @inlinable
+  func append<PageID, Value>(
+    to tasks: inout [QueryTask<Value>],
+    excluding request: InfiniteQueryPagingRequest<PageID>,
+    of work: any TaskRunOwner
+  ) where Element == QueryTask<Value> {
+    for task in self {
+      guard
+        let other = task.run.owner?.source, other !== work,
+        let running = other.pagingRequest as? InfiniteQueryPagingRequest<PageID>
+      else { continue }
+      if running.excludes(request) { tasks.append(task) }
     }
   }
 }
 
 extension InfiniteQueryPagingRequest {
-  fileprivate func excludes(_ other: InfiniteQueryPagingRequest) -> Bool {
+  @inlinable
+  func excludes(_ other: InfiniteQueryPagingRequest) -> Bool {
     switch (self, other) {
     case (.initialPage, .initialPage), (.allPages, .allPages),
       (.nextPage, .nextPage), (.nextPage, .previousPage),

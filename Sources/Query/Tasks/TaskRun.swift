@@ -14,7 +14,7 @@ class TaskRun: @unchecked Sendable {
   // The subclass implements all of these.
   @usableFromInline func cancel() {}
   @usableFromInline func releaseHolder() {}
-  var owner: (any TaskRunOwner)? { nil }
+  @usableFromInline var owner: (any TaskRunOwner)? { nil }
   func waitUntilFinished() async {}
   var progress: (isRunning: Bool, hasStarted: Bool) { (false, false) }
   func addDependant() {}
