@@ -120,6 +120,24 @@ import Testing
     #expect(self.singles.elements == [2])
   }
 
+  /// The first one waits for a release that can decode it, and the others wait behind it.
+  @Test func nobodyIsSentBeforeOneThatCannotBeDecoded() async throws {
+    let old = BlockMutation(["add"]) { (_: String, _) in 0 }
+      .persisted(as: "add", .init(scope: .named("a")))
+    let other = QueryClient(storage: self.storage)
+    try await other.store(for: old).enqueue(with: "one")
+    let add = self.mutation { Self.times10($0) }
+    let tickets = try await self.enqueue(2...4, add)
+    _ = try await self.replay(add)
+    #expect(self.batches.count == 0)
+    #expect(self.singles.count == 0)
+    for ticket in tickets {
+      let entry = try #require(try self.storage.outbox.entry(ticket.id))
+      #expect(entry.waitReason == .predecessor)
+      #expect(entry.failures == 0 && !entry.maybeApplied)
+    }
+  }
+
   @Test func aCallThatFailsIsTheFirstOnesFailure() async throws {
     let add = self.mutation { _ in throw HTTPStatusError(statusCode: 503) }
     let tickets = try await self.enqueue(1...3, add)

@@ -36,7 +36,8 @@ extension DurableRunner {
 
 /// A call that sends several mutations.
 package protocol AttemptBatch: AnyObject, Sendable {
-  /// Lets the others go on without the one at this place, if they still wait for it.
+  /// Lets the others go on if they still wait for the one at this place. Those behind it are left out, since it
+  /// may be sent later.
   func leave(_ place: Int)
 }
 

@@ -1,6 +1,8 @@
 /// One call that sends several mutations of a lane, and that the attempts of all of them wait for.
 ///
-/// It begins when each of them has joined it, or has ended before. Nothing is called under its lock.
+/// It begins when each of them has joined it, or has left before. It sends those in front of the first one that
+/// left or was cancelled: a later one must not reach the server before that one, which may be sent again.
+/// Nothing is called under its lock.
 final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
   typealias Result = Swift.Result<Value, any Error>
   typealias Item = BatchedMutation<Arguments>
@@ -74,14 +76,18 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
             item: item, context: context, waiter: waiter, isCancelled: Task.isCancelled)
           return true
         }
-        if isKnown { self.beginIfComplete() } else { waiter.resume(returning: .alone) }
+        if isKnown {
+          self.beginIfComplete()
+        } else {
+          waiter.resume(returning: .result(.failure(LeftOutOfBatch(maybeApplied: false))))
+        }
       }
     } onCancel: {
       self.cancel(place)
     }
   }
 
-  /// Lets the others go on without one that will not join, or has ended.
+  /// Lets those in front of one that will not join go on without it; once it has joined, does nothing.
   func leave(_ place: Int) {
     let isMissing = self.guarded.withLock { $0.missing.remove(place) != nil }
     if isMissing { self.beginIfComplete() }
@@ -115,25 +121,30 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
 
 extension BatchCall {
   private func beginIfComplete() {
-    let members = self.guarded.withLock { call -> [(place: Int, member: Member)] in
-      guard call.missing.isEmpty, !call.hasBegun else { return [] }
+    let (wanted, others) = self.guarded.withLock { call in
+      guard call.missing.isEmpty, !call.hasBegun else { return ([Member](), [Member]()) }
       call.hasBegun = true
-      return call.members.sorted { $0.key < $1.key }.map { (place: $0.key, member: $0.value) }
+      let members = call.members
+      var count = 0
+      while let member = members[count], !member.isCancelled { count += 1 }
+      call.hasEnded = count <= 1
+      call.members = count <= 1 ? [:] : members.filter { $0.key < count }
+      let others = members.filter { $0.key >= count }.map(\.value)
+      return ((0..<count).compactMap { members[$0] }, others)
     }
-    guard let first = members.first else { return }
-    let wanted = members.filter { !$0.member.isCancelled }
-    // Those that were cancelled before anything was sent have the whole answer.
-    for (place, member) in members where member.isCancelled {
-      self.answer(place, .result(.failure(CancellationError())))
+    for member in others {
+      let error: any Error =
+        member.isCancelled ? CancellationError() : LeftOutOfBatch(maybeApplied: false)
+      member.waiter?.resume(returning: .result(.failure(error)))
     }
-    if wanted.count <= 1 {
-      self.guarded.withLock { $0.hasEnded = true }
-      for (place, _) in wanted { self.answer(place, .alone) }
+    guard let first = wanted.first else { return }
+    guard wanted.count > 1 else {
+      first.waiter?.resume(returning: .alone)
       return
     }
-    var context = first.member.context
+    var context = first.context
     context.mutationAttempt = nil
-    let (places, items) = (wanted.map(\.place), wanted.map(\.member.item))
+    let (places, items) = (wanted.indices, wanted.map(\.item))
     let send = self.batching.send
     let call = AttemptScope.$isInside.withValue(true) {
       Task { [context] in
@@ -153,7 +164,7 @@ extension BatchCall {
     self.startTimer(places)
   }
 
-  private func startTimer(_ places: [Int]) {
+  private func startTimer(_ places: Range<Int>) {
     guard let limit = self.terms.limit else { return }
     let timer = Task.detached { [weak self, grace = self.terms.grace] in
       guard (try? await Task.sleep(for: limit)) != nil else { return }
@@ -196,7 +207,7 @@ extension BatchCall {
     return state
   }
 
-  private func end(_ places: [Int], _ results: [Result]) {
+  private func end(_ places: Range<Int>, _ results: [Result]) {
     guard self.end().isFirst else { return }
     for (index, place) in places.enumerated() {
       if index < results.count {
@@ -210,23 +221,23 @@ extension BatchCall {
   }
 
   @discardableResult
-  private func end(_ places: [Int], _ error: any Error) -> Bool {
+  private func end(_ places: Range<Int>, _ error: any Error) -> Bool {
     let state = self.end()
     guard state.isFirst else { return false }
     if state.isCancelled, !state.isOverdue {
       for place in state.waiting { self.answer(place, .result(.failure(error))) }
       return true
     }
-    guard let first = state.waiting.first,
-      let context = self.guarded.withLock({ $0.members[first]?.context })
-    else { return true }
+    let first = places.lowerBound
+    guard let context = self.guarded.withLock({ $0.members[first]?.context }) else { return true }
     let judgement =
       state.isOverdue
       ? Judgement(isAboutOne: false, maybeApplied: true) : self.terms.judge(error, context)
-    for place in state.waiting.dropFirst() {
+    for place in state.waiting where place != first {
       let left = LeftOutOfBatch(maybeApplied: judgement.maybeApplied)
       self.answer(place, .result(.failure(left)))
     }
+    // If the first one was cancelled meanwhile, it has its answer, and is sent again before the others.
     let failure: any Error = state.isOverdue ? self.terms.timeLimitError : error
     self.answer(first, judgement.isAboutOne ? .alone : .result(.failure(failure)))
     return true

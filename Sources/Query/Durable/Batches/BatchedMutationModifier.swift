@@ -24,7 +24,8 @@ extension MutationRequest {
   /// fault.
   ///
   /// The call goes past the modifiers of the mutation. `attemptTimeout` limits the call as a whole. If a
-  /// caller cancels one of the mutations, the call goes on for the others.
+  /// caller cancels one of the mutations, the call goes on for the others; before the call has begun, those
+  /// behind it wait for the next one.
   ///
   /// - Parameters:
   ///   - maximum: How many mutations one call has at most, 1 or more; with 1 each is sent alone.

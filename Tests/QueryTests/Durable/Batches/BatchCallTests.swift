@@ -68,24 +68,36 @@ import Testing
 
   @Test func itBeginsWhenAllHaveJoinedOrLeft() async {
     let call = self.call(of: 4) { Self.texts($0) }
-    let first = self.join(call, 2)
-    let second = self.join(call, 0)
-    call.leave(1)
+    let second = self.join(call, 1)
+    let first = self.join(call, 0)
+    call.leave(2)
     #expect(self.calls.count == 0)
     call.leave(3)
-    #expect(await first.value == "sent 2")
-    #expect(await second.value == "sent 0")
-    #expect(self.calls.elements == [[0, 2]], "in the order of the places, not of their coming")
+    #expect(await first.value == "sent 0")
+    #expect(await second.value == "sent 1")
+    #expect(self.calls.elements == [[0, 1]], "in the order of the places, not of their coming")
   }
 
-  @Test func whoIsLeftAloneIsSentAlone() async {
+  /// A mutation that leaves is sent later, so that those behind it must not be sent now.
+  @Test(arguments: 0..<3) func nobodyIsSentBeforeOneThatHasLeft(place: Int) async {
+    let call = self.call(of: 4) { Self.texts($0) }
+    let others = (0..<4).filter { $0 != place }.map { (place: $0, task: self.join(call, $0)) }
+    call.leave(place)
+    for other in others {
+      let alone = place == 1 ? "alone" : "sent \(other.place)"
+      #expect(await other.task.value == (other.place < place ? alone : "left out false"))
+    }
+    #expect(self.calls.elements == (place == 2 ? [[0, 1]] : []))
+  }
+
+  @Test func theFirstOneIsSentAloneIfNobodyIsRightBehindIt() async {
     let call = self.call(of: 3) { Self.texts($0) }
-    let only = self.join(call, 1)
-    call.leave(0)
+    let only = self.join(call, 0)
+    call.leave(1)
     call.leave(2)
     #expect(await only.value == "alone")
-    // One that comes after all that has no call either.
-    #expect(await self.join(call, 0).value == "alone")
+    // One that comes after all that has no call.
+    #expect(await self.join(call, 1).value == "left out false")
     #expect(self.calls.count == 0)
   }
 
@@ -121,19 +133,37 @@ import Testing
     #expect(await self.join(refusing, 0..<2) == ["alone", "left out true"])
   }
 
-  @Test func whoWasCancelledBeforeTheCallIsNotSent() async {
-    let call = self.call(of: 3) { Self.texts($0) }
-    let member = Task { await call.join(1, self.item(1), in: QueryContext()) }
+  @Test func whoWasCancelledBeforeTheCallIsNotSentAndNobodyBehindItIs() async {
+    let call = self.call(of: 4) { Self.texts($0) }
+    let member = Task { await call.join(2, self.item(2), in: QueryContext()) }
     member.cancel()
-    let others = [self.join(call, 0), self.join(call, 2)]
+    let others = [self.join(call, 0), self.join(call, 1), self.join(call, 3)]
     #expect(await others[0].value == "sent 0")
-    #expect(await others[1].value == "sent 2")
+    #expect(await others[1].value == "sent 1")
+    #expect(await others[2].value == "left out false")
     if case .result(.failure(let error)) = await member.value {
       #expect(error is CancellationError)
     } else {
       Issue.record("it was sent")
     }
-    #expect(self.calls.elements == [[0, 2]])
+    #expect(self.calls.elements == [[0, 1]])
+  }
+
+  /// Whether the first one was sent is not known, and it is sent again before the others.
+  @Test(arguments: [false, true])
+  func anErrorSendsNobodyAloneBeforeOneThatWasCancelled(isAboutOne: Bool) async {
+    let gate = Gate()
+    let call = self.call(of: 3, isAboutOne: isAboutOne) { _ in
+      try await gate.pass()
+      throw TestError()
+    }
+    let first = Task { await call.join(0, self.item(0), in: QueryContext()) }
+    let others = [self.join(call, 1), self.join(call, 2)]
+    await gate.arrival()
+    first.cancel()
+    _ = await first.value
+    gate.open()
+    for other in others { #expect(await other.value == "left out true") }
   }
 
   @Test func whoIsCancelledMeanwhileEndsAtOnceAndTheCallGoesOn() async {
