@@ -162,6 +162,8 @@ extension OutboxWriter {
     }
     self.noteSuccess(of: changes)
     self.database.didCommit(in: start.duration(to: .now))
+    // A caller that goes on finds its commit in the statistics.
+    self.countWritten(connection)
     for attempt in attempted { attempt.job.completion(attempt.failure) }
     // The rest concerns this thread alone, and the callers need not wait for it.
     self.memories.keep(changes, at: try? connection.contentVersion)

@@ -16,12 +16,16 @@ extension OutboxWriter {
   /// has room for them.
   private static let pagesBetweenLooks = 128
 
+  /// Adds what was written to the statistics.
+  func countWritten(_ connection: SQLiteConnection) {
+    guard let pages = try? connection.writtenPages, pages > self.countedPages else { return }
+    self.database.count(bytesWritten: (pages - self.countedPages) * SQLiteConnection.frameBytes)
+    self.countedPages = pages
+  }
+
   /// Copies the WAL into the file if the WAL has become long, and schedules the rest.
   func didWrite(_ connection: SQLiteConnection) {
-    if let pages = try? connection.writtenPages, pages > self.countedPages {
-      self.database.count(bytesWritten: (pages - self.countedPages) * SQLiteConnection.frameBytes)
-      self.countedPages = pages
-    }
+    self.countWritten(connection)
     self.keepLog { try $0.didCommit(connection) }
     if connection.walFrames > 0, !self.log.isBlocked, self.needsRoom(connection) {
       self.keepLog { try $0.checkpoint(connection) }
