@@ -8,7 +8,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
     /// The callers that joined and have not left, whether they already wait or not.
     @usableFromInline var members = Set<Int>()
     @usableFromInline var lastMember = 0
-    @usableFromInline var task: Task<Void, any Error>?
+    @usableFromInline var task: BegunTask?
     @usableFromInline var result: Result<Value, any Error>?
     /// The destination of yields: the caller that came first, until it leaves.
     @usableFromInline var continuation: QueryContinuation<Value>?
@@ -52,7 +52,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
 // MARK: - Running
 
 extension SharedFetch {
-  /// Fetches in a task of its own, on the actor of the first caller, and waits for the result.
+  /// Fetches in a task of its own, which begins on the thread of the first caller, and waits for the result.
   @inlinable
   func run<Query: QueryRequest>(
     _ query: Query,
@@ -63,21 +63,19 @@ extension SharedFetch {
     let continuation = QueryContinuation<Value>(noting: recorder) { result, context in
       self.yield(result, in: context)
     }
-    // Under the name of the first caller's task, and on its preferred executor.
-    let task = TypedTaskRun<Void>.task(in: self.context, on: isolation) {
-      // Named, so that the task has its isolation.
-      _ = isolation
-      await self.perform(query, isolation: isolation, continuation, onEnd)
+    return try await withTaskCancellationHandler {
+      // Under the name of the first caller's task, and on its preferred executor.
+      _ = TypedTaskRun<Void>.task(in: self.context, .awaited, on: isolation) {
+        // Named, so that the task has its isolation.
+        _ = isolation
+        await self.perform(query, isolation: isolation, continuation, onEnd)
+      }
+      // It may have ended by now, and there is nothing to wait for.
+      if let result = self.state.withLock({ $0.result }) { return try result.get() }
+      return try await self.wait(for: Self.firstMember, isolation: isolation)
+    } onCancel: {
+      self.leave(Self.firstMember, onEnd)
     }
-    let isAbandoned = self.state.withLock { state in
-      // On an actor it may have ended by now.
-      if state.result == nil { state.task = task }
-      return state.isAbandoned
-    }
-    if isAbandoned { task.cancel() }
-    // On an actor it may have ended by now, and there is nothing to wait for.
-    if let result = self.state.withLock({ $0.result }) { return try result.get() }
-    return try await self.value(for: Self.firstMember, onLeave: onEnd)
   }
 
   @inlinable
@@ -87,6 +85,11 @@ extension SharedFetch {
     _ continuation: QueryContinuation<Value>,
     _ onEnd: @Sendable () -> Void
   ) async where Query.Value == Value {
+    let isAbandoned = self.state.withLock { state in
+      state.task = BegunTask.current
+      return state.isAbandoned
+    }
+    if isAbandoned { withUnsafeCurrentTask { $0?.cancel() } }
     let result: Result<Value, any Error>
     do {
       result = .success(try await query.fetch(in: self.context, with: continuation))
@@ -131,17 +134,23 @@ extension SharedFetch {
   @inlinable
   func value(for member: Int, onLeave: @escaping @Sendable () -> Void) async throws -> Value {
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let known = self.state.withLock { state -> Result<Value, any Error>? in
-          if let result = state.result { return result }
-          guard state.members.contains(member) else { return .failure(CancellationError()) }
-          state.waiters[member] = continuation
-          return nil
-        }
-        if let known { continuation.resume(with: known) }
-      }
+      try await self.wait(for: member, isolation: nil)
     } onCancel: {
       self.leave(member, onLeave)
+    }
+  }
+
+  /// Waits for the result, or until the member has left.
+  @inlinable
+  func wait(for member: Int, isolation: isolated (any Actor)?) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      let known = self.state.withLock { state -> Result<Value, any Error>? in
+        if let result = state.result { return result }
+        guard state.members.contains(member) else { return .failure(CancellationError()) }
+        state.waiters[member] = continuation
+        return nil
+      }
+      if let known { continuation.resume(with: known) }
     }
   }
 
@@ -149,7 +158,7 @@ extension SharedFetch {
   func leave(_ member: Int, _ onLeave: @Sendable () -> Void) {
     let (waiter, abandoned) = self.state.withLock { state in
       guard state.result == nil, state.members.remove(member) != nil else {
-        return (nil as CheckedContinuation<Value, any Error>?, nil as Task<Void, any Error>??)
+        return (nil as CheckedContinuation<Value, any Error>?, nil as BegunTask??)
       }
       if member == Self.firstMember { state.continuation = nil }
       let waiter = state.waiters.removeValue(forKey: member)

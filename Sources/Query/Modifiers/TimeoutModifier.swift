@@ -73,7 +73,8 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
     with continuation: QueryContinuation<Value>,
     on isolation: isolated (any Actor)?
   ) async throws -> Value where Query.Value == Value {
-    let work = TypedTaskRun<Value>.task(in: context, on: isolation) {
+    // Not on this thread, which has to come back when the time is over.
+    let work = TypedTaskRun<Value>.task(in: context, .detached, on: isolation) {
       // Named, so that the task has its isolation.
       _ = isolation
       do {

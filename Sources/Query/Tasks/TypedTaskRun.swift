@@ -17,8 +17,8 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
   /// Guarded by the mutex.
   ///
   /// - unstarted: `work` is there.
-  /// - running: `handle` is there as soon as the Swift task was made. A cancelled run has its
-  ///   result already, while the work goes on until it notices.
+  /// - running: `task` is there as soon as the Swift task has begun. A cancelled run has its result
+  ///   already, while the work goes on until it notices.
   /// - finished: the result is there, and everything else was released.
   @usableFromInline
   struct State: Sendable {
@@ -26,7 +26,7 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
     @usableFromInline var hasStarted = false
     @usableFromInline var work: Work?
     @usableFromInline var owner: (any TaskRunOwner)?
-    @usableFromInline var handle: Task<Value, any Error>?
+    @usableFromInline var task: BegunTask?
     @usableFromInline var result: Outcome?
     @usableFromInline var dependencies = [any TaskDependency]()
     @usableFromInline var isHeld = true
@@ -104,25 +104,29 @@ extension TypedTaskRun {
 
   /// Starts the run, or waits for it, or returns its result.
   ///
-  /// A run that is started begins on the caller's actor, and stays there as far as the work does: a
-  /// user interface fetches from the main actor, to which another thread takes long to come back.
+  /// A run that is started begins on the caller's thread, and stays on its actor as far as the work does:
+  /// a user interface fetches from the main actor, to which another thread takes long to come back.
   @inlinable
   func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
     // A fetch inside of another one, which waits for it.
-    if let waiter = FetchGraph.enclosing.get(), let target = self.state.withLock({ $0.owner }) {
+    if let waiter = FetchGraph.enclosing.get() {
+      guard let target = self.state.withLock({ $0.owner }) else {
+        return try await self.ownValue(in: context, start: .nested, isolation: isolation)
+      }
       if let circle = FetchGraph.beginWait(of: waiter, for: target) {
         try FetchGraph.separate(waiter, from: circle)
         throw QueryCircularFetchError(paths: circle.compactMap(\.queryPath))
       }
       defer { FetchGraph.endWait(of: waiter, for: target) }
-      return try await self.ownValue(in: context, isolation: isolation)
+      return try await self.ownValue(in: context, start: .nested, isolation: isolation)
     }
-    return try await self.ownValue(in: context, isolation: isolation)
+    return try await self.ownValue(in: context, start: .awaited, isolation: isolation)
   }
 
   @inlinable
   func ownValue(
     in context: QueryContext,
+    start: TaskStart,
     isolation: isolated (any Actor)?
   ) async throws -> Value {
     switch self.enter() {
@@ -132,6 +136,7 @@ extension TypedTaskRun {
         try await self.launch(
           in: context,
           isCancelled: Task.isCancelled,
+          start: start,
           isolation: isolation
         )
         .value
@@ -150,7 +155,7 @@ extension TypedTaskRun {
   func startIfNeeded(in context: QueryContext) {
     guard case .start = self.enter() else { return }
     // The task in which this happens is not a caller, so its cancellation does not affect the run.
-    _ = self.launch(in: context, isCancelled: false, isolation: nil)
+    _ = self.launch(in: context, isCancelled: false, start: .detached, isolation: nil)
   }
 
   @inlinable
@@ -168,27 +173,21 @@ extension TypedTaskRun {
   func launch(
     in context: QueryContext,
     isCancelled: Bool,
+    start: TaskStart,
     isolation: isolated (any Actor)?
   ) -> Task<Value, any Error> {
     // A task cannot be made cancelled, so it cancels itself before it does anything.
-    let handle = Self.task(in: context, on: isolation) {
+    Self.task(in: context, start, on: isolation) {
       // Named, so that the task has its isolation.
       _ = isolation
       return try await self.execute(in: context, isCancelled: isCancelled, isolation: isolation)
     }
-    // Not made under the lock: a preferred executor is the user's code.
-    let isAlreadyCancelled = self.state.withLock { state in
-      guard state.phase == .running else { return false }
-      state.handle = handle
-      return state.result != nil
-    }
-    if isAlreadyCancelled { handle.cancel() }
-    return handle
   }
 
   @inlinable
   static func task(
     in context: QueryContext,
+    _ start: TaskStart,
     on isolation: isolated (any Actor)?,
     @_inheritActorContext operation: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error> {
@@ -202,9 +201,7 @@ extension TypedTaskRun {
         operation: operation
       )
     }
-    // On an actor the caller waits there. The call of a durable mutation has committed it, and waits:
-    // another thread would have to be woken, and take time from the one that commits.
-    if isolation != nil || context.admittedAttempt != nil {
+    if start == .awaited {
       return Task.immediate(name: name, priority: priority, operation: operation)
     }
     return Task(name: name, priority: priority, operation: operation)
@@ -216,10 +213,12 @@ extension TypedTaskRun {
     isCancelled: Bool,
     isolation: isolated (any Actor)?
   ) async throws -> Value {
-    if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-    let (work, owner, dependencies) = self.state.withLock { state in
-      (state.work, state.owner, state.dependencies)
+    let (work, owner, dependencies, wasCancelled) = self.state.withLock { state in
+      let wasCancelled = state.result != nil
+      state.task = BegunTask.current
+      return (state.work, state.owner, state.dependencies, wasCancelled)
     }
+    if isCancelled || wasCancelled { withUnsafeCurrentTask { $0?.cancel() } }
     if !dependencies.isEmpty {
       if !Task.isCancelled { await Self.wait(for: dependencies, by: owner) }
       if Task.isCancelled { return try self.endWhileWaiting() }
@@ -275,8 +274,8 @@ extension TypedTaskRun {
 // MARK: - Ending
 
 extension TypedTaskRun {
-  /// - Returns: What its callers get: of a cancelled run never a value, even if the cancellation came before
-  ///   the run knew its Swift task, which then was not cancelled.
+  /// - Returns: What its callers get: of a cancelled run never a value, even if the cancellation came after
+  ///   the work had returned.
   @inlinable
   @discardableResult
   func finish(with outcome: Outcome) -> Outcome {
@@ -294,15 +293,15 @@ extension TypedTaskRun {
   func endCancelled() {
     let (isEnded, owner) = self.state.withLock { ($0.result != nil, $0.owner) }
     if isEnded || owner?.defersCancellation(of: self) == true { return }
-    let (ended, handle) = self.state.withLock { state -> (State?, Task<Value, any Error>?) in
+    let (ended, task) = self.state.withLock { state -> (State?, BegunTask?) in
       guard state.result == nil else { return (nil, nil) }
       if state.phase == .unstarted {
         return (state.take(result: .failure(CancellationError())), nil)
       }
       state.result = .failure(CancellationError())
-      return (nil, state.handle)
+      return (nil, state.task)
     }
-    handle?.cancel()
+    task?.cancel()
     guard var ended else { return }
     ended.owner?.didEndUnrun(isDropped: false)
     ended.release(with: .failure(CancellationError()))

@@ -28,7 +28,7 @@ import Testing
     task.schedule(after: dependency)
     try await task.runIfNeeded()
     #expect(task.run.dependencies.isEmpty)
-    #expect(task.typedRun.state.withLock { $0.work == nil && $0.handle == nil })
+    #expect(task.typedRun.state.withLock { $0.work == nil && $0.task == nil })
     #expect(dependency.typedRun.state.withLock { $0.dependantCount } == 0)
   }
 

@@ -31,27 +31,26 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
     limit: Duration?,
     _ body: @escaping @Sendable () async throws -> Value
   ) async -> Ending {
-    // In a task of its own, so that another thread can cancel the call and the attempt can abandon it.
-    let call = Task.immediate {
-      do { self.result = .success(try await body()) } catch { self.result = .failure(error) }
-      self.ending.set(.ended(cancelled: self.guarded.withLock { $0.reason }))
-    }
-    self.guarded.withLock { if !$0.hasEnded { $0.call = call } }
+    // Before the call, which may not wait for anything until it ends.
     self.limit(to: limit)
-    lease.whenRevoked { revocation in
-      self.cancel(call, revocation == .lost ? .leaseLost : .requested)
-    }
-    lease.whenGivenUp { self.cancel(call, .givenUp) }
+    lease.whenRevoked { self.cancel($0 == .lost ? .leaseLost : .requested) }
+    lease.whenGivenUp { self.cancel(.givenUp) }
     let ending = await withTaskCancellationHandler {
-      await self.ending.value()
+      // In a task of its own, so that another thread can cancel the call and the attempt can abandon it.
+      Task.immediate {
+        guard self.begin() else { return }
+        do { self.result = .success(try await body()) } catch { self.result = .failure(error) }
+        self.ending.set(.ended(cancelled: self.guarded.withLock { $0.reason }))
+      }
+      return await self.ending.value()
     } onCancel: {
-      self.cancel(call, .requested)
+      self.cancel(.requested)
     }
     lease.whenRevoked(nil)
     lease.whenGivenUp(nil)
     let timers = self.guarded.withLock { call in
       call.hasEnded = true
-      defer { (call.timers, call.call) = ([], nil) }
+      defer { (call.timers, call.task) = ([], nil) }
       return call.timers
     }
     for timer in timers { timer.cancel() }
@@ -65,18 +64,28 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
   /// Cancels the call when this time has passed from now; nil: never.
   func limit(to time: Duration?) {
     guard let time else { return }
-    self.after(time) {
-      if let call = self.guarded.withLock({ $0.call }) { self.cancel(call, .timeLimit) }
-    }
+    self.after(time) { self.cancel(.timeLimit) }
   }
 
-  private func cancel(_ call: Task<Void, Never>, _ reason: Reason) {
-    let isFirst = self.guarded.withLock { guarded in
-      defer { if guarded.reason == nil { guarded.reason = reason } }
-      return guarded.reason == nil
+  /// Notes the task of the call, and cancels it if the call was cancelled before.
+  ///
+  /// - Returns: Whether the call is to be made: not if the lease is lost already.
+  private func begin() -> Bool {
+    let reason = self.guarded.withLock { call in
+      if !call.hasEnded { call.task = BegunTask.current }
+      return call.reason
+    }
+    if reason != nil { withUnsafeCurrentTask { $0?.cancel() } }
+    return reason != .leaseLost
+  }
+
+  private func cancel(_ reason: Reason) {
+    let (isFirst, task) = self.guarded.withLock { call in
+      defer { if call.reason == nil { call.reason = reason } }
+      return (call.reason == nil, call.task)
     }
     // The thread that cancels may be the one that commits for the whole process.
-    if isFirst { call.cancelElsewhere() }
+    if isFirst { task?.cancelElsewhere() }
     if reason == .leaseLost {
       self.ending.set(.leftBehind(reason))
     } else if isFirst {
@@ -114,7 +123,7 @@ private enum AttemptEnd: Sendable {
 
 private struct GuardedCall {
   var reason: AttemptCancellation?
-  var call: Task<Void, Never>?
+  var task: BegunTask?
   var timers = [Task<Void, Never>]()
   var hasEnded = false
 }

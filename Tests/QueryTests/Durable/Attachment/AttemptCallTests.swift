@@ -89,4 +89,32 @@ import Testing
     }
     gate.open()
   }
+
+  /// Work that keeps its thread from the beginning on is cancelled as any other.
+  @Test(.timeLimit(.minutes(1))) func aCallThatWaitsForNothingNoticesThatItIsCancelled() async {
+    let (call, lease) = (AttemptCall<Int>(grace: .seconds(3_600)), self.lease)
+    let ending = await call.run(lease, limit: nil) {
+      lease.revoke(.cancelRequested)
+      while !Task.isCancelled { sched_yield() }
+      return 1
+    }
+    guard case .ended(.success(1), cancelled: .requested) = ending else {
+      Issue.record("\(ending)")
+      return
+    }
+  }
+
+  @Test func aCallWhoseLeaseIsLostIsNotMade() async {
+    let (call, hasBegun) = (AttemptCall<Int>(grace: .seconds(3_600)), Locked(false))
+    self.lease.revoke(.lost)
+    let ending = await call.run(self.lease, limit: nil) {
+      hasBegun.withLock { $0 = true }
+      return 1
+    }
+    guard case .leftBehind(.leaseLost) = ending else {
+      Issue.record("\(ending)")
+      return
+    }
+    #expect(!hasBegun.withLock { $0 })
+  }
 }

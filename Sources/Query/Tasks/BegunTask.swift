@@ -1,0 +1,37 @@
+/// The Swift task of some work, as the work itself knows it.
+///
+/// Work that begins on its caller's thread runs before that has the handle of its task. It says at its
+/// beginning which task it is, so that whoever cancels it meanwhile reaches it.
+// @unchecked: only `cancel()` is called from other threads, which may call it.
+@usableFromInline
+struct BegunTask: @unchecked Sendable {
+  // Holds the task, as a handle does.
+  @usableFromInline let task: UnsafeCurrentTask
+
+  @inlinable
+  init(_ task: UnsafeCurrentTask) { self.task = task }
+
+  /// The task that runs here; nil outside of one.
+  @inlinable
+  static var current: BegunTask? { withUnsafeCurrentTask { $0.map { BegunTask($0) } } }
+
+  @inlinable
+  func cancel() { self.task.cancel() }
+
+  /// Cancels the task on a thread of its own. See `Task.cancelElsewhere()`.
+  func cancelElsewhere() {
+    startThread("query-cancel") { self.cancel() }
+  }
+}
+
+/// Where the task of some work begins.
+@usableFromInline
+enum TaskStart: Sendable {
+  /// On the thread of a caller that waits for it: to wake another one takes longer than most work that
+  /// waits for a server runs before that.
+  case awaited
+  /// By itself, since its caller is such work, and a chain of calls would overflow the stack.
+  case nested
+  /// By itself, since nobody waits for it, or not only for it.
+  case detached
+}
