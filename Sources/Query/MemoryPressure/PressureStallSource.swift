@@ -151,13 +151,13 @@ private final class PressureWatch: Sendable {
   private static func isOfKernel(_ descriptor: Int32) -> Bool {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_size == 0 else { return false }
-    return Self.text(of: descriptor, length: 11) == "some avg10="
+    return Self.bytes(of: descriptor, length: 11) == Array("some avg10=".utf8)
   }
 
-  private static func text(of descriptor: Int32, length: Int) -> String {
-    var bytes = [UInt8](repeating: 0, count: length)
-    let count = pread(descriptor, &bytes, bytes.count, 0)
-    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+  private static func bytes(of descriptor: Int32, length: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
+      count = max(pread(descriptor, bytes.baseAddress, length, 0), 0)
+    }
   }
 
   /// Waits on a thread of its own, which keeps this object until it is stopped.
@@ -186,7 +186,7 @@ private final class PressureWatch: Sendable {
         return
       }
       if polled[1].revents != 0 || polled[0].revents & Int16(POLLERR) != 0 { return }
-      let text = Self.text(of: self.descriptor, length: 256)
+      let text = String(decoding: Self.bytes(of: self.descriptor, length: 256), as: UTF8.self)
       let felt = gauge.take(
         StallGauge.Reading(text, at: ContinuousClock.now - start),
         hasFired: polled[0].revents & Int16(POLLPRI) != 0)

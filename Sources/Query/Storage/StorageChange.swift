@@ -8,13 +8,18 @@ public enum StorageChange: Sendable {
 
 /// An entry to be written: a snapshot of a state, which is coded when it is first read, off the
 /// thread that made the change.
-public final class StorageWrite: Sendable {
+// @unchecked: `phase` is guarded by the lock of all writes.
+public final class StorageWrite: @unchecked Sendable {
   private enum Phase: Sendable {
     case snapshot(any StateSnapshot)
     case coded(Result<StoredEntry, any Error>)
   }
 
-  private let phase: Locked<Phase>
+  /// Guards what writes and marks change: one lock for all of them, since each change of a store makes one of
+  /// both on its caller's thread. It is held for the copy of a value; nothing is called under it.
+  static let lock = Locked(false)
+
+  @exclusivity(unchecked) private var phase: Phase
   private let content: StoredContent?
 
   /// Creates a write.
@@ -26,21 +31,21 @@ public final class StorageWrite: Sendable {
 
   init(of snapshot: some StateSnapshot) {
     self.content = snapshot.content
-    self.phase = Locked(.snapshot(snapshot))
+    self.phase = .snapshot(snapshot)
   }
 
   /// The coded entry. The snapshot is released when it is made.
   ///
   /// - Throws: What the coder throws, at each call.
   public func entry() throws -> StoredEntry {
-    switch self.phase.withLock({ $0 }) {
+    switch Self.lock.withLock({ _ in self.phase }) {
     case .coded(let result): return try result.get()
     case .snapshot(let snapshot):
       // Outside the lock: it is user code.
       let result = Result { try snapshot.entry() }
-      let old = self.phase.withLock { phase in
-        defer { phase = .coded(result) }
-        return phase
+      let old = Self.lock.withLock { _ in
+        defer { self.phase = .coded(result) }
+        return self.phase
       }
       withExtendedLifetime(old) {}
       return try result.get()
@@ -63,7 +68,10 @@ public final class StorageWrite: Sendable {
 
   /// What is to be coded, until it is.
   var snapshot: (any StateSnapshot)? {
-    if case .snapshot(let snapshot) = self.phase.withLock({ $0 }) { snapshot } else { nil }
+    switch Self.lock.withLock({ _ in self.phase }) {
+    case .snapshot(let snapshot): snapshot
+    case .coded: nil
+    }
   }
 
   /// The same write, of a value that was invalidated meanwhile.

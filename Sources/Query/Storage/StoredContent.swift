@@ -29,14 +29,22 @@ public struct StoredConfirmation: Sendable {
 }
 
 /// The mark of a store's value, once a storage has read or written it.
-final class StoredContent: Sendable {
-  private let guarded: Locked<StoredContentMark?>
+// @unchecked: the variable is guarded by the lock of all writes.
+final class StoredContent: @unchecked Sendable {
+  @exclusivity(unchecked) private var current: StoredContentMark?
 
-  init(_ mark: StoredContentMark? = nil) { self.guarded = Locked(mark) }
+  init(_ mark: StoredContentMark? = nil) { self.current = mark }
 
   var mark: StoredContentMark? {
-    get { self.guarded.withLock { $0 } }
-    set { self.guarded.withLock { $0 = newValue } }
+    get { StorageWrite.lock.withLock { _ in self.current } }
+    set {
+      // What was there is released after the lock.
+      let old = StorageWrite.lock.withLock { _ in
+        defer { self.current = newValue }
+        return self.current
+      }
+      withExtendedLifetime(old) {}
+    }
   }
 }
 

@@ -21,13 +21,13 @@ struct ObservedParts: OptionSet, Sendable {
 /// What tells whether a part has changed, without a comparison of values.
 struct ObservedFacts {
   /// Grows with each other value, of the state or with the edits over it.
-  let valueNumber: Int
-  let isLoading: Bool
+  var valueNumber: Int
+  var isLoading: Bool
   /// Grows with each error; nil: there is none.
-  let errorCount: Int?
-  let origin: ValueOrigin
+  var errorCount: Int?
+  var origin: ValueOrigin
   /// Grows with each change of the edits.
-  let editsNumber: Int
+  var editsNumber: Int
 
   func changes(since old: Self) -> ObservedParts {
     var parts = ObservedParts.rest
@@ -41,6 +41,14 @@ struct ObservedFacts {
     if self.editsNumber != old.editsNumber { parts.insert(.pendingChanges) }
     return parts
   }
+
+  /// Takes what others say of parts.
+  mutating func take(_ others: Self, of parts: ObservedParts) {
+    if parts.contains(.isLoading) { self.isLoading = others.isLoading }
+    if parts.contains(.error) { self.errorCount = others.errorCount }
+    if parts.contains(.origin) { self.origin = others.origin }
+    if parts.contains(.pendingChanges) { self.editsNumber = others.editsNumber }
+  }
 }
 
 /// What Observation knows of a store.
@@ -53,12 +61,33 @@ final class ObservationAnchor: Observable, @unchecked Sendable {
   private let registrar = ObservationRegistrar()
   /// What was ever read. What was not is not announced, which costs two locks each.
   private var readParts: ObservedParts = []
+  /// What is known of the value, and of each part that was ever read.
   private var facts: ObservedFacts
 
   init(_ facts: ObservedFacts) { self.facts = facts }
 
   /// Notes what is read. The caller holds the lock of the store.
-  func note(_ parts: ObservedParts) { self.readParts.formUnion(parts) }
+  ///
+  /// - Parameters:
+  ///   - parts: What is read.
+  ///   - facts: What is the case, if something is read for the first time.
+  func note(_ parts: ObservedParts, _ facts: @autoclosure () -> ObservedFacts) {
+    let new = parts.subtracting(self.readParts)
+    if new.isEmpty { return }
+    self.facts.take(facts(), of: new)
+    self.readParts.formUnion(new)
+  }
+
+  /// Notes the value's number after a change, which says all that is to be known if nothing else was ever
+  /// read, as of most stores. The caller holds the lock of the store.
+  ///
+  /// - Returns: The parts that have changed, of those that were ever read; nil if it does not say all.
+  func note(valueNumber: Int) -> ObservedParts? {
+    guard self.readParts.isSubset(of: [.rest, .value]) else { return nil }
+    defer { self.facts.valueNumber = valueNumber }
+    let isSame = self.facts.valueNumber == valueNumber
+    return self.readParts.intersection(isSame ? .rest : [.rest, .value])
+  }
 
   /// Notes what is the case after a change. The caller holds the lock of the store.
   ///
@@ -123,22 +152,28 @@ extension QueryStore: Observable {
       anchor = ObservationAnchor(self.facts(of: self.visibleState))
       self.observation = anchor
     }
-    anchor.note(parts)
+    anchor.note(parts, self.facts(of: self.visibleState))
     return anchor
   }
 
   /// Notes a change that is visible from now on, for Observation. The caller holds the lock.
   @usableFromInline
-  func noteObservedChange(to state: State) {
+  func noteObservedChange(to state: @autoclosure () -> State) {
     guard let observation else { return }
+    let isByParts = State._isObservedByParts
+    let changes =
+      isByParts ? observation.note(valueNumber: self.observedValueNumber) : nil
     self.aftermath.changes.formUnion(
-      observation.note(
-        self.facts(of: state), and: State._isObservedByParts ? [] : [.value, .error]))
+      changes ?? observation.note(self.facts(of: state()), and: isByParts ? [] : [.value, .error]))
+  }
+
+  private var observedValueNumber: Int {
+    self.tag.number &+ (self.overlay?.publishedValues ?? 0)
   }
 
   private func facts(of state: State) -> ObservedFacts {
     ObservedFacts(
-      valueNumber: self.tag.number &+ (self.overlay?.publishedValues ?? 0),
+      valueNumber: self.observedValueNumber,
       isLoading: state.isLoading,
       errorCount: state.error == nil ? nil : state.errorUpdateCount,
       origin: self.valueOrigin, editsNumber: self.overlay?.version ?? 0)

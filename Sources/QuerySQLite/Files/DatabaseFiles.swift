@@ -16,12 +16,19 @@ package struct DatabaseFiles: Sendable {
   /// Those of this system.
   package static let system = DatabaseFiles()
 
-  /// The numbers of network file systems, by name: there a lock or shared memory may not reach
-  /// another machine.
-  static let networkFileSystems = [
-    0x6969: "NFS", 0x517b: "SMB", 0xff53_4d42: "SMB", 0xfe53_4d42: "SMB", 0x0102_1997: "9p",
-    0x5346_414f: "AFS", 0x7375_7245: "Coda", 0x00c3_6400: "Ceph",
-  ]
+  /// The name of a network file system, by its number; nil: it is none, as far as is known. There a lock or
+  /// shared memory may not reach another machine.
+  private static func networkFileSystem(_ type: Int) -> String? {
+    switch type {
+    case 0x6969: "NFS"
+    case 0x517b, 0xff53_4d42, 0xfe53_4d42: "SMB"
+    case 0x0102_1997: "9p"
+    case 0x5346_414f: "AFS"
+    case 0x7375_7245: "Coda"
+    case 0x00c3_6400: "Ceph"
+    default: nil
+    }
+  }
 
   /// Makes a folder and its missing parents, for this user alone (0700). Existing folders stay as
   /// they are.
@@ -80,10 +87,10 @@ package struct DatabaseFiles: Sendable {
       throw RegularFile.error("it is \(kind), and no file", operation: "open", path: path)
     }
     // SQLite puts them beside the target of a link.
-    let place =
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil
-      ? path : URL(filePath: path).resolvingSymlinksInPath().path
-    for companion in ["-wal", "-shm", "-journal"].map({ place + $0 }) {
+    let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    let place = isLink ? FilePath.resolved(path) : path
+    for suffix in ["-wal", "-shm", "-journal"] {
+      let companion = place + suffix
       guard lstat(companion, &status) == 0, let kind = RegularFile.otherKind(status) else {
         continue
       }
@@ -101,7 +108,7 @@ package struct DatabaseFiles: Sendable {
   ///
   /// - Throws: `OpeningFailure` (refused).
   func refuseLongPath(_ path: String) throws(OpeningFailure) {
-    let whole = URL(filePath: path).resolvingSymlinksInPath().path
+    let whole = FilePath.resolved(path)
     // SQLite appends "-journal" to the name.
     let count = max(path.utf8.count, whole.utf8.count) + 8
     if count <= Self.maximumPathBytes { return }
@@ -124,7 +131,7 @@ package struct DatabaseFiles: Sendable {
   /// - Throws: `OpeningFailure` (refused).
   func refuseNetworkFileSystem(_ path: String) throws(OpeningFailure) {
     guard let type = self.fileSystemType(path) else { return }
-    guard let name = Self.networkFileSystems[type] else { return }
+    guard let name = Self.networkFileSystem(type) else { return }
     throw OpeningFailure(
       .refused,
       StorageError(

@@ -1,3 +1,6 @@
+import FoundationEssentials
+import Glibc
+
 /// The parts of a path, as texts: `NSString` would bring all of Foundation and ICU's tables with it.
 enum FilePath {
   /// The last component: `mutations.sqlite` of `/var/lib/notes/mutations.sqlite`, `notes` of `/var/lib/notes/`;
@@ -17,6 +20,16 @@ enum FilePath {
     guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "" }
     let folder = Self.withoutSlashes(bytes[..<slash])
     return folder.isEmpty ? "/" : String(folder) ?? path
+  }
+
+  /// The path without symbolic links; of what does not exist, as far as its folders do.
+  static func resolved(_ path: String) -> String {
+    // URL's own way costs a launch as much as a read of the file.
+    guard let resolved = realpath(path, nil) else {
+      return URL(filePath: path).resolvingSymlinksInPath().path
+    }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 
   private static func withoutSlashes(_ path: Substring.UTF8View) -> Substring.UTF8View {

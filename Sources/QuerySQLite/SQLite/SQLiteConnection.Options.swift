@@ -9,7 +9,7 @@ extension SQLiteConnection {
     package var isReadOnly = false
 
     /// SQLite's own URI parameters for the file, as `readonly_shm` `1` or `immutable` `1`.
-    package var parameters = [String: String]()
+    package var parameters: KeyValuePairs<String, String> = [:]
 
     /// The VFS to use; nil for the default one.
     package var vfs: String?
@@ -41,8 +41,11 @@ extension SQLiteConnection {
     /// The name to open a path with, a URI if there are parameters.
     func name(of path: String) -> String {
       if self.parameters.isEmpty { return path }
-      let query = self.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-      return "file:\(Self.escape(path))?\(query.joined(separator: "&"))"
+      var name = "file:\(Self.escape(path))"
+      for (index, parameter) in self.parameters.enumerated() {
+        name += "\(index == 0 ? "?" : "&")\(parameter.key)=\(parameter.value)"
+      }
+      return name
     }
 
     /// A path as a URI has it.

@@ -13,7 +13,7 @@ struct Child: Sendable {
   /// Whether it is the program in C alone, which reads the file of a ``LeanDatabase``.
   private let isLean: Bool
 
-  /// A child that does nothing.
+  /// A child that reads its arguments and does nothing.
   static let empty = Child(work: nil, isLean: false)
 
   private init(work: (path: String, numbers: [Int])?, isLean: Bool) {
@@ -32,12 +32,12 @@ extension Child {
   ///
   /// - Throws: ``UsageError``.
   init(arguments: [String]) throws {
-    guard let folder = arguments.first else {
+    let (folder, numbers) = (arguments.first ?? "", arguments.dropFirst().compactMap { Int($0) })
+    if numbers.isEmpty { throw UsageError("\(Self.argument) FOLDER needs numbers") }
+    if folder.isEmpty {
       self = .empty
       return
     }
-    let numbers = arguments.dropFirst().compactMap { Int($0) }
-    if numbers.isEmpty { throw UsageError("\(Self.argument) FOLDER needs numbers") }
     self.init(URL(fileURLWithPath: folder), numbers)
   }
 
@@ -103,7 +103,7 @@ extension Child {
   }
 
   private func arguments() throws -> [String] {
-    guard let work else { return [Self.argument] }
+    guard let work else { return [Self.argument, "", "1"] }
     if self.isLean { return [work.path] + (try work.numbers.map(NoteQuery.identity)) }
     return [Self.argument, work.path] + work.numbers.map { "\($0)" }
   }
