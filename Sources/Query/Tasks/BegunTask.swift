@@ -1,7 +1,7 @@
 /// The Swift task of some work, as the work itself knows it.
 ///
 /// Work that begins on its caller's thread runs before that has the handle of its task. It says at its
-/// beginning which task it is, so that whoever cancels it meanwhile reaches it.
+/// beginning which task it is, so that a cancellation reaches it there.
 // @unchecked: only `cancel()` is called from other threads, which may call it.
 @usableFromInline
 struct BegunTask: @unchecked Sendable {
