@@ -30,6 +30,8 @@ final class CachePartition: Sendable {
     var statistics = StorageStatistics()
     /// The uses since they were last recorded, in order.
     var uses = [QueryIdentity]()
+    /// Earlier uses that were taken and are not recorded yet, each entry once.
+    var unrecordedUses = [QueryIdentity]()[...]
     var prefetched = [QueryIdentity: StoredEntry]()
     var prefetchedBytes = 0
     /// How many scans are running, and what has changed since the first of them began: their
@@ -141,22 +143,30 @@ extension CachePartition {
     }
   }
 
-  /// The uses since the last call, each entry once, the latest use last.
-  func takeUses() -> [QueryIdentity] {
-    let uses = self.guarded.withLock { partition in
+  /// What was put back, or if that is nothing, the uses since the last call: each entry once, the latest use
+  /// last.
+  func takeUses() -> ArraySlice<QueryIdentity> {
+    let (unrecorded, uses) = self.guarded.withLock { partition in
+      let unrecorded = partition.unrecordedUses
+      partition.unrecordedUses = []
+      if !unrecorded.isEmpty { return (unrecorded, [QueryIdentity]()) }
       defer { partition.uses = [] }
-      return partition.uses
+      return (unrecorded, partition.uses)
     }
-    var seen = Set<QueryIdentity>()
-    return Array(uses.reversed().filter { seen.insert($0).inserted }.reversed())
+    if uses.isEmpty { return unrecorded }
+    var seen = Set<QueryIdentity>(minimumCapacity: uses.count)
+    return uses.reversed().filter { seen.insert($0).inserted }.reversed()[...]
   }
 
-  /// Keeps uses that were taken for a later call.
-  func putBack(uses: some Sequence<QueryIdentity>) {
-    self.guarded.withLock { $0.uses.insert(contentsOf: Array(uses), at: 0) }
+  /// Keeps uses that were taken for the next call. They are not compared again with those that come
+  /// meanwhile: of very many uses, each call records a few.
+  func putBack(uses: ArraySlice<QueryIdentity>) {
+    self.guarded.withLock { $0.unrecordedUses = uses }
   }
 
-  var hasUses: Bool { self.guarded.withLock { !$0.uses.isEmpty } }
+  var hasUses: Bool {
+    self.guarded.withLock { !$0.uses.isEmpty || !$0.unrecordedUses.isEmpty }
+  }
 }
 
 // MARK: - Prefetching

@@ -56,8 +56,20 @@ import Testing
     #expect(partition.hasUses)
     #expect(partition.takeUses() == [used[1], used[0]])
     #expect(!partition.hasUses)
+  }
+
+  /// Those that came meanwhile are recorded after them, and are not compared with them.
+  @Test func usesThatWerePutBackComeFirst() {
+    let partition = Self.partition()
+    let used = ["a", "b", "c"].map { Self.identity($0) }
+    for identity in used { partition.countHit(identity) }
+    #expect(partition.takeUses() == used[...])
     partition.countHit(used[1])
-    partition.putBack(uses: used)
-    #expect(partition.takeUses() == used)
+    partition.putBack(uses: used[1...])
+    #expect(partition.hasUses)
+    #expect(partition.takeUses() == used[1...])
+    #expect(partition.hasUses)
+    #expect(partition.takeUses() == [used[1]])
+    #expect(!partition.hasUses)
   }
 }
