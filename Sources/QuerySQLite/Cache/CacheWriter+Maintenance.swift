@@ -4,6 +4,20 @@ import Query
 // MARK: - Uses
 
 extension CacheWriter {
+  /// How often uses are postponed before some of them are written beside changes that never end.
+  private static let longestPostponement = 1_000
+
+  /// Writes uses unless changes wait, which go first: there may be very many uses, and nobody waits for them.
+  private func writeUsesIfIdle(_ now: SuspendingClock.Instant) {
+    if self.database.queuedCount > 0, self.usesPostponed < Self.longestPostponement {
+      self.usesPostponed += 1
+      self.usesDue = now + LockWait.longestSleep
+    } else {
+      self.usesPostponed = 0
+      self.writeUses()
+    }
+  }
+
   /// Writes down which entries were used, for the order of eviction, in one transaction for each
   /// partition. What remains is due soon. Uses alone are no reason to write: a launch that only reads
   /// leaves the file as it was, and evicts nothing.
@@ -45,7 +59,7 @@ extension CacheWriter {
     if self.usesDue == nil, self.hasWritten, self.database.partitions.contains(where: \.hasUses) {
       self.usesDue = now + .seconds(60)
     }
-    if let due = self.usesDue, now >= due { self.writeUses() }
+    if let due = self.usesDue, now >= due { self.writeUsesIfIdle(now) }
     self.keepLog { try $0.checkpointIfDue(self.connection, now) }
   }
 }

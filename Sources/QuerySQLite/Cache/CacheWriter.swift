@@ -44,6 +44,9 @@ final class CacheWriter: DatabaseWriter {
   /// When the uses of entries are recorded, if there are any.
   var usesDue: SuspendingClock.Instant?
 
+  /// How often in a row the uses were due and had to wait for changes.
+  var usesPostponed = 0
+
   /// The evictions that are not at their end, in the order of their next turns.
   var evictions = [PendingEviction]()
 
