@@ -164,6 +164,13 @@ extension CachePartition {
     self.guarded.withLock { $0.unrecordedUses = uses }
   }
 
+  func dropUses() {
+    self.guarded.withLock { partition in
+      partition.uses = []
+      partition.unrecordedUses = []
+    }
+  }
+
   var hasUses: Bool {
     self.guarded.withLock { !$0.uses.isEmpty || !$0.unrecordedUses.isEmpty }
   }

@@ -79,7 +79,7 @@ extension CacheWriter {
         try CacheTables.current(named: partition.name, on: connection).beginErasing()
       }
       self.prepare([partition])
-      _ = partition.takeUses()
+      partition.dropUses()
       // This process's own readers must not be in the way.
       self.database.readers.suspend()
       defer { self.database.readers.reopen() }

@@ -7,29 +7,16 @@ import Testing
 /// Persistence §7: evicting keeps no caller waiting. The test is the thread: what it does between two
 /// turns is what the thread serves between them.
 @Suite struct CacheWriterEvictingTests {
-  private let folder: TemporaryFolder
-  private let database: CacheDatabase
-  private let partition = CachePartition(
-    name: "", limits: CacheLimits(entries: 1_000, bytes: .max))
+  private let cache: CacheWriterScratch
 
-  private var writer: CacheWriter { self.database.thread.writer }
+  private var database: CacheDatabase { self.cache.database }
+  private var partition: CachePartition { self.cache.partition }
+  private var writer: CacheWriter { self.cache.writer }
 
-  init() throws {
-    self.folder = try TemporaryFolder()
-    self.database = try CacheDatabase(
-      folder: self.folder.path, SQLiteQueryStorage.Configuration())
-    _ = self.database.openPartitions.hold("", orAdd: self.partition)
-    try self.writer.start(for: self.database)
-  }
+  init() throws { self.cache = try CacheWriterScratch() }
 
   private func write(_ numbers: Range<Int>) throws {
-    let connection = try self.writer.usableConnection()
-    try self.writer.write(in: self.partition, connection) { changes in
-      for number in numbers {
-        _ = try changes.write(.sample(number, count: 100), identity: .sample(number))
-      }
-      return true
-    }
+    try self.cache.write(numbers)
     self.writer.didWrite(1, in: self.partition)
   }
 

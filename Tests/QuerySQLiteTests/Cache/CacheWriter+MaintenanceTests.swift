@@ -13,32 +13,28 @@ import Testing
     func resetAfterErasing() {}
   }
 
-  private let folder: TemporaryFolder
-  private let database: CacheDatabase
-  private let partition = CachePartition(
-    name: "", limits: CacheLimits(entries: 1_000, bytes: .max))
+  private let cache: CacheWriterScratch
+  private let store = Store()
+  private let table = StorageSlots()
 
-  private var writer: CacheWriter { self.database.thread.writer }
+  private var partition: CachePartition { self.cache.partition }
+  private var writer: CacheWriter { self.cache.writer }
 
   init() throws {
-    self.folder = try TemporaryFolder()
-    self.database = try CacheDatabase(
-      folder: self.folder.path, SQLiteQueryStorage.Configuration())
-    _ = self.database.openPartitions.hold("", orAdd: self.partition)
-    try self.writer.start(for: self.database)
-    let connection = try self.writer.usableConnection()
-    try self.writer.write(in: self.partition, connection) { changes in
-      _ = try changes.write(.sample(1), identity: .sample(1))
-      return true
-    }
+    self.cache = try CacheWriterScratch()
+    try self.cache.write(1..<2)
+  }
+
+  /// Lets a change wait to be written.
+  private func queueChange() {
+    let slot = StorageSlot(identity: .sample(2), table: self.table, store: self.store)
+    _ = slot.replaceChange(.remove)
+    self.cache.database.requeue([QueuedSlot(slot: slot, partition: self.partition)])
   }
 
   @Test func usesWaitForChangesAndAreRecordedWhenNoneIsLeft() throws {
     defer { self.writer.stop() }
-    let (store, table) = (Store(), StorageSlots())
-    let slot = StorageSlot(identity: .sample(2), table: table, store: store)
-    _ = slot.replaceChange(.remove)
-    self.database.requeue([QueuedSlot(slot: slot, partition: self.partition)])
+    self.queueChange()
     self.partition.countHit(.sample(1))
     let now = SuspendingClock.now
     self.writer.usesDue = now
@@ -49,15 +45,11 @@ import Testing
     self.writer.maintain(now + LockWait.longestSleep)
     #expect(!self.partition.hasUses)
     #expect(self.writer.usesDue == nil)
-    withExtendedLifetime((store, table)) {}
   }
 
   @Test func changesThatNeverEndKeepUsesForSomeSecondsAlone() throws {
     defer { self.writer.stop() }
-    let (store, table) = (Store(), StorageSlots())
-    let slot = StorageSlot(identity: .sample(2), table: table, store: store)
-    _ = slot.replaceChange(.remove)
-    self.database.requeue([QueuedSlot(slot: slot, partition: self.partition)])
+    self.queueChange()
     self.partition.countHit(.sample(1))
     var (now, turns) = (SuspendingClock.now, 0)
     self.writer.usesDue = now
@@ -67,7 +59,16 @@ import Testing
       turns += 1
     }
     #expect(turns == 1_001)
-    #expect(self.database.queuedCount == 1)
-    withExtendedLifetime((store, table)) {}
+    #expect(self.cache.database.queuedCount == 1)
+  }
+
+  /// Those that were put back, and those that came since.
+  @Test func anErasedAccountHasNoUses() throws {
+    defer { self.writer.stop() }
+    self.partition.countHit(.sample(1))
+    self.partition.putBack(uses: self.partition.takeUses())
+    self.partition.countHit(.sample(2))
+    try self.writer.erase(self.partition)
+    #expect(!self.partition.hasUses)
   }
 }
