@@ -65,7 +65,7 @@ extension SharedFetch {
     }
     return try await withTaskCancellationHandler {
       // Under the name of the first caller's task, and on its preferred executor.
-      _ = TypedTaskRun<Void>.task(in: self.context, .awaited, on: isolation) {
+      _ = TypedTaskRun<Void>.task(in: self.context, beginsHere: true, on: isolation) {
         // Named, so that the task has its isolation.
         _ = isolation
         await self.perform(query, isolation: isolation, continuation, onEnd)
@@ -85,11 +85,12 @@ extension SharedFetch {
     _ continuation: QueryContinuation<Value>,
     _ onEnd: @Sendable () -> Void
   ) async where Query.Value == Value {
+    let task = BegunTask.current
     let isAbandoned = self.state.withLock { state in
-      state.task = BegunTask.current
+      state.task = task
       return state.isAbandoned
     }
-    if isAbandoned { withUnsafeCurrentTask { $0?.cancel() } }
+    if isAbandoned { task?.cancel() }
     let result: Result<Value, any Error>
     do {
       result = .success(try await query.fetch(in: self.context, with: continuation))

@@ -1,4 +1,12 @@
-extension Task {
+/// A Swift task, by its handle or as it knows itself.
+@usableFromInline
+protocol CancellableTask: Sendable {
+  func cancel()
+}
+
+extension Task: CancellableTask {}
+
+extension CancellableTask {
   /// Cancels the task on a thread of its own.
   ///
   /// `cancel()` runs the task's cancellation handlers on the caller's thread, and they may block: that of

@@ -74,7 +74,7 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
     on isolation: isolated (any Actor)?
   ) async throws -> Value where Query.Value == Value {
     // Not on this thread, which has to come back when the time is over.
-    let work = TypedTaskRun<Value>.task(in: context, .detached, on: isolation) {
+    let work = TypedTaskRun<Value>.task(in: context, beginsHere: false, on: isolation) {
       // Named, so that the task has its isolation.
       _ = isolation
       do {

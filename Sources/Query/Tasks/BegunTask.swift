@@ -4,7 +4,7 @@
 /// beginning which task it is, so that a cancellation reaches it there.
 // @unchecked: only `cancel()` is called from other threads, which may call it.
 @usableFromInline
-struct BegunTask: @unchecked Sendable {
+struct BegunTask: CancellableTask, @unchecked Sendable {
   // Holds the task, as a handle does.
   @usableFromInline let task: UnsafeCurrentTask
 
@@ -17,21 +17,4 @@ struct BegunTask: @unchecked Sendable {
 
   @inlinable
   func cancel() { self.task.cancel() }
-
-  /// Cancels the task on a thread of its own. See `Task.cancelElsewhere()`.
-  func cancelElsewhere() {
-    startThread("query-cancel") { self.cancel() }
-  }
-}
-
-/// Where the task of some work begins.
-@usableFromInline
-enum TaskStart: Sendable {
-  /// On the thread of a caller that waits for it: to wake another one takes longer than most work that
-  /// waits for a server runs before that.
-  case awaited
-  /// By itself, since its caller is such work, and a chain of calls would overflow the stack.
-  case nested
-  /// By itself, since nobody waits for it, or not only for it.
-  case detached
 }

@@ -97,7 +97,8 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
 extension TypedTaskRun {
   @usableFromInline
   enum Entry {
-    case start
+    /// Whether it is the fetch of a store.
+    case start(isFetch: Bool)
     case wait
     case done(Outcome)
   }
@@ -108,35 +109,36 @@ extension TypedTaskRun {
   /// a user interface fetches from the main actor, to which another thread takes long to come back.
   @inlinable
   func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
-    // A fetch inside of another one, which waits for it.
-    if let waiter = FetchGraph.enclosing.get() {
-      guard let target = self.state.withLock({ $0.owner }) else {
-        return try await self.ownValue(in: context, start: .nested, isolation: isolation)
-      }
-      if let circle = FetchGraph.beginWait(of: waiter, for: target) {
-        try FetchGraph.separate(waiter, from: circle)
-        throw QueryCircularFetchError(paths: circle.compactMap(\.queryPath))
-      }
-      defer { FetchGraph.endWait(of: waiter, for: target) }
-      return try await self.ownValue(in: context, start: .nested, isolation: isolation)
+    let waiter = FetchGraph.enclosing.get()
+    guard let waiter, let target = self.state.withLock({ $0.owner }) else {
+      return try await self.ownValue(in: context, isNested: waiter != nil, isolation: isolation)
     }
-    return try await self.ownValue(in: context, start: .awaited, isolation: isolation)
+    // A fetch inside of another one, which waits for it.
+    if let circle = FetchGraph.beginWait(of: waiter, for: target) {
+      try FetchGraph.separate(waiter, from: circle)
+      throw QueryCircularFetchError(paths: circle.compactMap(\.queryPath))
+    }
+    defer { FetchGraph.endWait(of: waiter, for: target) }
+    return try await self.ownValue(in: context, isNested: true, isolation: isolation)
   }
 
+  /// - Parameter isNested: Whether the caller is the work of a fetch.
   @inlinable
   func ownValue(
     in context: QueryContext,
-    start: TaskStart,
+    isNested: Bool,
     isolation: isolated (any Actor)?
   ) async throws -> Value {
     switch self.enter() {
-    case .start:
+    case .start(let isFetch):
       // Launched inside, so that no cancellation that comes before the work returns is missed.
       return try await withTaskCancellationHandler {
         try await self.launch(
           in: context,
           isCancelled: Task.isCancelled,
-          start: start,
+          // A chain of work that runs work would overflow the stack. A task of no store does not know whether
+          // its caller is work, and begins here on an actor alone.
+          beginsHere: !isNested && (isFetch || isolation != nil),
           isolation: isolation
         )
         .value
@@ -155,7 +157,7 @@ extension TypedTaskRun {
   func startIfNeeded(in context: QueryContext) {
     guard case .start = self.enter() else { return }
     // The task in which this happens is not a caller, so its cancellation does not affect the run.
-    _ = self.launch(in: context, isCancelled: false, start: .detached, isolation: nil)
+    _ = self.launch(in: context, isCancelled: false, beginsHere: false, isolation: nil)
   }
 
   @inlinable
@@ -165,7 +167,7 @@ extension TypedTaskRun {
       guard state.phase == .unstarted else { return .wait }
       state.phase = .running
       state.hasStarted = true
-      return .start
+      return .start(isFetch: state.owner != nil)
     }
   }
 
@@ -173,21 +175,29 @@ extension TypedTaskRun {
   func launch(
     in context: QueryContext,
     isCancelled: Bool,
-    start: TaskStart,
+    beginsHere: Bool,
     isolation: isolated (any Actor)?
   ) -> Task<Value, any Error> {
     // A task cannot be made cancelled, so it cancels itself before it does anything.
-    Self.task(in: context, start, on: isolation) {
+    Self.task(in: context, beginsHere: beginsHere, on: isolation) {
       // Named, so that the task has its isolation.
       _ = isolation
       return try await self.execute(in: context, isCancelled: isCancelled, isolation: isolation)
     }
   }
 
+  /// Makes the task of some work.
+  ///
+  /// - Parameters:
+  ///   - context: Its name, priority and executor.
+  ///   - beginsHere: Whether it begins on this thread, as that of a caller who waits for it: to wake another
+  ///     one takes longer than most work runs before it waits for a server. A preferred executor goes first.
+  ///   - isolation: The actor that the work is on.
+  ///   - operation: The work.
   @inlinable
   static func task(
     in context: QueryContext,
-    _ start: TaskStart,
+    beginsHere: Bool,
     on isolation: isolated (any Actor)?,
     @_inheritActorContext operation: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error> {
@@ -201,7 +211,7 @@ extension TypedTaskRun {
         operation: operation
       )
     }
-    if start == .awaited {
+    if beginsHere {
       return Task.immediate(name: name, priority: priority, operation: operation)
     }
     return Task(name: name, priority: priority, operation: operation)
@@ -213,12 +223,12 @@ extension TypedTaskRun {
     isCancelled: Bool,
     isolation: isolated (any Actor)?
   ) async throws -> Value {
+    let task = BegunTask.current
     let (work, owner, dependencies, wasCancelled) = self.state.withLock { state in
-      let wasCancelled = state.result != nil
-      state.task = BegunTask.current
-      return (state.work, state.owner, state.dependencies, wasCancelled)
+      state.task = task
+      return (state.work, state.owner, state.dependencies, state.result != nil)
     }
-    if isCancelled || wasCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+    if isCancelled || wasCancelled { task?.cancel() }
     if !dependencies.isEmpty {
       if !Task.isCancelled { await Self.wait(for: dependencies, by: owner) }
       if Task.isCancelled { return try self.endWhileWaiting() }

@@ -103,4 +103,15 @@ import Testing
     let last = try #require(stores.withLock { $0.last })
     #expect(try await last.fetch() == length - 1)
   }
+
+  /// The same of tasks that belong to no store.
+  @Test func aChainOfTasksOfAnyLengthRuns() async throws {
+    #expect(try await Self.chain(20_000).runIfNeeded() == 20_000)
+  }
+
+  private static func chain(_ length: Int) -> QueryTask<Int> {
+    QueryTask(context: QueryContext()) { _, _ in
+      length == 0 ? 0 : try await Self.chain(length - 1).runIfNeeded() + 1
+    }
+  }
 }

@@ -71,11 +71,12 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
   ///
   /// - Returns: Whether the call is to be made: not if the lease is lost already.
   private func begin() -> Bool {
+    let task = BegunTask.current
     let reason = self.guarded.withLock { call in
-      if !call.hasEnded { call.task = BegunTask.current }
+      if !call.hasEnded { call.task = task }
       return call.reason
     }
-    if reason != nil { withUnsafeCurrentTask { $0?.cancel() } }
+    if reason != nil { task?.cancel() }
     return reason != .leaseLost
   }
 
