@@ -1,24 +1,27 @@
 public import Query
 
-/// A storage in memory with a scripted outbox.
+/// A storage in memory with a scripted outbox, and other packs if a test wants them.
 public struct ScriptedStorage: QueryStorage {
   public let scripted: ScriptedOutbox
+  public let packs: any PackStorage
   private let base: MemoryQueryStorage
 
   /// - Parameters:
   ///   - base: What holds everything.
   ///   - outbox: Its outbox as the test wants it.
+  ///   - packs: Its packs as the test wants them.
   package init(
     _ base: MemoryQueryStorage = MemoryQueryStorage(),
-    outbox: (any MutationOutbox) -> ScriptedOutbox = { ScriptedOutbox($0) }
+    outbox: (any MutationOutbox) -> ScriptedOutbox = { ScriptedOutbox($0) },
+    packs: (any PackStorage) -> any PackStorage = { $0 }
   ) {
     self.base = base
+    self.packs = packs(base.packs)
     self.scripted = outbox(base.outbox)
   }
 
   public var outbox: any MutationOutbox { self.scripted }
   public var slots: StorageSlots { self.base.slots }
-  public var packs: any PackStorage { self.base.packs }
   public var events: StorageEvents { self.base.events }
   public var statistics: StorageStatistics { self.base.statistics }
   public var synchronousHydrationLimit: Int { self.base.synchronousHydrationLimit }

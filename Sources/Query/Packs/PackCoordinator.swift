@@ -232,18 +232,18 @@ extension PackCoordinator {
 
   /// Takes what this process or another one has changed.
   private func look(_ storage: any QueryStorage) async {
+    // Before the reading: a runner may show a newer state while it is on its way.
     let known = self.guarded.withLock { Array($0.packs.values) }
+      .map { (pack: $0, before: $0.status.value.stored) }
     if known.isEmpty { return }
     // If the packs cannot be read now, they are read after the next change.
     guard let stored = try? await storage.packs.packs() else { return }
-    for pack in known {
-      let before = pack.status.value.stored
+    for (pack, before) in known {
       guard let now = stored.first(where: { $0.id == before.id }) else {
         self.didVanish(pack)
         continue
       }
       if now == before { continue }
-      // A runner may have shown a newer state than the one that was read here.
       guard self.show(now, in: pack, insteadOf: before) else {
         self.hasChanged.wake()
         continue
