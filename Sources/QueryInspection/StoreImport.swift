@@ -54,7 +54,7 @@ struct StoreImport {
             }
           }
           rest = rest.dropFirst(count)
-          StepBudget.letOthersWrite()
+          connection.letOthersWrite()
         }
         imported.entries += waiting.count
         (waiting, bytes) = ([], 0)
@@ -123,7 +123,7 @@ struct StoreImport {
           try rows.finishEnded()
           count += rows.ended
         }
-        if !rest.isEmpty { StepBudget.letOthersWrite() }
+        if !rest.isEmpty { connection.letOthersWrite() }
       } while !rest.isEmpty
       (waiting, bytes) = ([], 0)
     }

@@ -46,7 +46,7 @@ extension StoreMaintenance {
             evicted.byteCount += before.bytes - changes.totals.bytes
             return eviction.hasMore
           }
-          if hasMore { StepBudget.letOthersWrite() }
+          if hasMore { connection.letOthersWrite() }
         }
       }
       try CacheTables(partition: 0, on: connection).vacuumInSteps()
@@ -94,7 +94,7 @@ extension StoreMaintenance {
             }
             return rows.count < Self.batch ? nil : rows.last?.id
           }
-          if next != nil { StepBudget.letOthersWrite() }
+          if next != nil { connection.letOthersWrite() }
         }
       }
       try CacheTables(partition: 0, on: connection).vacuumInSteps()
@@ -144,7 +144,7 @@ extension StoreMaintenance {
       let wanted = partition == nil ? nil : all.first?.id
       var (count, step) = (0, Self.dropped)
       while step == Self.dropped {
-        if count > 0 { StepBudget.letOthersWrite() }
+        if count > 0 { connection.letOthersWrite() }
         step = try connection.write {
           try connection.execute(Self.drop, wanted, id, Self.dropped)
           return try connection.changes

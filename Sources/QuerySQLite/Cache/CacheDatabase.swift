@@ -155,11 +155,6 @@ extension CacheDatabase {
     }
   }
 
-  /// The next changes to write, left in the queue, so that they are encoded meanwhile.
-  func peekQueued(atMost count: Int) -> [StorageSlot] {
-    self.guarded.withLock { $0.queue.prefix(count).map(\.slot) }
-  }
-
   /// The bytes of pending values. For that they are encoded, once, on the calling thread.
   var queuedBytes: Int {
     self.guarded.withLock { $0.queue }.reduce(0) { $0 + $1.slot.waitingBytes }

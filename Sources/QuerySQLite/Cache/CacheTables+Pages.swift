@@ -15,10 +15,9 @@ struct EntryHeader {
 // MARK: - Writing
 
 extension CacheChanges {
-  /// The pages that an entry should have.
-  static func wantedPages(of entry: StoredEntry) -> [PagePlan.Wanted] {
-    guard case .pages(let pages, _, _) = entry.content else { return [] }
-    return pages.map { page in
+  /// What the pages of an entry should be.
+  static func wanted(_ pages: [StoredEntry.Page]) -> [PagePlan.Wanted] {
+    pages.map { page in
       PagePlan.Wanted(
         checksum: XXH128(pageID: page.id, value: page.value).covering(page.metadata),
         pageID: page.id)
@@ -26,13 +25,9 @@ extension CacheChanges {
   }
 
   /// Changes the stored pages of an entry to the wanted ones. Stored values are not read.
-  func writePages(
-    of entry: StoredEntry,
-    wanted: [PagePlan.Wanted],
-    id: Int64,
-    hadPages: Bool
-  ) throws {
-    guard case .pages(let pages, _, _) = entry.content else {
+  func writePages(of entry: PreparedEntry, hadPages: Bool) throws {
+    let id = entry.row.id
+    guard let pages = entry.pages else {
       if hadPages { try self.connection.execute(PageRow.deleteAll, id) }
       return
     }
@@ -41,16 +36,15 @@ extension CacheChanges {
         position: try row.integer(at: 0), checksum: try row.hash(at: 1),
         pageID: try row.data(at: 2))
     }
-    let plan = PagePlan(from: stored, to: wanted)
+    let plan = PagePlan(from: stored, to: entry.wantedPages)
     for position in plan.deletions {
       try self.connection.execute(PageRow.delete, id, position)
     }
-    let date = entry.history.valueLastUpdatedAt?.microsecondsSince1970 ?? 0
     for write in plan.writes {
       let page = pages[write.index]
       try PageRow(
-        entry: id, position: write.position, updatedAt: date,
-        checksum: wanted[write.index].checksum, pageID: page.id, value: page.value,
+        entry: id, position: write.position, updatedAt: entry.row.valueUpdatedAt ?? 0,
+        checksum: entry.wantedPages[write.index].checksum, pageID: page.id, value: page.value,
         metadata: page.metadata
       ).write(to: self.connection)
     }
@@ -76,7 +70,8 @@ extension CacheTables {
     entry.content = .pages(
       pages.map(\.content), next: header.next, previous: header.previous)
     entry.metadata = header.metadata
-    entry.contentMark = .init(checksum, of: entry, header.next, header.previous)
+    entry.contentMark = StoredContentMark(
+      checksum, byteCount: entry.contentSize, next: header.next, previous: header.previous)
     return .entry(entry.withLargeValue)
   }
 

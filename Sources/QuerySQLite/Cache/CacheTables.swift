@@ -171,7 +171,7 @@ extension CacheTables {
       freed += step.freed
       try didCommit()
       if step.isDone { return freed }
-      StepBudget.letOthersWrite()
+      self.connection.letOthersWrite()
     }
   }
 

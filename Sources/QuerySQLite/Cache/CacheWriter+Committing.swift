@@ -9,21 +9,21 @@ extension CacheWriter {
   /// not count references to everything in them.
   private final class CodedChange {
     let queued: QueuedSlot
-    /// What to write; nil: to be removed.
-    let entry: StoredEntry?
     /// The change, if it writes something.
     let write: StorageWrite?
-    /// What to write instead, if the value is known to be stored.
-    let confirmation: StoredConfirmation?
+    let content: Content
 
-    init(
-      queued: QueuedSlot, entry: StoredEntry? = nil, _ write: StorageWrite? = nil,
-      confirming confirmation: StoredConfirmation? = nil
-    ) {
+    enum Content {
+      case entry(PreparedEntry)
+      /// What to write instead, if the value is known to be stored.
+      case confirmation(PreparedConfirmation)
+      case removal
+    }
+
+    init(_ queued: QueuedSlot, _ write: StorageWrite? = nil, _ content: Content) {
       self.queued = queued
-      self.entry = entry
       self.write = write
-      self.confirmation = confirmation
+      self.content = content
     }
   }
 
@@ -102,14 +102,13 @@ extension CacheWriter {
     // Changes that arrive meanwhile have a delay of their own: there may be no end of them.
     var left = self.database.queuedCount
     try self.writeInvalidations()
-    while left > 0 {
-      let queued = self.database.takeQueued(atMost: min(left, Self.maximumBatch))
-      if queued.isEmpty { return }
-      left -= queued.count
-      var rest = queued[...]
+    var next = self.takeQueued(&left)
+    while !next.isEmpty {
+      var rest = next[...]
+      next = self.takeQueued(&left)
+      self.codeAhead(next)
       while let partition = rest.first?.partition {
         let changes = self.takeBatch(of: partition, from: &rest)
-        self.codeAhead()
         do {
           // After the changes were taken: a change that came after an invalidation must not be
           // marked.
@@ -117,11 +116,20 @@ extension CacheWriter {
           try self.commit(changes, in: partition)
         } catch {
           let again = changes.map(\.queued).filter { $0.slot.putBack() }
-          self.database.requeue(again + rest)
+          self.database.requeue(again + rest + next)
           throw error
         }
+        self.release(changes)
       }
     }
+  }
+
+  /// Takes the next changes of those that are to be written.
+  private func takeQueued(_ left: inout Int) -> [QueuedSlot] {
+    if left <= 0 { return [] }
+    let queued = self.database.takeQueued(atMost: min(left, Self.maximumBatch))
+    left -= queued.count
+    return queued
   }
 
   /// Takes and codes what one transaction writes: changes of one partition, and not too much of
@@ -138,18 +146,28 @@ extension CacheWriter {
     while bytes < Self.maximumBatchBytes, let next = queued.first, next.partition === partition {
       queued.removeFirst()
       guard let change = self.take(next) else { continue }
-      bytes += change.entry?.contentSize ?? 0
+      if case .entry(let entry) = change.content { bytes += entry.contentSize }
       changes.append(change)
     }
     return changes
   }
 
-  /// Codes the next changes while this thread writes, if they are large.
-  private func codeAhead() {
-    let slots = self.database.peekQueued(atMost: Self.maximumBatch)
-    if slots.count < Self.maximumBatch / 10 { return }
+  /// From how many changes on a second thread is worth its waking.
+  private static let manyChanges = maximumBatch / 10
+
+  /// Codes the next changes while this thread writes, if they are many.
+  private func codeAhead(_ queued: [QueuedSlot]) {
+    if queued.count < Self.manyChanges { return }
     // Asking for the size codes the value, and the change keeps it.
-    self.coding.async { for slot in slots { _ = slot.waitingBytes } }
+    self.coding.async { for next in queued { _ = next.slot.waitingBytes } }
+  }
+
+  /// Releases what was written beside this thread, which goes on writing, if it is much.
+  private func release(_ changes: consuming [CodedChange]) {
+    if changes.count < Self.manyChanges { return }
+    // Nobody else has them.
+    nonisolated(unsafe) let changes = changes
+    self.coding.async { withExtendedLifetime(changes) {} }
   }
 
   /// Takes and codes a change.
@@ -157,9 +175,10 @@ extension CacheWriter {
   /// - Returns: nil if there is nothing to write.
   private func take(_ queued: QueuedSlot) -> CodedChange? {
     guard let change = queued.slot.takeChange() else { return nil }
-    guard case .write(let write) = change else { return CodedChange(queued: queued) }
+    guard case .write(let write) = change else { return CodedChange(queued, nil, .removal) }
     if let confirmation = write.confirmation {
-      return CodedChange(queued: queued, write, confirming: confirmation)
+      let content = PreparedConfirmation(confirmation, identity: queued.slot.identity)
+      if let content { return CodedChange(queued, write, .confirmation(content)) }
     }
     return self.code(write, of: queued)
   }
@@ -169,7 +188,7 @@ extension CacheWriter {
     do {
       let entry = try write.entry()
       if entry.contentSize <= self.configuration.maximumValueBytes {
-        return CodedChange(queued: queued, entry: entry, write)
+        return CodedChange(queued, write, .entry(PreparedEntry(entry, identity: identity)))
       }
       PersistenceWarnings.reportOnce(
         .valueTooLarge(
@@ -196,7 +215,7 @@ extension CacheWriter {
         change.write.flatMap { self.code($0, of: change.queued) }
       }
       if !whole.isEmpty { try self.commit(whole, in: partition) }
-      if !rest.isEmpty { StepBudget.letOthersWrite() }
+      if !rest.isEmpty { self.connection?.letOthersWrite() }
     }
   }
 
@@ -211,7 +230,6 @@ extension CacheWriter {
     let known = try self.row(of: partition, connection)
     var count = 0
     var unconfirmed = [CodedChange]()
-    var marks = [(StorageWrite, StoredContentMark)]()
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
@@ -219,16 +237,11 @@ extension CacheWriter {
       for change in changes {
         if budget.isSpent(after: count) { break }
         count += 1
-        let identity = change.queued.slot.identity
-        if let confirmation = change.confirmation {
-          if try tables.confirm(confirmation, identity: identity) { continue }
-          unconfirmed.append(change)
-        } else if let entry = change.entry {
-          try tables.write(entry, identity: identity) { mark in
-            if let write = change.write { marks.append((write, mark)) }
-          }
-        } else {
-          _ = try tables.remove(identity)
+        switch change.content {
+        case .entry(let entry): try tables.write(entry)
+        case .confirmation(let confirmation):
+          if try !tables.confirm(confirmation) { unconfirmed.append(change) }
+        case .removal: _ = try tables.remove(change.queued.slot.identity)
         }
       }
       return true
@@ -238,9 +251,11 @@ extension CacheWriter {
       if partition.row?.epoch == known.epoch { self.didFindErased(partition) }
       return nil
     }
-    for (write, mark) in marks { write.didStore(mark) }
     let written = count - unconfirmed.count
     for change in changes.prefix(count) where !unconfirmed.contains(where: { $0 === change }) {
+      if case .entry(let entry) = change.content, let mark = entry.mark {
+        change.write?.didStore(mark)
+      }
       change.queued.slot.didWrite()
     }
     partition.count { $0.writes += written }
@@ -370,7 +385,7 @@ extension CacheWriter {
           next = step.next
           return step.marked > 0
         }
-        if next != nil { StepBudget.letOthersWrite() }
+        if next != nil { connection.letOthersWrite() }
       }
       self.database.remove(invalidation)
     }

@@ -136,11 +136,6 @@ extension EntryRow {
     self.checksum = self.checksum?.covering(self.metadata)
   }
 
-  /// By what the content is known again.
-  func mark(of entry: StoredEntry) -> StoredContentMark? {
-    self.contentHash.hash.map { .init($0, of: entry, self.nextPageID, self.previousPageID) }
-  }
-
   private mutating func setContent(_ content: StoredEntry.Content, _ pages: [XXH128]) {
     switch content {
     case .none: break
@@ -156,87 +151,6 @@ extension EntryRow {
 }
 
 // MARK: - Written
-
-extension CacheChanges {
-  /// Writes the difference between an entry and the stored one, judging by the checksums in the
-  /// rows: another process may have written, evicted or erased it meanwhile.
-  ///
-  /// - Parameters:
-  ///   - entry: The entry.
-  ///   - identity: The identity under which it is stored.
-  ///   - didMark: Takes by what the value is known again, once this is committed.
-  /// - Throws: `StorageError`.
-  /// - Complexity: O(*n*) in the bytes of the value, which are hashed.
-  @discardableResult
-  mutating func write(
-    _ entry: StoredEntry,
-    identity: QueryIdentity,
-    didMark: (StoredContentMark) -> Void = { _ in }
-  ) throws -> CacheWriteOutcome {
-    let entry = entry.withLargeValueApart
-    let pages = Self.wantedPages(of: entry)
-    var row = EntryRow(
-      entry, identity: identity, hash: XXH128(hashing: identity.text), partition: self.partition,
-      pages: pages.map(\.checksum))
-    if let mark = row.mark(of: entry) { didMark(mark) }
-    let stamp = try self.connection.first(EntryRow.readStamp, self.partition, identity.text) {
-      try EntryStamp($0, wanted: row)
-    }
-    guard let stamp else {
-      self.count(entries: 1, bytes: Int(row.byteCount))
-      self.stamp(&row)
-      try row.insert(into: self.connection)
-      let id = try self.connection.lastInsertedID
-      try self.writePages(of: entry, wanted: pages, id: id, hadPages: false)
-      return .inserted(revision: row.revision, bytes: Int(row.byteCount))
-    }
-    if stamp.difference == .none { return .unchanged }
-    let difference = Int(row.byteCount - stamp.byteCount)
-    self.count(entries: 0, bytes: difference)
-    self.stamp(&row)
-    row.id = stamp.id
-    if stamp.difference == .state {
-      try row.updateState(in: self.connection)
-    } else {
-      try row.update(in: self.connection)
-      try self.writePages(of: entry, wanted: pages, id: stamp.id, hadPages: stamp.hasPages)
-    }
-    return .updated(revision: row.revision, bytes: difference)
-  }
-}
-
-extension CacheChanges {
-  /// Writes what is beside a value that was confirmed, if that is what is stored: another process may
-  /// have written another one, with metadata of its own.
-  ///
-  /// - Returns: Whether it is.
-  /// - Throws: `StorageError`.
-  mutating func confirm(
-    _ confirmation: StoredConfirmation, identity: QueryIdentity
-  ) throws -> Bool {
-    guard
-      var row = EntryRow(confirmation, identity: identity, partition: self.partition),
-      let stamp = try self.connection.first(
-        EntryRow.readStamp, self.partition, identity.text,
-        read: { try EntryStamp($0, wanted: row) }),
-      stamp.difference != .value
-    else { return false }
-    if stamp.difference == .none { return true }
-    self.count(entries: 0, bytes: Int(row.byteCount - stamp.byteCount))
-    self.stamp(&row)
-    row.id = stamp.id
-    try row.updateState(in: self.connection)
-    return true
-  }
-}
-
-extension StoredContentMark {
-  init(_ hash: XXH128, of entry: StoredEntry, _ next: Data?, _ previous: Data?) {
-    self.init(
-      hash: hash.withBytes { Data($0) }, byteCount: entry.contentSize, next: next,
-      previous: previous)
-  }
-}
 
 extension CacheChanges {
   /// Gives a row that is about to be written the next number, and the totals after it.
@@ -358,7 +272,7 @@ extension CacheTables {
     case (let checksum?, let (hash, data)?) where checksum == hash.covering(metadata):
       var entry = try self.entry(of: row, .value(data), revision)
       entry.metadata = metadata
-      entry.contentMark = .init(hash, of: entry, nil, nil)
+      entry.contentMark = StoredContentMark(hash, byteCount: entry.contentSize)
       return .reading(.entry(entry))
     case (let checksum?, nil):
       let header = EntryHeader(

@@ -233,12 +233,18 @@ extension FileKeeper {
     _ setAside: (FileLock, OpeningFailure) throws -> Void
   ) throws -> SQLiteConnection {
     do {
-      return try self.opener.openWriter()
+      return try self.openWriter()
     } catch {
       guard isUseless(error) else { throw error }
       try self.replace(error, if: isUseless, setAside)
     }
-    return try self.opener.openWriter()
+    return try self.openWriter()
+  }
+
+  private func openWriter() throws(OpeningFailure) -> SQLiteConnection {
+    let connection = try self.opener.openWriter()
+    connection.isAlone = { [lock] in !lock.hasOthers }
+    return connection
   }
 
   private func replace(

@@ -91,6 +91,10 @@ final class Neighbours {
     if changes.isEmpty, !self.isMoveReported { return false }
     self.lookDue = now + .milliseconds(20)
     if changes.contains(.ended) { self.watch = nil }
+    if changes.contains(.kickMade) {
+      self.hasCommitted = true
+      self.notify()
+    }
     if self.isMoveReported {
       self.isMoveReported = false
       _ = reopen(true)

@@ -23,6 +23,9 @@ package final class ChangeWatch {
 
     /// Some process has committed; it may have been this one.
     static let kicked = Self(rawValue: 1)
+    /// `cache.kick` was made anew: processes that watch the new file were not notified of what was
+    /// committed just before.
+    static let kickMade = Self(rawValue: 8)
     /// A database was made, removed, or renamed at this path: check `SQLiteConnection.hasMoved`.
     static let databaseMoved = Self(rawValue: 2)
     /// The folder was removed or renamed: no further events will come, and a new watch is needed.
@@ -102,18 +105,9 @@ package final class ChangeWatch {
 // MARK: - Who watches
 
 extension ChangeWatch {
-  /// Whether another process, or another watch of this one, watches too. If not, a kick would only
-  /// wake its own sender.
-  package var hasOthers: Bool {
-    var status = stat()
-    var lock = Self.lock(F_WRLCK)
-    // If the file was removed, others may lock another one by now. An open file does not see its own
-    // lock.
-    guard self.kick >= 0, fstat(self.kick, &status) == 0, status.st_nlink > 0,
-      fcntl(self.kick, Self.ofdGetLock, &lock) == 0
-    else { return true }
-    return lock.l_type != Int16(F_UNLCK)
-  }
+  /// Whether another process, or another watch of this one, watches too, as far as ``drain()`` has
+  /// told. If not, a kick would only wake its own sender.
+  package var hasOthers: Bool { PresenceLock.isHeldByOthers(self.kick) }
 
   /// Opens the kick file, made if it is missing, and holds the lock that ``hasOthers`` of other
   /// watches sees. The system releases it when the descriptor is closed.
@@ -125,22 +119,10 @@ extension ChangeWatch {
       (try? RegularFile.open(path, O_RDWR | O_CREAT, operation: "watch"))
       ?? (try? RegularFile.open(path, O_RDONLY, operation: "watch"))
     guard let file else { return -1 }
-    var lock = Self.lock(F_RDLCK)
-    if fcntl(file, Self.ofdSetLock, &lock) == 0 { return file }
+    if PresenceLock.take(file) { return file }
     close(file)
     return -1
   }
-
-  private static func lock(_ type: Int32) -> flock {
-    var lock = flock()
-    (lock.l_type, lock.l_whence, lock.l_len) = (Int16(type), Int16(SEEK_SET), 1)
-    return lock
-  }
-
-  // F_OFD_GETLK and F_OFD_SETLK of <fcntl.h>: of an open file, so that two watches of one process see
-  // each other.
-  private static let ofdGetLock: Int32 = 36
-  private static let ofdSetLock: Int32 = 37
 }
 
 // MARK: - Reading
@@ -167,7 +149,7 @@ extension ChangeWatch {
     // Events were dropped: any may be among them.
     if event.mask & Self.inOverflow != 0 {
       self.followKick()
-      return [.kicked, .databaseMoved]
+      return [.kicked, .kickMade, .databaseMoved]
     }
     if event.watch == self.kickWatch {
       return event.mask & Self.inModify != 0 ? .kicked : []
@@ -185,7 +167,7 @@ extension ChangeWatch {
     }
     // It may have been written to before the watch was added.
     self.followKick()
-    return .kicked
+    return [.kicked, .kickMade]
   }
 }
 

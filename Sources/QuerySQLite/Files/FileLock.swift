@@ -9,6 +9,8 @@ package import Query
 /// file, which nothing else uses, so that no database is ever opened by hand. The system releases
 /// it when the process ends.
 ///
+/// A process that holds it can see whether others do: one that is alone need not let others write.
+///
 /// Used by the thread that owns the connections, and by no other. Two locks in one process exclude
 /// each other like those of two processes.
 package final class FileLock {
@@ -44,6 +46,9 @@ package final class FileLock {
     }
     return ours == FileNumber(path: self.path)
   }
+
+  /// Whether another process, or another lock of this one, has the database open or is opening it.
+  var hasOthers: Bool { !self.isCurrent || PresenceLock.isHeldByOthers(self.descriptor) }
 }
 
 // MARK: - Locking
@@ -106,7 +111,10 @@ extension FileLock {
 
   /// Releases the lock. Close the connections first.
   func unlock() {
-    if self.descriptor >= 0 { flock(self.descriptor, LOCK_UN) }
+    if self.descriptor >= 0 {
+      flock(self.descriptor, LOCK_UN)
+      PresenceLock.release(self.descriptor)
+    }
     self.mode = .none
   }
 
@@ -122,6 +130,7 @@ extension FileLock {
       let operation = wanted == .exclusive ? LOCK_EX : LOCK_SH
       if flock(self.descriptor, operation | LOCK_NB) == 0 {
         self.mode = wanted
+        _ = PresenceLock.take(self.descriptor)
         // Another process may have deleted the file between its opening and its locking.
         continue
       }

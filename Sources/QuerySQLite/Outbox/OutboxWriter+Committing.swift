@@ -19,7 +19,7 @@ extension OutboxWriter {
     var rest = jobs[...]
     while !rest.isEmpty {
       rest = rest.dropFirst(self.runTogether(Array(rest)))
-      if !rest.isEmpty { StepBudget.letOthersWrite() }
+      if !rest.isEmpty { self.connection?.letOthersWrite() }
     }
   }
 

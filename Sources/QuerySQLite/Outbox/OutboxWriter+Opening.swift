@@ -145,7 +145,7 @@ extension OutboxWriter {
     if clock?.bootID == now.bootID { return }
     var next: Int64? = .min
     while let last = next {
-      if last > .min { StepBudget.letOthersWrite() }
+      if last > .min { connection.letOthersWrite() }
       let budget = StepBudget(rows: self.configuration.stepRows)
       next = try connection.write {
         // Another process may have done it meanwhile.

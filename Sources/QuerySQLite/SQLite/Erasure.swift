@@ -112,7 +112,7 @@ extension Erasure {
             return true
           }
           try self.didCommit()
-          StepBudget.letOthersWrite()
+          self.connection.letOthersWrite()
         }
       }
     }

@@ -58,7 +58,7 @@ extension SQLiteConnection {
       return isDone
     }
     pass = step
-    StepBudget.letOthersWrite()
+    self.letOthersWrite()
   }
 
   /// A commit, after which each connection reads anew the pages that it has in memory.

@@ -17,8 +17,15 @@ extension SQLiteConnection {
   ///   nothing has run; or the error of the closure or of the commit: then nothing is written. An
   ///   error of the rollback never replaces the first error.
   package func write<R>(_ body: () throws -> R) throws -> R {
-    LockWait.sleep(for: self.writeHolds.pause())
+    let pause = self.writeHolds.pause()
+    if pause > .zero, !self.isAlone() { LockWait.sleep(for: pause) }
     return try self.run(.write, begin: "BEGIN IMMEDIATE", body)
+  }
+
+  /// Waits between two steps of long work, so that other connections can get the write lock: they try
+  /// it every few milliseconds. Not if there is none.
+  package func letOthersWrite() {
+    if !self.isAlone() { LockWait.sleep() }
   }
 
   /// Runs a closure whose reads all see one state of the database, that of the first read. It

@@ -41,6 +41,9 @@ package final class SQLiteConnection {
   /// How long it has kept other connections from writing.
   var writeHolds = WriteHolds()
 
+  /// Whether no other connection can be waiting for the write lock. Asked after long transactions.
+  var isAlone: () -> Bool = { false }
+
   /// Where the frames of a commit are gathered.
   let frames = FrameBuffer()
 

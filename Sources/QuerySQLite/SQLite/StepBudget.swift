@@ -34,8 +34,4 @@ package struct StepBudget {
 extension StepBudget {
   /// A budget without a time limit: for few rows that the caller relies on being done.
   static func rows(_ count: Int) -> StepBudget { StepBudget(rows: count, time: .seconds(3_600)) }
-
-  /// Waits between two steps, so that other connections can get the write lock: they try it every
-  /// few milliseconds.
-  package static func letOthersWrite() { LockWait.sleep() }
 }

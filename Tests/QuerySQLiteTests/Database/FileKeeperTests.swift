@@ -103,4 +103,17 @@ import Testing
     #expect(failures.count == 1)
     try connection.close()
   }
+
+  @Test func itsConnectionKnowsWhetherAnotherOneMayWrite() throws {
+    let keeper = self.keeper()
+    try keeper.lockFile()
+    let connection = try keeper.openWriter(replacingIf: { _ in false }, { _, _ in })
+    defer { try? connection.close() }
+    #expect(connection.isAlone())
+    let other = self.keeper()
+    try other.lockFile()
+    #expect(!connection.isAlone())
+    other.letGo()
+    #expect(connection.isAlone())
+  }
 }

@@ -52,6 +52,23 @@ import Testing
     #expect(self.look(.now + .seconds(1)) == (false, []))
   }
 
+  @Test func processesThatFollowAKickFileMadeAnewAreNotified() async throws {
+    try await self.follow()
+    let path = ChangeKick.path(kind: .cache, folder: self.folder.path)
+    #expect(unlink(path) == 0)
+    let other = Neighbours(kind: .cache, folder: self.folder.path)
+    other.follow(self.connection)
+    guard other.descriptor != nil else {
+      return withKnownIssue { Issue.record("no watch is left") }
+    }
+    // Before this process has seen that there is another one.
+    self.neighbours.hasCommitted = true
+    self.neighbours.notify()
+    _ = self.look()
+    let isNotified = other.look(self.connection, at: .now) { _ in self.connection }
+    #expect(isNotified)
+  }
+
   @Test func aLoneProcessNotifiesNobodyAndItselfNeither() async throws {
     try await self.follow()
     self.neighbours.hasCommitted = true

@@ -42,6 +42,48 @@ import Testing
     try second.lockShared()
   }
 
+  @Test func whoHasItOpenIsSeenByTheOthersAndNotByItself() throws {
+    let first = self.lock()
+    #expect(first.hasOthers)
+    try first.lockShared()
+    #expect(!first.hasOthers)
+    let second = self.lock()
+    try second.lockShared()
+    #expect(first.hasOthers)
+    #expect(second.hasOthers)
+    second.unlock()
+    #expect(!first.hasOthers)
+    try second.lockShared()
+    #expect(first.hasOthers)
+    second.letGo()
+    #expect(!first.hasOthers)
+    // The outbox has a lock of its own.
+    let other = self.lock(.mutations)
+    try other.lockShared()
+    #expect(!first.hasOthers)
+  }
+
+  @Test func whoCannotSeeTheOthersAnyMoreReckonsWithThem() throws {
+    let lock = self.lock()
+    try lock.lockShared()
+    try FileManager.default.removeItem(atPath: lock.path)
+    #expect(lock.hasOthers)
+    try lock.lockShared()
+    #expect(!lock.hasOthers)
+  }
+
+  @Test func anotherProcessIsSeenUntilItEnds() async throws {
+    let lock = self.lock()
+    try lock.lockShared()
+    await #expect(processExitsWith: .success) { [path = self.folder.path as String] in
+      let lock = FileLock(kind: .cache, folder: path)
+      try lock.lockShared()
+      guard lock.hasOthers else { exit(1) }
+      exit(0)
+    }
+    #expect(!lock.hasOthers)
+  }
+
   @Test func whoCannotShareItIsToldAfterItsPatience() throws {
     let holder = self.lock()
     #expect(try holder.tryExclusive())

@@ -17,6 +17,24 @@ import Testing
     #expect(holds.longest >= WriteHolds.long)
   }
 
+  @Test func othersGetTheirTurnOnlyIfThereMayBeAny() throws {
+    let folder = try TemporaryFolder()
+    let connection = try SQLiteConnection.scratch(in: folder)
+    var asked = 0
+    connection.isAlone = {
+      asked += 1
+      return true
+    }
+    connection.writeHolds = WriteHolds()
+    try connection.write { try connection.execute(Scratch.insert, "a") }
+    #expect(asked == 0)
+    connection.writeHolds.didHold(since: .now - WriteHolds.long)
+    try connection.write { try connection.execute(Scratch.insert, "b") }
+    #expect(asked == 1)
+    connection.letOthersWrite()
+    #expect(asked == 2)
+  }
+
   @Test func aTransactionThatWritesIsCountedAndOneThatReadsIsNot() throws {
     let folder = try TemporaryFolder()
     let connection = try SQLiteConnection.scratch(in: folder)

@@ -1,0 +1,131 @@
+import FoundationEssentials
+import Query
+
+/// An entry that is hashed and laid out as a row, ahead of the transaction that writes it, which gives
+/// the row its numbers.
+///
+/// An object, since a row is large.
+final class PreparedEntry {
+  /// The row, in no partition yet.
+  @exclusivity(unchecked) fileprivate(set) var row: EntryRow
+
+  /// How many bytes the value has, coded.
+  let contentSize: Int
+
+  /// The pages that the value is stored in; nil: it is in the row.
+  let pages: [StoredEntry.Page]?
+  let wantedPages: [PagePlan.Wanted]
+
+  /// Prepares an entry.
+  ///
+  /// - Parameters:
+  ///   - entry: The entry.
+  ///   - identity: The identity under which it is stored.
+  /// - Complexity: O(*n*) in the bytes of the value, which are hashed.
+  init(_ entry: StoredEntry, identity: QueryIdentity) {
+    let entry = entry.withLargeValueApart
+    self.contentSize = entry.contentSize
+    self.pages = if case .pages(let pages, _, _) = entry.content { pages } else { nil }
+    self.wantedPages = CacheChanges.wanted(self.pages ?? [])
+    self.row = EntryRow(
+      entry, identity: identity, hash: XXH128(hashing: identity.text), partition: 0,
+      pages: self.wantedPages.map(\.checksum))
+  }
+
+  /// By what the value is known again.
+  var mark: StoredContentMark? {
+    self.row.contentHash.hash.map {
+      StoredContentMark(
+        $0, byteCount: self.contentSize, next: self.row.nextPageID,
+        previous: self.row.previousPageID)
+    }
+  }
+}
+
+/// What is written beside a value that was confirmed, ahead of the transaction that writes it.
+final class PreparedConfirmation {
+  @exclusivity(unchecked) fileprivate var row: EntryRow
+
+  /// Prepares a confirmation.
+  ///
+  /// - Parameter confirmation: The value that was confirmed; nil is returned if its mark is none of ours.
+  init?(_ confirmation: StoredConfirmation, identity: QueryIdentity) {
+    guard let row = EntryRow(confirmation, identity: identity, partition: 0) else { return nil }
+    self.row = row
+  }
+}
+
+extension StoredContentMark {
+  init(_ hash: XXH128, byteCount: Int, next: Data? = nil, previous: Data? = nil) {
+    self.init(
+      hash: hash.withBytes { Data($0) }, byteCount: byteCount, next: next, previous: previous)
+  }
+}
+
+// MARK: - Written
+
+extension CacheChanges {
+  /// Writes the difference between an entry and the stored one, as ``write(_:)``.
+  @discardableResult
+  mutating func write(
+    _ entry: StoredEntry, identity: QueryIdentity
+  ) throws -> CacheWriteOutcome {
+    try self.write(PreparedEntry(entry, identity: identity))
+  }
+
+  /// Writes the difference between an entry and the stored one, judging by the checksums in the
+  /// rows: another process may have written, evicted or erased it meanwhile.
+  ///
+  /// - Throws: `StorageError`.
+  @discardableResult
+  mutating func write(_ entry: PreparedEntry) throws -> CacheWriteOutcome {
+    entry.row.partition = self.partition
+    let stamp = try self.connection.first(
+      EntryRow.readStamp, self.partition, entry.row.identity
+    ) {
+      try EntryStamp($0, wanted: entry.row)
+    }
+    let byteCount = Int(entry.row.byteCount)
+    guard let stamp else {
+      self.count(entries: 1, bytes: byteCount)
+      self.stamp(&entry.row)
+      try entry.row.insert(into: self.connection)
+      entry.row.id = try self.connection.lastInsertedID
+      try self.writePages(of: entry, hadPages: false)
+      return .inserted(revision: entry.row.revision, bytes: byteCount)
+    }
+    if stamp.difference == .none { return .unchanged }
+    let difference = byteCount - Int(stamp.byteCount)
+    self.count(entries: 0, bytes: difference)
+    self.stamp(&entry.row)
+    entry.row.id = stamp.id
+    if stamp.difference == .state {
+      try entry.row.updateState(in: self.connection)
+    } else {
+      try entry.row.update(in: self.connection)
+      try self.writePages(of: entry, hadPages: stamp.hasPages)
+    }
+    return .updated(revision: entry.row.revision, bytes: difference)
+  }
+
+  /// Writes what is beside a value that was confirmed, if that is what is stored: another process may
+  /// have written another one, with metadata of its own.
+  ///
+  /// - Returns: Whether it is.
+  /// - Throws: `StorageError`.
+  mutating func confirm(_ confirmation: PreparedConfirmation) throws -> Bool {
+    confirmation.row.partition = self.partition
+    let stamp = try self.connection.first(
+      EntryRow.readStamp, self.partition, confirmation.row.identity
+    ) {
+      try EntryStamp($0, wanted: confirmation.row)
+    }
+    guard let stamp, stamp.difference != .value else { return false }
+    if stamp.difference == .none { return true }
+    self.count(entries: 0, bytes: Int(confirmation.row.byteCount - stamp.byteCount))
+    self.stamp(&confirmation.row)
+    confirmation.row.id = stamp.id
+    try confirmation.row.updateState(in: self.connection)
+    return true
+  }
+}
