@@ -32,7 +32,9 @@ public struct JSONQueryCoder: QueryCoder {
   public var name: String { "json" }
 
   public func encode<T: Encodable>(_ value: T) throws -> Data {
-    try self.encoder.encode(value)
+    // What most mutations return is an identifier: its digits, without an encoder.
+    if T.self == Int.self, let number = value as? Int { return Data(String(number).utf8) }
+    return try self.encoder.encode(value)
   }
 
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {

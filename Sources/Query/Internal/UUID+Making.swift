@@ -17,16 +17,8 @@ extension UUID {
     return UUID(milliseconds: milliseconds, random: self.randomBits())
   }
 
-  /// As many random bits as an identifier has, by one call of the kernel.
-  private static func randomBits() -> (UInt64, UInt64) {
-    var bits: (UInt64, UInt64) = (0, 0)
-    // It fails if a sandbox forbids it; then the generator has its own way.
-    if withUnsafeMutableBytes(of: &bits, { getentropy($0.baseAddress, $0.count) }) == 0 {
-      return bits
-    }
-    var generator = SystemRandomNumberGenerator()
-    return (generator.next(), generator.next())
-  }
+  /// As many random bits as an identifier has.
+  private static func randomBits() -> (UInt64, UInt64) { RandomBits.shared.withLock { $0.next() } }
 
   init(random: (UInt64, UInt64)) {
     let high = random.0 & ~0xF000 | 0x4000

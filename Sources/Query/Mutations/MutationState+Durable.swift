@@ -104,8 +104,9 @@ extension MutationState {
   mutating func close(_ id: UUID, isOver: Bool) {
     guard let task = self.durableTasks[id] else { return }
     self._history.modify(id: task) { entry in
-      entry.durable?.isLive = false
-      entry.durable?.isOver = isOver
+      guard var mark = entry.durable else { return }
+      (mark.isLive, mark.isOver) = (false, isOver)
+      entry.durable = mark
     }
   }
 

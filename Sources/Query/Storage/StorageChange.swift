@@ -12,7 +12,8 @@ public enum StorageChange: Sendable {
 public final class StorageWrite: @unchecked Sendable {
   private enum Phase: Sendable {
     case snapshot(any StateSnapshot)
-    case coded(Result<StoredEntry, any Error>)
+    // In a box: it is large, and a phase is copied under the lock.
+    indirect case coded(Result<StoredEntry, any Error>)
   }
 
   /// Guards what writes and marks change: one lock for all of them, since each change of a store makes one of
@@ -21,6 +22,7 @@ public final class StorageWrite: @unchecked Sendable {
 
   @exclusivity(unchecked) private var phase: Phase
   private let content: StoredContent?
+  private let isConfirmation: Bool
 
   /// Creates a write.
   ///
@@ -31,6 +33,7 @@ public final class StorageWrite: @unchecked Sendable {
 
   init(of snapshot: some StateSnapshot) {
     self.content = snapshot.content
+    self.isConfirmation = snapshot.isConfirmation
     self.phase = .snapshot(snapshot)
   }
 
@@ -55,8 +58,7 @@ public final class StorageWrite: @unchecked Sendable {
   /// What suffices to be written if the value was only confirmed, and its bytes are known to be stored;
   /// nil if ``entry()`` is needed. A storage that does not ask writes all of it.
   public var confirmation: StoredConfirmation? {
-    guard let snapshot = self.snapshot, snapshot.isConfirmation, let mark = self.content?.mark
-    else {
+    guard self.isConfirmation, let snapshot = self.snapshot, let mark = self.content?.mark else {
       return nil
     }
     return snapshot.confirmation(of: mark)

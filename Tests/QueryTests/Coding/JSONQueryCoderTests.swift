@@ -27,4 +27,12 @@ struct JSONQueryCoderTests {
   private static func text(_ value: some Encodable) throws -> String {
     String(decoding: try JSONQueryCoder().encode(value), as: UTF8.self)
   }
+
+  @Test(arguments: [0, 1, -1, 10, Int.max, Int.min])
+  func aWholeNumberHasTheBytesOfTheEncoder(_ number: Int) throws {
+    let coder = JSONQueryCoder()
+    #expect(try coder.encode(number) == JSONEncoder().encode(number))
+    #expect(try coder.decode(Int.self, from: coder.encode(number)) == number)
+    #expect(try coder.encode(number as Int?) == JSONEncoder().encode(number))
+  }
 }

@@ -32,4 +32,12 @@ import Testing
       #expect(id.text == id.uuidString)
     }
   }
+
+  @Test func manyThreadsGetNoBitsTwice() async {
+    let ids = await withTaskGroup(of: [UUID].self) { group in
+      for _ in 0..<8 { group.addTask { (0..<2_000).map { _ in UUID.random() } } }
+      return await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(Set(ids).count == 16_000)
+  }
 }

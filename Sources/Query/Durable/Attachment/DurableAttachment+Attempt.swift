@@ -163,7 +163,11 @@ extension DurableAttachment {
     in context: QueryContext,
     _ ground: Ground
   ) async -> Attempt {
-    guard await self.write(.succeeded(success), of: lease, ground.outbox) else {
+    let isShownByItsTask = !admission.isOld && !admission.isReplayers
+    if isShownByItsTask { self.ending.insert(lease.entry.id) }
+    let isWritten = await self.write(.succeeded(success), of: lease, ground.outbox)
+    if isShownByItsTask { self.ending.remove(lease.entry.id) }
+    guard isWritten else {
       admission.report(.leaseLost)
       return Attempt(result: nil)
     }
