@@ -57,9 +57,12 @@ struct Worker {
     return QueryClient(storage: storage, defaultContext: context)
   }
 
-  /// The mutation, as each worker declares it.
-  var mutation: ModifiedQuery<SendNote, _PersistedMutationModifier<SendNote>> {
-    SendNote(place: self.place).persisted(
-      as: "send-note", MutationPersistenceOptions(scope: .by { $0.lane }))
+  /// The mutation, as each worker declares it: some send several in one call.
+  var mutation: ModifiedQuery<KeptNote, _BatchedMutationModifier<KeptNote>> {
+    SendNote(place: self.place)
+      .persisted(as: "send-note", MutationPersistenceOptions(scope: .by { $0.lane }))
+      .batched(upTo: self.place.mostInOneCall) { notes, _ in try await self.place.receive(notes) }
   }
+
+  typealias KeptNote = ModifiedQuery<SendNote, _PersistedMutationModifier<SendNote>>
 }

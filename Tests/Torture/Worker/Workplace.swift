@@ -12,6 +12,8 @@ final class Workplace: Sendable {
   private let log: LineLog
   private let server: LineLog
   private let generator: Locked<SeededGenerator>
+  /// How many mutations this worker sends in one call, at most.
+  let mostInOneCall: Int
 
   /// - Parameter order: What the worker was started with.
   /// - Throws: `POSIXError`.
@@ -20,7 +22,9 @@ final class Workplace: Sendable {
     self.log = try LineLog(appendingTo: WorkerOrder.log(of: order.writer, in: order.folder))
     self.server = try LineLog(appendingTo: WorkerOrder.serverLog(in: order.folder))
     self.clock = try SharedClock(at: WorkerOrder.clock(in: order.folder))
-    self.generator = Locked(SeededGenerator(seed: order.seed))
+    var generator = SeededGenerator(seed: order.seed)
+    self.mostInOneCall = Bool.random(using: &generator) ? 1 : .random(in: 2...8, using: &generator)
+    self.generator = Locked(generator)
   }
 
   /// Draws a number.
@@ -153,5 +157,24 @@ extension Workplace {
     try await Task.sleep(for: .milliseconds(self.chance(2) ? 200 : self.draw(0...10)))
     if mutation.isRefused { throw HTTPStatusError(statusCode: 422) }
     if self.chance(3) { throw HTTPStatusError(statusCode: 503) }
+  }
+
+  /// The server, of several mutations in one call: it carries them out in their order, and stops at the
+  /// first that it cannot.
+  func receive(_ notes: [BatchedMutation<LaneNote>]) async throws -> [Result<Void, any Error>] {
+    if self.chance(3) { throw HTTPStatusError(statusCode: 503) }
+    var results = [Result<Void, any Error>]()
+    for note in notes {
+      do {
+        try await self.receive(note.arguments.mutation, key: note.attempt.idempotencyKey)
+        results.append(.success(()))
+      } catch let error as HTTPStatusError {
+        results.append(.failure(error))
+        if error.statusCode != 422 { break }
+      }
+    }
+    // The answer is lost, whatever was carried out.
+    if self.chance(3) { throw HTTPStatusError(statusCode: 503) }
+    return results
   }
 }
