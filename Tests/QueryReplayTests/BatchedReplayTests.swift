@@ -25,7 +25,12 @@ import Testing
   private let batches = Recorder<[Int]>()
   private let singles = Recorder<Int>()
 
-  init() { self.client = QueryClient(storage: self.storage) }
+  init() {
+    var context = QueryContext()
+    // No backoff ends while a test looks on, however slow the machine is.
+    context.mutationBackoff = MutationBackoff(base: .seconds(3_600))
+    self.client = QueryClient(storage: self.storage, defaultContext: context)
+  }
 
   private func mutation(
     upTo maximum: Int = 3, _ options: MutationPersistenceOptions<Int> = .init(scope: .named("a")),
