@@ -4,16 +4,19 @@ import Glibc
 enum TestDetection {
   /// Checked once: a process that runs tests does so from its start.
   static let isTesting: Bool =
-    Self.isTestBundle || Self.isLoaded("libTesting.so") || Self.isLoaded("libXCTest.so")
+    Self.isTestBundle || Self.hasSymbol(Self.testing) || Self.hasSymbol(Self.xcTest)
 
   private static var isTestBundle: Bool {
     let program = CommandLine.arguments.first ?? ""
     return program.hasSuffix(".xctest") || program.hasSuffix("swiftpm-testing-helper")
   }
 
-  private static func isLoaded(_ library: String) -> Bool {
-    guard let handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return false }
-    dlclose(handle)
-    return true
-  }
+  /// By what a program runs the tests of Swift Testing (its `ABI.v0.entryPoint`).
+  static let testing = "swt_abiv0_getEntryPoint"
+  /// The class `XCTestCase`.
+  static let xcTest = "$s6XCTest0A4CaseCMn"
+
+  /// Whether a library that the process has loaded has this symbol. To ask for the library by its name
+  /// would look for its file in each folder of the search path, in every program that runs no tests.
+  static func hasSymbol(_ name: String) -> Bool { dlsym(nil, name) != nil }
 }

@@ -6,9 +6,10 @@ import Query
 final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
   // Held while a database is opened or released.
   private let lock = Locked(())
-  private let open = Locked([HeldFolder.Key: OpenDatabase<Database>]())
+  // Lists, since a process has few; a dictionary of a type of key costs a launch 50 µs.
+  private let open = Locked([OpenDatabase<Database>]())
   /// Databases whose last storage is gone, while their threads finish.
-  private let ending = Locked([HeldFolder.Key: OpenDatabase<Database>]())
+  private let ending = Locked([OpenDatabase<Database>]())
 
   /// The database of a folder, for one storage. ``release(_:_:)`` ends its use.
   ///
@@ -26,14 +27,16 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
     // Created here, so that it has a device and an inode; if it cannot be, opening reports it.
     try? DatabaseFiles().makeFolder(folder)
     let held = HeldFolder(folder)
-    if let last = self.ending.withLock({ $0[held.key] }) { waitForEnd(last.database) }
+    if let last = self.ending.withLock({ $0.last { $0.folder.key == held.key } }) {
+      waitForEnd(last.database)
+    }
     return try self.lock.withLock { _ in
-      if let open = self.open.withLock({ $0[held.key] }) {
+      if let open = self.open.withLock({ $0.first { $0.folder.key == held.key } }) {
         open.holders.withLock { $0 += 1 }
         return (open.database, join(open.database))
       }
       let (database, part) = try make()
-      self.open.withLock { $0[held.key] = OpenDatabase(database, held) }
+      self.open.withLock { $0.append(OpenDatabase(database, held)) }
       return (database, part)
     }
   }
@@ -46,8 +49,8 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
   ///     database's thread is to finish yet; then ``didEnd(_:)`` follows.
   func release(_ database: Database, _ body: (_ isLast: Bool) -> Bool) {
     self.lock.withLock { _ in
-      let found = self.open.withLock { open in open.first { $0.value.database === database } }
-      let isLast = found?.value.holders.withLock { holders in
+      let found = self.open.withLock { open in open.first { $0.database === database } }
+      let isLast = found?.holders.withLock { holders in
         holders -= 1
         return holders == 0
       }
@@ -55,8 +58,8 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
         _ = body(false)
         return
       }
-      self.open.withLock { $0[found.key] = nil }
-      self.ending.withLock { $0[found.key] = found.value }
+      self.open.withLock { $0.removeAll { $0 === found } }
+      self.ending.withLock { $0.append(found) }
       if !body(true) { self.didEnd(database) }
     }
   }
@@ -64,8 +67,7 @@ final class FolderRegistry<Database: AnyObject & Sendable>: Sendable {
   /// Records that the thread of a released database has ended.
   func didEnd(_ database: Database) {
     let old = self.ending.withLock { ending in
-      let key = ending.first { $0.value.database === database }?.key
-      return key.flatMap { ending.removeValue(forKey: $0) }
+      ending.firstIndex { $0.database === database }.map { ending.remove(at: $0) }
     }
     // Closes the folder outside the lock.
     withExtendedLifetime(old) {}
@@ -77,7 +79,7 @@ final class OpenDatabase<Database: Sendable>: Sendable {
   let database: Database
   /// How many storages use it.
   let holders = Locked(1)
-  private let folder: HeldFolder
+  let folder: HeldFolder
 
   init(_ database: Database, _ folder: HeldFolder) {
     self.database = database
@@ -91,7 +93,7 @@ final class OpenDatabase<Database: Sendable>: Sendable {
 /// anywhere could otherwise get its number, and a storage on that would share the database.
 final class HeldFolder: Sendable {
   /// Identifies a folder.
-  enum Key: Hashable {
+  enum Key: Equatable {
     case folder(FileNumber)
     /// A folder that cannot be made or read.
     case missing(path: String)

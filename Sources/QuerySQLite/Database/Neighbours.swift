@@ -26,14 +26,30 @@ final class Neighbours {
   private var isMoveReported = false
   private var pollDue = SuspendingClock.now
 
+  /// When to begin to watch; nil: that was done.
+  private var watchDue: SuspendingClock.Instant?
+
+  /// How long a file is open before it is watched. The kernel takes some ten milliseconds to take a
+  /// watch back, which a short command would wait for at its end.
+  static let unwatchedTime = Duration.milliseconds(100)
+
   init(kind: DatabaseKind, folder: String) {
     (self.kind, self.folder) = (kind, folder)
     self.kick = ChangeKick(kind: kind, folder: folder)
   }
 
   /// Begins to follow them, once this process has the file open.
-  func follow(_ connection: SQLiteConnection) {
+  ///
+  /// - Parameter delay: How long it does without a watch; then it looks for what they have done since.
+  func follow(_ connection: SQLiteConnection, watchingAfter delay: Duration = unwatchedTime) {
     self.isFollowing = true
+    self.watch = nil
+    self.watchDue = .now + delay
+    if delay <= .zero { self.beginWatching(connection) }
+  }
+
+  private func beginWatching(_ connection: SQLiteConnection) {
+    self.watchDue = nil
     self.watch = ChangeWatch(kind: self.kind, folder: self.folder)
     if let version = try? connection.dataVersion { self.lastDataVersion = version }
   }
@@ -42,7 +58,7 @@ final class Neighbours {
   func unfollow() {
     self.isFollowing = false
     self.isMoveReported = false
-    self.watch = nil
+    (self.watch, self.watchDue) = (nil, nil)
   }
 
   /// Closes all files.
@@ -68,6 +84,7 @@ final class Neighbours {
   /// When to look, whatever the descriptor says; nil: not at all.
   var due: SuspendingClock.Instant? {
     guard self.isFollowing else { return nil }
+    if let watchDue { return watchDue }
     if self.watch == nil { return self.pollDue }
     return .now < self.lookDue ? self.lookDue : nil
   }
@@ -85,6 +102,12 @@ final class Neighbours {
     reopening reopen: (_ isReported: Bool) -> SQLiteConnection?
   ) -> Bool {
     guard let connection else { return false }
+    if let watchDue {
+      if now < watchDue { return false }
+      self.beginWatching(connection)
+      _ = reopen(false)
+      return true
+    }
     guard let watch = self.watch else { return self.poll(connection, now, reopen) }
     if now < self.lookDue { return false }
     let changes = watch.drain()

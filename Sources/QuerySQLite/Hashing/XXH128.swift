@@ -49,9 +49,18 @@ package struct XXH128: Hashable, Sendable {
 extension XXH128: CustomStringConvertible {
   /// The 32 hexadecimal digits of the stored form.
   package var description: String {
-    [self.high, self.low].map { half in
-      let digits = String(half, radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
+    self.withBytes { bytes in
+      String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+        for (index, byte) in bytes.enumerated() {
+          text[2 * index] = Self.digit(byte >> 4)
+          text[2 * index + 1] = Self.digit(byte & 15)
+        }
+        return 2 * bytes.count
+      }
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }

@@ -20,7 +20,7 @@ import Testing
   /// Follows them with a watch: a user has 128, which the storages of other tests may use up.
   private func follow() async throws {
     while true {
-      self.neighbours.follow(self.connection)
+      self.neighbours.follow(self.connection, watchingAfter: .zero)
       if self.neighbours.descriptor != nil { return }
       try await Task.sleep(for: .milliseconds(10))
     }
@@ -57,7 +57,7 @@ import Testing
     let path = ChangeKick.path(kind: .cache, folder: self.folder.path)
     #expect(unlink(path) == 0)
     let other = Neighbours(kind: .cache, folder: self.folder.path)
-    other.follow(self.connection)
+    other.follow(self.connection, watchingAfter: .zero)
     guard other.descriptor != nil else {
       return withKnownIssue { Issue.record("no watch is left") }
     }
@@ -67,6 +67,22 @@ import Testing
     _ = self.look()
     let isNotified = other.look(self.connection, at: .now) { _ in self.connection }
     #expect(isNotified)
+  }
+
+  /// A short command would wait at its end until the kernel has taken the watch back.
+  @Test func aFileIsWatchedOnceItHasBeenOpenForAWhile() throws {
+    let before = SuspendingClock.now
+    self.neighbours.follow(self.connection)
+    let due = try #require(self.neighbours.due)
+    #expect(due - before >= Neighbours.unwatchedTime)
+    #expect(self.neighbours.watchDescriptor == nil)
+    #expect(self.look(before) == (false, []))
+    #expect(self.neighbours.watchDescriptor == nil)
+    // What others have done meanwhile is looked for, whether they have notified anybody or not.
+    #expect(self.look(due) == (true, [false]))
+    #expect(self.neighbours.due.map { $0 > due } ?? true)
+    self.neighbours.unfollow()
+    #expect(self.neighbours.due == nil)
   }
 
   @Test func aLoneProcessNotifiesNobodyAndItselfNeither() async throws {
@@ -139,7 +155,7 @@ import Testing
     try? FileManager.default.removeItem(atPath: kick)
     try FileManager.default.createDirectory(
       atPath: kick, withIntermediateDirectories: false)
-    self.neighbours.follow(self.connection)
+    self.neighbours.follow(self.connection, watchingAfter: .zero)
     #expect(self.neighbours.descriptor == nil)
     let now = SuspendingClock.now
     #expect(self.look(now) == (false, [false]))
