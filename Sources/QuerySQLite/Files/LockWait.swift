@@ -8,6 +8,10 @@ package enum LockWait {
   /// The longest single sleep of a wait.
   static let longestSleep = Duration.milliseconds(5)
 
+  /// How long the lock is left free if no other process of this library can be waiting for it: a program
+  /// of another kind, such as the `sqlite3` shell, shows nobody that it is.
+  static let strangersTurn = Duration.microseconds(500)
+
   /// Sleeps a random time that grows with the round, at most 5 ms.
   package static func sleep(round: Int32) {
     usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))

@@ -18,14 +18,16 @@ extension SQLiteConnection {
   ///   error of the rollback never replaces the first error.
   package func write<R>(_ body: () throws -> R) throws -> R {
     let pause = self.writeHolds.pause()
-    if pause > .zero, !self.isAlone() { LockWait.sleep(for: pause) }
+    if pause > .zero { self.letOthersWrite(for: pause) }
     return try self.run(.write, begin: "BEGIN IMMEDIATE", body)
   }
 
   /// Waits between two steps of long work, so that other connections can get the write lock: they try
-  /// it every few milliseconds. Not if there is none.
-  package func letOthersWrite() {
-    if !self.isAlone() { LockWait.sleep() }
+  /// it every few milliseconds.
+  package func letOthersWrite() { self.letOthersWrite(for: LockWait.longestSleep) }
+
+  private func letOthersWrite(for pause: Duration) {
+    LockWait.sleep(for: self.isAlone() ? min(pause, LockWait.strangersTurn) : pause)
   }
 
   /// Runs a closure whose reads all see one state of the database, that of the first read. It

@@ -41,7 +41,8 @@ package final class SQLiteConnection {
   /// How long it has kept other connections from writing.
   var writeHolds = WriteHolds()
 
-  /// Whether no other connection can be waiting for the write lock. Asked after long transactions.
+  /// Whether no other process of this library can be waiting for the write lock. Asked after long
+  /// transactions.
   var isAlone: () -> Bool = { false }
 
   /// Where the frames of a commit are gathered.
