@@ -1,6 +1,7 @@
 internal import CXXHash
 import FoundationEssentials
 import Query
+import QuerySQLite
 
 /// The XXH3 hash, 128 bits, of bytes that arrive piece by piece.
 struct ExportChecksum: ~Copyable {
@@ -27,9 +28,6 @@ struct ExportChecksum: ~Copyable {
   /// The hash of the pieces so far, 32 hexadecimal digits.
   var digits: String {
     let hash = XXH3_128bits_digest(self.state)
-    return [hash.high64, hash.low64].map { half in
-      let digits = String(half, radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
+    return XXH128(high: hash.high64, low: hash.low64).description
   }
 }

@@ -9,26 +9,14 @@ package struct InspectedHash: Hashable, Sendable, CustomStringConvertible {
   init(_ hash: XXH128) { self.bytes = hash }
 
   /// All digits.
-  package var description: String {
-    Self.digits(self.bytes.high, 16) + Self.digits(self.bytes.low, 16)
-  }
+  package var description: String { self.bytes.description }
 
   /// The first 12 digits.
-  package var short: String { Self.digits(self.bytes.high >> 16, 12) }
+  package var short: String { String(self.description.prefix(12)) }
 
   /// Whether the hash begins with some digits, in either case.
   package func hasPrefix(_ digits: String) -> Bool {
     self.description.hasPrefix(digits.lowercased())
-  }
-
-  private static func digits(_ number: UInt64, _ count: Int) -> String {
-    String(unsafeUninitializedCapacity: count) { buffer in
-      for place in 0..<count {
-        let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (count - 1 - place))) & 0xf
-        buffer[place] = digit < 10 ? 0x30 + digit : 0x57 + digit
-      }
-      return count
-    }
   }
 
   /// The lowest and the highest hash that begin with some digits, as 16 bytes; nil if the text has

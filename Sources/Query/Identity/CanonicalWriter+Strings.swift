@@ -61,12 +61,8 @@ extension CanonicalWriter {
     case 0x0D: self.append(ascii: "r")
     default:
       self.append("u00")
-      self.bytes.append(Self.hexDigit(byte >> 4))
-      self.bytes.append(Self.hexDigit(byte & 0xF))
+      self.bytes.append(UInt8(hexDigit: byte >> 4))
+      self.bytes.append(UInt8(hexDigit: byte & 0xF))
     }
-  }
-
-  private static func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }

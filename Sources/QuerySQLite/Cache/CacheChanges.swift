@@ -110,7 +110,7 @@ extension CacheChanges {
   }
 }
 
-/// The result of ``CacheChanges/write(_:identity:)``.
+/// The result of ``CacheChanges/write(_:)``.
 enum CacheWriteOutcome: Equatable {
   /// There was no entry.
   case inserted(revision: Int64, bytes: Int)

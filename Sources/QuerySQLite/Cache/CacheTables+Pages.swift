@@ -14,16 +14,16 @@ struct EntryHeader {
 
 // MARK: - Writing
 
-extension CacheChanges {
-  /// What the pages of an entry should be.
-  static func wanted(_ pages: [StoredEntry.Page]) -> [PagePlan.Wanted] {
-    pages.map { page in
-      PagePlan.Wanted(
-        checksum: XXH128(pageID: page.id, value: page.value).covering(page.metadata),
-        pageID: page.id)
-    }
+extension PagePlan.Wanted {
+  /// What a page of an entry should be.
+  init(_ page: StoredEntry.Page) {
+    self.init(
+      checksum: XXH128(pageID: page.id, value: page.value).covering(page.metadata),
+      pageID: page.id)
   }
+}
 
+extension CacheChanges {
   /// Changes the stored pages of an entry to the wanted ones. Stored values are not read.
   func writePages(of entry: PreparedEntry, hadPages: Bool) throws {
     let id = entry.row.id

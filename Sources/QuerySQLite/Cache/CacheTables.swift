@@ -9,7 +9,7 @@ package import Query
 /// let tables = try CacheTables(partitionNamed: "", on: writer)
 /// let totals = try writer.write {
 ///   var changes = try tables.begin()
-///   _ = try changes.write(entry, identity: identity)
+///   _ = try changes.write(PreparedEntry(entry, identity: identity))
 ///   return try changes.finish()
 /// }
 /// ```

@@ -26,7 +26,7 @@ final class PreparedEntry {
     let entry = entry.withLargeValueApart
     self.contentSize = entry.contentSize
     self.pages = if case .pages(let pages, _, _) = entry.content { pages } else { nil }
-    self.wantedPages = CacheChanges.wanted(self.pages ?? [])
+    self.wantedPages = (self.pages ?? []).map(PagePlan.Wanted.init)
     self.row = EntryRow(
       entry, identity: identity, hash: XXH128(hashing: identity.text), partition: 0,
       pages: self.wantedPages.map(\.checksum))
@@ -65,14 +65,6 @@ extension StoredContentMark {
 // MARK: - Written
 
 extension CacheChanges {
-  /// Writes the difference between an entry and the stored one, as ``write(_:)``.
-  @discardableResult
-  mutating func write(
-    _ entry: StoredEntry, identity: QueryIdentity
-  ) throws -> CacheWriteOutcome {
-    try self.write(PreparedEntry(entry, identity: identity))
-  }
-
   /// Writes the difference between an entry and the stored one, judging by the checksums in the
   /// rows: another process may have written, evicted or erased it meanwhile.
   ///

@@ -1,5 +1,6 @@
 internal import CXXHash
 package import FoundationEssentials
+import Query
 
 /// The XXH3 hash of some bytes, 128 bits: identities are found by it, and it tells a damaged value
 /// from a sound one. It is not a signature: an attacker can make two inputs with one hash.
@@ -52,15 +53,11 @@ extension XXH128: CustomStringConvertible {
     self.withBytes { bytes in
       String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
         for (index, byte) in bytes.enumerated() {
-          text[2 * index] = Self.digit(byte >> 4)
-          text[2 * index + 1] = Self.digit(byte & 15)
+          text[2 * index] = UInt8(hexDigit: byte >> 4)
+          text[2 * index + 1] = UInt8(hexDigit: byte & 15)
         }
         return 2 * bytes.count
       }
     }
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }

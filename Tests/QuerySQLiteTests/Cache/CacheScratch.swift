@@ -118,3 +118,11 @@ extension StoredEntry.Page {
       value: Data(repeating: UInt8(truncatingIfNeeded: byte), count: count))
   }
 }
+
+extension CacheChanges {
+  /// Writes an entry that was not prepared before the transaction.
+  @discardableResult
+  mutating func write(_ entry: StoredEntry, identity: QueryIdentity) throws -> CacheWriteOutcome {
+    try self.write(PreparedEntry(entry, identity: identity))
+  }
+}

@@ -164,9 +164,9 @@ extension DurableAttachment {
     _ ground: Ground
   ) async -> Attempt {
     let isShownByItsTask = !admission.isOld && !admission.isReplayers
-    if isShownByItsTask { self.ending.insert(lease.entry.id) }
+    if isShownByItsTask { self.ending.withLock { _ = $0.insert(lease.entry.id) } }
     let isWritten = await self.write(.succeeded(success), of: lease, ground.outbox)
-    if isShownByItsTask { self.ending.remove(lease.entry.id) }
+    if isShownByItsTask { self.ending.withLock { _ = $0.remove(lease.entry.id) } }
     guard isWritten else {
       admission.report(.leaseLost)
       return Attempt(result: nil)

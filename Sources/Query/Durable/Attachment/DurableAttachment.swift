@@ -30,7 +30,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   private(set) weak var store: Store?
   private let rereads: Rereads
   /// The new mutations of this store whose ends are being written: their tasks show them.
-  let ending = EndingMutations()
+  let ending = Locked(Set<UUID>())
   private var subscription = QuerySubscription.empty
 
   /// Wraps the request of a new store, and hydrates its history.
@@ -266,7 +266,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   private func refresh(_ id: UUID) {
     // Looking it up in the history takes longer than all that is told of a commit.
-    if self.ending.contains(id) { return }
+    if self.ending.withLock({ $0.contains(id) }) { return }
     guard let store = self.store, case .success(let ground) = self.ground,
       store.withLock({ store._state.isDecidedElsewhere(id) }),
       // A standing that cannot be read now is read at the next change.
@@ -299,21 +299,6 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     let (name, instance) = (self.plan.name, ground.instance)
     // A history that cannot be cleared now comes back at the next launch, with no other harm.
     Task.detached { try? await ground.outbox.clearHistory(of: name, instance: instance) }
-  }
-}
-
-/// Mutations whose ends are being written.
-final class EndingMutations: Sendable {
-  private let ids = Locked<[UUID]>([])
-
-  func contains(_ id: UUID) -> Bool { self.ids.withLock { $0.contains(id) } }
-
-  func insert(_ id: UUID) { self.ids.withLock { $0.append(id) } }
-
-  func remove(_ id: UUID) {
-    self.ids.withLock { ids in
-      if let index = ids.firstIndex(of: id) { ids.remove(at: index) }
-    }
   }
 }
 
