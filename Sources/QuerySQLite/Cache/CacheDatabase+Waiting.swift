@@ -6,9 +6,8 @@ import Query
 extension CacheDatabase {
   /// Returns when all earlier changes are committed.
   func flush() async throws {
-    var failure: StorageError?
-    if self.thread.ifIdle({ $0.tryCommit(&failure) }) { return }
-    try await self.perform { [failure] in try $0.commitAll(after: failure) }
+    if self.thread.ifIdle({ $0.tryCommit() }) { return }
+    try await self.perform { try $0.commitAll() }
   }
 
   /// Removes everything of a partition.

@@ -33,10 +33,10 @@ extension CacheWriter {
   /// Commits everything that waits on the thread of a caller, if that takes no longer than a short
   /// transaction.
   ///
-  /// - Parameter failure: Set to the error if it cannot be committed, for ``commitAll(after:)``.
   /// - Returns: Whether it is committed; if not, it still waits.
-  func tryCommit(_ failure: inout StorageError?) -> Bool {
-    guard self.database.queuedCount <= Self.callerBatch, self.database.firstInvalidation == nil
+  func tryCommit() -> Bool {
+    guard self.callersFailure == nil, self.database.queuedCount <= Self.callerBatch,
+      self.database.firstInvalidation == nil
     else { return false }
     return self.commitForCaller { connection in
       let patience = connection.busyHandler.patience
@@ -48,7 +48,7 @@ extension CacheWriter {
       } catch {
         // The writing thread has more patience.
         let error = StorageError(any: error, operation: "write")
-        if error.code != .busy { failure = error }
+        if error.code != .busy { self.callersFailure = error }
         return false
       }
     }
@@ -56,12 +56,10 @@ extension CacheWriter {
 
   /// Writes everything that waits.
   ///
-  /// - Parameter failure: The error of an attempt that was just made, which is then not repeated.
   /// - Throws: `StorageError` if it cannot be written now; then it waits again.
-  func commitAll(after failure: StorageError? = nil) throws {
+  func commitAll() throws {
     let wasDegraded = self.database.health.isRetryPending
     do {
-      if let failure { throw self.noteFailure(failure) }
       try self.commitOnce()
     } catch {
       let failure = StorageError(any: error, operation: "write")
@@ -86,6 +84,11 @@ extension CacheWriter {
 
   private func commitOnce() throws {
     do {
+      // Before anything is written: if the file is damaged, it is about to be replaced.
+      if let failure = self.callersFailure {
+        self.callersFailure = nil
+        throw failure
+      }
       try self.commitQueued()
     } catch {
       throw self.noteFailure(error)

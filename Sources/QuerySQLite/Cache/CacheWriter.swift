@@ -24,7 +24,12 @@ final class CacheWriter: DatabaseWriter {
   unowned var database: CacheDatabase!
 
   /// The connection; nil while the file cannot be used.
-  var connection: SQLiteConnection? { didSet { self.lastRow = nil } }
+  var connection: SQLiteConnection? {
+    didSet {
+      self.lastRow = nil
+      self.callersFailure = nil
+    }
+  }
 
   /// The row of the account that was written last, and the version of the file that has it so.
   var lastRow: (name: String, row: PartitionRow, version: Int64)?
@@ -37,6 +42,9 @@ final class CacheWriter: DatabaseWriter {
 
   /// The file that was open last.
   var lastFile: FileNumber?
+
+  /// Why a caller's commit failed on this connection, until the writing thread has handled it.
+  var callersFailure: StorageError?
 
   /// Whether anything was committed since uses were last recorded.
   var hasWritten = false

@@ -204,6 +204,28 @@ import Testing
     #expect(texts == ["new": "new", "fetched": "fetched"])
   }
 
+  /// Between the two the thread may have work of its own, and the file takes a write again.
+  @Test func theFailureOfACallersCommitIsHandledBeforeTheNextCommit() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    let trial = try StorageTrial(in: folder.path, vfs: vfs)
+    trial.set("old", "old")
+    #expect(await trial.flush() == nil)
+    let other = FileLock(kind: .cache, folder: folder.path)
+    try other.lockShared()
+    await trial.waitForCheckpoint()
+    vfs.damage("\(folder.path)/cache.sqlite", noticedBy: .write, with: 11)
+    trial.set("new", "new")
+    await trial.commitAsCallerAndThenOnTheThread()
+    try #require(trial.storage.database.health.isRetryPending)
+    #expect(await trial.text("new") == "new")
+    other.unlock()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    await trial.close()
+    #expect(try await StorageTrial.texts(["new"], in: folder.path) == ["new": "new"])
+  }
+
   @Test func aFileThatIsDamagedAtOpeningWaitsForTheOtherProcess() async throws {
     let folder = try TemporaryFolder()
     try Data(repeating: 1, count: 300).write(to: URL(filePath: "\(folder.path)/cache.sqlite"))

@@ -46,6 +46,18 @@ struct StorageTrial {
     }) { await Task.yield() }
   }
 
+  /// Commits what waits as a caller of `flush()` does, and then as the writing thread does once it is
+  /// due.
+  func commitAsCallerAndThenOnTheThread() async {
+    await withCheckedContinuation { continuation in
+      _ = self.storage.database.thread.perform { writer in
+        _ = writer.tryCommit()
+        try? writer.commitAll()
+        continuation.resume()
+      }
+    }
+  }
+
   /// The store of a text.
   func store(_ name: String) -> QueryStore<NamedText.State> {
     self.client.store(for: NamedText(name: name).persisted())
