@@ -54,17 +54,22 @@ public final class OfflinePack: Observable, Sendable {
 
   /// Waits until all of it is there.
   ///
-  /// A task that is cancelled gives up waiting; the pack goes on.
+  /// A task that is cancelled gives up waiting; the pack goes on. The client stays alive meanwhile, which
+  /// fetches what is missing.
   ///
   /// - Returns: How far it is then.
   /// - Throws: ``PackError`` if it stops before; `CancellationError` if the task was cancelled.
   @discardableResult
   public func whole() async throws -> PackProgress {
+    let client = self.packs.coordinator.client
+    defer { withExtendedLifetime(client) {} }
     for await (progress, state) in self.updates.stream {
       switch state {
       case .complete: return progress
       case .stopped(let error): throw error
-      case .idle, .fetching, .waiting: continue
+      case .fetching: continue
+      case .idle, .waiting:
+        if client == nil { throw PackError.clientGone(pack: self.name) }
       }
     }
     try Task.checkCancellation()

@@ -24,7 +24,7 @@ final class PackCoordinator: Sendable {
     let tasks: [Task<Void, Never>]
   }
 
-  private weak let client: QueryClient?
+  weak let client: QueryClient?
   /// nil: the client has none.
   private let storage: (any QueryStorage)?
   private let guarded = Locked(Guarded())

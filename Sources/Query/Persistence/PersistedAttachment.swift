@@ -37,14 +37,14 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   // MARK: - Writing
 
   override func stateDidChange(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    self.write(state, tag, isConfirmation: false)
+    self.write(state, tag, .changed)
   }
 
   override func valueWasConfirmed(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    self.write(state, tag, isConfirmation: State._isStoredAsConfirmed)
+    self.write(state, tag, State._isStoredAsConfirmed ? .confirmed : .changed)
   }
 
-  private func write(_ state: State, _ tag: ValueTag, isConfirmation: Bool) {
+  private func write(_ state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause) {
     // Nothing of a cancellation is written.
     if self.failures.take(state) { return }
     if state.valueUpdateCount > 0 { self.isPristine = false }
@@ -61,12 +61,14 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       PersistenceWarnings.reportUnwritten(self.slot.identity)
     }
     // An error and an invalidation leave the value as it is: it need not be coded for them.
-    let isStored = State._isStoredAsConfirmed && self.contentNumber == tag.number
-    if !isConfirmation && !isStored { self.content = StoredContent() }
+    var cause = cause
+    if cause == .changed, State._isStoredAsConfirmed, self.contentNumber == tag.number {
+      cause = .unchanged
+    }
+    if cause == .changed { self.content = StoredContent() }
     self.contentNumber = tag.number
     let snapshot = PersistedSnapshot(
-      of: state, self.failures, self.options, tag.record, self.content, self.mark,
-      isConfirmation: isConfirmation || isStored)
+      of: state, self.failures, self.options, tag.record, self.content, self.mark, cause)
     self.hand(over: .write(StorageWrite(of: snapshot)))
   }
 

@@ -8,15 +8,16 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   private let valueUpdateCount: Int
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
-  private var isInvalidated: Bool
+  private(set) var isInvalidated: Bool
   let record: ValueRecord?
   let content: StoredContent?
   let mark: ValueMark?
-  let isConfirmation: Bool
+  let cause: StorageWrite.Cause
 
   init(
     of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions,
-    _ record: ValueRecord?, _ content: StoredContent, _ mark: ValueMark?, isConfirmation: Bool
+    _ record: ValueRecord?, _ content: StoredContent, _ mark: ValueMark?,
+    _ cause: StorageWrite.Cause
   ) {
     self.value = state.persistedValue
     self.options = options
@@ -27,7 +28,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
     self.record = record
     self.content = content
     self.mark = mark
-    self.isConfirmation = isConfirmation
+    self.cause = cause
   }
 
   /// Made when it is needed: an error's text is the work of a user's code.
@@ -73,9 +74,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
     return entry
   }
 
-  func confirmation(of mark: StoredContentMark) -> StoredConfirmation {
-    StoredConfirmation(entry: self.entry(of: .none), content: mark)
-  }
+  var entryWithoutContent: StoredEntry { self.entry(of: .none) }
 
   func invalidated() -> Self {
     var snapshot = self

@@ -22,7 +22,18 @@ public final class StorageWrite: @unchecked Sendable {
 
   @exclusivity(unchecked) private var phase: Phase
   private let content: StoredContent?
-  private let isConfirmation: Bool
+  /// What the write says of the value.
+  private let cause: Cause
+
+  /// What has become of the value of a state that is written.
+  enum Cause: Sendable {
+    /// It is new, or nobody knows.
+    case changed
+    /// Its server says that it is right.
+    case confirmed
+    /// Nothing: a fetch failed, or the value was invalidated.
+    case unchanged
+  }
 
   /// Creates a write.
   ///
@@ -33,7 +44,7 @@ public final class StorageWrite: @unchecked Sendable {
 
   init(of snapshot: some StateSnapshot) {
     self.content = snapshot.content
-    self.isConfirmation = snapshot.isConfirmation
+    self.cause = snapshot.cause
     self.phase = .snapshot(snapshot)
   }
 
@@ -55,13 +66,23 @@ public final class StorageWrite: @unchecked Sendable {
     }
   }
 
-  /// What suffices to be written if the value was only confirmed, and its bytes are known to be stored;
+  /// What suffices to be written if the value was there before, and its bytes are known to be stored;
   /// nil if ``entry()`` is needed. A storage that does not ask writes all of it.
   public var confirmation: StoredConfirmation? {
-    guard self.isConfirmation, let snapshot = self.snapshot, let mark = self.content?.mark else {
+    guard self.cause != .changed, let snapshot = self.snapshot, let mark = self.content?.mark else {
       return nil
     }
-    return snapshot.confirmation(of: mark)
+    return StoredConfirmation(
+      entry: snapshot.entryWithoutContent, content: mark, keepsOtherValue: self.cause == .unchanged)
+  }
+
+  /// What becomes of an older change that waits where this one is to wait: this one takes its place, but
+  /// an error or an invalidation replaces no value that another store of the query has made.
+  func replacing(_ old: StorageChange) -> StorageChange {
+    guard self.cause == .unchanged else { return .write(self) }
+    guard case .write(let write) = old else { return old }
+    if write.content === self.content { return .write(self) }
+    return self.snapshot?.isInvalidated == true ? .write(write.invalidated()) : old
   }
 
   /// Records by what the storage knows the value again that it has written, so that it need not be coded
@@ -91,10 +112,12 @@ protocol StateSnapshot: Sendable {
   func invalidated() -> Self
   /// The mark of the value; nil: it has none.
   var content: StoredContent? { get }
-  /// Whether the value is one that was there before.
-  var isConfirmation: Bool { get }
-  /// What is to be written beside the value.
-  func confirmation(of mark: StoredContentMark) -> StoredConfirmation
+  /// What has become of the value.
+  var cause: StorageWrite.Cause { get }
+  /// Whether the value was invalidated.
+  var isInvalidated: Bool { get }
+  /// What is to be written beside a value that was there before.
+  var entryWithoutContent: StoredEntry { get }
 }
 
 private struct SnapshotClosure: StateSnapshot {
@@ -111,9 +134,7 @@ private struct SnapshotClosure: StateSnapshot {
 
   var content: StoredContent? { nil }
 
-  var isConfirmation: Bool { false }
+  var cause: StorageWrite.Cause { .changed }
 
-  func confirmation(of mark: StoredContentMark) -> StoredConfirmation {
-    preconditionFailure("A closure makes whole entries.")
-  }
+  var entryWithoutContent: StoredEntry { preconditionFailure("A closure makes whole entries.") }
 }

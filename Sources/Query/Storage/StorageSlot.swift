@@ -169,8 +169,12 @@ extension StorageSlot {
     self.guarded.withLock { slot in
       if slot.isClosed { return (false, nil) }
       slot.changeCount += 1
-      defer { slot.change = change }
-      return (slot.change == nil, slot.change)
+      guard let old = slot.change else {
+        slot.change = change
+        return (true, nil)
+      }
+      slot.change = if case .write(let write) = change { write.replacing(old) } else { change }
+      return (false, old)
     }
   }
 

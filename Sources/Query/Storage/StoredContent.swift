@@ -20,12 +20,16 @@ public struct StoredContentMark: Hashable, Sendable {
   }
 }
 
-/// A value that was confirmed: what is to be written beside it, if it is still what is stored.
+/// What is to be written beside a value that was there before, if it is still what is stored.
 public struct StoredConfirmation: Sendable {
   /// The entry, without its content.
   public let entry: StoredEntry
   /// What the entry's content must be. If it is not, ``StorageWrite/entry()`` has all of it.
   public let content: StoredContentMark
+  /// Whether another value that is stored by now stays: a fetch failed, or the value was invalidated, and
+  /// neither says that this one is right. The other one is invalidated if ``entry`` is, and otherwise
+  /// stays as it is.
+  public let keepsOtherValue: Bool
 }
 
 /// The mark of a store's value, once a storage has read or written it.

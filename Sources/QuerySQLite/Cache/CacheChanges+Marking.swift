@@ -47,10 +47,18 @@ extension CacheChanges {
     let found = try self.findValid(from: cursor, budget)
     for (index, place) in found.places.enumerated() {
       if budget.isSpent(after: index) { return (index, found.places[index - 1].next) }
-      try self.connection.execute(
-        EntryRow.invalidate, self.nextRevision(), self.totals.entries, self.totals.bytes, place.id)
+      try self.invalidate(rowWithID: place.id)
     }
     return (found.places.count, found.next)
+  }
+
+  /// Invalidates one entry, with a new revision.
+  ///
+  /// - Parameter id: The number of its row.
+  /// - Throws: `StorageError`.
+  mutating func invalidate(rowWithID id: Int64) throws {
+    try self.connection.execute(
+      EntryRow.invalidate, self.nextRevision(), self.totals.entries, self.totals.bytes, id)
   }
 
   /// The entries to invalidate, as many as are found in half of the time, each with the place after

@@ -213,6 +213,7 @@ extension CacheWriter {
       guard let step = try self.commitStep(rest, in: partition) else { return }
       rest = rest.dropFirst(step.count)
       self.didWrite(step.count, in: partition)
+      for slot in step.outdated { self.passOn(slot, in: partition) }
       // Coded outside of the transaction, and so not by the time of others.
       let whole = step.unconfirmed.compactMap { change in
         change.write.flatMap { self.code($0, of: change.queued) }
@@ -222,17 +223,27 @@ extension CacheWriter {
     }
   }
 
+  /// What one transaction has written.
+  private struct CommittedStep {
+    /// How many changes.
+    let count: Int
+    /// Those of them whose value is not the stored one any more, which are not written yet.
+    let unconfirmed: [CodedChange]
+    /// The slots whose stored value another process has replaced, which stays.
+    let outdated: [StorageSlot]
+  }
+
   /// Writes the first changes in one transaction.
   ///
-  /// - Returns: How many, and those of them whose value is not the stored one any more, which are not
-  ///   written yet; nil if the partition was erased, and none of them is written.
+  /// - Returns: nil if the partition was erased, and none of them is written.
   private func commitStep(
     _ changes: ArraySlice<CodedChange>, in partition: CachePartition
-  ) throws -> (count: Int, unconfirmed: [CodedChange])? {
+  ) throws -> CommittedStep? {
     let connection = try self.usableConnection()
     let known = try self.row(of: partition, connection)
     var count = 0
     var unconfirmed = [CodedChange]()
+    var outdated = [StorageSlot]()
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
@@ -243,7 +254,11 @@ extension CacheWriter {
         switch change.content {
         case .entry(let entry): try tables.write(entry)
         case .confirmation(let confirmation):
-          if try !tables.confirm(confirmation) { unconfirmed.append(change) }
+          switch try tables.confirm(confirmation) {
+          case .written: break
+          case .otherKept: outdated.append(change.queued.slot)
+          case .refused: unconfirmed.append(change)
+          }
         case .removal: _ = try tables.remove(change.queued.slot.identity)
         }
       }
@@ -263,7 +278,7 @@ extension CacheWriter {
     }
     partition.count { $0.writes += written }
     if written > 0 { partition.hub.send(.committed(entries: written)) }
-    return (count, unconfirmed)
+    return CommittedStep(count: count, unconfirmed: unconfirmed, outdated: outdated)
   }
 
   /// Runs a transaction on a partition, and counts it.

@@ -159,10 +159,21 @@ extension CacheWriter {
   ) {
     partition.forgetPrefetched(identity)
     partition.hub.send(.changedByAnotherProcess(identity))
-    guard self.configuration.followsOtherProcesses,
-      let slot = partition.slots.existingSlot(for: identity), slot.isAlive,
-      case .entry(let entry)? = try? tables.read(identity)
+    if let slot = partition.slots.existingSlot(for: identity) { self.passOn(slot, tables) }
+  }
+
+  /// Passes the entry that another process has written to the stores that live here, if they follow.
+  private func passOn(_ slot: StorageSlot, _ tables: CacheTables) {
+    guard self.configuration.followsOtherProcesses, slot.isAlive,
+      case .entry(let entry)? = try? tables.read(slot.identity)
     else { return }
     slot.takeOver(entry)
+  }
+
+  /// Passes on a value of another process in the place of which nothing was written. It may have come while
+  /// the stores had a change that waited, which is why they did not take it.
+  func passOn(_ slot: StorageSlot, in partition: CachePartition) {
+    guard let connection, let row = partition.row else { return }
+    self.passOn(slot, CacheTables(partition: row.id, on: connection))
   }
 }

@@ -45,6 +45,17 @@ final class PreparedEntry {
 /// What is written beside a value that was confirmed, ahead of the transaction that writes it.
 final class PreparedConfirmation {
   @exclusivity(unchecked) fileprivate var row: EntryRow
+  fileprivate let keepsOtherValue: Bool
+
+  /// What has become of a confirmation.
+  enum Outcome {
+    /// It is stored.
+    case written
+    /// Another value is stored, and stays.
+    case otherKept
+    /// Another value is stored, or none: the whole entry is needed.
+    case refused
+  }
 
   /// Prepares a confirmation.
   ///
@@ -52,6 +63,7 @@ final class PreparedConfirmation {
   init?(_ confirmation: StoredConfirmation, identity: QueryIdentity) {
     guard let row = EntryRow(confirmation, identity: identity, partition: 0) else { return nil }
     self.row = row
+    self.keepsOtherValue = confirmation.keepsOtherValue
   }
 }
 
@@ -100,24 +112,30 @@ extension CacheChanges {
     return .updated(revision: entry.row.revision, bytes: difference)
   }
 
-  /// Writes what is beside a value that was confirmed, if that is what is stored: another process may
+  /// Writes what is beside a value that was there before, if that is what is stored: another process may
   /// have written another one, with metadata of its own.
   ///
-  /// - Returns: Whether it is.
   /// - Throws: `StorageError`.
-  mutating func confirm(_ confirmation: PreparedConfirmation) throws -> Bool {
+  mutating func confirm(
+    _ confirmation: PreparedConfirmation
+  ) throws -> PreparedConfirmation.Outcome {
     confirmation.row.partition = self.partition
     let stamp = try self.connection.first(
       EntryRow.readStamp, self.partition, confirmation.row.identity
     ) {
       try EntryStamp($0, wanted: confirmation.row)
     }
-    guard let stamp, stamp.difference != .value else { return false }
-    if stamp.difference == .none { return true }
+    guard let stamp else { return .refused }
+    if stamp.difference == .value {
+      guard confirmation.keepsOtherValue else { return .refused }
+      if confirmation.row.isInvalidated { try self.invalidate(rowWithID: stamp.id) }
+      return .otherKept
+    }
+    if stamp.difference == .none { return .written }
     self.count(entries: 0, bytes: Int(confirmation.row.byteCount - stamp.byteCount))
     self.stamp(&confirmation.row)
     confirmation.row.id = stamp.id
     try confirmation.row.updateState(in: self.connection)
-    return true
+    return .written
   }
 }

@@ -225,6 +225,75 @@ extension StorageContractTests {
     #expect(!isUnchanged || shown == "one", "a validator beside a value that it is not of")
   }
 
+  @Test(arguments: StorageUnderTest.onDisk, [false, true])
+  func anErrorNeverReplacesAnotherProcessesValue(
+    _ kind: StorageUnderTest, isInvalidation: Bool
+  ) async throws {
+    let first = try Device(kind)
+    let second = try Device(kind, folder: first.folder)
+    let query = self.failing.persisted()
+    let store = first.client().store(for: query)
+    store.currentValue = "by the first"
+    try await first.storage.flush()
+    second.client().store(for: query).currentValue = "by the second"
+    try await second.storage.flush()
+    if isInvalidation { store.invalidate() } else { _ = try? await store.fetch() }
+    try await first.storage.flush()
+    #expect(store.currentValue == "by the first")
+    // Once more, from a process that has seen it refused.
+    _ = try? await store.fetch()
+    try await first.storage.close()
+    try await second.storage.close()
+    let last = try Device(kind, folder: first.folder).client().store(for: query)
+    #expect(last.currentValue == "by the second")
+    #expect(last.error == nil)
+    #expect(last.isInvalidated == isInvalidation)
+  }
+
+  @Test(arguments: StorageUnderTest.onDisk)
+  func aStoreWhoseErrorWasNotWrittenTakesTheValueInItsPlace(_ kind: StorageUnderTest) async throws {
+    var settings = Device.Settings()
+    settings.followsOtherProcesses = true
+    let first = try Device(kind, settings)
+    let second = try Device(kind, folder: first.folder)
+    let query = self.failing.persisted()
+    let store = first.client().store(for: query)
+    store.currentValue = "by the first"
+    try await first.storage.flush()
+    // It keeps failing, so that a change of its own may wait at any moment.
+    let failing = Task { while !Task.isCancelled { _ = try? await store.fetch() } }
+    second.client().store(for: query).currentValue = "by the second"
+    try await second.storage.flush()
+    #expect(await store.states.contains { $0.state.currentValue == "by the second" })
+    failing.cancel()
+    _ = await failing.value
+    try await first.storage.close()
+    try await second.storage.close()
+  }
+
+  @Test(arguments: StorageUnderTest.allCases, [false, true])
+  func anErrorOfOneStoreReplacesNoValueOfAnother(
+    _ kind: StorageUnderTest, isInvalidation: Bool
+  ) async throws {
+    let device = try Device(kind)
+    let query = self.failing.persisted()
+    let client = device.client()
+    let (one, other) = (client.store(for: query), device.client().store(for: query))
+    one.currentValue = "by one"
+    try await device.storage.flush()
+    other.currentValue = "by the other"
+    if isInvalidation { one.invalidate() } else { _ = try? await one.fetch() }
+    try await device.relaunch()
+    let last = device.client().store(for: query)
+    #expect(last.currentValue == "by the other")
+    #expect(last.error == nil)
+    #expect(last.isInvalidated == isInvalidation)
+  }
+
+  private var failing: BlockQuery<String> {
+    BlockQuery(["value"]) { _ in throw TestError() }
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func tooMuchMetadataIsDroppedWithAWarning(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)

@@ -94,6 +94,46 @@ extension StorageContractTests {
     #expect(client.store(for: pages.persisted()).currentValue == textPages(0...9))
   }
 
+  @Test(arguments: StorageUnderTest.allCases)
+  func whoWaitsForAPackKeepsItsClient(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let gate = Gate()
+    func keep() async throws -> OfflinePack {
+      let client = device.client()
+      // More than are fetched at a time.
+      let pack = try await client.keep("pack") {
+        for number in 0..<2 * PackRunner.batch {
+          StoredQuery([number]) {
+            try await gate.pass()
+            return number
+          }
+        }
+      }
+      // What is being fetched keeps the client until the gate is open.
+      await gate.arrival()
+      return pack
+    }
+    let pack = try await keep()
+    let waiter = Task { try await pack.whole() }
+    while pack.status.count == 0 { await Task.yield() }
+    gate.open()
+    #expect(try await waiter.value.done == 2 * PackRunner.batch)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func aPackWhoseClientIsGoneIsNotWaitedFor(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let network = MockNetworkObserver(initialStatus: .disconnected)
+    func keep() async throws -> OfflinePack {
+      let client = self.client(device, network)
+      let pack = try await client.keep("pack") { StoredQuery(["a"]) { 1 } }
+      #expect(await pack.updates.contains { $0.state == .waiting(.network) })
+      return pack
+    }
+    let pack = try await keep()
+    await #expect(throws: PackError.clientGone(pack: "pack")) { try await pack.whole() }
+  }
+
   // MARK: - The network
 
   private func client(_ device: Device, _ network: any NetworkObserver) -> QueryClient {

@@ -42,6 +42,8 @@ final class Device: Sendable {
     var partition = ""
     /// Values with more coded bytes than this are not stored, if the storage has such a limit.
     var maximumValueBytes = 32 << 20
+    /// Whether stores take what other processes write.
+    var followsOtherProcesses = false
   }
 
   /// A device on which the application was never launched.
@@ -114,6 +116,7 @@ extension StorageUnderTest {
       var configuration = SQLiteQueryStorage.Configuration()
       configuration.synchronousHydrationLimit = settings.synchronousHydrationLimit
       configuration.maximumValueBytes = settings.maximumValueBytes
+      configuration.followsOtherProcesses = settings.followsOtherProcesses
       return try SQLiteQueryStorage(
         directory: URL(filePath: folder.path, directoryHint: .isDirectory),
         partition: settings.partition, configuration: configuration)

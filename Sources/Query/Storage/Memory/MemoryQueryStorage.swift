@@ -208,11 +208,16 @@ extension MemoryQueryStorage {
     _ identity: QueryIdentity, _ confirmation: StoredConfirmation, _ epoch: Int
   ) -> Bool {
     let isWritten = self.guarded.withLock { storage in
-      guard storage.epoch == epoch, !storage.isClosed, let stored = storage.entries[identity],
-        stored.contentMark == confirmation.content, stored.kind == confirmation.entry.kind,
-        stored.coder == confirmation.entry.coder, stored.version == confirmation.entry.version
+      guard storage.epoch == epoch, !storage.isClosed, let stored = storage.entries[identity]
       else { return false }
       var entry = confirmation.entry
+      if stored.contentMark != confirmation.content || stored.kind != entry.kind
+        || stored.coder != entry.coder || stored.version != entry.version
+      {
+        guard confirmation.keepsOtherValue else { return false }
+        entry = stored
+        if confirmation.entry.history.isInvalidated { entry.history.isInvalidated = true }
+      }
       entry.content = stored.content
       entry.contentMark = stored.contentMark
       storage.entries[identity] = entry

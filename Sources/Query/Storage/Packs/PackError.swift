@@ -38,6 +38,11 @@ public enum PackError: Error, Hashable, Sendable {
   ///
   /// - Parameter pack: The name of the pack.
   case gone(pack: String)
+  /// The client that would fetch the rest has been let go. A new client of the same storage goes on by
+  /// ``OfflinePacks/resume()``.
+  ///
+  /// - Parameter pack: The name of the pack.
+  case clientGone(pack: String)
   /// A query twice, with different numbers of pages.
   ///
   /// - Parameters:
@@ -76,6 +81,11 @@ extension PackError: CustomStringConvertible {
       """
     case .gone(let pack):
       "The pack \"\(pack)\" was removed, or is gone with the cache that it was in."
+    case .clientGone(let pack):
+      """
+      The pack "\(pack)" is not whole, and the client that would fetch the rest has been let go. Keep the \
+      client, or call packs.resume of a new one.
+      """
     case .differingPages(let pack, let member):
       "The pack \"\(pack)\" is not kept: it has \(member) twice, with different numbers of pages."
     }
