@@ -23,7 +23,7 @@ final class CacheDatabase: Sendable {
   /// Whether the file is only read, since it cannot be written.
   let isReadAlone = Locked(false)
 
-  let thread: WritingThread<CacheWriter>
+  let thread: WritingThread<CacheWriter, CacheWriter.Job>
 
   /// Whether the file can be written.
   let health: WriteHealth

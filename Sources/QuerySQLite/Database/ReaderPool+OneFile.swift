@@ -16,7 +16,7 @@ extension ReaderPool {
     _ configuration: SQLiteStorageConfiguration,
     open: @escaping @Sendable () throws -> SQLiteConnection
   ) {
-    self.init(capacity: max(configuration.readConnections, 1)) {
+    self.init(capacity: max(configuration.readConnections, 1), isSuspended: true) {
       let connection = try open()
       if try number.withLock({ $0 }) == connection.fileNumber { return connection }
       try? connection.close()
@@ -24,6 +24,5 @@ extension ReaderPool {
         operation: "open", code: .moved, message: "the file was replaced",
         fileName: kind.fileName)
     }
-    self.suspend()
   }
 }

@@ -22,12 +22,16 @@ final class ReaderPool: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The maximum number of connections.
+  ///   - isSuspended: Whether nobody reads before it is resumed.
   ///   - open: Opens a connection, on the thread that needs it. ``tryRead(_:)`` waits for it to
   ///     return.
-  init(capacity: Int, open: @escaping @Sendable () throws -> SQLiteConnection) {
+  init(
+    capacity: Int, isSuspended: Bool = false,
+    open: @escaping @Sendable () throws -> SQLiteConnection
+  ) {
     precondition(capacity > 0, "a pool has room for a connection")
     self.open = open
-    self.state = Locked(State(capacity: capacity))
+    self.state = Locked(State(capacity: capacity, isSuspended ? .suspended : .open))
   }
 }
 
@@ -59,7 +63,7 @@ extension ReaderPool {
       try await self.turn(for: ticket)
     } onCancel: {
       let waiter = self.state.withLock { $0.waiters.remove(ticket) }
-      waiter?.resume(throwing: CancellationError())
+      waiter?.continuation.resume(throwing: CancellationError())
     }
     if Task.isCancelled {
       self.end(turn)
@@ -79,7 +83,8 @@ extension ReaderPool {
   var waiterCount: Int { self.state.withLock { $0.waiters.count } }
 
   private func turn(for ticket: Int) async throws -> Turn {
-    try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Turn, any Error>) in
+    try await withCheckedThrowingContinuation { continuation in
+      let waiter = Waiter(continuation: continuation)
       let known = self.state.withLock { state -> Result<Turn, any Error>? in
         if state.phase == .closed { return .failure(Self.closedError) }
         // Cancelled before the waiter is in the queue: then nothing else will resume it.
@@ -88,7 +93,7 @@ extension ReaderPool {
         state.waiters.add(waiter, ticket)
         return nil
       }
-      if let known { waiter.resume(with: known) }
+      if let known { continuation.resume(with: known) }
     }
   }
 
@@ -133,7 +138,7 @@ extension ReaderPool {
   private func end(_ turn: Turn) {
     switch self.state.withLock({ $0.end(turn) }) {
     case .done: break
-    case .next(let waiter): waiter.resume(returning: turn)
+    case .next(let waiter): waiter.continuation.resume(returning: turn)
     case .unwanted:
       // A caller that closes the pool waits until this one is closed.
       self.end(Turn(reader: turn.reader?.closed()))
@@ -158,13 +163,13 @@ extension ReaderPool {
   /// was replaced.
   func reopen() {
     let waiters = self.state.withLock { $0.reopen() }
-    for waiter in waiters { waiter.resume(returning: Turn(reader: nil)) }
+    for waiter in waiters { waiter.continuation.resume(returning: Turn(reader: nil)) }
   }
 
   private func stop(_ phase: State.Phase) {
     let closer = DispatchSemaphore(value: 0)
     let (idle, waiters, mustWait) = self.state.withLock { $0.stop(phase, closer) }
-    for waiter in waiters { waiter.resume(throwing: Self.closedError) }
+    for waiter in waiters { waiter.continuation.resume(throwing: Self.closedError) }
     for reader in idle { _ = reader.closed() }
     if mustWait { closer.wait() }
   }
@@ -200,7 +205,11 @@ extension ReaderPool {
     let reader: Reader?
   }
 
-  typealias Waiter = CheckedContinuation<Turn, any Error>
+  /// A caller that waits for a turn.
+  // A type of its own: a list of continuations costs a launch 50 µs, since the type is made then.
+  struct Waiter {
+    let continuation: CheckedContinuation<Turn, any Error>
+  }
 
   /// The callers that wait for a turn, in the order in which they came.
   struct Waiters {
@@ -260,15 +269,16 @@ extension ReaderPool {
     }
 
     let capacity: Int
-    private(set) var phase = Phase.open
+    private(set) var phase: Phase
     private var idle = [Reader]()
     /// How many turns are taken.
     private var taken = 0
     var waiters = Waiters()
     private var closers = [DispatchSemaphore]()
 
-    init(capacity: Int) {
+    init(capacity: Int, _ phase: Phase = .open) {
       self.capacity = capacity
+      self.phase = phase
       self.idle.reserveCapacity(capacity)
     }
 

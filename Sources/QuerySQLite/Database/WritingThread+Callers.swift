@@ -1,6 +1,6 @@
 import Query
 
-extension WritingThread {
+extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
   /// Has the thread do something, and waits for it.
   ///
   /// - Parameters:
@@ -18,7 +18,7 @@ extension WritingThread {
   }
 }
 
-extension WritingThread where Writer: DatabaseWriter {
+extension WritingThread where Writer: DatabaseWriter, Job == Writer.Job {
   /// Has the thread look at a file that a reader has found damaged or gone.
   ///
   /// - Parameters:

@@ -25,11 +25,27 @@ enum FilePath {
   /// The path without symbolic links; of what does not exist, as far as its folders do.
   static func resolved(_ path: String) -> String {
     // URL's own way costs a launch as much as a read of the file.
-    guard let resolved = realpath(path, nil) else {
-      return URL(filePath: path).resolvingSymlinksInPath().path
+    if let resolved = self.existing(path) { return resolved }
+    let name = self.name(of: path)
+    // A file that is not there yet, and no link that leads nowhere.
+    if name != ".", name != "..", self.isAbsent(path),
+      let folder = self.existing(self.folder(of: path))
+    {
+      return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
     }
+    return URL(filePath: path).resolvingSymlinksInPath().path
+  }
+
+  /// The path without symbolic links; nil: there is nothing.
+  private static func existing(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
+  }
+
+  private static func isAbsent(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) != 0
   }
 
   private static func withoutSlashes(_ path: Substring.UTF8View) -> Substring.UTF8View {

@@ -21,7 +21,7 @@ final class OutboxDatabase: Sendable {
   /// The path of the file.
   let path: String
 
-  let thread: WritingThread<OutboxWriter>
+  let thread: WritingThread<OutboxWriter, OutboxWriter.Job>
 
   /// The files that go with mutations.
   let bodies: BodyFolder

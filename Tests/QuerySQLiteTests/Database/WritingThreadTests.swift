@@ -44,7 +44,7 @@ import Testing
 
   private let log = Locked([String]())
 
-  private func makeThread(failsToFinish: Bool = false) throws -> WritingThread<Writer> {
+  private func makeThread(failsToFinish: Bool = false) throws -> WritingThread<Writer, Writer.Job> {
     try WritingThread(
       name: "writing-thread-test", Writer(self.log, failsToFinish: failsToFinish))
   }
@@ -52,7 +52,7 @@ import Testing
   /// What was done but for the work in between.
   private var entries: [String] { self.log.withLock { $0.filter { $0 != "work" } } }
 
-  private func stop(_ thread: WritingThread<Writer>) async throws {
+  private func stop(_ thread: WritingThread<Writer, Writer.Job>) async throws {
     let outcome = JobOutcome<Void>()
     #expect(thread.stop { outcome.set($0) })
     try await outcome.value()
@@ -121,7 +121,7 @@ import Testing
 
   /// Uses the writer on this thread as soon as the writing thread sleeps.
   private func useWhenIdle(
-    _ thread: WritingThread<Writer>, _ body: (Writer) -> Bool
+    _ thread: WritingThread<Writer, Writer.Job>, _ body: (Writer) -> Bool
   ) async throws -> Bool {
     while true {
       var isCalled = false

@@ -38,7 +38,7 @@ extension Child {
       self = .empty
       return
     }
-    self.init(URL(fileURLWithPath: folder), numbers)
+    self.init(work: (folder, numbers), isLean: false)
   }
 
   /// Does the work, and prints two lines.
