@@ -27,10 +27,8 @@ enum FilePath {
     // URL's own way costs a launch as much as a read of the file.
     if let resolved = self.existing(path) { return resolved }
     let name = self.name(of: path)
-    // A file that is not there yet, and no link that leads nowhere.
-    if name != ".", name != "..", self.isAbsent(path),
-      let folder = self.existing(self.folder(of: path))
-    {
+    // A file that is not there yet, or a link that leads nowhere.
+    if name != ".", name != "..", let folder = self.existing(self.folder(of: path)) {
       return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
     }
     return URL(filePath: path).resolvingSymlinksInPath().path
@@ -41,11 +39,6 @@ enum FilePath {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
-  }
-
-  private static func isAbsent(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) != 0
   }
 
   private static func withoutSlashes(_ path: Substring.UTF8View) -> Substring.UTF8View {
