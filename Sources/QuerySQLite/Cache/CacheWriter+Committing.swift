@@ -269,7 +269,7 @@ extension CacheWriter {
       if partition.row?.epoch == known.epoch { self.didFindErased(partition) }
       return nil
     }
-    let written = count - unconfirmed.count
+    let written = count - unconfirmed.count - outdated.count
     for change in changes.prefix(count) where !unconfirmed.contains(where: { $0 === change }) {
       if case .entry(let entry) = change.content, let mark = entry.mark {
         change.write?.didStore(mark)
