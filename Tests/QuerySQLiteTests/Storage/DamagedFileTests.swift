@@ -177,8 +177,11 @@ import Testing
     #expect(texts == ["old": "old", "a": "a"])
   }
 
-  @Test func aFileThatAnotherProcessUsesIsSetAsideAfterThat() async throws {
-    let folder = try TemporaryFolder()
+  /// A storage with a change that waits, whose file is noticed to be damaged by the next write, and the lock of
+  /// another process that uses it.
+  private func trialOfADamagedFileInUse(
+    in folder: TemporaryFolder
+  ) async throws -> (StorageTrial, FileLock) {
     let vfs = FaultVFS()
     let trial = try StorageTrial(in: folder.path, vfs: vfs)
     trial.set("old", "old")
@@ -188,6 +191,12 @@ import Testing
     await trial.waitForCheckpoint()
     vfs.damage("\(folder.path)/cache.sqlite", noticedBy: .write, with: 11)
     trial.set("new", "new")
+    return (trial, other)
+  }
+
+  @Test func aFileThatAnotherProcessUsesIsSetAsideAfterThat() async throws {
+    let folder = try TemporaryFolder()
+    let (trial, other) = try await self.trialOfADamagedFileInUse(in: folder)
     #expect(await trial.flush() != nil)
     await trial.log.degradation()
     // Nothing hangs: stores that are made now have what waits, or nothing.
@@ -207,15 +216,7 @@ import Testing
   /// Between the two the thread may have work of its own, and the file takes a write again.
   @Test func theFailureOfACallersCommitIsHandledBeforeTheNextCommit() async throws {
     let folder = try TemporaryFolder()
-    let vfs = FaultVFS()
-    let trial = try StorageTrial(in: folder.path, vfs: vfs)
-    trial.set("old", "old")
-    #expect(await trial.flush() == nil)
-    let other = FileLock(kind: .cache, folder: folder.path)
-    try other.lockShared()
-    await trial.waitForCheckpoint()
-    vfs.damage("\(folder.path)/cache.sqlite", noticedBy: .write, with: 11)
-    trial.set("new", "new")
+    let (trial, other) = try await self.trialOfADamagedFileInUse(in: folder)
     await trial.commitAsCallerAndThenOnTheThread()
     try #require(trial.storage.database.health.isRetryPending)
     #expect(await trial.text("new") == "new")
