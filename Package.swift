@@ -7,7 +7,7 @@ import PackageDescription
 
 /// The targets that other packages may link: each is a product of the same name.
 let libraries: [Target] = [
-  .target(name: "Query"),
+  .target(name: "Query", dependencies: ["CProbes"]),
   .target(name: "Operation", dependencies: ["Query"]),
   .target(
     name: "Migrations",
@@ -17,11 +17,11 @@ let libraries: [Target] = [
       .embedInCode("mutations-0001-outbox.sql"),
     ]
   ),
-  .target(name: "QuerySQLite", dependencies: ["Query", "CSQLite", "CXXHash", "Migrations"]),
+  .target(name: "QuerySQLite", dependencies: ["Query", "CProbes", "CSQLite", "CXXHash", "Migrations"]),
   .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
   .target(name: "SystemJournal", dependencies: ["Query"]),
   .target(name: "SystemMainLoop", dependencies: ["CGIO"]),
-  .target(name: "QueryReplay", dependencies: ["Query"]),
+  .target(name: "QueryReplay", dependencies: ["Query", "CProbes"]),
   // Apart from the replayer, since it loads FoundationNetworking and with that libcurl.
   .target(name: "QueryHTTP", dependencies: ["Query"]),
   // One import for a program that wants it all; without QueryHTTP, for its libcurl.
@@ -40,6 +40,8 @@ let libraries: [Target] = [
 
 /// The C libraries, as modules.
 let systemLibraries: [Target] = [
+  // A header alone, without a library.
+  .systemLibrary(name: "CProbes"),
   .systemLibrary(
     name: "CSQLite",
     pkgConfig: "sqlite3",

@@ -5,10 +5,7 @@ import Testing
 @testable import cache_bench
 
 /// `Tools/bench-compare`, on files of `cache-bench --json`.
-@Suite(
-  .enabled(
-    if: ChildProcess.system("bash") != nil && ChildProcess.system("jq") != nil,
-    "there is no bash or no jq"))
+@Suite(.enabled(if: BenchScript.isThere, "there is no bash or no jq"))
 final class BenchCompareTests {
   private let folder = URL.temporaryDirectory.appending(path: "compare-\(UUID())")
 
@@ -53,15 +50,7 @@ final class BenchCompareTests {
   private func run(
     _ arguments: [String]
   ) async throws -> (end: ChildProcess.End, lines: [String]) {
-    var root = URL(filePath: #filePath)
-    for _ in 0..<3 { root.deleteLastPathComponent() }
-    let child = try ChildProcess(
-      try #require(ChildProcess.system("bash")),
-      [root.appending(path: "Tools/bench-compare").path] + arguments, errors: .pipe)
-    var lines = [String]()
-    for await line in child.lines { lines.append(line) }
-    for await line in child.errorLines { lines.append(line) }
-    return (await child.end(), lines)
+    try await BenchScript.run("bench-compare", arguments)
   }
 
   @Test func whatIsWithinTheNoiseHasNotMoved() async throws {

@@ -1,3 +1,4 @@
+import CProbes
 import FoundationEssentials
 
 /// Connects a store to the slot of its query in a storage.
@@ -97,6 +98,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// Reads the stored value into a store that no other thread has seen yet; a slow read goes on
   /// later.
   func hydrate(_ store: QueryStore<State>) {
+    probe_hydrate_begin(Probes.number(of: self.slot))
     switch self.slot.unwrittenChange {
     case .write(let write)?: self.take(write, into: store)
     case .remove?: self.miss(.absent, store)
@@ -118,7 +120,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
             value: snapshot.value, record: snapshot.record,
             content: snapshot.content ?? StoredContent()),
           snapshot.history, snapshot.mark, in: store)
-        self.storage.didHydrate(self.slot, from: nil, nil)
+        self.didHydrate(from: nil, nil, byteCount: 0)
       }
     } else if let entry = try? write.entry() {
       self.take(entry, into: store)
@@ -176,7 +178,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     switch self.decode(entry, in: store.context) {
     case .success(let value):
       self.show(value, entry.history, entry.mark, in: store)
-      self.storage.didHydrate(self.slot, from: entry, nil)
+      self.didHydrate(from: entry, nil, byteCount: entry.contentSize)
     case .failure(let failure): self.miss(failure.miss, of: entry, store)
     }
   }
@@ -215,6 +217,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       if case .newerVersion = miss { self.isWriting = false }
       if miss.isNothing { self.hasStored = true }
     }
+    self.didHydrate(from: entry, miss, byteCount: -1)
+  }
+
+  private func didHydrate(from entry: StoredEntry?, _ miss: StorageMiss?, byteCount: Int) {
+    probe_hydrate_end(Probes.number(of: self.slot), Int64(byteCount))
     self.storage.didHydrate(self.slot, from: entry, miss)
   }
 

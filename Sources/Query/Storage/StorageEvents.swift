@@ -1,3 +1,5 @@
+import CProbes
+
 /// The events of a storage, from now on: each reader has a stream of its own, which keeps the
 /// newest 256 events not yet taken. It ends when the storage is released.
 public struct StorageEvents: AsyncSequence, Sendable {
@@ -66,6 +68,12 @@ public final class StorageEventHub: Sendable {
   ///
   /// - Parameter event: What happened.
   public func send(_ event: StorageEvent) {
+    switch event {
+    case .evicted(let entries): probe_evict(Int64(entries))
+    case .degraded(let error): probe_degraded(error.extendedCode.rawValue)
+    case .recovered: probe_recovered()
+    default: break
+    }
     let continuations = self.listeners.withLock { listeners in
       listeners.continuations.isEmpty ? [] : Array(listeners.continuations.values)
     }

@@ -51,14 +51,17 @@ extension StoreFetch {
   func run(in context: QueryContext) async throws -> Value {
     guard let store = self.store else { throw CancellationError() }
     self.start(store, in: context)
+    self.probeBeginning()
     let recorder = ValueRecorder(work: self, context: context)
     let continuation = QueryContinuation<Value>(noting: recorder) { result, yieldContext in
       self.yield(result, in: yieldContext, workContext: context)
     }
     do {
       let value = try await store.request(context, continuation)
+      self.probeEnd(hasFailed: false)
       return try self.finish(store, with: .success(value), in: context).get()
     } catch {
+      self.probeEnd(hasFailed: true)
       self.finish(store, with: .failure(error), in: context)
       throw error
     }

@@ -1,3 +1,5 @@
+import CProbes
+
 /// The work of one fetch, as the other fetches of its store know it.
 // @unchecked: the store's lock guards the variables, but for those of FetchGraph.
 @usableFromInline
@@ -56,6 +58,16 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// The work that the result of this fetch comes from.
   @inlinable
   final var source: FetchWork { self.leader ?? self }
+}
+
+extension FetchWork {
+  /// Tells who watches the program by its probes that the request is being made.
+  @usableFromInline final func probeBeginning() { probe_fetch_begin(Probes.number(of: self)) }
+
+  /// Tells them that it has ended.
+  @usableFromInline final func probeEnd(hasFailed: Bool) {
+    probe_fetch_end(Probes.number(of: self), hasFailed ? 1 : 0)
+  }
 }
 
 extension QueryContext {

@@ -1,3 +1,4 @@
+import CProbes
 import FoundationEssentials
 import Query
 
@@ -26,6 +27,7 @@ struct LeasedAttempt: Sendable {
       return await self.giveBack(.wait(.handler, self.parts.configuration.pollInterval))
     }
     let entry = self.lease.entry
+    probe_attempt_begin(entry.id.probeNumber, Int64(entry.attempts))
     self.parts.events.send(.attemptStarted(entry.id, number: entry.attempts))
     let waited = max(.zero, Duration.seconds(Date().timeIntervalSince(entry.createdAt)))
     let events = self.parts.events
@@ -37,6 +39,7 @@ struct LeasedAttempt: Sendable {
       } else {
         await runner.run(self.lease)
       }
+    probe_attempt_end(entry.id.probeNumber)
     self.parts.events.send(
       .attemptEnded(
         entry.id, host: entry.host ?? entry.name, duration: self.parts.clock.now() - start,

@@ -1,3 +1,4 @@
+import CProbes
 import Dispatch
 import FoundationEssentials
 import Query
@@ -307,6 +308,7 @@ extension CacheWriter {
     if totals.revision > before {
       self.ownRevisions[partition.name, default: []].append((before + 1)...totals.revision)
     }
+    probe_cache_commit(totals.revision - before, Int64(written * SQLiteConnection.frameBytes))
     partition.didCommit(totals)
     partition.count {
       $0.commits += 1

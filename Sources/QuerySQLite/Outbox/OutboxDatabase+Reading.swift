@@ -34,7 +34,10 @@ extension OutboxDatabase {
       if self.thread.isStopping { throw Self.closed }
       // No file is open: every caller gets the reason.
       if self.fileNumber.withLock({ $0 }) == nil, let error = self.health.error { throw error }
-      guard SuspendingClock.now < end else { throw Self.busy }
+      guard SuspendingClock.now < end else {
+        throw self.fileNumber.withLock { $0 } == nil
+          ? Self.busy("the file is still being opened") : Self.busy("all connections are taken")
+      }
       LockWait.sleep(round: round)
       round += 1
     }
@@ -62,7 +65,9 @@ extension OutboxDatabase {
     }
   }
 
-  private static let busy = StorageError(
-    operation: "read", code: .busy, message: "all connections are taken",
-    fileName: DatabaseKind.mutations.fileName)
+  private static func busy(_ message: String) -> StorageError {
+    StorageError(
+      operation: "read", code: .busy, message: message,
+      fileName: DatabaseKind.mutations.fileName)
+  }
 }

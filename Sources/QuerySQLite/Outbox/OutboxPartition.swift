@@ -52,6 +52,7 @@ final class OutboxPartition: Sendable {
 
   /// Sends events to all subscribers. Called by one thread alone, so that all see the same order.
   func send(_ events: [OutboxEvent]) {
+    for event in events { event.probe() }
     self.subscribers.send(events)
   }
 }

@@ -40,6 +40,7 @@ extension OutboxWriter {
       self.heartbeatDue = .now + self.untilNextBeat
       self.didWork()
       self.loseLeases { lost.contains(Int64($0.lease.entry.number)) }
+      for held in self.leases.values { self.limit(held.lease, to: end) }
       for lease in cancelled { lease.revoke(.cancelRequested) }
       self.didWrite(connection)
     } catch {
@@ -47,6 +48,13 @@ extension OutboxWriter {
       // Well before another process would take the rows.
       self.heartbeatDue = .now + self.configuration.leaseLength / 12
     }
+  }
+
+  /// Lets an attempt begin until shortly before the end of its lease. They are extended after a third of
+  /// their length, so that only a process that is late in that comes so close.
+  func limit(_ lease: MutationLease, to end: Int64) {
+    let margin = self.configuration.leaseLength.microseconds / 6
+    lease.mayBegin(until: end.clampedDifference(margin), by: self.configuration.outboxClock)
   }
 
   /// How long until leases are to be extended: for one that is long enough for its attempt not to be

@@ -25,6 +25,7 @@ extension OutboxWriter {
       for number in change.changes.outcome.endedLeases { self.leases[number] = nil }
       for (number, leased) in change.changes.outcome.leases {
         self.leases[number] = HeldLease(leased: leased, partition: partition)
+        if let end = leased.row.standing.lease?.endMonotonic { self.limit(leased.lease, to: end) }
       }
       if change.changes.outcome.hasPrunedByAge {
         self.historyAgeSeenAt[partition.name] = change.changes.nowAt

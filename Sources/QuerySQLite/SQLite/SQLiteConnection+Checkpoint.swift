@@ -1,3 +1,4 @@
+import CProbes
 import CSQLite
 import Query
 
@@ -67,6 +68,7 @@ extension SQLiteConnection {
     // SQLite returns busy at once if another connection is checkpointing, and at the end if that
     // one left frames to copy.
     if result & 0xff != SQLITE_BUSY { try self.check(result, "checkpoint") }
+    probe_checkpoint(Int64(frames), Int64(copied))
     let isComplete = result == SQLITE_OK
     // The next commit is the WAL's first.
     if isComplete && mode != .full { self.walFrames = 0 }

@@ -1,4 +1,6 @@
+import CProbes
 import FoundationEssentials
+import Query
 
 /// How long a connection has held the write lock, and when it must let others have it.
 ///
@@ -19,6 +21,7 @@ struct WriteHolds {
     let length = end - start
     self.last = (end, length)
     if length > self.longest { self.longest = length }
+    probe_write_hold(length.microseconds)
   }
 
   /// How long to wait before taking the lock again.

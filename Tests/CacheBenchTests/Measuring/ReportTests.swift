@@ -17,7 +17,13 @@ import Testing
   private func rows(_ outcomes: Outcome...) throws -> [[String: Any]] {
     let report = Report(scale: .quick, task: 500, outcomes: outcomes)
     let object = try JSONSerialization.jsonObject(with: report.json()) as? [String: Any]
-    #expect(object.map { Set($0.keys) } == ["rounds", "taskNanoseconds", "rows"])
+    #expect(
+      object.map { Set($0.keys) } == ["date", "machine", "rounds", "taskNanoseconds", "rows"])
+    let machine = try #require(object?["machine"] as? [String: Any])
+    #expect(
+      Set(machine.keys) == ["processor", "processors", "memoryBytes", "system", "kernel"])
+    #expect(machine["processors"] as? Int == ProcessInfo.processInfo.activeProcessorCount)
+    #expect((machine["kernel"] as? String)?.isEmpty == false)
     #expect(object?["rounds"] as? Int == Scale.quick.rounds)
     return try #require(object?["rows"] as? [[String: Any]])
   }

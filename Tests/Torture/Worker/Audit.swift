@@ -31,7 +31,10 @@ struct Audit {
   func run() async throws {
     try self.names()
     for name in ["cache.sqlite", "mutations.sqlite"] { self.structure(of: name) }
-    let storage = try SQLiteQueryStorage(directory: self.store)
+    // It judges what is there, and not how long a loaded machine takes to open a large WAL.
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.busyTimeout = .seconds(300)
+    let storage = try SQLiteQueryStorage(directory: self.store, configuration: configuration)
     try self.rows(in: storage)
     try await self.values(in: storage)
     try await storage.close()

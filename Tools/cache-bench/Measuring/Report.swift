@@ -42,7 +42,10 @@ struct Report: Sendable {
   func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
     let content = Content(
+      date: Date(),
+      machine: .current(),
       rounds: self.scale.rounds,
       taskNanoseconds: self.task,
       rows: self.outcomes.map(RowContent.init)
@@ -54,6 +57,8 @@ struct Report: Sendable {
 // MARK: - JSON
 
 private struct Content: Encodable {
+  let date: Date
+  let machine: Machine
   let rounds: Int
   let taskNanoseconds: Double
   let rows: [RowContent]

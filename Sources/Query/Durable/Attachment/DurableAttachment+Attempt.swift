@@ -97,6 +97,11 @@ extension DurableAttachment {
     _ lease: MutationLease,
     in context: QueryContext
   ) async -> Result<MutationValue<Value>, any Error>? {
+    // Given up, it is due again at once, by whoever has the row then.
+    if !lease.mayBegin {
+      lease.giveUp()
+      return .failure(CancellationError())
+    }
     // The time of a call with others is that call's.
     let limit = body.isBatched ? nil : declaration.plan.options.attemptTimeout
     let call = AttemptCall<MutationValue<Value>>(grace: context.attemptGrace)

@@ -21,6 +21,12 @@ public final class MutationLease: Sendable {
     var steps = 0
     var hasEnded = false
     var progressHandlers = [@Sendable (MutationProgress) -> Void]()
+    var term: Term?
+  }
+
+  private struct Term {
+    let latestBeginning: Int64
+    let clock: OutboxClock
   }
 
   /// The row; its `attempts` counts this one.
@@ -93,6 +99,23 @@ public final class MutationLease: Sendable {
       return lease.progressHandlers
     }
     withExtendedLifetime(handlers) {}
+  }
+
+  /// Sets until when an attempt may begin: so long before the end of the lease that it is not the last
+  /// moment. Called by the storage, again whenever it has extended the lease.
+  ///
+  /// - Parameters:
+  ///   - moment: Microseconds of the clock's monotonic time.
+  ///   - clock: The clock.
+  package func mayBegin(until moment: Int64, by clock: OutboxClock) {
+    self.guarded.withLock { $0.term = Term(latestBeginning: moment, clock: clock) }
+  }
+
+  /// Whether an attempt may begin. A process that did not move for a while, or could not extend its leases,
+  /// has this lease only until another process takes the row, which the storage notices later.
+  package var mayBegin: Bool {
+    guard let term = self.guarded.withLock({ $0.term }) else { return true }
+    return Int64(term.clock.now().monotonic) <= term.latestBeginning
   }
 
   /// Whether the attempt was given up: it ends, counts for nothing, and its mutation is due at once.
