@@ -17,7 +17,10 @@ let libraries: [Target] = [
       .embedInCode("mutations-0001-outbox.sql"),
     ]
   ),
-  .target(name: "QuerySQLite", dependencies: ["Query", "CProbes", "CSQLite", "CXXHash", "Migrations"]),
+  .target(
+    name: "QuerySQLite",
+    dependencies: ["Query", "CProbes", "CSQLite", "CXXHash", "Migrations"]
+  ),
   .target(name: "SystemNetwork", dependencies: ["Query", "CGIO"]),
   .target(name: "SystemJournal", dependencies: ["Query"]),
   .target(name: "SystemMainLoop", dependencies: ["CGIO"]),

@@ -5,7 +5,7 @@
 
 // Static probes, for bpftrace, perf, gdb and SystemTap: each is one nop and a note in the binary, which
 // `readelf -n` shows. Swift cannot write the macros of <sys/sdt.h> (Debian's systemtap-sdt-dev, a header
-// alone). Where that is not there, the probes are left out.
+// alone). Without that the probes are left out.
 #if __has_include(<sys/sdt.h>)
 #include <sys/sdt.h>
 #else

@@ -43,13 +43,14 @@ import Testing
     try replayer.register(send)
     let length = configuration.leaseLength
     let isFirst = Locked(true)
-    let run = Slow.$pause.withValue({
+    let pause: @Sendable () -> Void = {
       let isNow = isFirst.withLock { isFirst in
         defer { isFirst = false }
         return isFirst
       }
       if isNow { clock.advance(by: isLate ? length * 9 / 10 : length / 2) }
-    }) { Task { try await replayer.run() } }
+    }
+    let run = Slow.$pause.withValue(pause) { Task { try await replayer.run() } }
     try await ticket.outcome()
     #expect(numbers.elements == [isLate ? 2 : 1])
     run.cancel()

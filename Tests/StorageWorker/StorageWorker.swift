@@ -12,8 +12,8 @@ import QuerySQLite
 ///   "NUMBER TEXT" for each note that is there
 /// storage-worker locks FOLDER
 ///   the names of the database's files that another process has locked
-/// storage-worker lease FOLDER
-///   commits a mutation and leases it; "leased ID", and then it waits to be killed
+/// storage-worker lease FOLDER [LANE]
+///   commits a mutation, in a lane or in none, and leases it; "leased ID", and then it waits to be killed
 /// storage-worker body FOLDER FILE [WARM]
 ///   commits a mutation with a file, the second one with WARM; "grown KIB", by how much the process's
 ///   memory grew at most
@@ -88,7 +88,9 @@ struct StorageWorker {
 
   private static func lease(_ arguments: [String]) async throws {
     let storage = try Self.storage(arguments[1])
-    let mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
+    let mutation = NewMutation(
+      name: "note", instance: "[]", lane: arguments.count > 2 ? arguments[2] : nil, coder: "json",
+      arguments: Data())
     let enqueued = try await storage.outbox.enqueue(mutation, claiming: true)
     Self.say("leased \(enqueued.entry.id)")
     while true { try await Task.sleep(for: .seconds(3_600)) }

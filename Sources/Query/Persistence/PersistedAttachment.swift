@@ -61,11 +61,10 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isToldOf = true
       PersistenceWarnings.reportUnwritten(self.slot.identity)
     }
-    // An error and an invalidation leave the value as it is: it need not be coded for them.
+    // An error, an invalidation and an edit that is laid over leave the value as it is, and make none.
     var cause = cause
-    if cause == .changed, State._isStoredAsConfirmed, self.contentNumber == tag.number {
-      cause = .unchanged
-    }
+    let isUnchanged = self.contentNumber == tag.number || state.valueUpdateCount == 0
+    if cause == .changed, State._isStoredAsConfirmed, isUnchanged { cause = .unchanged }
     if cause == .changed { self.content = StoredContent() }
     self.contentNumber = tag.number
     let snapshot = PersistedSnapshot(
@@ -312,8 +311,9 @@ extension Restored {
   ///   release may have left out what this one shows, and a server that is asked by them would confirm it.
   init(_ value: State.PersistedValue?, of entry: StoredEntry, isUpgraded: Bool) {
     self.init(value: value, record: nil, content: StoredContent())
-    guard let value, !isUpgraded else { return }
-    self.content = StoredContent(entry.contentMark)
+    guard let value else { return }
+    self.content = StoredContent(entry.contentMark, isOnlyCompared: isUpgraded)
+    if isUpgraded { return }
     var metadata = [_PageKey: Data]()
     if case .pages(let pages, _, _) = entry.content, pages.contains(where: { $0.metadata != nil }) {
       for (key, page) in zip(State._pageKeys(of: value), pages) { metadata[key] = page.metadata }

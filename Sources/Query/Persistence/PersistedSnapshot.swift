@@ -12,7 +12,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   let record: ValueRecord?
   let content: StoredContent?
   let mark: ValueMark?
-  let cause: StorageWrite.Cause
+  private(set) var cause: StorageWrite.Cause
 
   init(
     of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions,
@@ -81,6 +81,14 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
     snapshot.isInvalidated = true
     return snapshot
   }
+
+  func with(_ cause: StorageWrite.Cause) -> Self {
+    var snapshot = self
+    snapshot.cause = cause
+    return snapshot
+  }
+
+  var hasValue: Bool { self.value != nil && self.valueUpdateCount > 0 }
 
   /// Whether a store with these options would read what this one writes as it is.
   func isReadable(with options: PersistenceOptions) -> Bool {

@@ -31,7 +31,7 @@ public final class StorageWrite: @unchecked Sendable {
     case changed
     /// Its server says that it is right.
     case confirmed
-    /// Nothing: a fetch failed, or the value was invalidated.
+    /// Nothing: a fetch failed, or the value was invalidated. Or there is no value at all.
     case unchanged
   }
 
@@ -66,23 +66,33 @@ public final class StorageWrite: @unchecked Sendable {
     }
   }
 
-  /// What suffices to be written if the value was there before, and its bytes are known to be stored;
-  /// nil if ``entry()`` is needed. A storage that does not ask writes all of it.
+  /// What suffices to be written if the value was there before, and its bytes are known to be stored, or if
+  /// nothing is said of the value; nil if ``entry()`` is needed. A storage that does not ask writes all of it.
   public var confirmation: StoredConfirmation? {
-    guard self.cause != .changed, let snapshot = self.snapshot, let mark = self.content?.mark else {
+    guard self.cause != .changed, let snapshot = self.snapshot else { return nil }
+    let mark = self.content?.mark
+    if self.cause == .confirmed && (mark == nil || self.content?.isOnlyCompared == true) {
       return nil
     }
     return StoredConfirmation(
-      entry: snapshot.entryWithoutContent, content: mark, keepsOtherValue: self.cause == .unchanged)
+      entry: snapshot.entryWithoutContent, content: snapshot.hasValue ? mark : nil,
+      hasValue: snapshot.hasValue, keepsOtherValue: self.cause == .unchanged)
   }
 
   /// What becomes of an older change that waits where this one is to wait: this one takes its place, but
   /// an error or an invalidation replaces no value that another store of the query has made.
   func replacing(_ old: StorageChange) -> StorageChange {
-    guard self.cause == .unchanged else { return .write(self) }
-    guard case .write(let write) = old else { return old }
-    if write.content === self.content { return .write(self) }
-    return self.snapshot?.isInvalidated == true ? .write(write.invalidated()) : old
+    guard self.cause == .unchanged, let snapshot = self.snapshot else { return .write(self) }
+    switch old {
+    case .remove:
+      // What the store itself has removed; or another store of the query has.
+      return snapshot.hasValue ? old : .write(StorageWrite(of: snapshot.with(.changed)))
+    case .write(let write):
+      if write.content === self.content {
+        return .write(StorageWrite(of: snapshot.with(write.cause)))
+      }
+      return snapshot.isInvalidated ? .write(write.invalidated()) : old
+    }
   }
 
   /// Records by what the storage knows the value again that it has written, so that it need not be coded
@@ -100,7 +110,16 @@ public final class StorageWrite: @unchecked Sendable {
   /// The same write, of a value that was invalidated meanwhile.
   func invalidated() -> StorageWrite {
     if let snapshot = self.snapshot { return StorageWrite(of: snapshot.invalidated()) }
-    return StorageWrite(of: SnapshotClosure(encode: self.entry, isInvalidated: true))
+    return StorageWrite(
+      of: SnapshotClosure(
+        encode: self.entry, isInvalidated: true, content: self.content, cause: self.cause))
+  }
+
+  /// What is to be written besides if the value was invalidated while this write is under way.
+  func followedByInvalidation() -> StorageWrite {
+    let write = self.invalidated()
+    guard let snapshot = write.snapshot else { return write }
+    return StorageWrite(of: snapshot.with(.unchanged))
   }
 }
 
@@ -110,12 +129,16 @@ protocol StateSnapshot: Sendable {
   func entry() throws -> StoredEntry
   /// The same, of a value that was invalidated.
   func invalidated() -> Self
+  /// The same, of another cause.
+  func with(_ cause: StorageWrite.Cause) -> Self
   /// The mark of the value; nil: it has none.
   var content: StoredContent? { get }
   /// What has become of the value.
   var cause: StorageWrite.Cause { get }
   /// Whether the value was invalidated.
   var isInvalidated: Bool { get }
+  /// Whether there is a value: one that was fetched or set, and not one that the store began with.
+  var hasValue: Bool { get }
   /// What is to be written beside a value that was there before.
   var entryWithoutContent: StoredEntry { get }
 }
@@ -123,6 +146,8 @@ protocol StateSnapshot: Sendable {
 private struct SnapshotClosure: StateSnapshot {
   let encode: @Sendable () throws -> StoredEntry
   var isInvalidated: Bool
+  var content: StoredContent?
+  var cause = StorageWrite.Cause.changed
 
   func entry() throws -> StoredEntry {
     var entry = try self.encode()
@@ -130,11 +155,26 @@ private struct SnapshotClosure: StateSnapshot {
     return entry
   }
 
-  func invalidated() -> Self { Self(encode: self.encode, isInvalidated: true) }
+  func invalidated() -> Self {
+    var snapshot = self
+    snapshot.isInvalidated = true
+    return snapshot
+  }
 
-  var content: StoredContent? { nil }
+  func with(_ cause: StorageWrite.Cause) -> Self {
+    var snapshot = self
+    snapshot.cause = cause
+    return snapshot
+  }
 
-  var cause: StorageWrite.Cause { .changed }
+  // What cannot be coded was not written either.
+  var hasValue: Bool { (try? self.encode().history.valueUpdateCount > 0) ?? true }
 
-  var entryWithoutContent: StoredEntry { preconditionFailure("A closure makes whole entries.") }
+  var entryWithoutContent: StoredEntry {
+    var entry =
+      (try? self.entry())
+      ?? StoredEntry(kind: "", coder: "", version: 0, content: .none, history: UpdateHistory())
+    entry.content = .none
+    return entry
+  }
 }

@@ -69,9 +69,14 @@ extension StorageSlot {
     let (isWaiting, old) = self.guarded.withLock { slot in
       let taken = slot.taken
       slot.taken = nil
-      guard slot.change == nil, !slot.isClosed, taken != nil else { return (false, taken) }
-      slot.change = taken
-      return (true, nil)
+      guard !slot.isClosed, let taken else { return (false, taken) }
+      guard let newer = slot.change else {
+        slot.change = taken
+        return (true, nil)
+      }
+      // An error that came meanwhile does not have the value.
+      if case .write(let write) = newer { slot.change = write.replacing(taken) }
+      return (false, taken)
     }
     withExtendedLifetime(old) {}
     return isWaiting
@@ -184,13 +189,16 @@ extension StorageSlot {
   /// - Returns: Whether the storage must be notified.
   func invalidateChange() -> Bool {
     self.guarded.withLock { slot in
-      guard !slot.isClosed, case .write(let write)? = slot.change ?? slot.taken else {
-        return false
-      }
-      let isFirst = slot.change == nil
+      if slot.isClosed { return false }
       // The old change is not released here: the new one holds it.
-      slot.change = .write(write.invalidated())
-      return isFirst
+      if case .write(let write)? = slot.change {
+        slot.change = .write(write.invalidated())
+      } else if slot.change == nil, case .write(let write)? = slot.taken {
+        // Not the value once more: another process may have stored a newer one in between.
+        slot.change = .write(write.followedByInvalidation())
+        return true
+      }
+      return false
     }
   }
 

@@ -20,15 +20,20 @@ public struct StoredContentMark: Hashable, Sendable {
   }
 }
 
-/// What is to be written beside a value that was there before, if it is still what is stored.
+/// What is to be written beside a value: that its server has confirmed it, if it is still what is stored, or
+/// that a fetch has failed or the value was invalidated, whatever is stored.
 public struct StoredConfirmation: Sendable {
   /// The entry, without its content.
   public let entry: StoredEntry
-  /// What the entry's content must be. If it is not, ``StorageWrite/entry()`` has all of it.
-  public let content: StoredContentMark
-  /// Whether another value that is stored by now stays: a fetch failed, or the value was invalidated, and
-  /// neither says that this one is right. The other one is invalidated if ``entry`` is, and otherwise
-  /// stays as it is.
+  /// What the content of the stored entry is, if it is the store's value; nil: the store has none, or no
+  /// storage has it. If it is not that, ``StorageWrite/entry()`` has all of a value that was confirmed.
+  public let content: StoredContentMark?
+  /// Whether the store has a value.
+  public let hasValue: Bool
+  /// Whether this says nothing of the value: a fetch failed, or the value was invalidated. Then the error
+  /// belongs beside the value only if that is the store's, or both have none; what was confirmed or
+  /// invalidated meanwhile stays so; another value is invalidated if ``entry`` is, and otherwise stays as
+  /// it is. If nothing is stored, an entry without a value is added, but none that somebody has removed.
   public let keepsOtherValue: Bool
 }
 
@@ -36,8 +41,14 @@ public struct StoredConfirmation: Sendable {
 // @unchecked: the variable is guarded by the lock of all writes.
 final class StoredContent: @unchecked Sendable {
   @exclusivity(unchecked) private var current: StoredContentMark?
+  /// Whether the bytes are not those that this release would write: then a value that is confirmed is
+  /// written whole.
+  let isOnlyCompared: Bool
 
-  init(_ mark: StoredContentMark? = nil) { self.current = mark }
+  init(_ mark: StoredContentMark? = nil, isOnlyCompared: Bool = false) {
+    self.current = mark
+    self.isOnlyCompared = isOnlyCompared
+  }
 
   var mark: StoredContentMark? {
     get { StorageWrite.lock.withLock { _ in self.current } }

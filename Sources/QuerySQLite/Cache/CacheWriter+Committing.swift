@@ -245,6 +245,7 @@ extension CacheWriter {
     var count = 0
     var unconfirmed = [CodedChange]()
     var outdated = [StorageSlot]()
+    var ignored = 0
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
@@ -258,6 +259,7 @@ extension CacheWriter {
           switch try tables.confirm(confirmation) {
           case .written: break
           case .otherKept: outdated.append(change.queued.slot)
+          case .ignored: ignored += 1
           case .refused: unconfirmed.append(change)
           }
         case .removal: _ = try tables.remove(change.queued.slot.identity)
@@ -270,7 +272,7 @@ extension CacheWriter {
       if partition.row?.epoch == known.epoch { self.didFindErased(partition) }
       return nil
     }
-    let written = count - unconfirmed.count - outdated.count
+    let written = count - unconfirmed.count - outdated.count - ignored
     for change in changes.prefix(count) where !unconfirmed.contains(where: { $0 === change }) {
       if case .entry(let entry) = change.content, let mark = entry.mark {
         change.write?.didStore(mark)

@@ -111,17 +111,18 @@ extension EntryRow {
     self.cover()
   }
 
-  /// Makes the row of a value that is known to be stored, as ``init(_:identity:hash:partition:pages:)``.
+  /// Makes the row of a value that is known to be stored, or of none, as
+  /// ``init(_:identity:hash:partition:pages:)``.
   ///
-  /// - Parameter confirmation: The value that was confirmed; nil is returned if its mark is none of ours.
+  /// - Parameter confirmation: What is said of the value; nil is returned if its mark is none of ours.
   init?(
     _ confirmation: StoredConfirmation, identity: QueryIdentity, partition: Int64
   ) {
-    let mark = confirmation.content
-    guard let hash = mark.hash.withUnsafeBytes({ XXH128(bytes: $0) }) else { return nil }
     self.init(
       confirmation.entry, identity: identity, hash: XXH128(hashing: identity.text),
       partition: partition, pages: [])
+    guard let mark = confirmation.content else { return }
+    guard let hash = mark.hash.withUnsafeBytes({ XXH128(bytes: $0) }) else { return nil }
     self.byteCount += Int64(mark.byteCount)
     (self.nextPageID, self.previousPageID) = (mark.next, mark.previous)
     self.checksum = hash

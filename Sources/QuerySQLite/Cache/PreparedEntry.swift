@@ -42,10 +42,13 @@ final class PreparedEntry {
   }
 }
 
-/// What is written beside a value that was confirmed, ahead of the transaction that writes it.
+/// What is written beside a value, ahead of the transaction that writes it.
 final class PreparedConfirmation {
   @exclusivity(unchecked) fileprivate var row: EntryRow
   fileprivate let keepsOtherValue: Bool
+  fileprivate let hasValue: Bool
+  /// Whether a storage has had the store's value.
+  fileprivate let isValueKnown: Bool
 
   /// What has become of a confirmation.
   enum Outcome {
@@ -53,6 +56,8 @@ final class PreparedConfirmation {
     case written
     /// Another value is stored, and stays.
     case otherKept
+    /// Somebody has removed the entry, or what is there is nothing to the store.
+    case ignored
     /// Another value is stored, or none: the whole entry is needed.
     case refused
   }
@@ -64,6 +69,8 @@ final class PreparedConfirmation {
     guard let row = EntryRow(confirmation, identity: identity, partition: 0) else { return nil }
     self.row = row
     self.keepsOtherValue = confirmation.keepsOtherValue
+    self.hasValue = confirmation.hasValue
+    self.isValueKnown = confirmation.content != nil
   }
 }
 
@@ -112,30 +119,72 @@ extension CacheChanges {
     return .updated(revision: entry.row.revision, bytes: difference)
   }
 
-  /// Writes what is beside a value that was there before, if that is what is stored: another process may
-  /// have written another one, with metadata of its own.
+  /// Writes what is beside a value: another process may have written another one, with metadata of its own.
   ///
   /// - Throws: `StorageError`.
   mutating func confirm(
     _ confirmation: PreparedConfirmation
   ) throws -> PreparedConfirmation.Outcome {
     confirmation.row.partition = self.partition
-    let stamp = try self.connection.first(
+    let stored = try self.connection.first(
       EntryRow.readStamp, self.partition, confirmation.row.identity
     ) {
-      try EntryStamp($0, wanted: confirmation.row)
+      (
+        stamp: try EntryStamp($0, wanted: confirmation.row),
+        notes: confirmation.keepsOtherValue ? try EntryNotes($0) : nil
+      )
     }
-    guard let stamp else { return .refused }
-    if stamp.difference == .value {
-      guard confirmation.keepsOtherValue else { return .refused }
-      if confirmation.row.isInvalidated { try self.invalidate(rowWithID: stamp.id) }
-      return .otherKept
-    }
+    guard let (stamp, notes) = stored else { return try self.addWithoutValue(confirmation) }
+    if let notes { return try self.note(confirmation, beside: stamp, notes) }
+    if stamp.difference == .value { return .refused }
     if stamp.difference == .none { return .written }
     self.count(entries: 0, bytes: Int(confirmation.row.byteCount - stamp.byteCount))
     self.stamp(&confirmation.row)
     confirmation.row.id = stamp.id
     try confirmation.row.updateState(in: self.connection)
+    return .written
+  }
+
+  /// Adds an entry that has an error, or shows edits alone, where there is none.
+  private mutating func addWithoutValue(
+    _ confirmation: PreparedConfirmation
+  ) throws -> PreparedConfirmation.Outcome {
+    guard confirmation.keepsOtherValue else { return .refused }
+    if confirmation.hasValue {
+      // One that no storage has had was not removed by anybody.
+      return confirmation.isValueKnown ? .ignored : .refused
+    }
+    self.count(entries: 1, bytes: Int(confirmation.row.byteCount))
+    self.stamp(&confirmation.row)
+    try confirmation.row.insert(into: self.connection)
+    return .written
+  }
+
+  /// Writes an error or an invalidation beside what is stored, of which nothing else changes: it may have
+  /// been confirmed, or invalidated, meanwhile.
+  private mutating func note(
+    _ confirmation: PreparedConfirmation, beside stamp: EntryStamp, _ notes: EntryNotes
+  ) throws -> PreparedConfirmation.Outcome {
+    let row = confirmation.row
+    if stamp.difference == .value {
+      if row.isInvalidated, !notes.isInvalidated { try self.invalidate(rowWithID: stamp.id) }
+      return confirmation.hasValue && !confirmation.isValueKnown ? .ignored : .otherKept
+    }
+    var new = notes
+    new.isInvalidated = notes.isInvalidated || row.isInvalidated
+    if row.errorText != nil {
+      (new.errorType, new.errorText) = (row.errorType, row.errorText)
+      new.errorUpdatedAt = row.errorUpdatedAt
+      new.errorUpdateCount = max(notes.errorUpdateCount, row.errorUpdateCount)
+    }
+    if notes.outboxSequence == nil {
+      (new.outboxSequence, new.includedKeys) = (row.outboxSequence, row.includedKeys)
+    }
+    if new == notes { return .written }
+    let byteCount = max(stamp.byteCount + new.errorBytes - notes.errorBytes, 0)
+    self.count(entries: 0, bytes: Int(byteCount - stamp.byteCount))
+    try new.write(
+      to: stamp.id, byteCount: byteCount, self.nextRevision(), self.totals, self.connection)
     return .written
   }
 }

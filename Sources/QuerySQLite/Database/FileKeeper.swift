@@ -96,10 +96,13 @@ extension FileKeeper {
   /// Runs a closure if no other process has the file open: if one has, it did the same when it
   /// opened the file.
   ///
+  /// - Returns: Whether it ran.
   /// - Throws: `StorageError`; what the closure throws.
-  func asFirst(_ body: (FileLock) throws -> Void) throws {
-    if try self.lock.ifAlone({ try body(self.lock) }) { return }
+  @discardableResult
+  func asFirst(_ body: (FileLock) throws -> Void) throws -> Bool {
+    if try self.lock.ifAlone({ try body(self.lock) }) { return true }
     try self.lock.lockShared(patience: self.opener.patience)
+    return false
   }
 }
 

@@ -255,12 +255,16 @@ extension OutboxWriter {
     guard let size = self.opener.files.size(of: log), size > 0 else { return }
     let isEmpty = self.opener.files.size(of: self.opener.path) == 0
     guard try isEmpty || LogCheck.mayHaveFrames(log) else { return }
-    try self.file.asFirst { lock in
+    let isFirst = try self.file.asFirst { lock in
       if let error = try LogCheck.damage(
         of: self.opener.path, isEmpty: isEmpty, self.opener.migrations)
       {
         try self.setAside(error, lock)
       }
+    }
+    // SQLite would remove the WAL. A file that is being created is not empty any more when it has one.
+    if !isFirst, isEmpty, self.opener.fileSize == 0, self.opener.files.size(of: log) ?? 0 > 0 {
+      throw StorageError.damagedAndInUse(self.opener.kind, Self.emptied)
     }
   }
 
@@ -268,9 +272,19 @@ extension OutboxWriter {
   /// that there never was a mutation.
   func setAsideEmptied() throws {
     guard self.opener.fileSize == 0, self.wasInUse else { return }
-    // If another process has it open, that one is creating it.
-    try self.file.asFirst { lock in
+    let isFirst = try self.file.asFirst { lock in
       if self.opener.fileSize == 0 { try self.setAside(Self.emptied, lock) }
+    }
+    if isFirst { return }
+    // If another process has it open, that one is creating it; or both had it when it was emptied.
+    let end = SuspendingClock.now + .milliseconds(500)
+    var round: Int32 = 0
+    while self.opener.fileSize == 0 {
+      guard SuspendingClock.now < end else {
+        throw StorageError.damagedAndInUse(self.opener.kind, Self.emptied)
+      }
+      LockWait.sleep(round: round)
+      round += 1
     }
   }
 

@@ -47,7 +47,8 @@ import Testing
   }
 
   @Test(arguments: [
-    EntryRow.update, EntryRow.updateState, EntryRow.invalidate, EntryRow.delete, PageRow.deleteRow,
+    EntryRow.update, EntryRow.updateState, EntryRow.note, EntryRow.invalidate, EntryRow.delete,
+    PageRow.deleteRow,
     QuarantineRow.insertEntry, QuarantineRow.delete, PartitionRow.readName, PartitionRow.rename,
     PartitionRow.updateTotals, PackRow.update, PackRow.delete, PackMemberRow.delete,
     PackMemberRow.claim, PackMemberRow.settle, PackMemberRow.advance,

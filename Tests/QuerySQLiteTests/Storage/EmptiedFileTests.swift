@@ -41,6 +41,34 @@ import Testing
     #expect(Self.setAside(lastLog.events).isEmpty)
   }
 
+  /// What was committed is in the WAL, which SQLite removes if it opens an empty file beside it.
+  @Test func anOutboxThatIsEmptiedWhileTwoProcessesUseItLosesNothing() async throws {
+    let scratch = try OutboxScratch {
+      $0.busyTimeout = .milliseconds(500)
+      $0.retryDelay = .milliseconds(5)
+    }
+    var ids = [UUID]()
+    for _ in 0..<3 { ids.append(try await scratch.add("before")) }
+    let worker = try WorkerProcess("lease", scratch.folder.path)
+    var lines = worker.lines.makeAsyncIterator()
+    let line = try #require(await lines.next())
+    ids.append(try #require(UUID(uuidString: String(line.dropFirst("leased ".count)))))
+    #expect(truncate(scratch.path, 0) == 0)
+    // Each of them may find out first; what is acknowledged meanwhile counts, too.
+    for _ in 0..<5 {
+      if let id = try? await scratch.add("after") { ids.append(id) }
+    }
+    worker.killNow()
+    _ = await worker.waitForEnd()
+    while scratch.storage.statistics.isDegraded { try await Task.sleep(for: .milliseconds(5)) }
+    ids.append(try await scratch.add("last"))
+    #expect(Set(try scratch.outbox.entries().map(\.id)) == Set(ids))
+    try await scratch.storage.close()
+    let last = try OutboxScratch(in: scratch.folder)
+    #expect(Set(try last.outbox.entries().map(\.id)) == Set(ids))
+    try await last.storage.close()
+  }
+
   /// As a process leaves it that is killed while it makes the first one, or a person who makes an empty
   /// file beside a cache.
   @Test(arguments: [true, false])

@@ -97,7 +97,7 @@ extension DurableAttachment {
     _ lease: MutationLease,
     in context: QueryContext
   ) async -> Result<MutationValue<Value>, any Error>? {
-    // Given up, it is due again at once, by whoever has the row then.
+    // Given up, it is due again at once, for the process that has the row then.
     if !lease.mayBegin {
       lease.giveUp()
       return .failure(CancellationError())

@@ -50,27 +50,38 @@ extension DurableAttachment {
         if admission.isReplayers || !isNext || self.isHeldBack(context) {
           throw MutationQueuedError(entry)
         }
-        let claim = try await ground.outbox.claim(ClaimRequest(.mutation(id)))
-        if let lease = claim.leases.first {
+        if let lease = try await self.lease(of: id, ground) {
           let attempt = await self.attempt(
             lease, admission, in: context, with: continuation, ground)
           if let result = attempt.result { return try result.get() }
         } else {
-          try await self.wait(for: entry, watch)
+          _ = try await self.wait(for: entry, watch, in: context)
         }
       case .leased(let entry):
         if admission.isReplayers { throw MutationQueuedError(entry) }
-        try await self.wait(for: entry, watch)
+        // A claim takes rows back whose process has died.
+        guard try await self.wait(for: entry, watch, in: context),
+          let lease = try await self.lease(of: id, ground)
+        else { continue }
+        let attempt = await self.attempt(lease, admission, in: context, with: continuation, ground)
+        if let result = attempt.result { return try result.get() }
       }
     }
   }
 
+  private func lease(of id: UUID, _ ground: Ground) async throws -> MutationLease? {
+    try await ground.outbox.claim(ClaimRequest(.mutation(id))).leases.first
+  }
+
+  /// - Returns: Whether nothing was told for some seconds.
   /// - Throws: ``MutationQueuedError`` if this task must not wait, or is cancelled: the mutation is saved,
   ///   and its caller must not save it again.
-  private func wait(for entry: OutboxEntry, _ watch: OutboxWatch) async throws {
+  private func wait(
+    for entry: OutboxEntry, _ watch: OutboxWatch, in context: QueryContext
+  ) async throws -> Bool {
     if AttemptScope.isInside { throw MutationQueuedError(entry) }
     do {
-      try await watch.nextChange()
+      return try await watch.nextChange(atMost: context.turnPatience)
     } catch let error as CancellationError {
       throw MutationQueuedError(entry, underlying: error)
     }
@@ -117,5 +128,17 @@ extension MutationOutbox {
     }
     guard let successor = end.successor else { throw MutationEndedError(id: id, end.outcome) }
     return successor
+  }
+}
+
+extension QueryContext {
+  /// How long a caller waits for its turn until it looks whether those that it waits for still run.
+  var turnPatience: Duration {
+    get { self[TurnPatienceKey.self] }
+    set { self[TurnPatienceKey.self] = newValue }
+  }
+
+  private enum TurnPatienceKey: Key {
+    static var defaultValue: Duration { .seconds(5) }
   }
 }

@@ -203,30 +203,24 @@ extension MemoryQueryStorage {
     self.hub.send(.committed(entries: 1))
   }
 
-  /// Writes what is beside a value, if that is still what is stored.
+  /// Writes what is beside a value, if that suffices.
   private func confirm(
     _ identity: QueryIdentity, _ confirmation: StoredConfirmation, _ epoch: Int
   ) -> Bool {
-    let isWritten = self.guarded.withLock { storage in
-      guard storage.epoch == epoch, !storage.isClosed, let stored = storage.entries[identity]
-      else { return false }
-      var entry = confirmation.entry
-      if stored.contentMark != confirmation.content || stored.kind != entry.kind
-        || stored.coder != entry.coder || stored.version != entry.version
-      {
-        guard confirmation.keepsOtherValue else { return false }
-        entry = stored
-        if confirmation.entry.history.isInvalidated { entry.history.isInvalidated = true }
+    let result = self.guarded.withLock { storage -> (isDone: Bool, isChanged: Bool) in
+      guard storage.epoch == epoch, !storage.isClosed else { return (false, false) }
+      let stored = storage.entries[identity]
+      guard let entry = confirmation.applied(to: stored) else {
+        return (confirmation.isIgnored(beside: stored), false)
       }
-      entry.content = stored.content
-      entry.contentMark = stored.contentMark
+      if let stored, entry == stored { return (true, false) }
       storage.entries[identity] = entry
       storage.statistics.writes += 1
       storage.statistics.commits += 1
-      return true
+      return (true, true)
     }
-    if isWritten { self.hub.send(.committed(entries: 1)) }
-    return isWritten
+    if result.isChanged { self.hub.send(.committed(entries: 1)) }
+    return result.isDone
   }
 
   public func invalidate(matching path: QueryPath) {

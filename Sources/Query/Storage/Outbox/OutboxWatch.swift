@@ -26,6 +26,25 @@ final class OutboxWatch: Sendable {
   }
 }
 
+extension OutboxWatch {
+  /// Returns at the next change, but after this time at the latest: the end of a process that was killed
+  /// is no change, and nobody tells of it.
+  ///
+  /// - Returns: Whether there was none.
+  /// - Throws: `CancellationError`.
+  func nextChange(atMost time: Duration) async throws -> Bool {
+    let hasTimedOut = Locked(false)
+    let timer = Task {
+      guard (try? await Task.sleep(for: time)) != nil else { return }
+      hasTimedOut.withLock { $0 = true }
+      self.signal.wake()
+    }
+    defer { timer.cancel() }
+    try await self.nextChange()
+    return hasTimedOut.withLock { $0 }
+  }
+}
+
 extension OutboxEvent {
   /// Whether it may have changed what became of a mutation.
   fileprivate func mayConcern(_ id: UUID) -> Bool {

@@ -1,0 +1,42 @@
+extension StoredConfirmation {
+  /// What is stored after this, for a storage that keeps entries as they are.
+  ///
+  /// - Parameter stored: What is stored; nil: nothing.
+  /// - Returns: The entry; nil if this changes nothing by itself: it is ignored, or the whole entry is needed.
+  func applied(to stored: StoredEntry?) -> StoredEntry? {
+    guard let stored else { return self.keepsOtherValue && !self.hasValue ? self.entry : nil }
+    let hasSameCoding =
+      stored.kind == self.entry.kind && stored.coder == self.entry.coder
+      && stored.version == self.entry.version
+    let isSame =
+      hasSameCoding
+      && (self.hasValue ? stored.contentMark == self.content : stored.content == .none)
+    if !self.keepsOtherValue {
+      guard isSame else { return nil }
+      var entry = self.entry
+      entry.content = stored.content
+      entry.contentMark = stored.contentMark
+      return entry
+    }
+    var entry = stored
+    if self.entry.history.isInvalidated { entry.history.isInvalidated = true }
+    guard isSame else { return entry }
+    if self.entry.history.error != nil { entry.history.note(self.entry.history) }
+    if stored.mark == nil { entry.mark = self.entry.mark }
+    return entry
+  }
+
+  /// Whether nothing is to be written, since somebody has removed the entry.
+  func isIgnored(beside stored: StoredEntry?) -> Bool {
+    stored == nil && self.keepsOtherValue && self.hasValue && self.content != nil
+  }
+}
+
+extension UpdateHistory {
+  /// Takes the error of another history of the same value.
+  fileprivate mutating func note(_ other: UpdateHistory) {
+    self.error = other.error
+    self.errorUpdateCount = max(self.errorUpdateCount, other.errorUpdateCount)
+    self.errorLastUpdatedAt = other.errorLastUpdatedAt
+  }
+}
