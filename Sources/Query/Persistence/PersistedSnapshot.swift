@@ -8,11 +8,11 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   private let valueUpdateCount: Int
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
-  private(set) var isInvalidated: Bool
+  var isInvalidated: Bool
   let record: ValueRecord?
   let content: StoredContent?
   let mark: ValueMark?
-  private(set) var cause: StorageWrite.Cause
+  var cause: StorageWrite.Cause
 
   init(
     of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions,
@@ -75,18 +75,6 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   }
 
   var entryWithoutContent: StoredEntry { self.entry(of: .none) }
-
-  func invalidated() -> Self {
-    var snapshot = self
-    snapshot.isInvalidated = true
-    return snapshot
-  }
-
-  func with(_ cause: StorageWrite.Cause) -> Self {
-    var snapshot = self
-    snapshot.cause = cause
-    return snapshot
-  }
 
   var hasValue: Bool { self.value != nil && self.valueUpdateCount > 0 }
 

@@ -127,20 +127,32 @@ public final class StorageWrite: @unchecked Sendable {
 protocol StateSnapshot: Sendable {
   /// Codes it.
   func entry() throws -> StoredEntry
-  /// The same, of a value that was invalidated.
-  func invalidated() -> Self
-  /// The same, of another cause.
-  func with(_ cause: StorageWrite.Cause) -> Self
   /// The mark of the value; nil: it has none.
   var content: StoredContent? { get }
   /// What has become of the value.
-  var cause: StorageWrite.Cause { get }
+  var cause: StorageWrite.Cause { get set }
   /// Whether the value was invalidated.
-  var isInvalidated: Bool { get }
+  var isInvalidated: Bool { get set }
   /// Whether there is a value: one that was fetched or set, and not one that the store began with.
   var hasValue: Bool { get }
   /// What is to be written beside a value that was there before.
   var entryWithoutContent: StoredEntry { get }
+}
+
+extension StateSnapshot {
+  /// The same, of a value that was invalidated.
+  func invalidated() -> Self {
+    var snapshot = self
+    snapshot.isInvalidated = true
+    return snapshot
+  }
+
+  /// The same, of another cause.
+  func with(_ cause: StorageWrite.Cause) -> Self {
+    var snapshot = self
+    snapshot.cause = cause
+    return snapshot
+  }
 }
 
 private struct SnapshotClosure: StateSnapshot {
@@ -153,18 +165,6 @@ private struct SnapshotClosure: StateSnapshot {
     var entry = try self.encode()
     if self.isInvalidated { entry.history.isInvalidated = true }
     return entry
-  }
-
-  func invalidated() -> Self {
-    var snapshot = self
-    snapshot.isInvalidated = true
-    return snapshot
-  }
-
-  func with(_ cause: StorageWrite.Cause) -> Self {
-    var snapshot = self
-    snapshot.cause = cause
-    return snapshot
   }
 
   // What cannot be coded was not written either.
