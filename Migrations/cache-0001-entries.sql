@@ -48,7 +48,8 @@ CREATE TABLE entries (
   value_update_count INTEGER NOT NULL DEFAULT 0,
   error_updated_at INTEGER,             -- NULL: never failed
   error_update_count INTEGER NOT NULL DEFAULT 0,
-  is_invalidated INTEGER NOT NULL DEFAULT 0,
+  invalidated_at INTEGER NOT NULL DEFAULT 0, -- microseconds since the machine's start (CLOCK_BOOTTIME),
+                                        -- at least 1; 0: it is not
   is_pinned INTEGER NOT NULL DEFAULT 0,
   expires_at INTEGER,                   -- NULL: has no maxAge
   fresh_for INTEGER,                    -- microseconds; NULL: the query's modifiers say it

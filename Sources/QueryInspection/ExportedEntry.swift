@@ -12,7 +12,7 @@ enum ExportedEntry {
   /// Id: all columns but those that a store assigns.
   private static let read: SQL = """
     SELECT kind, coder, value_version, value_updated_at, value_update_count, error_updated_at,
-      error_update_count, is_invalidated, is_pinned, expires_at, identity, error_type, error_text,
+      error_update_count, invalidated_at <> 0, is_pinned, expires_at, identity, error_type, error_text,
       next_page_id, previous_page_id, value, checksum, hash
     FROM entries WHERE id = ?
     """
@@ -102,7 +102,8 @@ struct ImportedEntry {
     self.row.errorUpdateCount = failures
     self.row.errorType = line.text("errorType")
     self.row.errorText = line.text("errorText")
-    self.row.isInvalidated = isInvalidated != 0
+    // The clock of another machine or boot says nothing here.
+    self.row.invalidatedAt = isInvalidated != 0 ? 1 : 0
     self.row.isPinned = isPinned != 0
     self.row.expiresAt = line.integer("expiresAt")
     self.row.nextPageID = line.bytes("nextPageID")

@@ -84,10 +84,10 @@ extension InspectedEntry {
     assembling: """
       SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
         value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
-        is_invalidated, \(EntryRow.isKept), expires_at, revision, last_use, identity
+        invalidated_at, \(EntryRow.isKept), expires_at, revision, last_use, identity
       FROM entries NOT INDEXED
       WHERE (?1 IS NULL OR partition = ?1) AND (?2 IS NULL OR kind = ?2)
-        AND (?3 = 0 OR is_invalidated <> 0) AND (?4 = 0 OR error_type IS NOT NULL)
+        AND (?3 = 0 OR invalidated_at <> 0) AND (?4 = 0 OR error_type IS NOT NULL)
         AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
       ORDER BY
         CASE ?5 WHEN 1 THEN -byte_count WHEN 2 THEN coalesce(value_updated_at, error_updated_at)
@@ -100,7 +100,7 @@ extension InspectedEntry {
     assembling: """
       SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
         value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
-        is_invalidated, \(EntryRow.isKept), expires_at, revision, last_use, identity
+        invalidated_at, \(EntryRow.isKept), expires_at, revision, last_use, identity
       FROM entries
       WHERE id = ? AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
       """)

@@ -13,8 +13,8 @@ extension OutboxPartition.Hooks {
   init(_ database: CacheDatabase, _ partition: CachePartition) {
     self.init(
       tell: { event in partition.tell(event) },
-      invalidate: { prefixes, completion in
-        database.invalidate(prefixes, in: partition, completion: completion)
+      invalidate: { prefixes, instant, completion in
+        database.invalidate(prefixes, in: partition, at: instant, completion: completion)
       },
       missing: { edits, completion in
         database.findMissing(edits, in: partition, completion: completion)

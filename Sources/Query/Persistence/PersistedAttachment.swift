@@ -45,7 +45,16 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.write(state, tag, State._isStoredAsConfirmed ? .confirmed : .changed)
   }
 
+  override func valueWasFolded(_ state: State, _ tag: ValueTag, in context: QueryContext) {
+    self.write(state, tag, .folded)
+  }
+
   private func write(_ state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause) {
+    if !state.isInvalidated {
+      self.invalidatedAt = nil
+    } else if self.invalidatedAt == nil {
+      self.invalidatedAt = .now
+    }
     // Nothing of a cancellation is written.
     if self.failures.take(state) { return }
     if state.valueUpdateCount > 0 { self.isPristine = false }
@@ -65,10 +74,12 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     var cause = cause
     let isUnchanged = self.contentNumber == tag.number || state.valueUpdateCount == 0
     if cause == .changed, State._isStoredAsConfirmed, isUnchanged { cause = .unchanged }
-    if cause == .changed { self.content = StoredContent() }
+    let folded = cause == .folded ? self.content : nil
+    if cause == .changed || cause == .folded { self.content = StoredContent() }
     self.contentNumber = tag.number
     let snapshot = PersistedSnapshot(
-      of: state, self.failures, self.options, tag.record, self.content, self.mark, cause)
+      of: state, self.failures, self.options, tag.record, self.content, cause, folded: folded,
+      in: self)
     self.hand(over: .write(StorageWrite(of: snapshot)))
   }
 
@@ -82,6 +93,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.isPristine = false
     self.failures = PersistedFailures()
     (self.content, self.contentNumber) = (StoredContent(), nil)
+    (self.invalidatedAt, self.invalidationsKnownUntil) = (nil, nil)
     guard self.isWriting else { return }
     self.hand(over: .remove)
   }
@@ -98,7 +110,10 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// later.
   func hydrate(_ store: QueryStore<State>) {
     probe_hydrate_begin(Probes.number(of: self.slot))
+    store.withLock { self.invalidationsKnownUntil = .now }
     switch self.slot.unwrittenChange {
+    // What waits has nothing to show, and a value may be stored.
+    case .write(let write)? where write.isWithoutValue: self.read(into: store)
     case .write(let write)?: self.take(write, into: store)
     case .remove?: self.miss(.absent, store)
     case nil: self.read(into: store)
@@ -199,6 +214,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       (self.content, self.contentNumber) = (restored.content, store.tag.number)
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: store._state)
+      if let instant = history.invalidatedAt {
+        self.invalidatedAt = max(instant, self.invalidatedAt ?? instant)
+      }
       if isInvalidated || later.count > 0 {
         self.stateDidChange(store._state, store.tag, in: store._context)
       }
@@ -285,6 +303,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
       self.content = value.content
+      self.invalidatedAt = entry.history.invalidatedAt
       store.setMark(entry.mark)
       store.restore(value, entry.history)
       self.contentNumber = store.tag.number

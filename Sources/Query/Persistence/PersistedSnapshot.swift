@@ -8,38 +8,46 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   private let valueUpdateCount: Int
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
-  var isInvalidated: Bool
+  var invalidatedAt: ContinuousClock.Instant?
+  let invalidationsKnownUntil: ContinuousClock.Instant?
   let record: ValueRecord?
   let content: StoredContent?
   let mark: ValueMark?
   var cause: StorageWrite.Cause
+  var folded: StoredContent?
 
+  /// - Parameters:
+  ///   - state: The state, and what belongs to its value.
+  ///   - attachment: What its store knows beside it.
   init(
     of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions,
-    _ record: ValueRecord?, _ content: StoredContent, _ mark: ValueMark?,
-    _ cause: StorageWrite.Cause
+    _ record: ValueRecord?, _ content: StoredContent, _ cause: StorageWrite.Cause,
+    folded: StoredContent?, in attachment: StoreAttachment<State>
   ) {
     self.value = state.persistedValue
     self.options = options
     self.valueUpdateCount = state.valueUpdateCount
     self.valueLastUpdatedAt = state.valueLastUpdatedAt
     self.failures = failures
-    self.isInvalidated = state.isInvalidated
+    self.invalidatedAt = attachment.invalidatedAt
+    self.invalidationsKnownUntil = attachment.invalidationsKnownUntil
     self.record = record
     self.content = content
-    self.mark = mark
-    self.cause = cause
+    self.mark = attachment.mark
+    (self.cause, self.folded) = (cause, folded)
   }
 
   /// Made when it is needed: an error's text is the work of a user's code.
   var history: UpdateHistory {
-    UpdateHistory(
+    var history = UpdateHistory(
       valueUpdateCount: self.valueUpdateCount,
       valueLastUpdatedAt: self.valueLastUpdatedAt,
       error: self.failures.error.map { RestoredError($0) },
       errorUpdateCount: self.failures.count,
       errorLastUpdatedAt: self.failures.date,
       isInvalidated: self.isInvalidated)
+    history.invalidatedAt = self.invalidatedAt
+    return history
   }
 
   func entry() throws -> StoredEntry { self.entry(of: try self.codedContent()) }
@@ -66,6 +74,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
       isPinned: self.options.isPinned,
       expiresAt: self.options.expiry(of: self.valueLastUpdatedAt))
     entry.mark = self.mark
+    entry.invalidationsKnownUntil = self.invalidationsKnownUntil
     // Never without its value.
     if self.value != nil {
       entry.metadata = self.record?.metadata

@@ -8,6 +8,7 @@ extension QueryStore {
     let hasSubscribers = self.withLock {
       self.invalidationStamp += 1
       self._state.invalidate()
+      self.storing?.invalidatedAt = .now
       self.storing?.stateDidChange(self._state, self.tag, in: self._context)
       self.emit(.stateChanged, in: self._context)
       return self.subscribers > 0

@@ -24,6 +24,8 @@ public final class StorageWrite: @unchecked Sendable {
   private let content: StoredContent?
   /// What the write says of the value.
   private let cause: Cause
+  /// The mark of the value that edits were made in.
+  private let folded: StoredContent?
 
   /// What has become of the value of a state that is written.
   enum Cause: Sendable {
@@ -33,18 +35,22 @@ public final class StorageWrite: @unchecked Sendable {
     case confirmed
     /// Nothing: a fetch failed, or the value was invalidated. Or there is no value at all.
     case unchanged
+    /// Acknowledged edits were made in it. If it is not stored any more, another process has a newer one,
+    /// over which it makes the edits itself.
+    case folded
   }
 
   /// Creates a write.
   ///
   /// - Parameter encode: Codes the snapshot. Called once, or twice if two threads read at a time.
   public convenience init(encode: @escaping @Sendable () throws -> StoredEntry) {
-    self.init(of: SnapshotClosure(encode: encode, isInvalidated: false))
+    self.init(of: SnapshotClosure(encode: encode))
   }
 
   init(of snapshot: some StateSnapshot) {
     self.content = snapshot.content
     self.cause = snapshot.cause
+    self.folded = snapshot.folded
     self.phase = .snapshot(snapshot)
   }
 
@@ -69,7 +75,8 @@ public final class StorageWrite: @unchecked Sendable {
   /// What suffices to be written if the value was there before, and its bytes are known to be stored, or if
   /// nothing is said of the value; nil if ``entry()`` is needed. A storage that does not ask writes all of it.
   public var confirmation: StoredConfirmation? {
-    guard self.cause != .changed, let snapshot = self.snapshot else { return nil }
+    guard self.cause == .confirmed || self.cause == .unchanged, let snapshot = self.snapshot
+    else { return nil }
     let mark = self.content?.mark
     if self.cause == .confirmed && (mark == nil || self.content?.isOnlyCompared == true) {
       return nil
@@ -79,19 +86,48 @@ public final class StorageWrite: @unchecked Sendable {
       hasValue: snapshot.hasValue, keepsOtherValue: self.cause == .unchanged)
   }
 
+  /// In the place of what alone ``entry()`` is to be written; nil: of anything. Of an entry that is not
+  /// written the invalidation is kept beside what is stored. A storage that does not ask writes it.
+  public var basis: StoredBasis? {
+    self.cause == .folded ? StoredBasis(content: self.folded?.mark) : nil
+  }
+
+  /// Whether it is an error or an invalidation of a state that has no value.
+  var isWithoutValue: Bool { self.cause == .unchanged && self.snapshot?.hasValue == false }
+
   /// What becomes of an older change that waits where this one is to wait: this one takes its place, but
-  /// an error or an invalidation replaces no value that another store of the query has made.
+  /// an error, an invalidation and an edit replace no value that another store of the query has made.
   func replacing(_ old: StorageChange) -> StorageChange {
-    guard self.cause == .unchanged, let snapshot = self.snapshot else { return .write(self) }
+    guard self.cause == .unchanged || self.cause == .folded, let snapshot = self.snapshot
+    else { return .write(self.keepingInvalidation(of: old)) }
     switch old {
     case .remove:
       // What the store itself has removed; or another store of the query has.
       return snapshot.hasValue ? old : .write(StorageWrite(of: snapshot.with(.changed)))
     case .write(let write):
-      if write.content === self.content {
-        return .write(StorageWrite(of: snapshot.with(write.cause)))
-      }
-      return snapshot.isInvalidated ? .write(write.invalidated()) : old
+      let own = self.cause == .folded ? self.folded : self.content
+      if write.content === own { return .write(self.following(write, snapshot)) }
+      if self.cause == .folded, write.cause == .unchanged { return .write(self) }
+      return snapshot.isInvalidated ? .write(write.invalidated(at: snapshot.invalidatedAt)) : old
+    }
+  }
+
+  /// The same write, if the one that waits is of a value that was invalidated later than this one knows: it
+  /// is another store's.
+  private func keepingInvalidation(of old: StorageChange) -> StorageWrite {
+    guard case .write(let write) = old, let instant = write.snapshot?.invalidatedAt,
+      let known = self.snapshot?.invalidationsKnownUntil, instant > known
+    else { return self }
+    return self.invalidated(at: instant)
+  }
+
+  /// The same write, after another of the same store that has not been written.
+  private func following(_ old: StorageWrite, _ snapshot: any StateSnapshot) -> StorageWrite {
+    switch (self.cause, old.cause) {
+    case (.folded, .unchanged): self
+    case (_, .folded): StorageWrite(of: snapshot.with(.folded, of: old.folded))
+    case (.folded, _): StorageWrite(of: snapshot.with(.changed))
+    default: StorageWrite(of: snapshot.with(old.cause))
     }
   }
 
@@ -108,11 +144,12 @@ public final class StorageWrite: @unchecked Sendable {
   }
 
   /// The same write, of a value that was invalidated meanwhile.
-  func invalidated() -> StorageWrite {
-    if let snapshot = self.snapshot { return StorageWrite(of: snapshot.invalidated()) }
-    return StorageWrite(
-      of: SnapshotClosure(
-        encode: self.entry, isInvalidated: true, content: self.content, cause: self.cause))
+  func invalidated(at instant: ContinuousClock.Instant? = .now) -> StorageWrite {
+    let snapshot: any StateSnapshot =
+      self.snapshot
+      ?? SnapshotClosure(
+        encode: self.entry, content: self.content, cause: self.cause, folded: self.folded)
+    return StorageWrite(of: snapshot.invalidated(at: instant ?? .now))
   }
 
   /// What is to be written besides if the value was invalidated while this write is under way.
@@ -131,8 +168,12 @@ protocol StateSnapshot: Sendable {
   var content: StoredContent? { get }
   /// What has become of the value.
   var cause: StorageWrite.Cause { get set }
-  /// Whether the value was invalidated.
-  var isInvalidated: Bool { get set }
+  /// The mark of the value that edits were made in, if that is the cause.
+  var folded: StoredContent? { get set }
+  /// When the value was invalidated; nil: it was not.
+  var invalidatedAt: ContinuousClock.Instant? { get set }
+  /// Up to when the state knows of invalidations; nil: of all.
+  var invalidationsKnownUntil: ContinuousClock.Instant? { get }
   /// Whether there is a value: one that was fetched or set, and not one that the store began with.
   var hasValue: Bool { get }
   /// What is to be written beside a value that was there before.
@@ -140,30 +181,35 @@ protocol StateSnapshot: Sendable {
 }
 
 extension StateSnapshot {
+  /// Whether the value was invalidated.
+  var isInvalidated: Bool { self.invalidatedAt != nil }
+
   /// The same, of a value that was invalidated.
-  func invalidated() -> Self {
+  func invalidated(at instant: ContinuousClock.Instant) -> Self {
     var snapshot = self
-    snapshot.isInvalidated = true
+    snapshot.invalidatedAt = instant
     return snapshot
   }
 
   /// The same, of another cause.
-  func with(_ cause: StorageWrite.Cause) -> Self {
+  func with(_ cause: StorageWrite.Cause, of folded: StoredContent? = nil) -> Self {
     var snapshot = self
-    snapshot.cause = cause
+    (snapshot.cause, snapshot.folded) = (cause, folded)
     return snapshot
   }
 }
 
 private struct SnapshotClosure: StateSnapshot {
   let encode: @Sendable () throws -> StoredEntry
-  var isInvalidated: Bool
   var content: StoredContent?
   var cause = StorageWrite.Cause.changed
+  var folded: StoredContent?
+  var invalidatedAt: ContinuousClock.Instant?
+  var invalidationsKnownUntil: ContinuousClock.Instant? { nil }
 
   func entry() throws -> StoredEntry {
     var entry = try self.encode()
-    if self.isInvalidated { entry.history.isInvalidated = true }
+    if let invalidatedAt { entry.history.invalidate(at: invalidatedAt) }
     return entry
   }
 

@@ -16,10 +16,14 @@ extension StoredConfirmation {
       var entry = self.entry
       entry.content = stored.content
       entry.contentMark = stored.contentMark
-      return entry
+      return entry.keepingInvalidation(of: stored)
     }
+    // No storage has had the store's value, and there is no other.
+    if self.hasValue, self.content == nil, stored.content == .none { return nil }
     var entry = stored
-    if self.entry.history.isInvalidated { entry.history.isInvalidated = true }
+    if self.entry.history.isInvalidated {
+      entry.history.invalidate(at: self.entry.history.invalidatedAt)
+    }
     guard isSame else { return entry }
     if self.entry.history.error != nil { entry.history.note(self.entry.history) }
     if stored.mark == nil { entry.mark = self.entry.mark }
@@ -29,6 +33,26 @@ extension StoredConfirmation {
   /// Whether nothing is to be written, since somebody has removed the entry.
   func isIgnored(beside stored: StoredEntry?) -> Bool {
     stored == nil && self.keepsOtherValue && self.hasValue && self.content != nil
+  }
+}
+
+extension StoredEntry {
+  /// The entry with the invalidation of the stored one, if its state does not know of that.
+  func keepingInvalidation(of stored: StoredEntry?) -> StoredEntry {
+    guard let known = self.invalidationsKnownUntil, let history = stored?.history,
+      history.isInvalidated, let instant = history.invalidatedAt, instant > known
+    else { return self }
+    var entry = self
+    entry.history.invalidate(at: instant)
+    return entry
+  }
+}
+
+extension StoredBasis {
+  /// Whether an entry that was made of this takes the place of what is stored.
+  func isReplaceable(_ stored: StoredEntry?) -> Bool {
+    guard let stored else { return self.content == nil }
+    return self.content != nil && self.content == stored.contentMark
   }
 }
 

@@ -37,6 +37,12 @@ public struct StoredConfirmation: Sendable {
   public let keepsOtherValue: Bool
 }
 
+/// The value that an entry was made of, and in the place of which alone it is to be written.
+public struct StoredBasis: Sendable {
+  /// By what its content is known; nil: no storage has had it.
+  public let content: StoredContentMark?
+}
+
 /// The mark of a store's value, once a storage has read or written it.
 // @unchecked: the variable is guarded by the lock of all writes.
 final class StoredContent: @unchecked Sendable {

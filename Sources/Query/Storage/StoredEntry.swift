@@ -44,6 +44,15 @@ public struct StoredEntry: Hashable, Sendable {
   }
   private var ownMark = NotCompared<StoredContentMark?>(value: nil)
 
+  /// Up to when the state knows of the invalidations of all processes: as a rule the beginning of the fetch
+  /// that brought the value; nil: of all. One that another process has made later stays when this is
+  /// written, since the value may be older. Not compared.
+  public var invalidationsKnownUntil: ContinuousClock.Instant? {
+    get { self.knowledge.value }
+    set { self.knowledge.value = newValue }
+  }
+  private var knowledge = NotCompared<ContinuousClock.Instant?>(value: nil)
+
   /// The number of this write of the query, assigned by the storage; 0 before it is written.
   public var revision: Int64 = 0
 

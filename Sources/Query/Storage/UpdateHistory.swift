@@ -20,6 +20,14 @@ public struct UpdateHistory: Hashable, Sendable {
   /// Whether the value was invalidated.
   public var isInvalidated: Bool
 
+  /// When the value was last invalidated; nil: it was not, or nobody knows when. The clock counts from the
+  /// start of the machine, and is the same for all its processes. Not compared.
+  public var invalidatedAt: ContinuousClock.Instant? {
+    get { self.invalidation.value }
+    set { self.invalidation.value = newValue }
+  }
+  private var invalidation = NotCompared<ContinuousClock.Instant?>(value: nil)
+
   /// Creates a history.
   ///
   /// - Parameters:
@@ -43,5 +51,14 @@ public struct UpdateHistory: Hashable, Sendable {
     self.errorUpdateCount = errorUpdateCount
     self.errorLastUpdatedAt = errorLastUpdatedAt
     self.isInvalidated = isInvalidated
+  }
+
+  /// Records an invalidation.
+  ///
+  /// - Parameter instant: When it was made; nil: nobody knows. An older one than the last changes nothing.
+  mutating func invalidate(at instant: ContinuousClock.Instant?) {
+    self.isInvalidated = true
+    guard let instant else { return }
+    self.invalidatedAt = max(instant, self.invalidatedAt ?? instant)
   }
 }

@@ -299,6 +299,7 @@ extension QueryStore {
         self.valueOrigin = .local
         self.tag.replace()
         self.overlay?.baseDidChange()
+        self.storing?.invalidationsKnownUntil = .now
       }
       self.storing?.stateDidChange(self._state, self.tag, in: self._context)
       self.emit(.stateChanged, in: context)

@@ -14,6 +14,12 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   /// How much of the outbox's history the value has; nil: that is not known.
   @usableFromInline final var mark: ValueMark?
 
+  /// When the value was last invalidated; nil: it is not.
+  final var invalidatedAt: ContinuousClock.Instant?
+
+  /// Up to when the state knows of invalidations, as ``StoredEntry/invalidationsKnownUntil``.
+  @usableFromInline final var invalidationsKnownUntil: ContinuousClock.Instant?
+
   /// The newest end of a mutation that the storage knows; nil if the value is not stored in one.
   var endedSequence: Int64? { nil }
 
@@ -23,6 +29,11 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
 
   /// The value was confirmed: only what is kept beside it changed.
   func valueWasConfirmed(_ state: State, _ tag: ValueTag, in context: QueryContext) {
+    self.stateDidChange(state, tag, in: context)
+  }
+
+  /// Acknowledged edits were made in the value.
+  func valueWasFolded(_ state: State, _ tag: ValueTag, in context: QueryContext) {
     self.stateDidChange(state, tag, in: context)
   }
 

@@ -71,7 +71,7 @@ extension StoreFetch {
   func start(_ store: QueryStore<State>, in context: QueryContext) {
     store.withLock {
       self.invalidationStamp = store.invalidationStamp
-      if self.mark == nil { self.mark = store.endedSequence }
+      store.noteBeginning(of: self)
       guard self.generation == store.generation else { return }
       self.hasStarted = true
       store.emit(.fetchingStarted, in: context)
@@ -244,6 +244,7 @@ extension StoreFetch {
       leader.memberCount += 1
       self.invalidationStamp = leader.invalidationStamp
       if let mark = leader.mark { self.mark = min(mark, self.mark ?? mark) }
+      if let began = leader.beganAt { self.beganAt = min(began, self.beganAt ?? began) }
     }
   }
 

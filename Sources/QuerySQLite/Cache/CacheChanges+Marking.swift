@@ -33,43 +33,46 @@ extension CacheChanges {
 
 extension CacheChanges {
   /// Invalidates the entries whose path begins with a prefix, each with a new revision. Entries
-  /// that are already invalidated are not written again.
+  /// that were invalidated at this time or later are not written again.
   ///
   /// - Parameters:
   ///   - cursor: The prefix of the paths, or where the previous call ended.
+  ///   - time: When that was asked for, in microseconds since the start of the machine.
   ///   - budget: How many are marked at most, and how long that may take, including the search.
   /// - Returns: How many were marked, and where the next call continues; nil if there are no more.
   /// - Throws: `StorageError`.
   /// - Complexity: O(*m* log *n*) in the number of entries under the prefix and in the file.
   mutating func invalidate(
-    from cursor: IdentityCursor, _ budget: StepBudget
+    from cursor: IdentityCursor, at time: Int64, _ budget: StepBudget
   ) throws -> (marked: Int, next: IdentityCursor?) {
-    let found = try self.findValid(from: cursor, budget)
+    let found = try self.findValid(from: cursor, before: time, budget)
     for (index, place) in found.places.enumerated() {
       if budget.isSpent(after: index) { return (index, found.places[index - 1].next) }
-      try self.invalidate(rowWithID: place.id)
+      try self.invalidate(rowWithID: place.id, at: time)
     }
     return (found.places.count, found.next)
   }
 
   /// Invalidates one entry, with a new revision.
   ///
-  /// - Parameter id: The number of its row.
+  /// - Parameters:
+  ///   - id: The number of its row.
+  ///   - time: When it was invalidated, in microseconds since the start of the machine.
   /// - Throws: `StorageError`.
-  mutating func invalidate(rowWithID id: Int64) throws {
+  mutating func invalidate(rowWithID id: Int64, at time: Int64) throws {
     try self.connection.execute(
-      EntryRow.invalidate, self.nextRevision(), self.totals.entries, self.totals.bytes, id)
+      EntryRow.invalidate, time, self.nextRevision(), self.totals.entries, self.totals.bytes, id)
   }
 
   /// The entries to invalidate, as many as are found in half of the time, each with the place after
   /// it.
   private func findValid(
-    from cursor: IdentityCursor, _ budget: StepBudget
+    from cursor: IdentityCursor, before time: Int64, _ budget: StepBudget
   ) throws -> (places: [(id: Int64, next: IdentityCursor)], next: IdentityCursor?) {
     var (cursor, places, count) = (cursor, [(id: Int64, next: IdentityCursor)](), 0)
     repeat {
       let isWhole = try self.connection.withStatement(EntryRow.readValidity) { row in
-        try row.bindAll(self.partition, cursor.lower, cursor.upper)
+        try row.bindAll(time, self.partition, cursor.lower, cursor.upper)
         while try row.step() {
           count += 1
           cursor.pass(try row.text(at: 1))

@@ -118,4 +118,8 @@ enum CacheWriteOutcome: Equatable {
   case updated(revision: Int64, bytes: Int)
   /// Everything was equal; nothing was written.
   case unchanged
+  /// Another value is stored than the entry was made of, and stays.
+  case otherKept
+  /// Somebody has removed what the entry was made of.
+  case ignored
 }

@@ -75,10 +75,13 @@ final class CacheDatabase: Sendable {
 final class Invalidation: Sendable {
   let prefix: IdentityPrefix
   let partition: CachePartition
+  /// When that was asked for.
+  let instant: ContinuousClock.Instant
 
-  init(prefix: IdentityPrefix, partition: CachePartition) {
+  init(prefix: IdentityPrefix, partition: CachePartition, at instant: ContinuousClock.Instant) {
     self.prefix = prefix
     self.partition = partition
+    self.instant = instant
   }
 }
 
@@ -93,12 +96,18 @@ struct QueuedSlot: Sendable {
 extension CacheDatabase {
   /// Invalidates everything under a path. Pending changes are marked here, stored entries shortly
   /// by the writing thread; changes written from now on are about later values.
-  func invalidate(_ prefix: IdentityPrefix, in partition: CachePartition) {
+  ///
+  /// - Parameter instant: When that was asked for: a value of a later fetch ends it.
+  func invalidate(
+    _ prefix: IdentityPrefix, in partition: CachePartition,
+    at instant: ContinuousClock.Instant = .now
+  ) {
     partition.forgetPrefetched()
+    let invalidation = Invalidation(prefix: prefix, partition: partition, at: instant)
     let slots = partition.slots.invalidateChanges(under: prefix)
     let open = self.partitions
     self.guarded.withLock { database in
-      database.invalidations.append(Invalidation(prefix: prefix, partition: partition))
+      database.invalidations.append(invalidation)
       // While nothing can be written they must not grow without limit: then everything is
       // invalidated.
       guard database.invalidations.count > Self.maximumInvalidations else { return }
@@ -107,7 +116,7 @@ extension CacheDatabase {
       else { return }
       database.invalidations = open.filter {
         partitions.contains(ObjectIdentifier($0))
-      }.map { Invalidation(prefix: all, partition: $0) }
+      }.map { Invalidation(prefix: all, partition: $0, at: .now) }
     }
     for slot in slots { self.write(slot, in: partition) }
     // If it cannot be written, it is retried with everything else.
@@ -118,9 +127,10 @@ extension CacheDatabase {
   func invalidate(
     _ prefixes: [IdentityPrefix],
     in partition: CachePartition,
+    at instant: ContinuousClock.Instant,
     completion: @escaping @Sendable (Bool) -> Void
   ) {
-    for prefix in prefixes { self.invalidate(prefix, in: partition) }
+    for prefix in prefixes { self.invalidate(prefix, in: partition, at: instant) }
     let isTaken = self.thread.perform { writer in
       completion((try? writer.commitAll()) != nil)
     }

@@ -192,7 +192,9 @@ extension CacheWriter {
     do {
       let entry = try write.entry()
       if entry.contentSize <= self.configuration.maximumValueBytes {
-        return CodedChange(queued, write, .entry(PreparedEntry(entry, identity: identity)))
+        return CodedChange(
+          queued, write,
+          .entry(PreparedEntry(entry, identity: identity, in: write.basis)))
       }
       PersistenceWarnings.reportOnce(
         .valueTooLarge(
@@ -230,7 +232,7 @@ extension CacheWriter {
     let count: Int
     /// Those of them whose value is not the stored one any more, which are not written yet.
     let unconfirmed: [CodedChange]
-    /// The slots whose stored value another process has replaced, which stays.
+    /// The slots whose stored value another process has replaced, which stays, or has invalidated.
     let outdated: [StorageSlot]
   }
 
@@ -245,6 +247,7 @@ extension CacheWriter {
     var count = 0
     var unconfirmed = [CodedChange]()
     var outdated = [StorageSlot]()
+    var (stale, unwritten) = ([StorageSlot](), [CodedChange]())
     var ignored = 0
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
@@ -254,10 +257,20 @@ extension CacheWriter {
         if budget.isSpent(after: count) { break }
         count += 1
         switch change.content {
-        case .entry(let entry): try tables.write(entry)
+        case .entry(let entry):
+          switch try tables.write(entry) {
+          case .inserted, .updated, .unchanged:
+            if entry.hasKeptInvalidation { stale.append(change.queued.slot) }
+          case .otherKept:
+            outdated.append(change.queued.slot)
+            unwritten.append(change)
+          case .ignored:
+            ignored += 1
+            unwritten.append(change)
+          }
         case .confirmation(let confirmation):
           switch try tables.confirm(confirmation) {
-          case .written: break
+          case .written: if confirmation.hasKeptInvalidation { stale.append(change.queued.slot) }
           case .otherKept: outdated.append(change.queued.slot)
           case .ignored: ignored += 1
           case .refused: unconfirmed.append(change)
@@ -274,14 +287,16 @@ extension CacheWriter {
     }
     let written = count - unconfirmed.count - outdated.count - ignored
     for change in changes.prefix(count) where !unconfirmed.contains(where: { $0 === change }) {
-      if case .entry(let entry) = change.content, let mark = entry.mark {
+      if case .entry(let entry) = change.content, let mark = entry.mark,
+        !unwritten.contains(where: { $0 === change })
+      {
         change.write?.didStore(mark)
       }
       change.queued.slot.didWrite()
     }
     partition.count { $0.writes += written }
     if written > 0 { partition.hub.send(.committed(entries: written)) }
-    return CommittedStep(count: count, unconfirmed: unconfirmed, outdated: outdated)
+    return CommittedStep(count: count, unconfirmed: unconfirmed, outdated: outdated + stale)
   }
 
   /// Runs a transaction on a partition, and counts it.
@@ -399,11 +414,12 @@ extension CacheWriter {
   private func writeInvalidations() throws {
     while let invalidation = self.database.firstInvalidation {
       let connection = try self.usableConnection()
+      let time = invalidation.instant.sinceBoot
       var next = IdentityCursor?.some(IdentityCursor(invalidation.prefix))
       while let cursor = next {
         try self.write(in: invalidation.partition, connection) { changes in
           let step = try changes.invalidate(
-            from: cursor, StepBudget(rows: self.configuration.stepRows))
+            from: cursor, at: time, StepBudget(rows: self.configuration.stepRows))
           next = step.next
           return step.marked > 0
         }

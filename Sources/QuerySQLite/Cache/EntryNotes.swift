@@ -8,7 +8,7 @@ struct EntryNotes: Equatable {
   var errorUpdateCount: Int64
   var errorType: String?
   var errorText: String?
-  var isInvalidated: Bool
+  var invalidatedAt: Int64
   var outboxSequence: Int64?
   var includedKeys: String?
 
@@ -18,7 +18,7 @@ struct EntryNotes: Equatable {
   init(_ row: SQLiteStatement) throws {
     self.errorUpdatedAt = try row.optionalInteger(at: 10)
     self.errorUpdateCount = try row.amount(at: 11)
-    self.isInvalidated = try row.bool(at: 12)
+    self.invalidatedAt = try row.amount(at: 12)
     self.errorType = try row.optionalText(at: 15)
     self.errorText = try row.optionalText(at: 16)
     self.outboxSequence = try row.optionalInteger(at: 21)
@@ -38,7 +38,7 @@ struct EntryNotes: Equatable {
   ) throws(StorageError) {
     try connection.execute(
       EntryRow.note, revision, totals.entries, totals.bytes, self.errorUpdatedAt,
-      self.errorUpdateCount, self.isInvalidated, byteCount, self.errorType, self.errorText,
+      self.errorUpdateCount, self.invalidatedAt, byteCount, self.errorType, self.errorText,
       self.outboxSequence, self.includedKeys, id)
   }
 }
@@ -47,7 +47,7 @@ extension EntryRow {
   /// What says nothing of the value, then id.
   static let note: SQL = """
     UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, error_updated_at = ?,
-      error_update_count = ?, is_invalidated = ?, byte_count = ?, error_type = ?, error_text = ?,
+      error_update_count = ?, invalidated_at = ?, byte_count = ?, error_type = ?, error_text = ?,
       outbox_sequence = ?, included_keys = ? WHERE id = ?
     """
 }

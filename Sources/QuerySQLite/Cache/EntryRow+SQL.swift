@@ -9,7 +9,7 @@ extension EntryRow {
   /// tells whether a damaged index has led to another one's row.
   private static let content: SQL.Words = """
     SELECT id, revision, hash, byte_count, checksum, kind, coder, value_version,
-      value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
+      value_updated_at, value_update_count, error_updated_at, error_update_count, invalidated_at,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
       CASE WHEN byte_count <= ? THEN value END, identity, metadata, fresh_for, outbox_sequence,
       included_keys
@@ -37,7 +37,7 @@ extension EntryRow {
   /// the index, so that a file that has lost the index is recognised as damaged.
   static let readStamp: SQL = """
     SELECT id, byte_count, hash, value IS NOT NULL, checksum, kind, coder, value_version,
-      value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
+      value_updated_at, value_update_count, error_updated_at, error_update_count, invalidated_at,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id, metadata,
       fresh_for, outbox_sequence, included_keys
     FROM entries INDEXED BY entries_by_identity WHERE partition = ? AND identity = ?
@@ -59,7 +59,7 @@ extension EntryRow {
   /// All columns.
   static let insert: SQL = """
     INSERT INTO entries (partition, hash, revision, total_entries, total_bytes, kind, coder,
-      value_version, value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
+      value_version, value_updated_at, value_update_count, error_updated_at, error_update_count, invalidated_at, is_pinned,
       expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
       previous_page_id, value, metadata, fresh_for, outbox_sequence, included_keys)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -69,7 +69,7 @@ extension EntryRow {
   /// index.
   static let update: SQL = """
     UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, kind = ?, coder = ?,
-      value_version = ?, value_updated_at = ?, value_update_count = ?, error_updated_at = ?, error_update_count = ?, is_invalidated = ?,
+      value_version = ?, value_updated_at = ?, value_update_count = ?, error_updated_at = ?, error_update_count = ?, invalidated_at = ?,
       is_pinned = ?, expires_at = ?, byte_count = ?, checksum = ?, error_type = ?, error_text = ?,
       next_page_id = ?, previous_page_id = ?, value = ?, metadata = ?, fresh_for = ?,
       outbox_sequence = ?, included_keys = ? WHERE id = ?
@@ -79,7 +79,7 @@ extension EntryRow {
   static let updateState: SQL = """
     UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, value_updated_at = ?,
       value_update_count = ?,
-      error_updated_at = ?, error_update_count = ?, is_invalidated = ?, is_pinned = ?,
+      error_updated_at = ?, error_update_count = ?, invalidated_at = ?, is_pinned = ?,
       expires_at = ?, byte_count = ?, error_type = ?, error_text = ?, next_page_id = ?,
       previous_page_id = ?, checksum = ?, metadata = ?, fresh_for = ?, outbox_sequence = ?,
       included_keys = ? WHERE id = ?
@@ -91,9 +91,9 @@ extension EntryRow {
     WHERE partition = ? AND identity = ? AND max(revision, coalesce(last_use, 0)) < ?
     """
 
-  /// Revision, total entries and bytes, id.
+  /// Time, revision, total entries and bytes, id.
   static let invalidate: SQL = """
-    UPDATE entries SET is_invalidated = 1, revision = ?, total_entries = ?, total_bytes = ?
+    UPDATE entries SET invalidated_at = ?, revision = ?, total_entries = ?, total_bytes = ?
     WHERE id = ?
     """
 
@@ -115,10 +115,10 @@ extension EntryRow {
     SELECT identity, revision FROM entries WHERE partition = ? AND revision > ? ORDER BY revision
     """
 
-  /// Partition, lowest identity, end: the entries under a path, in the order of their identities. Id,
-  /// identity, whether it must be invalidated.
+  /// Time, partition, lowest identity, end: the entries under a path, in the order of their identities. Id,
+  /// identity, whether it must be invalidated: it is not, or was earlier, and a fetch may have begun since.
   static let readValidity: SQL = """
-    SELECT id, identity, coalesce(is_invalidated = 0, 0) FROM entries INDEXED BY entries_by_identity
+    SELECT id, identity, coalesce(invalidated_at < ?, 0) FROM entries INDEXED BY entries_by_identity
     WHERE partition = ? AND identity >= ? AND identity < ? ORDER BY identity
     """
 

@@ -23,7 +23,8 @@ package struct EntryRow: Equatable {
   package var errorUpdateCount: Int64 = 0
   package var errorType: String?
   package var errorText: String?
-  package var isInvalidated = false
+  /// When it was invalidated, in microseconds since the start of the machine, at least 1; 0: it is not.
+  package var invalidatedAt: Int64 = 0
   package var isPinned = false
   package var expiresAt: Int64?
   /// The number of the last use; nil: it was not used since it was inserted.
@@ -95,7 +96,7 @@ extension EntryRow {
       errorUpdateCount: Int64(history.errorUpdateCount),
       errorType: history.error?.typeName,
       errorText: history.error?.text,
-      isInvalidated: history.isInvalidated,
+      invalidatedAt: history.isInvalidated ? history.invalidatedAt.sinceBoot : 0,
       isPinned: entry.isPinned,
       expiresAt: entry.expiresAt?.microsecondsSince1970,
       byteCount: Int64(
@@ -171,7 +172,7 @@ extension EntryRow {
       Self.insert, self.partition, self.hash, self.revision, self.totalEntries, self.totalBytes,
       self.kind, self.coder,
       self.valueVersion, self.valueUpdatedAt, self.valueUpdateCount, self.errorUpdatedAt,
-      self.errorUpdateCount, self.isInvalidated, self.isPinned, self.expiresAt, self.lastUse,
+      self.errorUpdateCount, self.invalidatedAt, self.isPinned, self.expiresAt, self.lastUse,
       self.byteCount, self.checksum, self.identity, self.errorType, self.errorText,
       self.nextPageID, self.previousPageID, self.value, self.metadata, self.freshFor,
       self.outboxSequence, self.includedKeys)
@@ -184,7 +185,7 @@ extension EntryRow {
     try connection.execute(
       Self.update, self.revision, self.totalEntries, self.totalBytes, self.kind, self.coder,
       self.valueVersion, self.valueUpdatedAt,
-      self.valueUpdateCount, self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated,
+      self.valueUpdateCount, self.errorUpdatedAt, self.errorUpdateCount, self.invalidatedAt,
       self.isPinned, self.expiresAt, self.byteCount, self.checksum, self.errorType,
       self.errorText, self.nextPageID, self.previousPageID, self.value, self.metadata,
       self.freshFor, self.outboxSequence, self.includedKeys, self.id)
@@ -197,7 +198,7 @@ extension EntryRow {
     try connection.execute(
       Self.updateState, self.revision, self.totalEntries, self.totalBytes, self.valueUpdatedAt,
       self.valueUpdateCount,
-      self.errorUpdatedAt, self.errorUpdateCount, self.isInvalidated, self.isPinned,
+      self.errorUpdatedAt, self.errorUpdateCount, self.invalidatedAt, self.isPinned,
       self.expiresAt, self.byteCount, self.errorType, self.errorText, self.nextPageID,
       self.previousPageID, self.checksum, self.metadata, self.freshFor, self.outboxSequence,
       self.includedKeys, self.id)
@@ -314,6 +315,9 @@ extension CacheTables {
       isPinned: try row.bool(at: 13),
       expiresAt: try row.optionalDate(at: 14)
     )
+    if entry.history.isInvalidated {
+      entry.history.invalidatedAt = .init(sinceBoot: try row.amount(at: 12))
+    }
     entry.freshFor = try row.isNull(at: 22) ? nil : .microseconds(row.amount(at: 22))
     entry.outboxSequence = row.isNull(at: 23) ? nil : try row.integer(at: 23)
     if let keys = try row.optionalText(at: 24) {

@@ -18,6 +18,8 @@ struct EntryStamp {
   let id: Int64
   /// The byte count stored with it.
   let byteCount: Int64
+  /// Whether it has a value.
+  let hasValue: Bool
   /// Whether its value is in pages.
   let hasPages: Bool
   /// What must be written.
@@ -32,6 +34,7 @@ struct EntryStamp {
     self.byteCount = try row.amount(at: 1)
     try row.requireHash(wanted.hash, at: 2)
     let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
+    self.hasValue = checksum != nil
     self.hasPages = try checksum != nil && !row.bool(at: 3)
     self.difference =
       if try !Self.hasSameContent(row, checksum, wanted) || !Self.hasSameCoding(row, wanted) {
@@ -41,6 +44,12 @@ struct EntryStamp {
       } else {
         .none
       }
+  }
+
+  /// Whether the value of a row of ``EntryRow/readStamp`` has a hash, whatever metadata it has.
+  static func hasValue(_ row: SQLiteStatement, _ hash: XXH128) throws -> Bool {
+    if row.isNull(at: 4) { return false }
+    return try row.hash(at: 4) == hash.covering(row.optionalData(at: 19))
   }
 
   /// Whether the value is the same, whatever metadata it has.
@@ -61,7 +70,7 @@ struct EntryStamp {
       && row.amount(at: 9) == wanted.valueUpdateCount
       && row.optionalInteger(at: 10) == wanted.errorUpdatedAt
       && row.amount(at: 11) == wanted.errorUpdateCount
-      && row.bool(at: 12) == wanted.isInvalidated && row.bool(at: 13) == wanted.isPinned
+      && row.amount(at: 12) == wanted.invalidatedAt && row.bool(at: 13) == wanted.isPinned
       && row.optionalInteger(at: 14) == wanted.expiresAt
       && row.optionalText(at: 15) == wanted.errorType
       && row.optionalText(at: 16) == wanted.errorText

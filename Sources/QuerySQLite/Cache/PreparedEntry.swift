@@ -16,15 +16,25 @@ final class PreparedEntry {
   let pages: [StoredEntry.Page]?
   let wantedPages: [PagePlan.Wanted]
 
+  /// In the place of what alone it is written.
+  private let basis: StoredBasis?
+  /// Up to when its state knows of invalidations, in microseconds since the start of the machine.
+  private let invalidationsKnownUntil: Int64?
+  /// Whether the stored entry was invalidated later, and stays so.
+  @exclusivity(unchecked) private(set) var hasKeptInvalidation = false
+
   /// Prepares an entry.
   ///
   /// - Parameters:
   ///   - entry: The entry.
   ///   - identity: The identity under which it is stored.
+  ///   - basis: In the place of what alone it is written; nil: of anything.
   /// - Complexity: O(*n*) in the bytes of the value, which are hashed.
-  init(_ entry: StoredEntry, identity: QueryIdentity) {
+  init(_ entry: StoredEntry, identity: QueryIdentity, in basis: StoredBasis? = nil) {
     let entry = entry.withLargeValueApart
     self.contentSize = entry.contentSize
+    self.basis = basis
+    self.invalidationsKnownUntil = entry.invalidationsKnownUntil?.sinceBoot
     self.pages = if case .pages(let pages, _, _) = entry.content { pages } else { nil }
     self.wantedPages = (self.pages ?? []).map(PagePlan.Wanted.init)
     self.row = EntryRow(
@@ -42,6 +52,48 @@ final class PreparedEntry {
   }
 }
 
+extension PreparedEntry {
+  /// Whether it was made of a value that was stored.
+  fileprivate var isOfKnownBasis: Bool { self.basis?.content != nil }
+
+  /// Whether it takes the place of a row of ``EntryRow/readStamp``.
+  ///
+  /// - Throws: `StorageError` (mismatch, corrupt) if the file is damaged.
+  fileprivate func replaces(_ row: SQLiteStatement) throws -> Bool {
+    guard let basis else { return true }
+    guard let hash = basis.content?.hash.withUnsafeBytes({ XXH128(bytes: $0) }) else {
+      return false
+    }
+    return try EntryStamp.hasValue(row, hash)
+  }
+
+  /// Keeps the invalidation of a row of ``EntryRow/readStamp``, if its state does not know of that.
+  ///
+  /// - Throws: `StorageError` (mismatch, corrupt) if the file is damaged.
+  fileprivate func keepInvalidation(of row: SQLiteStatement) throws {
+    let time = try row.amount(at: 12)
+    self.hasKeptInvalidation = self.row.keepInvalidation(
+      at: time, ifAfter: self.invalidationsKnownUntil)
+  }
+}
+
+extension EntryRow {
+  /// Takes the invalidation of the stored row, if both have one, or if it was made in this boot and after
+  /// what the state knows of.
+  ///
+  /// - Parameters:
+  ///   - time: When the stored row was invalidated; 0: it is not.
+  ///   - known: Up to when the state knows of invalidations; nil: of all.
+  /// - Returns: Whether the state does not know of it.
+  fileprivate mutating func keepInvalidation(at time: Int64, ifAfter known: Int64?) -> Bool {
+    if time == 0 { return false }
+    // The clock of an earlier boot may be ahead; its fetches are over.
+    let isUnknown = known.map { time > $0 && time <= ContinuousClock.now.sinceBoot } ?? false
+    if isUnknown || self.invalidatedAt != 0 { self.invalidatedAt = max(time, self.invalidatedAt) }
+    return isUnknown
+  }
+}
+
 /// What is written beside a value, ahead of the transaction that writes it.
 final class PreparedConfirmation {
   @exclusivity(unchecked) fileprivate var row: EntryRow
@@ -49,6 +101,9 @@ final class PreparedConfirmation {
   fileprivate let hasValue: Bool
   /// Whether a storage has had the store's value.
   fileprivate let isValueKnown: Bool
+  fileprivate let invalidationsKnownUntil: Int64?
+  /// Whether the stored entry was invalidated later, and stays so.
+  @exclusivity(unchecked) fileprivate(set) var hasKeptInvalidation = false
 
   /// What has become of a confirmation.
   enum Outcome {
@@ -71,6 +126,7 @@ final class PreparedConfirmation {
     self.keepsOtherValue = confirmation.keepsOtherValue
     self.hasValue = confirmation.hasValue
     self.isValueKnown = confirmation.content != nil
+    self.invalidationsKnownUntil = confirmation.entry.invalidationsKnownUntil?.sinceBoot
   }
 }
 
@@ -91,13 +147,15 @@ extension CacheChanges {
   @discardableResult
   mutating func write(_ entry: PreparedEntry) throws -> CacheWriteOutcome {
     entry.row.partition = self.partition
-    let stamp = try self.connection.first(
+    let stored = try self.connection.first(
       EntryRow.readStamp, self.partition, entry.row.identity
-    ) {
-      try EntryStamp($0, wanted: entry.row)
+    ) { row in
+      try entry.keepInvalidation(of: row)
+      return (stamp: try EntryStamp(row, wanted: entry.row), isReplaced: try entry.replaces(row))
     }
     let byteCount = Int(entry.row.byteCount)
-    guard let stamp else {
+    guard let (stamp, isReplaced) = stored else {
+      if entry.isOfKnownBasis { return .ignored }
       self.count(entries: 1, bytes: byteCount)
       self.stamp(&entry.row)
       try entry.row.insert(into: self.connection)
@@ -106,6 +164,12 @@ extension CacheChanges {
       return .inserted(revision: entry.row.revision, bytes: byteCount)
     }
     if stamp.difference == .none { return .unchanged }
+    guard isReplaced else {
+      if entry.row.invalidatedAt != 0, !entry.hasKeptInvalidation {
+        try self.invalidate(rowWithID: stamp.id, at: entry.row.invalidatedAt)
+      }
+      return .otherKept
+    }
     let difference = byteCount - Int(stamp.byteCount)
     self.count(entries: 0, bytes: difference)
     self.stamp(&entry.row)
@@ -129,13 +193,15 @@ extension CacheChanges {
     let stored = try self.connection.first(
       EntryRow.readStamp, self.partition, confirmation.row.identity
     ) {
-      (
-        stamp: try EntryStamp($0, wanted: confirmation.row),
-        notes: confirmation.keepsOtherValue ? try EntryNotes($0) : nil
-      )
+      let notes = try EntryNotes($0)
+      if !confirmation.keepsOtherValue {
+        confirmation.hasKeptInvalidation = confirmation.row.keepInvalidation(
+          at: notes.invalidatedAt, ifAfter: confirmation.invalidationsKnownUntil)
+      }
+      return (stamp: try EntryStamp($0, wanted: confirmation.row), notes: notes)
     }
     guard let (stamp, notes) = stored else { return try self.addWithoutValue(confirmation) }
-    if let notes { return try self.note(confirmation, beside: stamp, notes) }
+    if confirmation.keepsOtherValue { return try self.note(confirmation, beside: stamp, notes) }
     if stamp.difference == .value { return .refused }
     if stamp.difference == .none { return .written }
     self.count(entries: 0, bytes: Int(confirmation.row.byteCount - stamp.byteCount))
@@ -166,12 +232,17 @@ extension CacheChanges {
     _ confirmation: PreparedConfirmation, beside stamp: EntryStamp, _ notes: EntryNotes
   ) throws -> PreparedConfirmation.Outcome {
     let row = confirmation.row
+    let isUnknown = confirmation.hasValue && !confirmation.isValueKnown
+    // No storage has had the store's value, and there is no other.
+    if isUnknown, !stamp.hasValue { return .refused }
     if stamp.difference == .value {
-      if row.isInvalidated, !notes.isInvalidated { try self.invalidate(rowWithID: stamp.id) }
-      return confirmation.hasValue && !confirmation.isValueKnown ? .ignored : .otherKept
+      if row.invalidatedAt > notes.invalidatedAt {
+        try self.invalidate(rowWithID: stamp.id, at: row.invalidatedAt)
+      }
+      return isUnknown ? .ignored : .otherKept
     }
     var new = notes
-    new.isInvalidated = notes.isInvalidated || row.isInvalidated
+    new.invalidatedAt = max(notes.invalidatedAt, row.invalidatedAt)
     if row.errorText != nil {
       (new.errorType, new.errorText) = (row.errorType, row.errorText)
       new.errorUpdatedAt = row.errorUpdatedAt

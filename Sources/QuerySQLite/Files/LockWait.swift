@@ -12,6 +12,9 @@ package enum LockWait {
   /// of another kind, such as the `sqlite3` shell, shows nobody that it is.
   static let strangersTurn = Duration.microseconds(500)
 
+  /// The same, every other time: on a busy machine a program may not run within the short one.
+  static let strangersLongTurn = Duration.milliseconds(2)
+
   /// Sleeps a random time that grows with the round, at most 5 ms.
   package static func sleep(round: Int32) {
     usleep(UInt32.random(in: 50...min(5_000, 200 << UInt32(min(round, 5)))))

@@ -12,7 +12,9 @@ final class OutboxPartition: Sendable {
     /// Reports an event of the file.
     var tell: @Sendable (StorageEvent) -> Void
     /// Invalidates the cache entries under paths, and reports whether that is written.
-    var invalidate: @Sendable ([IdentityPrefix], @escaping @Sendable (Bool) -> Void) -> Void
+    var invalidate:
+      @Sendable ([IdentityPrefix], ContinuousClock.Instant, @escaping @Sendable (Bool) -> Void) ->
+        Void
     /// Finds the edits that some stored value does not have; nil if that cannot be found out now.
     var missing: @Sendable ([StandingEdit], @escaping @Sendable ([StandingEdit]?) -> Void) -> Void
   }

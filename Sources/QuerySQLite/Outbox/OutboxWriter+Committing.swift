@@ -164,11 +164,13 @@ extension OutboxWriter {
     self.database.didCommit(in: start.duration(to: .now))
     // A caller that goes on finds its commit in the statistics.
     self.countWritten(connection)
+    // A fetch that a caller begins now is not of an older value than what its mutation has made stale.
+    let instant = ContinuousClock.now
     for attempt in attempted { attempt.job.completion(attempt.failure) }
     // The rest concerns this thread alone, and the callers need not wait for it.
     self.memories.keep(changes, at: try? connection.contentVersion)
     self.didCommit(connection, changes)
-    self.didTell(changes)
+    self.didTell(changes, at: instant)
     return attempted.count
   }
 

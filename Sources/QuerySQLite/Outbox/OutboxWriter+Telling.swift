@@ -51,7 +51,9 @@ extension OutboxWriter {
   }
 
   /// Reports what was committed, and does the work that no caller waits for.
-  func didTell(_ changes: [PartitionChanges]) {
+  ///
+  /// - Parameter instant: When the callers were told.
+  func didTell(_ changes: [PartitionChanges], at instant: ContinuousClock.Instant = .now) {
     let revocations = self.revocations
     self.revocations = []
     for (lease, revocation) in revocations { lease.revoke(revocation) }
@@ -63,7 +65,7 @@ extension OutboxWriter {
         isErasedHere: outcome.hasErased)
       partition.send(others.isEmpty ? outcome.events : others + outcome.events)
       for file in outcome.bodyFiles { self.bodies.remove(file) }
-      if outcome.hasEffects { self.applyEffects(of: partition) }
+      if outcome.hasEffects { self.applyEffects(of: partition, at: instant) }
       if let edits = outcome.editsToCheck { self.check(edits, of: partition) }
       if outcome.hasReaped { self.findChores(of: partition) }
     }
@@ -96,7 +98,9 @@ extension OutboxWriter {
 extension OutboxWriter {
   /// Invalidates what successes have made stale in the cache. A row's effects are cleared with some
   /// later commit; if this process dies before, the next one invalidates again.
-  func applyEffects(of partition: OutboxPartition) {
+  ///
+  /// - Parameter instant: When it is invalidated: later fetches bring newer values.
+  func applyEffects(of partition: OutboxPartition, at instant: ContinuousClock.Instant = .now) {
     guard let connection = self.connection, let hooks = partition.hooks else { return }
     do {
       let rows = try connection.read {
@@ -118,10 +122,10 @@ extension OutboxWriter {
       let didApply: @Sendable (Bool) -> Void = { [weak database] isWritten in
         database?.thread.perform { $0.didApply(sequences, isWritten) }
       }
-      if edits.isEmpty { return hooks.invalidate(prefixes, didApply) }
+      if edits.isEmpty { return hooks.invalidate(prefixes, instant, didApply) }
       hooks.missing(edits) { missing in
         guard let missing else { return didApply(false) }
-        hooks.invalidate(prefixes + missing.flatMap(\.paths.prefixes), didApply)
+        hooks.invalidate(prefixes + missing.flatMap(\.paths.prefixes), instant, didApply)
       }
     } catch {
       self.didFail(error)

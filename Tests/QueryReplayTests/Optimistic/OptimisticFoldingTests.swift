@@ -130,6 +130,70 @@ import Testing
     #expect(next.store(for: self.list).currentValue?.map(\.id) == ["a"])
   }
 
+  /// The value of another program, which knows more, stays.
+  @Test(arguments: StorageKind.allCases, [true, false])
+  func aFoldReplacesNoOtherValue(_ kind: StorageKind, _ isWritten: Bool) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = QueryClient.toldByHand(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    try await storage.flush()
+    let id = try await client.store(for: self.change())
+      .enqueue(with: NoteChange(id: "a", text: "1")).id
+    try await self.deliver([id], storage)
+    self.server.write(Note(id: "b", text: "somebody's"))
+    try await QueryClient.toldByHand(storage).store(for: self.list).fetch()
+    if isWritten { try await storage.flush() }
+    client.optimistic.read()
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+    try await storage.flush()
+    let shown = QueryClient.toldByHand(storage).store(for: self.list)
+    #expect(shown.currentValue?.map(\.id) == ["a", "b"])
+  }
+
+  /// And what another program has removed is not brought back.
+  @Test(arguments: StorageKind.allCases)
+  func aFoldBringsNothingBack(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = QueryClient.toldByHand(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    try await storage.flush()
+    let id = try await client.store(for: self.change())
+      .enqueue(with: NoteChange(id: "a", text: "1")).id
+    try await self.deliver([id], storage)
+    QueryClient.toldByHand(storage).store(for: self.list).reset()
+    try await storage.flush()
+    client.optimistic.read()
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+    try await storage.flush()
+    #expect(QueryClient.toldByHand(storage).store(for: self.list).currentValue == nil)
+  }
+
+  /// One fold after the other, whether what they were made of is written or waits.
+  @Test(arguments: StorageKind.allCases, [true, false])
+  func foldsFollowOneAnother(_ kind: StorageKind, _ isWritten: Bool) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = QueryClient.toldByHand(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    if isWritten { try await storage.flush() }
+    for name in ["a", "b", "c"] {
+      let id = try await client.store(for: self.change())
+        .enqueue(with: NoteChange(id: name, text: "1")).id
+      try await self.deliver([id], storage)
+      client.optimistic.read()
+      if isWritten { try await storage.flush() }
+    }
+    #expect(notes.storedValue?.map(\.id) == ["a", "b", "c"])
+    try await storage.flush()
+    let shown = QueryClient.toldByHand(storage).store(for: self.list)
+    #expect(shown.currentValue?.map(\.id) == ["a", "b", "c"])
+  }
+
   @Test func aMutationWithoutEditsHoldsNothingBack() async throws {
     let storage = MemoryQueryStorage()
     let client = QueryClient.toldByHand(storage)

@@ -129,6 +129,51 @@ import Testing
     #expect(shown.currentValue == [Note(id: "a", text: "somebody's")])
   }
 
+  /// A reading that finds nothing new does not return before what an earlier one has found is shown.
+  @Test func aReadingShowsWhatAnotherHasTakenAndNotShownYet() async throws {
+    let storage = MemoryQueryStorage()
+    let (isEditing, mayEdit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let mustWait = Locked(false)
+    let change = ChangeNote().persisted(as: "change-note").optimistic(
+      on: { _ in NotesQuery() },
+      { notes, change, _ in
+        let waits = mustWait.withLock { wait in
+          defer { wait = false }
+          return wait
+        }
+        if waits {
+          isEditing.signal()
+          mayEdit.wait()
+        }
+        change.apply(to: &notes, default: [])
+      })
+    let client = QueryClient.toldByHand(storage)
+    try client.register(change)
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    // The one reading that a program makes by itself, since its pause is long.
+    let readings = client.optimistic.guarded.withLock { $0.takenReading }
+    client.optimistic.requestReading()
+    while client.optimistic.guarded.withLock({ $0.takenReading }) == readings {
+      await Task.yield()
+    }
+    let other = QueryClient.toldByHand(storage)
+    try other.register(change)
+    try await other.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
+    mustWait.withLock { $0 = true }
+    await runOnThreads(2) { thread in
+      if thread == 0 {
+        client.optimistic.read()
+      } else {
+        isEditing.wait()
+        client.optimistic.read()
+        #expect(notes.currentValue?.map(\.id) == ["a"])
+        mayEdit.signal()
+      }
+    }
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+  }
+
   @Test(arguments: StorageKind.allCases)
   func manySuccessesOfAToolAreAllShownOffline(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)

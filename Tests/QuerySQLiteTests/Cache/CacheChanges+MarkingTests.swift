@@ -18,7 +18,7 @@ import Testing
   }
 
   private func invalidated() throws -> [String] {
-    try self.cache.connection.rowsOfText("SELECT is_invalidated FROM entries ORDER BY id")
+    try self.cache.connection.rowsOfText("SELECT invalidated_at FROM entries ORDER BY id")
   }
 
   @Test func usesAreNumbersOfTheSameCounter() throws {
@@ -55,15 +55,19 @@ import Testing
     try self.cache.write(.sample(1), other)
     let before = try self.cache.tables.readPartition().revision
     let prefix = IdentityCursor(try IdentityPrefix(path: ["sample"]))
-    let first = try self.cache.change { try $0.invalidate(from: prefix, .rows(.max)) }
+    let first = try self.cache.change { try $0.invalidate(from: prefix, at: 9, .rows(.max)) }
     #expect(first.marked == 5 && first.next == nil)
-    #expect(try self.invalidated() == ["1", "1", "1", "1", "1", "0"])
+    #expect(try self.invalidated() == ["9", "9", "9", "9", "9", "0"])
     #expect(
       try self.cache.tables.changes(after: before).map(\.revision)
         == (1...5).map { before + $0 })
     #expect(try self.cache.entry(.sample(2))?.history.isInvalidated == true)
-    #expect(try self.cache.change { try $0.invalidate(from: prefix, .rows(.max)) }.marked == 0)
+    #expect(
+      try self.cache.change { try $0.invalidate(from: prefix, at: 9, .rows(.max)) }.marked == 0)
     #expect(try self.cache.tables.readPartition().revision == before + 5)
+    // A fetch may have begun since.
+    #expect(
+      try self.cache.change { try $0.invalidate(from: prefix, at: 10, .rows(.max)) }.marked == 5)
   }
 
   @Test func manyAreInvalidatedInSeveralTransactions() throws {
@@ -72,7 +76,7 @@ import Testing
     var marked = [Int]()
     while let after = cursor {
       let result = try self.cache.change {
-        try $0.invalidate(from: after, .rows(2))
+        try $0.invalidate(from: after, at: 1, .rows(2))
       }
       marked.append(result.marked)
       cursor = result.next
@@ -83,10 +87,10 @@ import Testing
 
   @Test func aSpentBudgetEndsATransactionAfterOneEntry() throws {
     let prefix = IdentityCursor(try IdentityPrefix(path: []))
-    let first = try self.cache.change { try $0.invalidate(from: prefix, .spent) }
+    let first = try self.cache.change { try $0.invalidate(from: prefix, at: 1, .spent) }
     #expect(first.marked == 1)
     let rest = try self.cache.change {
-      try $0.invalidate(from: try #require(first.next), .rows(.max))
+      try $0.invalidate(from: try #require(first.next), at: 1, .rows(.max))
     }
     #expect(rest.marked == 4 && rest.next == nil)
     let used = (0..<5).map { QueryIdentity.sample($0) }

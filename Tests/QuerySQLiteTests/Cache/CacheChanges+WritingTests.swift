@@ -1,8 +1,8 @@
 import Foundation
-import Query
 import TestSupport
 import Testing
 
+@testable import Query
 @testable import QuerySQLite
 
 @Suite struct CacheChangesWritingTests {
@@ -49,6 +49,38 @@ import Testing
       #expect(try self.cache.write(entry, .sample(1)) == .unchanged)
       #expect(try self.cache.storedTotals() == (try self.cache.countedTotals()))
     }
+  }
+
+  @Test func aLaterInvalidationIsKeptIfItIsOfThisBoot() throws {
+    let now = ContinuousClock.now
+    let ahead = now + .seconds(1_000_000)
+    let cases: [(stored: ContinuousClock.Instant, known: ContinuousClock.Instant?, isKept: Bool)] =
+      [
+        (now, now - .seconds(1), true), (now, now + .seconds(1), false), (now, nil, false),
+        (ahead, now, false),
+      ]
+    for (index, (stored, known, isKept)) in cases.enumerated() {
+      var entry = StoredEntry.sample(1)
+      entry.history.invalidate(at: stored)
+      try self.cache.write(entry, .sample(index))
+      entry.history.isInvalidated = false
+      entry.invalidationsKnownUntil = known
+      try self.cache.write(entry, .sample(index))
+      #expect(try self.cache.entry(.sample(index))?.history.isInvalidated == isKept)
+    }
+  }
+
+  /// A value that no storage has, and no other is stored: it must be written.
+  @Test func anErrorBesideNoValueNeedsTheStoresOwn() throws {
+    var entry = StoredEntry.sample(1)
+    entry.content = .none
+    try self.cache.write(entry, .sample(1))
+    entry.history.error = RestoredError(typeName: "T", text: "a")
+    let confirmation = StoredConfirmation(
+      entry: entry, content: nil, hasValue: true, keepsOtherValue: true)
+    #expect(confirmation.applied(to: try self.cache.entry(.sample(1))) == nil)
+    let prepared = try #require(PreparedConfirmation(confirmation, identity: .sample(1)))
+    #expect(try self.cache.change { try $0.confirm(prepared) } == .refused)
   }
 
   @Test func anotherTextWithTheHashIsNeverOverwrittenOrRemoved() throws {
@@ -145,7 +177,7 @@ import Testing
         identity, revision: entry.revision, .wrongChecksum, now: Date())
     case 3:
       _ = try changes.invalidate(
-        from: IdentityCursor(try IdentityPrefix(path: [])), .rows(.max))
+        from: IdentityCursor(try IdentityPrefix(path: [])), at: 1, .rows(.max))
     case 4: try changes.recordUses([identity], .rows(.max))
     case 5, 6, 7:
       let pages = (0..<Int.random(in: 0..<5, using: &generator)).map {

@@ -47,7 +47,7 @@ import Testing
     }
     #expect(turns >= 6)
     #expect(
-      try self.rows("SELECT count(*) FROM entries WHERE is_invalidated = 1") == ["\(turns)"])
+      try self.rows("SELECT count(*) FROM entries WHERE invalidated_at <> 0") == ["\(turns)"])
     #expect(self.partition.statistics.evictions == 1_100)
   }
 

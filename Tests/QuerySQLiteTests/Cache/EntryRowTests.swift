@@ -27,7 +27,7 @@ import Testing
     row.errorUpdateCount = 8
     row.errorType = "T"
     row.errorText = ""
-    row.isInvalidated = true
+    row.invalidatedAt = 7
     row.isPinned = true
     row.expiresAt = -1
     row.nextPageID = Data()
@@ -60,7 +60,7 @@ import Testing
     row.id = 1
     row.revision = 2
     row.valueUpdatedAt = 5
-    row.isInvalidated = true
+    row.invalidatedAt = 7
     row.nextPageID = Data([1])
     try self.connection.write { try row.updateState(in: self.connection) }
     #expect(try self.read(row) == row)

@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 17e2b9c796815b5d139e2597e0dff424"]
+      ["cache-0001-entries a837510372ad2f5e9af85f03d09d5b29"]
     ),
     (
       DatabaseKind.mutations,

@@ -76,7 +76,7 @@ struct DamagedOutbox: Sendable {
       folder: folder.path, partition: "", SQLiteQueryStorage.Configuration(),
       OutboxPartition.Hooks(
         tell: { event in events.withLock { $0.append(event) } },
-        invalidate: { _, done in done(true) },
+        invalidate: { _, _, done in done(true) },
         missing: { _, done in done([]) }
       ))
     var outcome = Outcome()

@@ -98,7 +98,7 @@ import Testing
         let outbox = try SQLiteOutbox(
           folder: path, partition: "", configuration,
           OutboxPartition.Hooks(
-            tell: { _ in }, invalidate: { _, done in done(true) },
+            tell: { _ in }, invalidate: { _, _, done in done(true) },
             missing: { _, done in done([]) }))
         _ = try? outbox.entries()
         exit(7)

@@ -65,7 +65,7 @@ import Testing
       _ = try SQLiteOutbox(
         folder: locations.folder(of: .mutations), partition: "default", configuration,
         OutboxPartition.Hooks(
-          tell: { _ in }, invalidate: { _, done in done(true) },
+          tell: { _ in }, invalidate: { _, _, done in done(true) },
           missing: { _, done in done([]) }))
     }
     #expect(error?.message.contains("network file system (NFS)") == true)

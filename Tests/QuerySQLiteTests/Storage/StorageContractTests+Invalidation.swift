@@ -146,4 +146,120 @@ extension StorageContractTests {
     }
     #expect(!device.client().store(for: StoredQuery.one.persisted()).isInvalidated)
   }
+
+  /// How another store invalidates what a fetch is under way for.
+  enum Invalidator: String, CaseIterable, CustomTestStringConvertible {
+    case store
+    case client
+    /// The value was invalidated before that as well.
+    case again
+
+    var testDescription: String { self.rawValue }
+  }
+
+  @Test(arguments: Self.pairs, Invalidator.allCases)
+  func aFetchTakesNoInvalidationBackThatItDoesNotKnow(
+    _ pair: (StorageUnderTest, Bool), _ invalidator: Invalidator
+  ) async throws {
+    let (first, second, one, other) = try self.pair(pair.0, pair.1)
+    let (begins, lands) = (Gate(), Gate())
+    let query = StoredQuery {
+      begins.open()
+      try await lands.pass()
+      return 1
+    }.persisted()
+    let plain = StoredQuery.one.persisted()
+    other.store(for: plain).currentValue = 0
+    if invalidator == .again { other.store(for: plain).invalidate() }
+    try await second.storage.flush()
+    let store = one.store(for: query)
+    let fetch = Task { try await store.fetch() }
+    try await begins.pass()
+    switch invalidator {
+    case .store, .again: other.store(for: plain).invalidate()
+    case .client: other.invalidate(matching: plain.path)
+    }
+    try await second.storage.flush()
+    lands.open()
+    #expect(try await fetch.value == 1)
+    let last = try await self.last(first, second).store(for: plain)
+    #expect(last.currentValue == 1)
+    #expect(last.isInvalidated)
+    // The next fetch has begun after it.
+    try await last.fetch()
+    #expect(!last.isInvalidated)
+    let next = try await self.last(first, first).store(for: plain)
+    #expect(!next.isInvalidated)
+  }
+
+  /// As long as neither the invalidation nor the value is written.
+  @Test(arguments: StorageUnderTest.allCases)
+  func aValueThatWaitsTakesNoInvalidationOfAnotherClientBack(_ kind: StorageUnderTest) async throws
+  {
+    let device = try Device(kind)
+    let (one, other) = (device.client(), device.client())
+    let (begins, lands) = (Gate(), Gate())
+    let query = StoredQuery {
+      begins.open()
+      try await lands.pass()
+      return 1
+    }.persisted()
+    one.store(for: query).currentValue = 0
+    try await device.storage.flush()
+    let store = one.store(for: query)
+    let fetch = Task { try await store.fetch() }
+    try await begins.pass()
+    other.store(for: query).invalidate()
+    lands.open()
+    _ = try await fetch.value
+    try await device.relaunch()
+    #expect(device.client().store(for: StoredQuery.one.persisted()).isInvalidated)
+  }
+
+  @Test(arguments: Self.pairs)
+  func aPageThatIsAddedTakesNoInvalidationBack(_ pair: (StorageUnderTest, Bool)) async throws {
+    let (first, second, one, other) = try self.pair(pair.0, pair.1)
+    let query = NumberPages().persisted()
+    try await one.store(for: query).fetchNextPage()
+    try await first.storage.flush()
+    other.store(for: query).invalidate()
+    try await second.storage.flush()
+    try await one.store(for: query).fetchNextPage()
+    let last = try await self.last(first, second).store(for: query)
+    #expect(last.currentValue.map(\.value) == ["page 0", "page 1"])
+    #expect(last.isInvalidated)
+    try await last.fetchAllPages()
+    #expect(!last.isInvalidated)
+    #expect(!(try await self.last(first, first).store(for: query).isInvalidated))
+  }
+
+  /// A store that follows other processes learns of it with its own value.
+  @Test func aStoreThatFollowsShowsTheInvalidationThatItsFetchLeft() async throws {
+    var settings = Device.Settings()
+    settings.followsOtherProcesses = true
+    let first = try Device(.sqlite, settings)
+    let second = try Device(.sqlite, settings, folder: first.folder)
+    let (begins, lands) = (Gate(), Gate())
+    let query = StoredQuery {
+      begins.open()
+      try await lands.pass()
+      return 1
+    }.persisted()
+    let plain = StoredQuery.one.persisted()
+    let store = first.client().store(for: query)
+    let fetch = Task { try await store.fetch() }
+    try await begins.pass()
+    let other = second.client().store(for: plain)
+    other.currentValue = 0
+    try await second.storage.flush()
+    other.invalidate()
+    try await second.storage.flush()
+    let invalidated = Gate()
+    let subscription = store.subscribe { if $0.isInvalidated { invalidated.open() } }
+    defer { subscription.cancel() }
+    lands.open()
+    _ = try await fetch.value
+    try await invalidated.pass()
+    #expect(store.currentValue == 1)
+  }
 }

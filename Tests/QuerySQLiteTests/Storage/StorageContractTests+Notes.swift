@@ -24,7 +24,7 @@ enum Note: String, CaseIterable, CustomTestStringConvertible {
 
 extension StorageContractTests {
   /// Two applications on one folder, or two clients of one.
-  private func pair(
+  func pair(
     _ kind: StorageUnderTest, _ isOneProcess: Bool
   ) throws -> (Device, Device, QueryClient, QueryClient) {
     let first = try Device(kind)
@@ -32,10 +32,10 @@ extension StorageContractTests {
     return (first, second, first.client(), second.client())
   }
 
-  private static let pairs: [(StorageUnderTest, Bool)] =
+  static let pairs: [(StorageUnderTest, Bool)] =
     StorageUnderTest.allCases.map { ($0, true) } + StorageUnderTest.onDisk.map { ($0, false) }
 
-  private func last(_ first: Device, _ second: Device) async throws -> QueryClient {
+  func last(_ first: Device, _ second: Device) async throws -> QueryClient {
     if second !== first { try await second.relaunch() }
     try await first.relaunch()
     return first.client()
@@ -175,6 +175,18 @@ extension StorageContractTests {
     #expect(last.error == nil)
   }
 
+  /// A store that is made while an error of another, empty one waits begins with what is stored.
+  @Test func anErrorThatWaitsHidesNoValue() async throws {
+    let (first, second, one, other) = try self.pair(.sqlite, false)
+    let query = self.failing.persisted()
+    let empty = one.store(for: query)
+    #expect(empty.currentValue == nil)
+    other.store(for: query).currentValue = "by the other"
+    try await second.storage.flush()
+    _ = try? await empty.fetch()
+    #expect(first.client().store(for: query).currentValue == "by the other")
+  }
+
   /// An error that comes while the value waits does not keep it from being written.
   @Test(arguments: StorageUnderTest.allCases)
   func aValueIsWrittenWithTheErrorAfterIt(_ kind: StorageUnderTest) async throws {
@@ -197,7 +209,7 @@ extension StorageContractTests {
   }
 }
 
-private struct NumberPages: InfiniteQueryRequest {
+struct NumberPages: InfiniteQueryRequest {
   let initialPageId = 0
   let path: QueryPath = ["numbers"]
 

@@ -10,7 +10,7 @@ extension EntryRow {
   /// Partition, hash: the whole row.
   static let readWhole: SQL = """
     SELECT id, partition, hash, revision, kind, coder, value_version, value_updated_at,
-      value_update_count, error_updated_at, error_update_count, is_invalidated, is_pinned,
+      value_update_count, error_updated_at, error_update_count, invalidated_at, is_pinned,
       expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
       previous_page_id, value, metadata, fresh_for, outbox_sequence, included_keys
     FROM entries WHERE partition = ? AND hash = ?
@@ -25,7 +25,7 @@ extension EntryRow {
       valueUpdatedAt: try row.optionalInteger(at: 7), valueUpdateCount: try row.amount(at: 8),
       errorUpdatedAt: try row.optionalInteger(at: 9), errorUpdateCount: try row.amount(at: 10),
       errorType: try row.optionalText(at: 18), errorText: try row.optionalText(at: 19),
-      isInvalidated: try row.bool(at: 11), isPinned: try row.bool(at: 12),
+      invalidatedAt: try row.integer(at: 11), isPinned: try row.bool(at: 12),
       expiresAt: try row.optionalInteger(at: 13), lastUse: try row.optionalInteger(at: 14),
       byteCount: try row.amount(at: 15),
       checksum: row.isNull(at: 16) ? nil : try row.hash(at: 16),

@@ -57,6 +57,8 @@ final class OptimisticIndex: EditSource, Sendable {
     /// The readings of the outbox, as they begin, and the latest one that was taken.
     var readings = 0
     var takenReading = 0
+    /// How many readings have taken rows and not laid all edits yet.
+    var layings = 0
   }
 
   /// Where the mutations are.
@@ -230,20 +232,23 @@ extension OptimisticIndex {
       let log = try? ground.outbox.log(of: handlers, endedAfter: start)
     else { return nil }
     let (placed, unreadable) = self.place(log)
-    let (change, isWhole) = self.guarded.withLock { index -> (RowChange?, Bool) in
+    let (change, isAlone, isWhole) = self.guarded.withLock { index -> (RowChange?, Bool, Bool) in
       // A later reading that was taken knows more.
-      guard number > index.takenReading else { return (nil, index.isWhole) }
+      guard number > index.takenReading else { return (nil, false, index.isWhole) }
       index.takenReading = number
+      index.layings += 1
       let change = index.take(log, placed, readAt: stamp, unreadable)
       if index.declarationCount == declarationCount {
         index.didLoad(endedAfter: min(start, log.sequence))
       }
-      return (change, index.isWhole)
+      return (change, index.layings == 1, index.isWhole)
     }
     if let change {
       self.lay(change)
-    } else {
-      // The later reading may not have shown yet what the caller expects to see.
+      self.guarded.withLock { $0.layings -= 1 }
+    }
+    if !isAlone {
+      // Another reading may not have shown yet what the caller expects to see.
       for store in self.livingStores {
         self.relay(store)
         store.settleEdits()

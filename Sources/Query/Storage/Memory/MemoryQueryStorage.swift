@@ -184,15 +184,23 @@ extension MemoryQueryStorage {
       }
     }
     let entry = coded
+    let basis: StoredBasis? = if case .write(let write) = change { write.basis } else { nil }
     let mark = self.guarded.withLock { storage -> StoredContentMark?? in
       guard storage.epoch == epoch, !storage.isClosed else { return nil }
+      let stored = storage.entries[slot.identity]
+      if let basis, let history = entry?.history, !basis.isReplaceable(stored) {
+        if history.isInvalidated {
+          storage.entries[slot.identity]?.history.invalidate(at: history.invalidatedAt)
+        }
+        return nil
+      }
       storage.contentCount += 1
       let mark = entry.map { entry in
         StoredContentMark(
           hash: withUnsafeBytes(of: storage.contentCount) { Data($0) },
           byteCount: entry.contentSize)
       }
-      storage.entries[slot.identity] = entry
+      storage.entries[slot.identity] = entry?.keepingInvalidation(of: stored)
       storage.entries[slot.identity]?.contentMark = mark
       storage.statistics.writes += 1
       storage.statistics.commits += 1
@@ -213,7 +221,11 @@ extension MemoryQueryStorage {
       guard let entry = confirmation.applied(to: stored) else {
         return (confirmation.isIgnored(beside: stored), false)
       }
-      if let stored, entry == stored { return (true, false) }
+      if let stored, entry == stored {
+        // The time of an invalidation is not compared.
+        storage.entries[identity] = entry
+        return (true, false)
+      }
       storage.entries[identity] = entry
       storage.statistics.writes += 1
       storage.statistics.commits += 1
@@ -231,9 +243,10 @@ extension MemoryQueryStorage {
   private func invalidate(under prefix: IdentityPrefix) {
     // A change being written now is written again after the marks set here.
     for slot in self.slots.invalidateChanges(under: prefix) { self.write(slot) }
+    let instant = ContinuousClock.now
     self.guarded.withLock { storage in
       for identity in storage.entries.keys where prefix.matches(identity) {
-        storage.entries[identity]?.history.isInvalidated = true
+        storage.entries[identity]?.history.invalidate(at: instant)
       }
     }
   }

@@ -53,16 +53,26 @@ extension QueryStore {
   @usableFromInline
   var endedSequence: Int64? { self.storing?.endedSequence ?? self.overlay?.index.endedSequence }
 
-  /// Records how much of the history a fetched value includes. The caller holds the lock.
+  /// Notes what the value of a fetch that begins now can include. The caller holds the lock.
+  @usableFromInline
+  func noteBeginning(of work: FetchWork) {
+    if work.mark == nil { work.mark = self.endedSequence }
+    if work.beganAt == nil, self.storing != nil { work.beganAt = .now }
+  }
+
+  /// Records how much of the history a fetched value includes, and which invalidations. The caller holds
+  /// the lock.
   @usableFromInline
   func mark(by work: FetchWork, _ isFinal: Bool, in context: QueryContext) {
+    // The part of the value that was not fetched is as old as before.
+    let isPart = !isFinal || State._addsToValue(in: context) && self._state.valueUpdateCount > 1
+    if !isPart { self.storing?.invalidationsKnownUntil = work.source.beganAt }
     let old = self.overlay?.mark ?? self.storing?.mark
     guard var mark = work.mark.map({ ValueMark(sequence: $0) }) ?? self.overlay?.firstMark else {
       return self.setMark(nil)
     }
     if let keys = work.source.receipt?.keys { mark.includedKeys = keys }
-    // The part of the value that was not fetched is as old as before.
-    if let old, !isFinal || State._addsToValue(in: context) && self._state.valueUpdateCount > 1 {
+    if let old, isPart {
       mark.sequence = min(mark.sequence, old.sequence)
       mark.includedKeys.formIntersection(old.includedKeys)
     }
@@ -209,7 +219,7 @@ extension QueryStore: OverlaidStore {
       overlay.take(value, upTo: limit, into: &self._state)
       self.tag.replace()
       self.storing?.mark = overlay.mark
-      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+      self.storing?.valueWasFolded(self._state, self.tag, in: self._context)
       self.noteObservedChange(to: self.visibleState)
       return replaced
     }
