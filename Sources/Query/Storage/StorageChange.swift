@@ -26,6 +26,9 @@ public final class StorageWrite: @unchecked Sendable {
   private let cause: Cause
   /// The mark of the value that edits were made in.
   private let folded: StoredContent?
+  /// When the value was invalidated, and up to when the state knows of invalidations.
+  private let invalidatedAt: ContinuousClock.Instant?
+  private let invalidationsKnownUntil: ContinuousClock.Instant?
 
   /// What has become of the value of a state that is written.
   enum Cause: Sendable {
@@ -51,6 +54,8 @@ public final class StorageWrite: @unchecked Sendable {
     self.content = snapshot.content
     self.cause = snapshot.cause
     self.folded = snapshot.folded
+    self.invalidatedAt = snapshot.invalidatedAt
+    self.invalidationsKnownUntil = snapshot.invalidationsKnownUntil
     self.phase = .snapshot(snapshot)
   }
 
@@ -115,8 +120,8 @@ public final class StorageWrite: @unchecked Sendable {
   /// The same write, if the one that waits is of a value that was invalidated later than this one knows: it
   /// is another store's.
   private func keepingInvalidation(of old: StorageChange) -> StorageWrite {
-    guard case .write(let write) = old, let instant = write.snapshot?.invalidatedAt,
-      let known = self.snapshot?.invalidationsKnownUntil, instant > known
+    guard case .write(let write) = old, let instant = write.invalidatedAt,
+      let known = self.invalidationsKnownUntil, instant > known
     else { return self }
     return self.invalidated(at: instant)
   }

@@ -192,16 +192,16 @@ extension CacheChanges {
     confirmation.row.partition = self.partition
     let stored = try self.connection.first(
       EntryRow.readStamp, self.partition, confirmation.row.identity
-    ) {
-      let notes = try EntryNotes($0)
-      if !confirmation.keepsOtherValue {
-        confirmation.hasKeptInvalidation = confirmation.row.keepInvalidation(
-          at: notes.invalidatedAt, ifAfter: confirmation.invalidationsKnownUntil)
+    ) { row -> (stamp: EntryStamp, notes: EntryNotes?) in
+      if confirmation.keepsOtherValue {
+        return (try EntryStamp(row, wanted: confirmation.row), try EntryNotes(row))
       }
-      return (stamp: try EntryStamp($0, wanted: confirmation.row), notes: notes)
+      confirmation.hasKeptInvalidation = confirmation.row.keepInvalidation(
+        at: try row.amount(at: 12), ifAfter: confirmation.invalidationsKnownUntil)
+      return (try EntryStamp(row, wanted: confirmation.row), nil)
     }
     guard let (stamp, notes) = stored else { return try self.addWithoutValue(confirmation) }
-    if confirmation.keepsOtherValue { return try self.note(confirmation, beside: stamp, notes) }
+    if let notes { return try self.note(confirmation, beside: stamp, notes) }
     if stamp.difference == .value { return .refused }
     if stamp.difference == .none { return .written }
     self.count(entries: 0, bytes: Int(confirmation.row.byteCount - stamp.byteCount))
