@@ -40,7 +40,7 @@ final class BareDatabase: PlainDatabase, @unchecked Sendable {
 extension BareDatabase {
   private static let readingSQL = """
     SELECT id, revision, identity, byte_count, checksum, kind, coder, value_version,
-      value_updated_at, value_update_count, error_updated_at, error_update_count, is_invalidated,
+      value_updated_at, value_update_count, error_updated_at, error_update_count, invalidated_at,
       is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id, value
     FROM entries WHERE partition = 1 AND identity = ?
     """
@@ -92,7 +92,7 @@ extension BareDatabase {
     """
 
   private static let invalidatingSQL = """
-    UPDATE entries SET is_invalidated = 1, revision = revision + ?
+    UPDATE entries SET invalidated_at = 1, revision = revision + ?
     WHERE partition = 1 AND identity >= ? AND identity < ?
     """
 
