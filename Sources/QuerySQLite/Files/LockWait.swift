@@ -10,10 +10,8 @@ package enum LockWait {
 
   /// How long the lock is left free if no other process of this library can be waiting for it: a program
   /// of another kind, such as the `sqlite3` shell, shows nobody that it is.
-  static let strangersTurn = Duration.microseconds(500)
-
-  /// The same, every other time: on a busy machine a program may not run within the short one.
-  static let strangersLongTurn = Duration.milliseconds(2)
+  /// It may not run at once on a busy machine.
+  static let strangersTurn = Duration.milliseconds(2)
 
   /// Sleeps a random time that grows with the round, at most 5 ms.
   package static func sleep(round: Int32) {

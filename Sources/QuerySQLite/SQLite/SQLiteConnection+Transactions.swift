@@ -27,7 +27,7 @@ extension SQLiteConnection {
   package func letOthersWrite() { self.letOthersWrite(for: LockWait.longestSleep) }
 
   private func letOthersWrite(for pause: Duration) {
-    LockWait.sleep(for: self.isAlone() ? min(pause, self.writeHolds.nextStrangersTurn()) : pause)
+    LockWait.sleep(for: self.isAlone() ? min(pause, LockWait.strangersTurn) : pause)
   }
 
   /// Runs a closure whose reads all see one state of the database, that of the first read. It

@@ -13,7 +13,6 @@ struct WriteHolds {
   /// The longest hold so far: of transactions, from `BEGIN` to the end of `COMMIT`, and of checkpoints.
   private(set) var longest = Duration.zero
 
-  private var turns = 0
   private var last: (end: SuspendingClock.Instant, length: Duration)?
 
   /// Records a hold that ends now.
@@ -23,12 +22,6 @@ struct WriteHolds {
     self.last = (end, length)
     if length > self.longest { self.longest = length }
     probe_write_hold(length.microseconds)
-  }
-
-  /// How long the lock is left free next for programs that do not show that they wait.
-  mutating func nextStrangersTurn() -> Duration {
-    self.turns += 1
-    return self.turns.isMultiple(of: 2) ? LockWait.strangersLongTurn : LockWait.strangersTurn
   }
 
   /// How long to wait before taking the lock again.
