@@ -33,6 +33,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.slot = slot
     self.storage = storage
     self.options = options
+    super.init()
+    // What is read now has the invalidations so far.
+    self.invalidationsKnownUntil = .now
   }
 
   // MARK: - Writing
@@ -110,10 +113,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// later.
   func hydrate(_ store: QueryStore<State>) {
     probe_hydrate_begin(Probes.number(of: self.slot))
-    store.withLock { self.invalidationsKnownUntil = .now }
     switch self.slot.unwrittenChange {
-    // What waits has nothing to show, and a value may be stored.
-    case .write(let write)? where write.isWithoutValue: self.read(into: store)
+    // A value may be stored, beside which it belongs.
+    case .write(let write)? where write.isWithoutValue: self.read(into: store, beside: write)
     case .write(let write)?: self.take(write, into: store)
     case .remove?: self.miss(.absent, store)
     case nil: self.read(into: store)
@@ -144,11 +146,22 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     }
   }
 
-  private func read(into store: QueryStore<State>) {
-    switch self.storage.read(self.slot) {
+  /// - Parameter note: An error or an invalidation without a value that is not written yet.
+  private func read(into store: QueryStore<State>, beside note: StorageWrite? = nil) {
+    switch self.noted(note, self.storage.read(self.slot)) {
     case .entry(let entry): self.take(entry, into: store)
     case .miss(let miss): self.miss(miss, store)
-    case .later: self.hydrateLater(store, reading: nil)
+    case .later: self.hydrateLater(store, reading: nil, beside: note)
+    }
+  }
+
+  /// What will be stored once a note is written.
+  private func noted(_ note: StorageWrite?, _ reading: StorageReading) -> StorageReading {
+    guard let confirmation = note?.confirmation else { return reading }
+    switch reading {
+    case .entry(let entry): return .entry(confirmation.applied(to: entry) ?? entry)
+    case .miss(.absent): return confirmation.applied(to: nil).map { .entry($0) } ?? reading
+    case .miss, .later: return reading
     }
   }
 
@@ -160,13 +173,15 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     }
   }
 
-  private func hydrateLater(_ store: QueryStore<State>, reading: StorageReading?) {
+  private func hydrateLater(
+    _ store: QueryStore<State>, reading: StorageReading?, beside note: StorageWrite? = nil
+  ) {
     let gate = HydrationGate()
     self.gate = gate
     let (slot, storage) = (self.slot, self.storage)
     Task.detached { [weak store] in
       var found = reading
-      if found == nil { found = await storage.readLater(slot) }
+      if found == nil { found = self.noted(note, await storage.readLater(slot)) }
       if let store {
         switch found {
         case .entry(let entry)?:

@@ -43,6 +43,29 @@ import Testing
     NotesQuery { [server] _ in server.list }.persisted()
   }
 
+  /// A program that has registered the change and fetched the list.
+  private func launch(_ storage: any QueryStorage) async throws -> (
+    QueryClient, QueryStore<QueryState<[Note]?, [Note]>>
+  ) {
+    let client = QueryClient.toldByHand(storage)
+    try client.register(self.change())
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    return (client, notes)
+  }
+
+  /// Enters a note, which a tool sends at once.
+  private func send(_ id: String, _ client: QueryClient, _ storage: any QueryStorage) async throws {
+    let ticket = try await client.store(for: self.change())
+      .enqueue(with: NoteChange(id: id, text: "1"))
+    try await self.deliver([ticket.id], storage)
+  }
+
+  /// What a program shows that knows no edit.
+  private func stored(_ storage: any QueryStorage) -> [String]? {
+    QueryClient.toldByHand(storage).store(for: self.list).currentValue?.map(\.id)
+  }
+
   private func deliver(_ tickets: [UUID], _ storage: any QueryStorage) async throws {
     for id in tickets { try await storage.outbox.deliver(id, to: self.server) }
   }
@@ -50,10 +73,7 @@ import Testing
   @Test(arguments: StorageKind.allCases)
   func whatIsAcknowledgedIsShownWithoutAnyEditLater(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = QueryClient.toldByHand(storage)
-    try client.register(self.change())
-    let notes = client.store(for: self.list)
-    try await notes.fetch()
+    let (client, notes) = try await self.launch(storage)
     let changes = client.store(for: self.change())
     let first = try await changes.enqueue(with: NoteChange(id: "a", text: "1")).id
     let second = try await changes.enqueue(with: NoteChange(id: "b", text: "2")).id
@@ -134,64 +154,67 @@ import Testing
   @Test(arguments: StorageKind.allCases, [true, false])
   func aFoldReplacesNoOtherValue(_ kind: StorageKind, _ isWritten: Bool) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = QueryClient.toldByHand(storage)
-    try client.register(self.change())
-    let notes = client.store(for: self.list)
-    try await notes.fetch()
+    let (client, notes) = try await self.launch(storage)
     try await storage.flush()
-    let id = try await client.store(for: self.change())
-      .enqueue(with: NoteChange(id: "a", text: "1")).id
-    try await self.deliver([id], storage)
+    try await self.send("a", client, storage)
     self.server.write(Note(id: "b", text: "somebody's"))
     try await QueryClient.toldByHand(storage).store(for: self.list).fetch()
     if isWritten { try await storage.flush() }
     client.optimistic.read()
     #expect(notes.currentValue?.map(\.id) == ["a"])
     try await storage.flush()
-    let shown = QueryClient.toldByHand(storage).store(for: self.list)
-    #expect(shown.currentValue?.map(\.id) == ["a", "b"])
+    #expect(self.stored(storage) == ["a", "b"])
   }
 
   /// And what another program has removed is not brought back.
   @Test(arguments: StorageKind.allCases)
   func aFoldBringsNothingBack(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = QueryClient.toldByHand(storage)
-    try client.register(self.change())
-    let notes = client.store(for: self.list)
-    try await notes.fetch()
+    let (client, notes) = try await self.launch(storage)
     try await storage.flush()
-    let id = try await client.store(for: self.change())
-      .enqueue(with: NoteChange(id: "a", text: "1")).id
-    try await self.deliver([id], storage)
+    try await self.send("a", client, storage)
     QueryClient.toldByHand(storage).store(for: self.list).reset()
     try await storage.flush()
     client.optimistic.read()
     #expect(notes.currentValue?.map(\.id) == ["a"])
     try await storage.flush()
-    #expect(QueryClient.toldByHand(storage).store(for: self.list).currentValue == nil)
+    #expect(self.stored(storage) == nil)
+  }
+
+  /// A list that was never fetched shows what was sent meanwhile, also to a client that comes before
+  /// anything is written.
+  @Test(arguments: StorageKind.allCases, [true, false])
+  func whatIsSentBeforeTheFirstFetchStaysVisible(_ kind: StorageKind, _ isWritten: Bool)
+    async throws
+  {
+    let storage = try kind.make(in: self.folder)
+    do {
+      let client = QueryClient.toldByHand(storage)
+      try client.register(self.change())
+      let notes = client.store(for: self.list)
+      try await self.send("a", client, storage)
+      #expect(notes.currentValue?.map(\.id) == ["a"])
+    }
+    if isWritten { try await storage.flush() }
+    let next = QueryClient.toldByHand(storage)
+    try next.register(self.change())
+    #expect(next.store(for: self.list).currentValue?.map(\.id) == ["a"])
   }
 
   /// One fold after the other, whether what they were made of is written or waits.
   @Test(arguments: StorageKind.allCases, [true, false])
   func foldsFollowOneAnother(_ kind: StorageKind, _ isWritten: Bool) async throws {
     let storage = try kind.make(in: self.folder)
-    let client = QueryClient.toldByHand(storage)
-    try client.register(self.change())
-    let notes = client.store(for: self.list)
-    try await notes.fetch()
+    let (client, notes) = try await self.launch(storage)
     if isWritten { try await storage.flush() }
     for name in ["a", "b", "c"] {
-      let id = try await client.store(for: self.change())
-        .enqueue(with: NoteChange(id: name, text: "1")).id
-      try await self.deliver([id], storage)
+      try await self.send(name, client, storage)
       client.optimistic.read()
       if isWritten { try await storage.flush() }
     }
     #expect(notes.storedValue?.map(\.id) == ["a", "b", "c"])
     try await storage.flush()
-    let shown = QueryClient.toldByHand(storage).store(for: self.list)
-    #expect(shown.currentValue?.map(\.id) == ["a", "b", "c"])
+    #expect(self.stored(storage) == ["a", "b", "c"])
   }
 
   @Test func aMutationWithoutEditsHoldsNothingBack() async throws {
