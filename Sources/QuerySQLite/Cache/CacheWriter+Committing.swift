@@ -414,7 +414,7 @@ extension CacheWriter {
   private func writeInvalidations() throws {
     while let invalidation = self.database.firstInvalidation {
       let connection = try self.usableConnection()
-      let time = invalidation.instant.sinceBoot
+      let time = invalidation.instant.microsecondsSinceBoot
       var next = IdentityCursor?.some(IdentityCursor(invalidation.prefix))
       while let cursor = next {
         try self.write(in: invalidation.partition, connection) { changes in

@@ -96,7 +96,7 @@ extension EntryRow {
       errorUpdateCount: Int64(history.errorUpdateCount),
       errorType: history.error?.typeName,
       errorText: history.error?.text,
-      invalidatedAt: history.isInvalidated ? history.invalidatedAt.sinceBoot : 0,
+      invalidatedAt: history.isInvalidated ? history.invalidatedAt?.microsecondsSinceBoot ?? 1 : 0,
       isPinned: entry.isPinned,
       expiresAt: entry.expiresAt?.microsecondsSince1970,
       byteCount: Int64(
@@ -316,7 +316,8 @@ extension CacheTables {
       expiresAt: try row.optionalDate(at: 14)
     )
     if entry.history.isInvalidated {
-      entry.history.invalidatedAt = .init(sinceBoot: try row.amount(at: 12))
+      entry.history.invalidatedAt = .init(
+        microsecondsSinceBoot: try row.amount(at: 12))
     }
     entry.freshFor = try row.isNull(at: 22) ? nil : .microseconds(row.amount(at: 22))
     entry.outboxSequence = row.isNull(at: 23) ? nil : try row.integer(at: 23)

@@ -33,7 +33,7 @@ struct EntryStamp {
     self.id = try row.integer(at: 0)
     self.byteCount = try row.amount(at: 1)
     try row.requireHash(wanted.hash, at: 2)
-    let checksum = row.isNull(at: 4) ? nil : try row.hash(at: 4)
+    let checksum = try Self.checksum(row)
     self.hasValue = checksum != nil
     self.hasPages = try checksum != nil && !row.bool(at: 3)
     self.difference =
@@ -46,10 +46,11 @@ struct EntryStamp {
       }
   }
 
-  /// Whether the value of a row of ``EntryRow/readStamp`` has a hash, whatever metadata it has.
-  static func hasValue(_ row: SQLiteStatement, _ hash: XXH128) throws -> Bool {
-    if row.isNull(at: 4) { return false }
-    return try row.hash(at: 4) == hash.covering(row.optionalData(at: 19))
+  /// The checksum of a row of ``EntryRow/readStamp``; nil: it has no value.
+  ///
+  /// - Throws: `StorageError` (mismatch) if it is none.
+  static func checksum(_ row: SQLiteStatement) throws -> XXH128? {
+    row.isNull(at: 4) ? nil : try row.hash(at: 4)
   }
 
   /// Whether the value is the same, whatever metadata it has.
@@ -57,7 +58,7 @@ struct EntryStamp {
     _ row: SQLiteStatement, _ checksum: XXH128?, _ wanted: EntryRow
   ) throws -> Bool {
     guard let hash = wanted.contentHash.hash else { return checksum == wanted.checksum }
-    return try checksum == hash.covering(row.optionalData(at: 19))
+    return try hash.isStored(with: checksum, in: row)
   }
 
   private static func hasSameCoding(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
@@ -80,5 +81,18 @@ struct EntryStamp {
       && row.optionalInteger(at: 20) == wanted.freshFor
       && row.optionalInteger(at: 21) == wanted.outboxSequence
       && row.optionalText(at: 22) == wanted.includedKeys
+  }
+}
+
+extension XXH128 {
+  /// Whether this is the hash of the value in a row of ``EntryRow/readStamp``, whatever metadata it has.
+  ///
+  /// - Parameters:
+  ///   - checksum: That of the row; nil: it has no value.
+  ///   - row: The row.
+  /// - Throws: `StorageError` (mismatch) if its metadata are none.
+  func isStored(with checksum: XXH128?, in row: SQLiteStatement) throws -> Bool {
+    guard let checksum else { return false }
+    return try checksum == self.covering(row.optionalData(at: 19))
   }
 }

@@ -34,7 +34,7 @@ final class PreparedEntry {
     let entry = entry.withLargeValueApart
     self.contentSize = entry.contentSize
     self.basis = basis
-    self.invalidationsKnownUntil = entry.invalidationsKnownUntil?.sinceBoot
+    self.invalidationsKnownUntil = entry.invalidationsKnownUntil?.microsecondsSinceBoot
     self.pages = if case .pages(let pages, _, _) = entry.content { pages } else { nil }
     self.wantedPages = (self.pages ?? []).map(PagePlan.Wanted.init)
     self.row = EntryRow(
@@ -64,7 +64,7 @@ extension PreparedEntry {
     guard let hash = basis.content?.hash.withUnsafeBytes({ XXH128(bytes: $0) }) else {
       return false
     }
-    return try EntryStamp.hasValue(row, hash)
+    return try hash.isStored(with: EntryStamp.checksum(row), in: row)
   }
 
   /// Keeps the invalidation of a row of ``EntryRow/readStamp``, if its state does not know of that.
@@ -88,7 +88,8 @@ extension EntryRow {
   fileprivate mutating func keepInvalidation(at time: Int64, ifAfter known: Int64?) -> Bool {
     if time == 0 { return false }
     // The clock of an earlier boot may be ahead; its fetches are over.
-    let isUnknown = known.map { time > $0 && time <= ContinuousClock.now.sinceBoot } ?? false
+    let isUnknown =
+      known.map { time > $0 && time <= ContinuousClock.now.microsecondsSinceBoot } ?? false
     if isUnknown || self.invalidatedAt != 0 { self.invalidatedAt = max(time, self.invalidatedAt) }
     return isUnknown
   }
@@ -126,7 +127,7 @@ final class PreparedConfirmation {
     self.keepsOtherValue = confirmation.keepsOtherValue
     self.hasValue = confirmation.hasValue
     self.isValueKnown = confirmation.content != nil
-    self.invalidationsKnownUntil = confirmation.entry.invalidationsKnownUntil?.sinceBoot
+    self.invalidationsKnownUntil = confirmation.entry.invalidationsKnownUntil?.microsecondsSinceBoot
   }
 }
 

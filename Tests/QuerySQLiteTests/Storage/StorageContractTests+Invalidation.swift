@@ -147,6 +147,16 @@ extension StorageContractTests {
     #expect(!device.client().store(for: StoredQuery.one.persisted()).isInvalidated)
   }
 
+  /// The query of a 1 whose fetch tells that it has begun, and waits.
+  private func held(_ begins: Gate, _ lands: Gate) -> some QueryRequest<Int, QueryState<Int?, Int>>
+  {
+    StoredQuery {
+      begins.open()
+      try await lands.pass()
+      return 1
+    }.persisted()
+  }
+
   /// How another store invalidates what a fetch is under way for.
   enum Invalidator: String, CaseIterable, CustomTestStringConvertible {
     case store
@@ -163,11 +173,7 @@ extension StorageContractTests {
   ) async throws {
     let (first, second, one, other) = try self.pair(pair.0, pair.1)
     let (begins, lands) = (Gate(), Gate())
-    let query = StoredQuery {
-      begins.open()
-      try await lands.pass()
-      return 1
-    }.persisted()
+    let query = self.held(begins, lands)
     let plain = StoredQuery.one.persisted()
     other.store(for: plain).currentValue = 0
     if invalidator == .again { other.store(for: plain).invalidate() }
@@ -199,11 +205,7 @@ extension StorageContractTests {
     let device = try Device(kind)
     let (one, other) = (device.client(), device.client())
     let (begins, lands) = (Gate(), Gate())
-    let query = StoredQuery {
-      begins.open()
-      try await lands.pass()
-      return 1
-    }.persisted()
+    let query = self.held(begins, lands)
     one.store(for: query).currentValue = 0
     try await device.storage.flush()
     let store = one.store(for: query)
@@ -240,11 +242,7 @@ extension StorageContractTests {
     let first = try Device(.sqlite, settings)
     let second = try Device(.sqlite, settings, folder: first.folder)
     let (begins, lands) = (Gate(), Gate())
-    let query = StoredQuery {
-      begins.open()
-      try await lands.pass()
-      return 1
-    }.persisted()
+    let query = self.held(begins, lands)
     let plain = StoredQuery.one.persisted()
     let store = first.client().store(for: query)
     let fetch = Task { try await store.fetch() }

@@ -221,12 +221,9 @@ extension MemoryQueryStorage {
       guard let entry = confirmation.applied(to: stored) else {
         return (confirmation.isIgnored(beside: stored), false)
       }
-      if let stored, entry == stored {
-        // The time of an invalidation is not compared.
-        storage.entries[identity] = entry
-        return (true, false)
-      }
+      // The time of an invalidation is not compared.
       storage.entries[identity] = entry
+      if let stored, entry == stored { return (true, false) }
       storage.statistics.writes += 1
       storage.statistics.commits += 1
       return (true, true)

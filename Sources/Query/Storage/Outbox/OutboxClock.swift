@@ -37,8 +37,9 @@ package struct OutboxClock: Sendable {
   package static let system = OutboxClock {
     OutboxTime(
       wall: Date(),
-      boottime: Self.microseconds(ContinuousClock().systemEpoch.duration(to: .now)),
-      monotonic: Self.microseconds(SuspendingClock().systemEpoch.duration(to: .now)),
+      // On Linux the continuous clock is CLOCK_BOOTTIME, and the suspending one CLOCK_MONOTONIC.
+      boottime: Int(ContinuousClock.now.microsecondsSinceBoot),
+      monotonic: Int(SuspendingClock().systemEpoch.duration(to: .now).microseconds),
       bootID: Self.bootID,
       isSynchronised: false)
   }
@@ -52,9 +53,6 @@ package struct OutboxClock: Sendable {
         isSynchronised: true)
     }
   }
-
-  // On Linux the continuous clock is CLOCK_BOOTTIME, and the suspending one CLOCK_MONOTONIC.
-  private static func microseconds(_ sinceBoot: Duration) -> Int { Int(sinceBoot.microseconds) }
 
   // It is the same in all PID namespaces.
   private static let bootID: String = {
