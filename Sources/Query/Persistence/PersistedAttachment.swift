@@ -80,10 +80,25 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     let folded = cause == .folded ? self.content : nil
     if cause == .changed || cause == .folded { self.content = StoredContent() }
     self.contentNumber = tag.number
+    self.handOver(state, tag, cause, folded: folded)
+  }
+
+  private func handOver(
+    _ state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause, folded: StoredContent? = nil
+  ) {
     let snapshot = PersistedSnapshot(
-      of: state, self.failures, self.options, tag.record, self.content, cause, folded: folded,
-      in: self)
-    self.hand(over: .write(StorageWrite(of: snapshot)))
+      of: state, self.failures, self.options, tag.record, self.mark)
+    let facts = WriteFacts(
+      content: self.content, cause: cause, folded: folded, invalidatedAt: self.invalidatedAt,
+      invalidationsKnownUntil: self.invalidationsKnownUntil)
+    self.hand(over: .write(StorageWrite(of: snapshot, facts)))
+  }
+
+  override func valueWasLost(_ state: State, _ tag: ValueTag) {
+    guard self.isWriting, !self.isHydrating, state.valueUpdateCount > 0,
+      tag.record?.isStored != false
+    else { return }
+    self.handOver(state, tag, .handedOverAgain)
   }
 
   override var identity: QueryIdentity? { self.slot.identity }
@@ -131,11 +146,12 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       if self.isExpired(snapshot.valueLastUpdatedAt, in: store.context) {
         self.miss(.expired, store)
       } else {
+        let entry = snapshot.entryWithoutContent(write.facts)
         self.show(
           Restored(
             value: snapshot.value, record: snapshot.record,
-            content: snapshot.content ?? StoredContent()),
-          snapshot.history, snapshot.mark, in: store)
+            content: write.facts.content ?? StoredContent()),
+          entry.history, entry.mark, in: store)
         self.didHydrate(from: nil, nil, byteCount: 0)
       }
     } else if let entry = try? write.entry() {

@@ -8,49 +8,41 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   private let valueUpdateCount: Int
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
-  var invalidatedAt: ContinuousClock.Instant?
-  let invalidationsKnownUntil: ContinuousClock.Instant?
   let record: ValueRecord?
-  let content: StoredContent?
-  let mark: ValueMark?
-  var cause: StorageWrite.Cause
-  var folded: StoredContent?
+  private let mark: ValueMark?
 
   /// - Parameters:
   ///   - state: The state, and what belongs to its value.
-  ///   - attachment: What its store knows beside it.
+  ///   - mark: How much of the outbox's history the value has.
   init(
     of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions,
-    _ record: ValueRecord?, _ content: StoredContent, _ cause: StorageWrite.Cause,
-    folded: StoredContent?, in attachment: StoreAttachment<State>
+    _ record: ValueRecord?, _ mark: ValueMark?
   ) {
     self.value = state.persistedValue
     self.options = options
     self.valueUpdateCount = state.valueUpdateCount
     self.valueLastUpdatedAt = state.valueLastUpdatedAt
     self.failures = failures
-    self.invalidatedAt = attachment.invalidatedAt
-    self.invalidationsKnownUntil = attachment.invalidationsKnownUntil
     self.record = record
-    self.content = content
-    self.mark = attachment.mark
-    (self.cause, self.folded) = (cause, folded)
+    self.mark = mark
   }
 
   /// Made when it is needed: an error's text is the work of a user's code.
-  var history: UpdateHistory {
+  private func history(_ facts: WriteFacts) -> UpdateHistory {
     var history = UpdateHistory(
       valueUpdateCount: self.valueUpdateCount,
       valueLastUpdatedAt: self.valueLastUpdatedAt,
       error: self.failures.error.map { RestoredError($0) },
       errorUpdateCount: self.failures.count,
       errorLastUpdatedAt: self.failures.date,
-      isInvalidated: self.isInvalidated)
-    history.invalidatedAt = self.invalidatedAt
+      isInvalidated: facts.invalidatedAt != nil)
+    history.invalidatedAt = facts.invalidatedAt
     return history
   }
 
-  func entry() throws -> StoredEntry { self.entry(of: try self.codedContent()) }
+  func entry(_ facts: WriteFacts) throws -> StoredEntry {
+    self.entry(of: try self.codedContent(), facts)
+  }
 
   private func codedContent() throws -> StoredEntry.Content {
     guard let value else { return .none }
@@ -64,17 +56,17 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
     return .pages(pages, next: next, previous: previous)
   }
 
-  private func entry(of content: StoredEntry.Content) -> StoredEntry {
+  private func entry(of content: StoredEntry.Content, _ facts: WriteFacts) -> StoredEntry {
     var entry = StoredEntry(
       kind: State.persistedKind,
       coder: self.options.coder.name,
       version: self.options.version,
       content: content,
-      history: self.history,
+      history: self.history(facts),
       isPinned: self.options.isPinned,
       expiresAt: self.options.expiry(of: self.valueLastUpdatedAt))
     entry.mark = self.mark
-    entry.invalidationsKnownUntil = self.invalidationsKnownUntil
+    entry.invalidationsKnownUntil = facts.invalidationsKnownUntil
     // Never without its value.
     if self.value != nil {
       entry.metadata = self.record?.metadata
@@ -83,7 +75,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
     return entry
   }
 
-  var entryWithoutContent: StoredEntry { self.entry(of: .none) }
+  func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry { self.entry(of: .none, facts) }
 
   var hasValue: Bool { self.value != nil && self.valueUpdateCount > 0 }
 

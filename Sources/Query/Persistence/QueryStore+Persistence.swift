@@ -86,6 +86,10 @@ extension QueryStore: StoredStore {
     open(type)
   }
 
+  func handOverAgain() {
+    self.withLock { self.storing?.valueWasLost(self._state, self.tag) }
+  }
+
   func resetAfterErasing() {
     self.withLock {
       // Its slot is closed, so this is not written.

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The change that a storage must make for one query.
 public enum StorageChange: Sendable {
   /// Write this in place of the stored entry.
@@ -21,41 +23,17 @@ public final class StorageWrite: @unchecked Sendable {
   static let lock = Locked(false)
 
   @exclusivity(unchecked) private var phase: Phase
-  private let content: StoredContent?
-  /// What the write says of the value.
-  private let cause: Cause
-  /// The mark of the value that edits were made in.
-  private let folded: StoredContent?
-  /// When the value was invalidated, and up to when the state knows of invalidations.
-  private let invalidatedAt: ContinuousClock.Instant?
-  private let invalidationsKnownUntil: ContinuousClock.Instant?
-
-  /// What has become of the value of a state that is written.
-  enum Cause: Sendable {
-    /// It is new, or nobody knows.
-    case changed
-    /// Its server says that it is right.
-    case confirmed
-    /// Nothing: a fetch failed, or the value was invalidated. Or there is no value at all.
-    case unchanged
-    /// Acknowledged edits were made in it. If it is not stored any more, another process has a newer one,
-    /// over which it makes the edits itself.
-    case folded
-  }
+  let facts: WriteFacts
 
   /// Creates a write.
   ///
   /// - Parameter encode: Codes the snapshot. Called once, or twice if two threads read at a time.
   public convenience init(encode: @escaping @Sendable () throws -> StoredEntry) {
-    self.init(of: SnapshotClosure(encode: encode))
+    self.init(of: SnapshotClosure(encode: encode), WriteFacts(cause: .changed))
   }
 
-  init(of snapshot: some StateSnapshot) {
-    self.content = snapshot.content
-    self.cause = snapshot.cause
-    self.folded = snapshot.folded
-    self.invalidatedAt = snapshot.invalidatedAt
-    self.invalidationsKnownUntil = snapshot.invalidationsKnownUntil
+  init(of snapshot: some StateSnapshot, _ facts: WriteFacts) {
+    self.facts = facts
     self.phase = .snapshot(snapshot)
   }
 
@@ -67,7 +45,7 @@ public final class StorageWrite: @unchecked Sendable {
     case .coded(let result): return try result.get()
     case .snapshot(let snapshot):
       // Outside the lock: it is user code.
-      let result = Result { try snapshot.entry() }
+      let result = Result { try snapshot.entry(self.facts) }
       let old = Self.lock.withLock { _ in
         defer { self.phase = .coded(result) }
         return self.phase
@@ -80,65 +58,92 @@ public final class StorageWrite: @unchecked Sendable {
   /// What suffices to be written if the value was there before, and its bytes are known to be stored, or if
   /// nothing is said of the value; nil if ``entry()`` is needed. A storage that does not ask writes all of it.
   public var confirmation: StoredConfirmation? {
-    guard self.cause == .confirmed || self.cause == .unchanged, let snapshot = self.snapshot
+    let cause = self.facts.cause
+    guard cause == .confirmed || cause == .unchanged, let snapshot = self.snapshot
     else { return nil }
-    let mark = self.content?.mark
-    if self.cause == .confirmed && (mark == nil || self.content?.isOnlyCompared == true) {
-      return nil
-    }
+    let content = self.facts.content
+    let mark = content?.mark
+    if cause == .confirmed && (mark == nil || content?.isOnlyCompared == true) { return nil }
     return StoredConfirmation(
-      entry: snapshot.entryWithoutContent, content: snapshot.hasValue ? mark : nil,
-      hasValue: snapshot.hasValue, keepsOtherValue: self.cause == .unchanged)
+      entry: snapshot.entryWithoutContent(self.facts), content: snapshot.hasValue ? mark : nil,
+      hasValue: snapshot.hasValue, keepsOtherValue: cause == .unchanged)
   }
 
   /// In the place of what alone ``entry()`` is to be written; nil: of anything. Of an entry that is not
   /// written the invalidation is kept beside what is stored. A storage that does not ask writes it.
   public var basis: StoredBasis? {
-    self.cause == .folded ? StoredBasis(content: self.folded?.mark) : nil
+    switch self.facts.cause {
+    case .folded: StoredBasis(content: self.facts.folded?.mark)
+    case .handedOverAgain: StoredBasis(content: nil)
+    case .changed, .confirmed, .unchanged: nil
+    }
   }
 
   /// Whether it is an error or an invalidation of a state that has no value.
-  var isWithoutValue: Bool { self.cause == .unchanged && self.snapshot?.hasValue == false }
+  var isWithoutValue: Bool { self.facts.cause == .unchanged && self.snapshot?.hasValue == false }
 
   /// What becomes of an older change that waits where this one is to wait: this one takes its place, but
   /// an error, an invalidation and an edit replace no value that another store of the query has made.
   func replacing(_ old: StorageChange) -> StorageChange {
-    guard self.cause == .unchanged || self.cause == .folded, let snapshot = self.snapshot
-    else { return .write(self.keepingInvalidation(of: old)) }
-    switch old {
-    case .remove:
+    guard let snapshot = self.snapshot else { return .write(self.keepingInvalidation(of: old)) }
+    switch (self.facts.cause, old) {
+    case (.changed, _), (.confirmed, _): return .write(self.keepingInvalidation(of: old))
+    case (.handedOverAgain, .remove): return old
+    case (.handedOverAgain, .write(let write)):
+      return write.isMeantForStoredValue || write.isOlder(than: self) ? .write(self) : old
+    case (.unchanged, .remove), (.folded, .remove):
       // What the store itself has removed; or another store of the query has.
-      return snapshot.hasValue ? old : .write(StorageWrite(of: snapshot.with(.changed)))
-    case .write(let write):
-      let own = self.cause == .folded ? self.folded : self.content
-      if write.content === own { return .write(self.following(write, snapshot)) }
-      if self.cause == .folded, write.cause == .unchanged { return .write(self) }
-      return snapshot.isInvalidated ? .write(write.invalidated(at: snapshot.invalidatedAt)) : old
+      return snapshot.hasValue ? old : .write(StorageWrite(of: snapshot, self.facts.with(.changed)))
+    case (.unchanged, .write(let write)), (.folded, .write(let write)):
+      let own = self.facts.cause == .folded ? self.facts.folded : self.facts.content
+      if write.facts.content === own { return .write(self.following(write, snapshot)) }
+      if self.facts.cause == .folded, write.facts.cause == .unchanged { return .write(self) }
+      guard let instant = self.facts.invalidatedAt else { return old }
+      return .write(write.invalidated(at: instant))
     }
+  }
+
+  /// Whether it says something of the value that is stored alone, and is nothing without that.
+  private var isMeantForStoredValue: Bool {
+    self.facts.cause == .unchanged || self.facts.cause == .folded
+  }
+
+  /// Whether it, too, was handed over again, by a store with an older value.
+  private func isOlder(than other: StorageWrite) -> Bool {
+    guard self.facts.cause == .handedOverAgain, let date = self.valueLastUpdatedAt else {
+      return false
+    }
+    return other.valueLastUpdatedAt.map { date < $0 } ?? false
+  }
+
+  private var valueLastUpdatedAt: Date? {
+    let entry = self.snapshot?.entryWithoutContent(self.facts) ?? (try? self.entry())
+    return entry?.history.valueLastUpdatedAt
   }
 
   /// The same write, if the one that waits is of a value that was invalidated later than this one knows: it
   /// is another store's.
   private func keepingInvalidation(of old: StorageChange) -> StorageWrite {
-    guard case .write(let write) = old, let instant = write.invalidatedAt,
-      let known = self.invalidationsKnownUntil, instant > known
+    guard case .write(let write) = old, let instant = write.facts.invalidatedAt,
+      let known = self.facts.invalidationsKnownUntil, instant > known
     else { return self }
     return self.invalidated(at: instant)
   }
 
   /// The same write, after another of the same store that has not been written.
   private func following(_ old: StorageWrite, _ snapshot: any StateSnapshot) -> StorageWrite {
-    switch (self.cause, old.cause) {
+    switch (self.facts.cause, old.facts.cause) {
     case (.folded, .unchanged): self
-    case (_, .folded): StorageWrite(of: snapshot.with(.folded, of: old.folded))
-    case (.folded, _): StorageWrite(of: snapshot.with(.changed))
-    default: StorageWrite(of: snapshot.with(old.cause))
+    case (_, .folded): StorageWrite(of: snapshot, self.facts.with(.folded, of: old.facts.folded))
+    case (_, .handedOverAgain): StorageWrite(of: snapshot, self.facts.with(.handedOverAgain))
+    case (.folded, _): StorageWrite(of: snapshot, self.facts.with(.changed))
+    default: StorageWrite(of: snapshot, self.facts.with(old.facts.cause))
     }
   }
 
   /// Records by what the storage knows the value again that it has written, so that it need not be coded
   /// when it is confirmed.
-  public func didStore(_ mark: StoredContentMark) { self.content?.mark = mark }
+  public func didStore(_ mark: StoredContentMark) { self.facts.content?.mark = mark }
 
   /// What is to be coded, until it is.
   var snapshot: (any StateSnapshot)? {
@@ -149,81 +154,90 @@ public final class StorageWrite: @unchecked Sendable {
   }
 
   /// The same write, of a value that was invalidated meanwhile.
-  func invalidated(at instant: ContinuousClock.Instant? = .now) -> StorageWrite {
-    let snapshot: any StateSnapshot =
-      self.snapshot
-      ?? SnapshotClosure(
-        encode: self.entry, content: self.content, cause: self.cause, folded: self.folded)
-    return StorageWrite(of: snapshot.invalidated(at: instant ?? .now))
+  func invalidated(at instant: ContinuousClock.Instant = .now) -> StorageWrite {
+    let snapshot: any StateSnapshot = self.snapshot ?? SnapshotClosure(encode: self.entry)
+    return StorageWrite(of: snapshot, self.facts.invalidated(at: instant))
   }
 
   /// What is to be written besides if the value was invalidated while this write is under way.
   func followedByInvalidation() -> StorageWrite {
     let write = self.invalidated()
     guard let snapshot = write.snapshot else { return write }
-    return StorageWrite(of: snapshot.with(.unchanged))
+    return StorageWrite(of: snapshot, write.facts.with(.unchanged))
+  }
+}
+
+/// What a write says of its value, beside the entry.
+struct WriteFacts: Sendable {
+  /// The mark of the value; nil: it has none.
+  var content: StoredContent?
+  /// What has become of the value.
+  var cause: StorageWrite.Cause
+  /// The mark of the value that edits were made in, if that is the cause.
+  var folded: StoredContent?
+  /// When the value was invalidated; nil: it was not.
+  var invalidatedAt: ContinuousClock.Instant?
+  /// Up to when the state knows of invalidations; nil: of all.
+  var invalidationsKnownUntil: ContinuousClock.Instant?
+
+  /// The same, of a value that was invalidated.
+  func invalidated(at instant: ContinuousClock.Instant) -> Self {
+    var facts = self
+    facts.invalidatedAt = instant
+    return facts
+  }
+
+  /// The same, of another cause.
+  func with(_ cause: StorageWrite.Cause, of folded: StoredContent? = nil) -> Self {
+    var facts = self
+    (facts.cause, facts.folded) = (cause, folded)
+    return facts
+  }
+}
+
+extension StorageWrite {
+  /// What has become of the value of a state that is written.
+  enum Cause: Sendable {
+    /// It is new, or nobody knows.
+    case changed
+    /// Its server says that it is right.
+    case confirmed
+    /// Nothing: a fetch failed, or the value was invalidated. Or there is no value at all.
+    case unchanged
+    /// Acknowledged edits were made in it. If it is not stored any more, another process has a newer one,
+    /// over which it makes the edits itself.
+    case folded
+    /// Nothing, but the file that had it is gone. It is written where nothing is: what another process has
+    /// written to the new file is as new.
+    case handedOverAgain
   }
 }
 
 /// The part of a state that is written, before it is coded.
 protocol StateSnapshot: Sendable {
   /// Codes it.
-  func entry() throws -> StoredEntry
-  /// The mark of the value; nil: it has none.
-  var content: StoredContent? { get }
-  /// What has become of the value.
-  var cause: StorageWrite.Cause { get set }
-  /// The mark of the value that edits were made in, if that is the cause.
-  var folded: StoredContent? { get set }
-  /// When the value was invalidated; nil: it was not.
-  var invalidatedAt: ContinuousClock.Instant? { get set }
-  /// Up to when the state knows of invalidations; nil: of all.
-  var invalidationsKnownUntil: ContinuousClock.Instant? { get }
+  func entry(_ facts: WriteFacts) throws -> StoredEntry
   /// Whether there is a value: one that was fetched or set, and not one that the store began with.
   var hasValue: Bool { get }
   /// What is to be written beside a value that was there before.
-  var entryWithoutContent: StoredEntry { get }
-}
-
-extension StateSnapshot {
-  /// Whether the value was invalidated.
-  var isInvalidated: Bool { self.invalidatedAt != nil }
-
-  /// The same, of a value that was invalidated.
-  func invalidated(at instant: ContinuousClock.Instant) -> Self {
-    var snapshot = self
-    snapshot.invalidatedAt = instant
-    return snapshot
-  }
-
-  /// The same, of another cause.
-  func with(_ cause: StorageWrite.Cause, of folded: StoredContent? = nil) -> Self {
-    var snapshot = self
-    (snapshot.cause, snapshot.folded) = (cause, folded)
-    return snapshot
-  }
+  func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry
 }
 
 private struct SnapshotClosure: StateSnapshot {
   let encode: @Sendable () throws -> StoredEntry
-  var content: StoredContent?
-  var cause = StorageWrite.Cause.changed
-  var folded: StoredContent?
-  var invalidatedAt: ContinuousClock.Instant?
-  var invalidationsKnownUntil: ContinuousClock.Instant? { nil }
 
-  func entry() throws -> StoredEntry {
+  func entry(_ facts: WriteFacts) throws -> StoredEntry {
     var entry = try self.encode()
-    if let invalidatedAt { entry.history.invalidate(at: invalidatedAt) }
+    if let instant = facts.invalidatedAt { entry.history.invalidate(at: instant) }
     return entry
   }
 
   // What cannot be coded was not written either.
   var hasValue: Bool { (try? self.encode().history.valueUpdateCount > 0) ?? true }
 
-  var entryWithoutContent: StoredEntry {
+  func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry {
     var entry =
-      (try? self.entry())
+      (try? self.entry(facts))
       ?? StoredEntry(kind: "", coder: "", version: 0, content: .none, history: UpdateHistory())
     entry.content = .none
     return entry

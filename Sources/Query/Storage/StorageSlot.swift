@@ -144,6 +144,7 @@ extension StorageSlot {
 protocol StoredStore: AnyObject, Sendable {
   var path: QueryPath { get }
   func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int)
+  func handOverAgain()
   func resetAfterErasing()
 }
 

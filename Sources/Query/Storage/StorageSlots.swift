@@ -49,6 +49,14 @@ public final class StorageSlots: Sendable {
     }
   }
 
+  /// Lets the living stores hand over their values again, because the file that had them is gone. A value
+  /// is written where the new one has none. Not called by a thread that stores may wait for.
+  package func handOverAgain() {
+    for slot in self.all {
+      for store in slot.livingStores { store.handOverAgain() }
+    }
+  }
+
   /// Marks the unwritten changes of queries under a path as changes of invalidated values. A
   /// storage does this first when a caller invalidates: then it marks what is on disk, and what its
   /// stores write from then on is about later values.

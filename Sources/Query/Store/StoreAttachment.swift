@@ -37,6 +37,9 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
     self.stateDidChange(state, tag, in: context)
   }
 
+  /// What was stored of the value is gone, with the file that had it.
+  func valueWasLost(_ state: State, _ tag: ValueTag) {}
+
   /// The state went back to a fresh one.
   @usableFromInline
   func stateDidReset() {}

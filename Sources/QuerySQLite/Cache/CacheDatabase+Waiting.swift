@@ -6,7 +6,12 @@ import Query
 extension CacheDatabase {
   /// Returns when all earlier changes are committed.
   func flush() async throws {
-    if self.thread.ifIdle({ $0.tryCommit() }) { return }
+    if !self.thread.ifIdle({ $0.tryCommit() }) {
+      try await self.perform { try $0.commitAll() }
+    }
+    guard let handingOver = self.takeHandingOver() else { return }
+    // What was flushed earlier was in a file that has been replaced.
+    await handingOver.value
     try await self.perform { try $0.commitAll() }
   }
 

@@ -30,6 +30,10 @@ final class CacheDatabase: Sendable {
 
   let guarded = Locked(Guarded())
 
+  /// Lets living stores hand over again what was in a file that was replaced; nil once a caller of
+  /// ``flush()`` waits for it.
+  private let handingOver = Locked<Task<Void, Never>?>(nil)
+
   /// The accounts that storages have open.
   let openPartitions = OpenPartitions<CachePartition>()
 
@@ -135,6 +139,28 @@ extension CacheDatabase {
       completion((try? writer.commitAll()) != nil)
     }
     if !isTaken { completion(false) }
+  }
+
+  /// Lets the living stores hand over their values again: the file that had them was replaced, and what
+  /// people see must not be gone at the next launch.
+  ///
+  /// In a task: a store may be busy with its user's code, and the thread that writes does not wait for it.
+  func handOverAgain() {
+    let partitions = self.partitions
+    self.handingOver.withLock { task in
+      task = Task.detached { [earlier = task] in
+        await earlier?.value
+        for partition in partitions { partition.slots.handOverAgain() }
+      }
+    }
+  }
+
+  /// The task in which stores hand over their values again, for one caller.
+  func takeHandingOver() -> Task<Void, Never>? {
+    self.handingOver.withLock { task in
+      defer { task = nil }
+      return task
+    }
   }
 
   /// The next invalidation to write, before any change.

@@ -18,6 +18,7 @@ extension CacheWriter {
       if hasMoved {
         // The folder was emptied by a person or a process: the cache is gone, and nothing of it
         // goes into the new file.
+        self.isLastFileMoved = true
         self.degrade(Self.moved)
       } else if !hasLog {
         self.degrade(self.file.rescueLog(connection))
@@ -93,8 +94,9 @@ extension CacheWriter {
     // If a file has taken the place of another one, other processes have written what is in it.
     if let lastFile, lastFile != self.fileAtPath {
       for name in self.seenRevisions.keys { self.seenRevisions[name] = 0 }
+      if !self.isLastFileMoved { self.database.handOverAgain() }
     }
-    self.lastFile = self.fileAtPath
+    (self.lastFile, self.isLastFileMoved) = (self.fileAtPath, false)
     if let connection { self.neighbours.follow(connection) }
     self.file.noteFiles()
     self.database.fileNumber.withLock { $0 = self.fileAtPath }

@@ -43,6 +43,9 @@ final class CacheWriter: DatabaseWriter {
   /// The file that was open last.
   var lastFile: FileNumber?
 
+  /// Whether that was moved away or removed by a person or a process, and not replaced by the library.
+  var isLastFileMoved = false
+
   /// Why a caller's commit failed on this connection, until the writing thread has handled it.
   var callersFailure: StorageError?
 

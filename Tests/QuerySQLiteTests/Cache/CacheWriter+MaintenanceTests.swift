@@ -10,6 +10,7 @@ import Testing
   private final class Store: StoredStore {
     let path: QueryPath = ["sample", 1]
     func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int) {}
+    func handOverAgain() {}
     func resetAfterErasing() {}
   }
 

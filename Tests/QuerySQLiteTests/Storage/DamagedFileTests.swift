@@ -68,6 +68,74 @@ import Testing
     #expect(texts.count == 50 && texts.allSatisfy { $1 == "new \($0)" })
   }
 
+  /// What the file had of them would be gone at the next launch, though people see it, and were told that
+  /// it is written.
+  @Test func whatLivingStoresShowGoesIntoTheNewFile() async throws {
+    let folder = try TemporaryFolder()
+    let names = (0..<40).map { "\($0)" }
+    let first = try StorageTrial(in: folder.path)
+    for name in names { first.set(name, "\(name) " + String(repeating: "x", count: 2_000)) }
+    #expect(await first.close() == nil)
+    let trial = try StorageTrial(in: folder.path)
+    let shown = names.map(trial.store)
+    for (name, store) in zip(names, shown) {
+      await store.hydrated()
+      #expect(store.currentValue?.hasPrefix("\(name) ") == true)
+    }
+    for name in names.suffix(10) { trial.set(name, "\(name) flushed") }
+    #expect(await trial.flush() == nil)
+    await trial.waitForCheckpoint()
+    try Self.damageAllPagesButTheFirst(of: "\(folder.path)/cache.sqlite")
+    trial.set("0", "0 new")
+    shown[1].invalidate()
+    shown[2].reset()
+    #expect(await trial.flush() == nil)
+    await trial.close()
+    #expect(try FolderContents.setAside("corrupt", in: folder.path).count == 1)
+    let next = try StorageTrial(in: folder.path)
+    for name in names {
+      let text = await next.text(name)
+      if name == "2" { #expect(text == nil) } else { #expect(text?.hasPrefix("\(name) ") == true) }
+    }
+    #expect(await next.text("0") == "0 new")
+    #expect(await next.text("39") == "39 flushed")
+    let isInvalidated = names.filter { next.store($0).state.isInvalidated }
+    #expect(isInvalidated == ["1"])
+    await next.close()
+    withExtendedLifetime(shown) {}
+  }
+
+  private static func damageAllPagesButTheFirst(of path: String) throws {
+    let file = try #require(FileHandle(forUpdatingAtPath: path))
+    let size = try file.seekToEnd()
+    try file.seek(toOffset: 4_096)
+    try file.write(contentsOf: Data(repeating: 0xA5, count: Int(size) - 4_096))
+    try file.close()
+  }
+
+  /// Another process may have written a newer one to the new file.
+  @Test func whatIsHandedOverAgainReplacesNothing() async throws {
+    let folder = try TemporaryFolder()
+    let trial = try StorageTrial(in: folder.path) { $0.followsOtherProcesses = false }
+    let identity = QueryIdentity(canonicalText: #"["notes","other",1]"#)
+    let query = NamedText(name: "a").persisted(PersistenceOptions(identity: identity))
+    let store = trial.client.store(for: query)
+    store.currentValue = "older"
+    #expect(await trial.flush() == nil)
+    let worker = try WorkerProcess("write", folder.path, "other", "1", "1", "10", "1")
+    #expect(await worker.finish().code == 0)
+    trial.storage.database.handOverAgain()
+    #expect(await trial.flush() == nil)
+    let connection = try DatabaseOpener(kind: .cache, folder: folder.path).openWriter()
+    let values = try connection.rows("SELECT CAST(value AS TEXT) FROM entries") {
+      try $0.text(at: 0)
+    }
+    #expect(values.count == 1 && values[0].contains("other/1/1"), "\(values)")
+    try connection.close()
+    await trial.close()
+    #expect(store.currentValue == "older")
+  }
+
   private func contents(of name: String, in folder: TemporaryFolder) throws -> Data {
     try Data(contentsOf: URL(filePath: "\(folder.path)/\(name)"))
   }
@@ -125,7 +193,8 @@ import Testing
     let folder = try TemporaryFolder()
     let vfs = FaultVFS()
     let trial = try StorageTrial(in: folder.path, vfs: vfs)
-    trial.set("old", String(repeating: "o", count: 20_000))
+    let old = String(repeating: "o", count: 20_000)
+    trial.set("old", old)
     #expect(await trial.flush() == nil)
     await trial.waitForCheckpoint()
     vfs.damage("\(folder.path)/cache.sqlite", noticedBy: .read, with: result)
@@ -140,7 +209,8 @@ import Testing
     #expect(!trial.storage.statistics.isDegraded)
     await trial.close()
     let texts = try await StorageTrial.texts(["old", "new"], in: folder.path)
-    #expect(texts == ["new": "new"])
+    // The store that shows it lives.
+    #expect(texts == ["old": old, "new": "new"])
   }
 
   @Test func damageThatAWriteFindsIsSetAsideAndWhatWaitsGoesIntoTheNewFile() async throws {
@@ -158,7 +228,7 @@ import Testing
     #expect(trial.log.health == [])
     await trial.close()
     let texts = try await StorageTrial.texts(["old", "a", "b"], in: folder.path)
-    #expect(texts == ["a": "a", "b": "b"])
+    #expect(texts == ["old": "old", "a": "a", "b": "b"])
   }
 
   @Test func damageThatIsNotSeenASecondTimeCostsNothing() async throws {
@@ -210,7 +280,7 @@ import Testing
     #expect(trial.log.events.contains { $0.isSetAside })
     await trial.close()
     let texts = try await StorageTrial.texts(["old", "new", "fetched"], in: folder.path)
-    #expect(texts == ["new": "new", "fetched": "fetched"])
+    #expect(texts == ["old": "old", "new": "new", "fetched": "fetched"])
   }
 
   /// Between the two the thread may have work of its own, and the file takes a write again.
