@@ -39,7 +39,7 @@ public struct StoredConfirmation: Sendable {
 
 /// The value that an entry was made of, and in the place of which alone it is to be written.
 public struct StoredBasis: Sendable {
-  /// By what its content is known; nil: no storage has had it, and the entry is written where none is.
+  /// By what its content is known; nil: no storage has had it, so that the entry is only ever added.
   public let content: StoredContentMark?
 }
 
