@@ -8,7 +8,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 {
   let slot: StorageSlot
   let storage: any QueryStorage
-  private let options: PersistenceOptions
+  private let plan: PersistencePlan
   /// There while the value is still to come.
   private var gate: HydrationGate?
 
@@ -29,10 +29,10 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// What is written of the state's errors.
   private var failures = PersistedFailures()
 
-  init(slot: StorageSlot, storage: any QueryStorage, options: PersistenceOptions) {
+  init(slot: StorageSlot, storage: any QueryStorage, plan: PersistencePlan) {
     self.slot = slot
     self.storage = storage
-    self.options = options
+    self.plan = plan
     super.init()
     // What is read now has the invalidations so far.
     self.invalidationsKnownUntil = .now
@@ -87,11 +87,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     _ state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause, folded: StoredContent? = nil
   ) {
     let snapshot = PersistedSnapshot(
-      of: state, self.failures, self.options, tag.record, self.mark)
+      of: state, self.failures, self.plan, tag.record, self.mark)
     let facts = WriteFacts(
       content: self.content, cause: cause, folded: folded, invalidatedAt: self.invalidatedAt,
       invalidationsKnownUntil: self.invalidationsKnownUntil)
-    self.hand(over: .write(StorageWrite(of: snapshot, facts)))
+    self.hand(over: .write(StorageWrite.of(snapshot, facts)))
   }
 
   override func valueWasLost(_ state: State, _ tag: ValueTag) {
@@ -141,7 +141,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// coded yet, since coding and decoding a large value would take long.
   private func take(_ write: StorageWrite, into store: QueryStore<State>) {
     if let snapshot = write.snapshot as? PersistedSnapshot<State>,
-      snapshot.isReadable(with: self.options)
+      snapshot.isReadable(with: self.plan.options)
     {
       if self.isExpired(snapshot.valueLastUpdatedAt, in: store.context) {
         self.miss(.expired, store)
@@ -282,29 +282,29 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     _ entry: StoredEntry,
     in context: QueryContext
   ) -> Result<Restored<State>, Failure> {
-    if entry.version > self.options.version {
+    if entry.version > self.plan.options.version {
       return .failure(Failure(miss: .newerVersion(entry.version)))
     }
     if entry.kind != State.persistedKind {
       return .failure(
         Failure(miss: .undecodable("a \(entry.kind), and not a \(State.persistedKind)")))
     }
-    if entry.coder != self.options.coder.name {
+    if entry.coder != self.plan.options.coder.name {
       return .failure(Failure(miss: .otherCoder(entry.coder)))
     }
     if self.isExpired(entry.history.valueLastUpdatedAt, in: context) {
       return .failure(Failure(miss: .expired))
     }
     var upgrade: ((Data) throws -> Data)?
-    if entry.version < self.options.version {
-      guard let raise = self.options.upgrade else {
+    if entry.version < self.plan.options.version {
+      guard let raise = self.plan.options.upgrade else {
         return .failure(Failure(miss: .olderVersion(entry.version)))
       }
       upgrade = { try raise($0, entry.version) }
     }
     do {
       let value = try State._value(
-        from: entry.content, using: self.options.coder, upgrade: upgrade)
+        from: entry.content, using: self.plan.options.coder, upgrade: upgrade)
       return .success(Restored(value, of: entry, isUpgraded: upgrade != nil))
     } catch {
       return .failure(Failure(miss: .undecodable(RestoredError(error).text)))
@@ -312,7 +312,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   }
 
   private func isExpired(_ date: Date?, in context: QueryContext) -> Bool {
-    self.options.expiry(of: date).map { $0 < context.queryClock.now() } ?? false
+    self.plan.options.expiry(of: date).map { $0 < context.queryClock.now() } ?? false
   }
 
   // MARK: - What others do to the store

@@ -4,7 +4,8 @@ import FoundationEssentials
 /// tasks, which would keep the store alive.
 struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   let value: State.PersistedValue?
-  let options: PersistenceOptions
+  // Not its options, which are slow to copy at each change.
+  private let plan: PersistencePlan
   private let valueUpdateCount: Int
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
@@ -15,11 +16,11 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   ///   - state: The state, and what belongs to its value.
   ///   - mark: How much of the outbox's history the value has.
   init(
-    of state: State, _ failures: PersistedFailures, _ options: PersistenceOptions,
+    of state: State, _ failures: PersistedFailures, _ plan: PersistencePlan,
     _ record: ValueRecord?, _ mark: ValueMark?
   ) {
     self.value = state.persistedValue
-    self.options = options
+    self.plan = plan
     self.valueUpdateCount = state.valueUpdateCount
     self.valueLastUpdatedAt = state.valueLastUpdatedAt
     self.failures = failures
@@ -46,7 +47,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
 
   private func codedContent() throws -> StoredEntry.Content {
     guard let value else { return .none }
-    let content = try State._content(of: value, using: self.options.coder)
+    let content = try State._content(of: value, using: self.plan.options.coder)
     guard let record, !record.pages.isEmpty,
       case .pages(var pages, let next, let previous) = content
     else { return content }
@@ -59,12 +60,12 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   private func entry(of content: StoredEntry.Content, _ facts: WriteFacts) -> StoredEntry {
     var entry = StoredEntry(
       kind: State.persistedKind,
-      coder: self.options.coder.name,
-      version: self.options.version,
+      coder: self.plan.options.coder.name,
+      version: self.plan.options.version,
       content: content,
       history: self.history(facts),
-      isPinned: self.options.isPinned,
-      expiresAt: self.options.expiry(of: self.valueLastUpdatedAt))
+      isPinned: self.plan.options.isPinned,
+      expiresAt: self.plan.options.expiry(of: self.valueLastUpdatedAt))
     entry.mark = self.mark
     entry.invalidationsKnownUntil = facts.invalidationsKnownUntil
     // Never without its value.
@@ -81,7 +82,8 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
 
   /// Whether a store with these options would read what this one writes as it is.
   func isReadable(with options: PersistenceOptions) -> Bool {
-    self.options.version == options.version && self.options.coder.name == options.coder.name
+    let own = self.plan.options
+    return own.version == options.version && own.coder.name == options.coder.name
   }
 }
 

@@ -40,7 +40,7 @@ extension QueryStore where State: PersistableQueryState {
     do {
       let identity = try plan.identity(of: self.path, queryName)
       guard let slot = storage.slots.attach(self, to: identity) else { return }
-      let stored = PersistedAttachment<State>(slot: slot, storage: storage, options: plan.options)
+      let stored = PersistedAttachment<State>(slot: slot, storage: storage, plan: plan)
       self.storing = stored
       stored.hydrate(self)
     } catch let error as QueryIdentityError {

@@ -10,49 +10,60 @@ public enum StorageChange: Sendable {
 
 /// An entry to be written: a snapshot of a state, which is coded when it is first read, off the
 /// thread that made the change.
-// @unchecked: `phase` is guarded by the lock of all writes.
-public final class StorageWrite: @unchecked Sendable {
-  private enum Phase: Sendable {
-    case snapshot(any StateSnapshot)
-    // In a box: it is large, and a phase is copied under the lock.
-    indirect case coded(Result<StoredEntry, any Error>)
-  }
-
+// @unchecked: the variables are guarded by the lock of all writes.
+public class StorageWrite: @unchecked Sendable {
   /// Guards what writes and marks change: one lock for all of them, since each change of a store makes one of
   /// both on its caller's thread. It is held for the copy of a value; nothing is called under it.
   static let lock = Locked(false)
 
-  @exclusivity(unchecked) private var phase: Phase
   let facts: WriteFacts
+  @exclusivity(unchecked) private var closure: SnapshotClosure?
+  @exclusivity(unchecked) private var coded: CodedEntry?
+
+  private final class CodedEntry: Sendable {
+    let result: Result<StoredEntry, any Error>
+
+    init(_ result: Result<StoredEntry, any Error>) { self.result = result }
+  }
 
   /// Creates a write.
   ///
   /// - Parameter encode: Codes the snapshot. Called once, or twice if two threads read at a time.
-  public convenience init(encode: @escaping @Sendable () throws -> StoredEntry) {
-    self.init(of: SnapshotClosure(encode: encode), WriteFacts(cause: .changed))
+  public init(encode: @escaping @Sendable () throws -> StoredEntry) {
+    self.facts = WriteFacts(cause: .changed)
+    self.closure = SnapshotClosure(encode: encode)
   }
 
-  init(of snapshot: some StateSnapshot, _ facts: WriteFacts) {
-    self.facts = facts
-    self.phase = .snapshot(snapshot)
+  fileprivate init(_ facts: WriteFacts) { self.facts = facts }
+
+  static func of(_ snapshot: some StateSnapshot, _ facts: WriteFacts) -> StorageWrite {
+    SnapshotWrite(of: snapshot, facts)
+  }
+
+  /// What is to be coded, until it is.
+  var snapshot: (any StateSnapshot)? { Self.lock.withLock { _ in self.closure } }
+
+  /// Takes the snapshot away, once it is coded. The caller holds the lock, and releases it later.
+  fileprivate func takeSnapshot() -> (any StateSnapshot)? {
+    defer { self.closure = nil }
+    return self.closure
   }
 
   /// The coded entry. The snapshot is released when it is made.
   ///
   /// - Throws: What the coder throws, at each call.
   public func entry() throws -> StoredEntry {
-    switch Self.lock.withLock({ _ in self.phase }) {
-    case .coded(let result): return try result.get()
-    case .snapshot(let snapshot):
-      // Outside the lock: it is user code.
-      let result = Result { try snapshot.entry(self.facts) }
-      let old = Self.lock.withLock { _ in
-        defer { self.phase = .coded(result) }
-        return self.phase
-      }
-      withExtendedLifetime(old) {}
-      return try result.get()
+    if let coded = Self.lock.withLock({ _ in self.coded }) { return try coded.result.get() }
+    // Another thread may just have coded it.
+    guard let snapshot = self.snapshot else { return try self.entry() }
+    // Outside the lock: it is user code.
+    let coded = CodedEntry(Result { try snapshot.entry(self.facts) })
+    let old = Self.lock.withLock { _ in
+      self.coded = coded
+      return self.takeSnapshot()
     }
+    withExtendedLifetime(old) {}
+    return try coded.result.get()
   }
 
   /// What suffices to be written if the value was there before, and its bytes are known to be stored, or if
@@ -85,19 +96,21 @@ public final class StorageWrite: @unchecked Sendable {
   /// What becomes of an older change that waits where this one is to wait: this one takes its place, but
   /// an error, an invalidation and an edit replace no value that another store of the query has made.
   func replacing(_ old: StorageChange) -> StorageChange {
-    guard let snapshot = self.snapshot else { return .write(self.keepingInvalidation(of: old)) }
-    switch (self.facts.cause, old) {
-    case (.changed, _), (.confirmed, _): return .write(self.keepingInvalidation(of: old))
+    let cause = self.facts.cause
+    guard cause != .changed, cause != .confirmed, let snapshot = self.snapshot
+    else { return .write(self.keepingInvalidation(of: old)) }
+    switch (cause, old) {
+    case (.changed, _), (.confirmed, _): return .write(self)
     case (.handedOverAgain, .remove): return old
     case (.handedOverAgain, .write(let write)):
       return write.isMeantForStoredValue || write.isOlder(than: self) ? .write(self) : old
     case (.unchanged, .remove), (.folded, .remove):
       // What the store itself has removed; or another store of the query has.
-      return snapshot.hasValue ? old : .write(StorageWrite(of: snapshot, self.facts.with(.changed)))
+      return snapshot.hasValue ? old : .write(StorageWrite.of(snapshot, self.facts.with(.changed)))
     case (.unchanged, .write(let write)), (.folded, .write(let write)):
-      let own = self.facts.cause == .folded ? self.facts.folded : self.facts.content
+      let own = cause == .folded ? self.facts.folded : self.facts.content
       if write.facts.content === own { return .write(self.following(write, snapshot)) }
-      if self.facts.cause == .folded, write.facts.cause == .unchanged { return .write(self) }
+      if cause == .folded, write.facts.cause == .unchanged { return .write(self) }
       guard let instant = self.facts.invalidatedAt else { return old }
       return .write(write.invalidated(at: instant))
     }
@@ -134,10 +147,10 @@ public final class StorageWrite: @unchecked Sendable {
   private func following(_ old: StorageWrite, _ snapshot: any StateSnapshot) -> StorageWrite {
     switch (self.facts.cause, old.facts.cause) {
     case (.folded, .unchanged): self
-    case (_, .folded): StorageWrite(of: snapshot, self.facts.with(.folded, of: old.facts.folded))
-    case (_, .handedOverAgain): StorageWrite(of: snapshot, self.facts.with(.handedOverAgain))
-    case (.folded, _): StorageWrite(of: snapshot, self.facts.with(.changed))
-    default: StorageWrite(of: snapshot, self.facts.with(old.facts.cause))
+    case (_, .folded): StorageWrite.of(snapshot, self.facts.with(.folded, of: old.facts.folded))
+    case (_, .handedOverAgain): StorageWrite.of(snapshot, self.facts.with(.handedOverAgain))
+    case (.folded, _): StorageWrite.of(snapshot, self.facts.with(.changed))
+    default: StorageWrite.of(snapshot, self.facts.with(old.facts.cause))
     }
   }
 
@@ -145,25 +158,35 @@ public final class StorageWrite: @unchecked Sendable {
   /// when it is confirmed.
   public func didStore(_ mark: StoredContentMark) { self.facts.content?.mark = mark }
 
-  /// What is to be coded, until it is.
-  var snapshot: (any StateSnapshot)? {
-    switch Self.lock.withLock({ _ in self.phase }) {
-    case .snapshot(let snapshot): snapshot
-    case .coded: nil
-    }
-  }
-
   /// The same write, of a value that was invalidated meanwhile.
   func invalidated(at instant: ContinuousClock.Instant = .now) -> StorageWrite {
     let snapshot: any StateSnapshot = self.snapshot ?? SnapshotClosure(encode: self.entry)
-    return StorageWrite(of: snapshot, self.facts.invalidated(at: instant))
+    return StorageWrite.of(snapshot, self.facts.invalidated(at: instant))
   }
 
   /// What is to be written besides if the value was invalidated while this write is under way.
   func followedByInvalidation() -> StorageWrite {
     let write = self.invalidated()
     guard let snapshot = write.snapshot else { return write }
-    return StorageWrite(of: snapshot, write.facts.with(.unchanged))
+    return StorageWrite.of(snapshot, write.facts.with(.unchanged))
+  }
+}
+
+/// A write with its snapshot inside: each change of a store makes one on its caller's thread.
+// @unchecked: the variable is guarded by the lock of all writes.
+private final class SnapshotWrite<Snapshot: StateSnapshot>: StorageWrite, @unchecked Sendable {
+  @exclusivity(unchecked) private var kept: Snapshot?
+
+  init(of snapshot: Snapshot, _ facts: WriteFacts) {
+    self.kept = snapshot
+    super.init(facts)
+  }
+
+  override var snapshot: (any StateSnapshot)? { Self.lock.withLock { _ in self.kept } }
+
+  override func takeSnapshot() -> (any StateSnapshot)? {
+    defer { self.kept = nil }
+    return self.kept
   }
 }
 

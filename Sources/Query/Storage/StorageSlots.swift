@@ -49,12 +49,9 @@ public final class StorageSlots: Sendable {
     }
   }
 
-  /// Lets the living stores hand over their values again, because the file that had them is gone. A value
-  /// is written where the new one has none. Not called by a thread that stores may wait for.
+  /// Lets the living stores hand over their values again, because the file that had them is gone.
   package func handOverAgain() {
-    for slot in self.all {
-      for store in slot.livingStores { store.handOverAgain() }
-    }
+    for slot in self.all { slot.handOverAgain() }
   }
 
   /// Marks the unwritten changes of queries under a path as changes of invalidated values. A

@@ -143,14 +143,21 @@ extension CacheDatabase {
 
   /// Lets the living stores hand over their values again: the file that had them was replaced, and what
   /// people see must not be gone at the next launch.
-  ///
-  /// In a task: a store may be busy with its user's code, and the thread that writes does not wait for it.
   func handOverAgain() {
-    let partitions = self.partitions
+    self.handOverAgain { [partitions = self.partitions] in
+      for partition in partitions { partition.slots.handOverAgain() }
+    }
+  }
+
+  /// Lets the stores of a query hand over their value again: what was stored of it was damaged.
+  func handOverAgain(_ slot: StorageSlot) { self.handOverAgain { slot.handOverAgain() } }
+
+  /// In a task: a store may be busy with its user's code, and the thread that writes does not wait for it.
+  private func handOverAgain(_ body: @escaping @Sendable () -> Void) {
     self.handingOver.withLock { task in
       task = Task.detached { [earlier = task] in
         await earlier?.value
-        for partition in partitions { partition.slots.handOverAgain() }
+        body()
       }
     }
   }

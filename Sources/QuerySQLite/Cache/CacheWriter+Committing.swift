@@ -403,6 +403,9 @@ extension CacheWriter {
       }
       guard isMoved else { return }
       partition.count { $0.quarantined += 1 }
+      if miss == .wrongChecksum, let slot = partition.slots.existingSlot(for: identity) {
+        self.database.handOverAgain(slot)
+      }
       partition.hub.send(.quarantined(identity, miss))
     } catch {
       // The entry stays in its place, and is found again.

@@ -105,6 +105,26 @@ import Testing
     withExtendedLifetime(shown) {}
   }
 
+  /// The one of another client finds the damage, and has nothing to hand over.
+  @Test func aValueThatALivingStoreShowsIsWrittenInThePlaceOfItsDamagedBytes() async throws {
+    let folder = try TemporaryFolder()
+    let trial = try StorageTrial(in: folder.path)
+    trial.set("a", "a")
+    trial.set("b", "b")
+    #expect(await trial.flush() == nil)
+    let connection = try DatabaseOpener(kind: .cache, folder: folder.path).openWriter()
+    try connection.write { try connection.execute("UPDATE entries SET value = x'22'") }
+    try connection.close()
+    #expect(await trial.text("a") == nil)
+    await trial.log.wait { if case .quarantined = $0 { true } else { false } }
+    #expect(await trial.flush() == nil)
+    #expect(await trial.text("a") == "a")
+    await trial.close()
+    let texts = try await StorageTrial.texts(["a", "b"], in: folder.path)
+    // Nobody has read the other one.
+    #expect(texts == ["a": "a"])
+  }
+
   private static func damageAllPagesButTheFirst(of path: String) throws {
     let file = try #require(FileHandle(forUpdatingAtPath: path))
     let size = try file.seekToEnd()

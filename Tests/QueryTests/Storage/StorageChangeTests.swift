@@ -54,6 +54,65 @@ import Testing
       for _ in 0..<500 { #expect((try? write.entry()) == entry(1)) }
     }
   }
+
+  // MARK: - Handed over again
+
+  private struct Sample: StateSnapshot {
+    let stored: StoredEntry
+    var hasValue: Bool { true }
+
+    func entry(_ facts: WriteFacts) -> StoredEntry { self.stored }
+
+    func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry {
+      var entry = self.stored
+      entry.content = .none
+      return entry
+    }
+  }
+
+  /// A write of another store than all others, whose value is so many seconds old.
+  private static func write(_ count: Int, _ cause: StorageWrite.Cause) -> StorageWrite {
+    var sample = entry(count)
+    sample.history.valueLastUpdatedAt = Date(timeIntervalSince1970: Double(count))
+    return .of(Sample(stored: sample), WriteFacts(content: StoredContent(), cause: cause))
+  }
+
+  /// An error, an invalidation or an edit of a stored value is nothing without that.
+  @Test(arguments: [
+    (StorageWrite.Cause.changed, 1), (.confirmed, 1), (.unchanged, 2), (.folded, 2),
+    (.handedOverAgain, 2),
+  ])
+  func aValueThatIsHandedOverAgainYieldsToAnotherThatWaits(
+    _ waiting: StorageWrite.Cause, _ count: Int
+  ) {
+    let change = Self.write(2, .handedOverAgain).replacing(.write(Self.write(1, waiting)))
+    #expect(change.count == count)
+  }
+
+  @Test func theNewerOneOfTwoThatAreHandedOverAgainIsWritten() {
+    let change = Self.write(1, .handedOverAgain).replacing(.write(Self.write(2, .handedOverAgain)))
+    #expect(change.count == 2)
+  }
+
+  @Test func aRemovalThatWaitsIsNotUndone() {
+    #expect(Self.write(2, .handedOverAgain).replacing(.remove).isRemoval)
+  }
+
+  @Test(arguments: [StorageWrite.Cause.unchanged, .folded])
+  func whatFollowsAValueThatIsHandedOverAgainIsWrittenWithIt(_ cause: StorageWrite.Cause) {
+    let first = Self.write(1, .handedOverAgain)
+    let content = first.facts.content
+    var facts = WriteFacts(content: content, cause: cause)
+    if cause == .folded { (facts.folded, facts.content) = (content, StoredContent()) }
+    let change = StorageWrite.of(Sample(stored: entry(2)), facts).replacing(.write(first))
+    guard case .write(let write) = change else {
+      Issue.record("it is removed")
+      return
+    }
+    #expect(write.facts.cause == .handedOverAgain && change.count == 2)
+    #expect(write.basis != nil && write.basis?.content == nil)
+    #expect(write.confirmation == nil)
+  }
 }
 
 /// An entry that is told from others by its count.
