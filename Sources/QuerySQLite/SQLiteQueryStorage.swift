@@ -114,7 +114,7 @@ extension SQLiteQueryStorage {
   ///
   /// - Throws: `StorageError` if not everything could be written.
   public func close() async throws {
-    await self.database.takeHandingOver()?.value
+    await self.database.waitUntilHandedOver()
     let isFirst = self.isClosed.withLock { isClosed in
       defer { isClosed = true }
       return !isClosed

@@ -80,11 +80,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     let folded = cause == .folded ? self.content : nil
     if cause == .changed || cause == .folded { self.content = StoredContent() }
     self.contentNumber = tag.number
-    self.handOver(state, tag, cause, folded: folded)
+    self.handOverSnapshot(of: state, tag, cause, folded: folded)
   }
 
-  private func handOver(
-    _ state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause, folded: StoredContent? = nil
+  private func handOverSnapshot(
+    of state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause, folded: StoredContent? = nil
   ) {
     let snapshot = PersistedSnapshot(
       of: state, self.failures, self.plan, tag.record, self.mark)
@@ -98,7 +98,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     guard self.isWriting, !self.isHydrating, state.valueUpdateCount > 0,
       tag.record?.isStored != false
     else { return }
-    self.handOver(state, tag, .handedOverAgain)
+    self.handOverSnapshot(of: state, tag, .handedOverAgain)
   }
 
   override var identity: QueryIdentity? { self.slot.identity }
@@ -146,12 +146,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       if self.isExpired(snapshot.valueLastUpdatedAt, in: store.context) {
         self.miss(.expired, store)
       } else {
-        let entry = snapshot.entryWithoutContent(write.facts)
         self.show(
           Restored(
             value: snapshot.value, record: snapshot.record,
             content: write.facts.content ?? StoredContent()),
-          entry.history, entry.mark, in: store)
+          snapshot.history(write.facts), snapshot.mark, in: store)
         self.didHydrate(from: nil, nil, byteCount: 0)
       }
     } else if let entry = try? write.entry() {

@@ -10,7 +10,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
   let record: ValueRecord?
-  private let mark: ValueMark?
+  let mark: ValueMark?
 
   /// - Parameters:
   ///   - state: The state, and what belongs to its value.
@@ -29,7 +29,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   }
 
   /// Made when it is needed: an error's text is the work of a user's code.
-  private func history(_ facts: WriteFacts) -> UpdateHistory {
+  func history(_ facts: WriteFacts) -> UpdateHistory {
     var history = UpdateHistory(
       valueUpdateCount: self.valueUpdateCount,
       valueLastUpdatedAt: self.valueLastUpdatedAt,

@@ -70,8 +70,8 @@ public class StorageWrite: @unchecked Sendable {
   /// nothing is said of the value; nil if ``entry()`` is needed. A storage that does not ask writes all of it.
   public var confirmation: StoredConfirmation? {
     let cause = self.facts.cause
-    guard cause == .confirmed || cause == .unchanged, let snapshot = self.snapshot
-    else { return nil }
+    guard cause == .confirmed || cause == .unchanged else { return nil }
+    let snapshot = self.snapshotOrEntry
     let content = self.facts.content
     let mark = content?.mark
     if cause == .confirmed && (mark == nil || content?.isOnlyCompared == true) { return nil }
@@ -91,25 +91,23 @@ public class StorageWrite: @unchecked Sendable {
   }
 
   /// Whether it is an error or an invalidation of a state that has no value.
-  var isWithoutValue: Bool { self.facts.cause == .unchanged && self.snapshot?.hasValue == false }
+  var isWithoutValue: Bool { self.facts.cause == .unchanged && !self.snapshotOrEntry.hasValue }
 
   /// What becomes of an older change that waits where this one is to wait: this one takes its place, but
   /// an error, an invalidation and an edit replace no value that another store of the query has made.
   func replacing(_ old: StorageChange) -> StorageChange {
     let cause = self.facts.cause
-    guard cause != .changed, cause != .confirmed, let snapshot = self.snapshot
-    else { return .write(self.keepingInvalidation(of: old)) }
     switch (cause, old) {
-    case (.changed, _), (.confirmed, _): return .write(self)
+    case (.changed, _), (.confirmed, _): return .write(self.keepingInvalidation(of: old))
     case (.handedOverAgain, .remove): return old
     case (.handedOverAgain, .write(let write)):
       return write.isMeantForStoredValue || write.isOlder(than: self) ? .write(self) : old
     case (.unchanged, .remove), (.folded, .remove):
       // What the store itself has removed; or another store of the query has.
-      return snapshot.hasValue ? old : .write(StorageWrite.of(snapshot, self.facts.with(.changed)))
+      return self.snapshotOrEntry.hasValue ? old : .write(self.with(self.facts.with(.changed)))
     case (.unchanged, .write(let write)), (.folded, .write(let write)):
       let own = cause == .folded ? self.facts.folded : self.facts.content
-      if write.facts.content === own { return .write(self.following(write, snapshot)) }
+      if write.facts.content === own { return .write(self.following(write)) }
       if cause == .folded, write.facts.cause == .unchanged { return .write(self) }
       guard let instant = self.facts.invalidatedAt else { return old }
       return .write(write.invalidated(at: instant))
@@ -130,8 +128,7 @@ public class StorageWrite: @unchecked Sendable {
   }
 
   private var valueLastUpdatedAt: Date? {
-    let entry = self.snapshot?.entryWithoutContent(self.facts) ?? (try? self.entry())
-    return entry?.history.valueLastUpdatedAt
+    self.snapshotOrEntry.entryWithoutContent(self.facts).history.valueLastUpdatedAt
   }
 
   /// The same write, if the one that waits is of a value that was invalidated later than this one knows: it
@@ -144,13 +141,13 @@ public class StorageWrite: @unchecked Sendable {
   }
 
   /// The same write, after another of the same store that has not been written.
-  private func following(_ old: StorageWrite, _ snapshot: any StateSnapshot) -> StorageWrite {
+  private func following(_ old: StorageWrite) -> StorageWrite {
     switch (self.facts.cause, old.facts.cause) {
     case (.folded, .unchanged): self
-    case (_, .folded): StorageWrite.of(snapshot, self.facts.with(.folded, of: old.facts.folded))
-    case (_, .handedOverAgain): StorageWrite.of(snapshot, self.facts.with(.handedOverAgain))
-    case (.folded, _): StorageWrite.of(snapshot, self.facts.with(.changed))
-    default: StorageWrite.of(snapshot, self.facts.with(old.facts.cause))
+    case (_, .folded): self.with(self.facts.with(.folded, of: old.facts.folded))
+    case (_, .handedOverAgain): self.with(self.facts.with(.handedOverAgain))
+    case (.folded, _): self.with(self.facts.with(.changed))
+    default: self.with(self.facts.with(old.facts.cause))
     }
   }
 
@@ -160,15 +157,20 @@ public class StorageWrite: @unchecked Sendable {
 
   /// The same write, of a value that was invalidated meanwhile.
   func invalidated(at instant: ContinuousClock.Instant = .now) -> StorageWrite {
-    let snapshot: any StateSnapshot = self.snapshot ?? SnapshotClosure(encode: self.entry)
-    return StorageWrite.of(snapshot, self.facts.invalidated(at: instant))
+    self.with(self.facts.invalidated(at: instant))
   }
 
   /// What is to be written besides if the value was invalidated while this write is under way.
   func followedByInvalidation() -> StorageWrite {
-    let write = self.invalidated()
-    guard let snapshot = write.snapshot else { return write }
-    return StorageWrite.of(snapshot, write.facts.with(.unchanged))
+    self.with(self.facts.invalidated(at: .now).with(.unchanged))
+  }
+
+  /// The same entry, of which something else is said.
+  private func with(_ facts: WriteFacts) -> StorageWrite { .of(self.snapshotOrEntry, facts) }
+
+  /// What is to be coded, or gives the entry that it was coded to.
+  private var snapshotOrEntry: any StateSnapshot {
+    self.snapshot ?? SnapshotClosure(encode: self.entry)
   }
 }
 

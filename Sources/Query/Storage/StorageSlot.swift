@@ -124,18 +124,18 @@ extension StorageSlot {
     }
   }
 
-  /// Lets the living stores hand over their value again, because what was stored of it is gone. It is
-  /// written if nothing is stored then. Not called by a thread that stores may wait for.
-  package func handOverAgain() {
-    for store in self.livingStores { store.handOverAgain() }
-  }
-
   private func nextArrival() -> (StoredEntry, changeCount: Int)? {
     self.guarded.withLock { slot in
       defer { slot.arrival = nil }
       if slot.arrival == nil { slot.isTakingOver = false }
       return slot.arrival
     }
+  }
+
+  /// Lets the living stores hand over their value again, because what was stored of it is gone. It is
+  /// written if nothing is stored then. Not called by a thread that stores may wait for.
+  package func handOverAgain() {
+    for store in self.livingStores { store.handOverAgain() }
   }
 
   // Returned outside the lock: the caller may hold the last reference to a store.

@@ -9,10 +9,8 @@ extension CacheDatabase {
     if !self.thread.ifIdle({ $0.tryCommit() }) {
       try await self.perform { try $0.commitAll() }
     }
-    guard let handingOver = self.takeHandingOver() else { return }
-    // What was flushed earlier was in a file that has been replaced.
-    await handingOver.value
-    try await self.perform { try $0.commitAll() }
+    // What was flushed earlier may have been in a file that has been replaced.
+    try await self.flushHandedOver()
   }
 
   /// Removes everything of a partition.

@@ -31,7 +31,7 @@ final class CacheDatabase: Sendable {
   let guarded = Locked(Guarded())
 
   /// Lets living stores hand over again what was in a file that was replaced; nil once a caller of
-  /// ``flush()`` waits for it.
+  /// ``flush()`` has written it.
   private let handingOver = Locked<Task<Void, Never>?>(nil)
 
   /// The accounts that storages have open.
@@ -153,7 +153,7 @@ extension CacheDatabase {
   func handOverAgain(_ slot: StorageSlot) { self.handOverAgain { slot.handOverAgain() } }
 
   /// In a task: a store may be busy with its user's code, and the thread that writes does not wait for it.
-  private func handOverAgain(_ body: @escaping @Sendable () -> Void) {
+  func handOverAgain(_ body: @escaping @Sendable () -> Void) {
     self.handingOver.withLock { task in
       task = Task.detached { [earlier = task] in
         await earlier?.value
@@ -162,13 +162,19 @@ extension CacheDatabase {
     }
   }
 
-  /// The task in which stores hand over their values again, for one caller.
-  func takeHandingOver() -> Task<Void, Never>? {
-    self.handingOver.withLock { task in
-      defer { task = nil }
-      return task
-    }
+  /// Returns when what stores hand over again is committed, if there is any.
+  ///
+  /// - Throws: `StorageError`.
+  func flushHandedOver() async throws {
+    guard let handingOver = self.handingOver.withLock({ $0 }) else { return }
+    await handingOver.value
+    try await self.perform { try $0.commitAll() }
+    // Until then, each caller waits for it.
+    self.handingOver.withLock { if $0 == handingOver { $0 = nil } }
   }
+
+  /// Returns when stores have handed over their values again.
+  func waitUntilHandedOver() async { await self.handingOver.withLock({ $0 })?.value }
 
   /// The next invalidation to write, before any change.
   var firstInvalidation: Invalidation? { self.guarded.withLock { $0.invalidations.first } }

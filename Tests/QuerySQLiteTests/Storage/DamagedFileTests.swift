@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 import Query
 import StorageTestSupport
+import TestSupport
 import Testing
 
 @testable import QuerySQLite
@@ -123,6 +125,30 @@ import Testing
     let texts = try await StorageTrial.texts(["a", "b"], in: folder.path)
     // Nobody has read the other one.
     #expect(texts == ["a": "a"])
+  }
+
+  @Test func eachOfTwoWhoFlushWaitsForWhatIsHandedOverAgain() async throws {
+    let folder = try TemporaryFolder()
+    let trial = try StorageTrial(in: folder.path)
+    let order = Recorder<String>()
+    let gate = DispatchSemaphore(value: 0)
+    trial.storage.database.handOverAgain {
+      gate.wait()
+      order.append("handed over")
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          #expect(await trial.flush() == nil)
+          order.append("flushed")
+        }
+      }
+      // Their own commits are made by then.
+      for _ in 0..<100 { await trial.waitForCheckpoint() }
+      gate.signal()
+    }
+    #expect(order.elements == ["handed over", "flushed", "flushed"])
+    await trial.close()
   }
 
   private static func damageAllPagesButTheFirst(of path: String) throws {

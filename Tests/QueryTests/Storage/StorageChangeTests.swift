@@ -89,6 +89,31 @@ import Testing
     #expect(change.count == count)
   }
 
+  /// A storage that counts the bytes which wait has it coded.
+  @Test(arguments: [StorageWrite.Cause.changed, .folded, .unchanged])
+  func whatFollowsIsTheSameIfItIsCodedAlready(_ cause: StorageWrite.Cause) throws {
+    let again = Self.write(2, .handedOverAgain)
+    _ = try again.entry()
+    #expect(again.replacing(.write(Self.write(1, cause))).count == (cause == .changed ? 1 : 2))
+    // An edit of a value that was not written before it.
+    let first = Self.write(1, .changed)
+    let facts = WriteFacts(
+      content: StoredContent(), cause: .folded, folded: first.facts.content)
+    let edit = StorageWrite.of(Sample(stored: entry(3)), facts)
+    _ = try edit.entry()
+    guard case .write(let write) = edit.replacing(.write(first)) else {
+      Issue.record("it is removed")
+      return
+    }
+    #expect(try write.entry() == entry(3) && write.basis == nil)
+  }
+
+  @Test func anErrorThatIsCodedAlreadyReplacesNoValue() throws {
+    let note = Self.write(1, .unchanged)
+    _ = try note.entry()
+    #expect(note.confirmation?.keepsOtherValue == true)
+  }
+
   @Test func theNewerOneOfTwoThatAreHandedOverAgainIsWritten() {
     let change = Self.write(1, .handedOverAgain).replacing(.write(Self.write(2, .handedOverAgain)))
     #expect(change.count == 2)
