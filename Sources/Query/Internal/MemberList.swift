@@ -48,9 +48,14 @@ extension MemberList where Member: ListMember {
     if self.places.count > 2 * self.count + 8 { self.closeHoles() }
   }
 
-  @usableFromInline
+  @inlinable
   mutating func closeHoles() {
-    self.places.removeAll { $0 == nil }
-    for (place, member) in self.places.enumerated() { member?.place = place }
+    var filled = 0
+    for place in self.places.indices where self.places[place] != nil {
+      self.places.swapAt(filled, place)
+      self.places[filled]?.place = filled
+      filled += 1
+    }
+    self.places.removeLast(self.places.count - filled)
   }
 }
