@@ -25,7 +25,7 @@ package struct Locked<Value>: @unchecked Sendable {
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     let (value, mutex) = self.storage.withUnsafeMutablePointers { ($0, $1) }
-    pthread_mutex_lock(mutex)
+    if pthread_mutex_trylock(mutex) != 0 { lockContended(mutex) }
     defer {
       pthread_mutex_unlock(mutex)
       // The addresses are good for as long as the storage lives, which nothing else says here.

@@ -20,7 +20,7 @@ struct RecursiveLock: @unchecked Sendable {
   }
 
   @usableFromInline
-  func lock() { pthread_mutex_lock(self.mutex) }
+  func lock() { if pthread_mutex_trylock(self.mutex) != 0 { lockContended(self.mutex) } }
 
   @usableFromInline
   func unlock() { pthread_mutex_unlock(self.mutex) }
