@@ -53,8 +53,6 @@ public struct _DeduplicationModifier<Query: QueryRequest>: QueryModifier {
     guard let values = context[key] else {
       return try await query.fetch(in: context, with: continuation)
     }
-    var context = context
-    context[key] = nil
     return try await values.table.fetch(
       query,
       in: context,
@@ -88,12 +86,10 @@ extension QueryContext {
     return reference === otherReference || reference?.store === otherReference?.store
   }
 
-  /// Whether a fetch with another context began before an invalidation that this one came after, so
-  /// that its answer may be too old for this one.
+  /// Whether the fetches of its store share their work, where they overlap.
   @inlinable
-  func outdates(_ running: QueryContext) -> Bool {
-    guard let own = self.fetchWork, let other = running.fetchWork else { return false }
-    return own.outdates(other)
+  func deduplicates<Value: Sendable>(_ value: Value.Type) -> Bool {
+    self.node(for: ObjectIdentifier(DeduplicationKey<Value>.self)) != nil
   }
 
   @usableFromInline

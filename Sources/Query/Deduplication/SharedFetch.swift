@@ -1,13 +1,18 @@
 /// One fetch that several callers wait for.
 @usableFromInline
 final class SharedFetch<Value: Sendable>: Sendable {
+  // Unsafe, since a checked one allocates. The thread that removes it from the state resumes it, once.
+  @usableFromInline typealias Waiter = UnsafeContinuation<Value, any Error>
+
   /// Guarded by the mutex.
   @usableFromInline
   struct State {
-    @usableFromInline var waiters = [Int: CheckedContinuation<Value, any Error>]()
-    /// The callers that joined and have not left, whether they already wait or not.
-    @usableFromInline var members = Set<Int>()
+    @usableFromInline var waiters = [Int: Waiter]()
+    /// How many callers have joined and not left, whether they already wait or not.
+    @usableFromInline var memberCount = 0
     @usableFromInline var lastMember = 0
+    /// The callers that have left before they waited.
+    @usableFromInline var early = Set<Int>()
     @usableFromInline var task: BegunTask?
     @usableFromInline var result: Result<Value, any Error>?
     /// The destination of yields: the caller that came first, until it leaves.
@@ -20,13 +25,15 @@ final class SharedFetch<Value: Sendable>: Sendable {
     @inlinable
     mutating func join() -> Int {
       self.lastMember += 1
-      self.members.insert(self.lastMember)
+      self.memberCount += 1
       return self.lastMember
     }
   }
 
   /// The context of the caller that came first.
   @usableFromInline let context: QueryContext
+  /// The fetch of that caller; nil outside a store.
+  @usableFromInline let work: (any TaskRunOwner)?
   @usableFromInline let state: Locked<State>
   @inlinable static var firstMember: Int { 1 }
 
@@ -34,6 +41,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
   @inlinable
   init(context: QueryContext, continuation: QueryContinuation<Value>) {
     self.context = context
+    self.work = context.fetchWork
     var state = State()
     state.continuation = continuation
     _ = state.join()
@@ -72,7 +80,9 @@ extension SharedFetch {
       }
       // It may have ended by now, and there is nothing to wait for.
       if let result = self.state.withLock({ $0.result }) { return try result.get() }
-      return try await self.wait(for: Self.firstMember, isolation: isolation)
+      return try await withUnsafeThrowingContinuation(isolation: isolation) {
+        self.add($0, as: Self.firstMember)
+      }
     } onCancel: {
       self.leave(Self.firstMember, onEnd)
     }
@@ -131,39 +141,44 @@ extension SharedFetch {
   ///
   /// - Parameters:
   ///   - member: The caller, as counted by ``join()``.
+  ///   - isolation: The actor that the caller is on, to which it comes back without another thread.
   ///   - onLeave: Called when the last caller has left.
   @inlinable
-  func value(for member: Int, onLeave: @escaping @Sendable () -> Void) async throws -> Value {
+  func value(
+    for member: Int,
+    isolation: isolated (any Actor)?,
+    onLeave: @escaping @Sendable () -> Void
+  ) async throws -> Value {
     try await withTaskCancellationHandler {
-      try await self.wait(for: member, isolation: nil)
+      try await withUnsafeThrowingContinuation(isolation: isolation) { self.add($0, as: member) }
     } onCancel: {
       self.leave(member, onLeave)
     }
   }
 
-  /// Waits for the result, or until the member has left.
+  /// Lets a member wait for the result, if it is still to come, or until the member leaves.
   @inlinable
-  func wait(for member: Int, isolation: isolated (any Actor)?) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      let known = self.state.withLock { state -> Result<Value, any Error>? in
-        if let result = state.result { return result }
-        guard state.members.contains(member) else { return .failure(CancellationError()) }
-        state.waiters[member] = continuation
-        return nil
+  func add(_ waiter: Waiter, as member: Int) {
+    let known = self.state.withLock { state -> Result<Value, any Error>? in
+      if let result = state.result { return result }
+      if !state.early.isEmpty, state.early.remove(member) != nil {
+        return .failure(CancellationError())
       }
-      if let known { continuation.resume(with: known) }
+      state.waiters[member] = waiter
+      return nil
     }
+    if let known { waiter.resume(with: known) }
   }
 
   @inlinable
   func leave(_ member: Int, _ onLeave: @Sendable () -> Void) {
-    let (waiter, abandoned) = self.state.withLock { state in
-      guard state.result == nil, state.members.remove(member) != nil else {
-        return (nil as CheckedContinuation<Value, any Error>?, nil as BegunTask??)
-      }
-      if member == Self.firstMember { state.continuation = nil }
+    let (waiter, abandoned) = self.state.withLock { state -> (Waiter?, BegunTask??) in
+      guard state.result == nil else { return (nil, nil) }
       let waiter = state.waiters.removeValue(forKey: member)
-      guard state.members.isEmpty else { return (waiter, nil) }
+      if waiter == nil { state.early.insert(member) }
+      state.memberCount -= 1
+      if member == Self.firstMember { state.continuation = nil }
+      guard state.memberCount == 0 else { return (waiter, nil) }
       state.isAbandoned = true
       return (waiter, .some(state.task))
     }

@@ -47,7 +47,8 @@ struct ValueTag: Sendable {
   @inlinable
   mutating func replace(_ record: ValueRecord? = nil) {
     self.number &+= 1
-    self.record = record
+    // As a rule there is none, before and after.
+    if record != nil || self.record != nil { self.record = record }
   }
 }
 

@@ -90,6 +90,8 @@ extension QueryStore {
     return self.withLock {
       context[QueryContext.CurrentStoreKey.self] = self.ownReference()
       context[QueryContext.DefaultTaskNameKey.self] = self.ownTaskNames()[name]
+      fetch.isBesideAnother =
+        !self.fetches.isEmpty && context.deduplicates(State.QueryValue.self)
       var task = QueryTask(context: context, run: run, holder: nil)
       self._state.scheduleFetchTask(&task)
       fetch.task = task

@@ -291,10 +291,9 @@ extension QueryStore {
     using context: QueryContext? = nil
   ) {
     let replaced = self.withLock {
+      if self.overlay != nil, self.isSetInsideEdit() { return Self.replaceable(self._state) }
       let context = context ?? self._context
-      let replaced = (self._state.currentValue, self._state.error)
-      if self.overlay != nil, self.isSetInsideEdit() { return replaced }
-      self._state.update(with: result, using: context)
+      let replaced = Self.update(&self._state, with: result, using: context)
       if case .success = result {
         self.valueOrigin = .local
         self.tag.replace()
@@ -309,6 +308,25 @@ extension QueryStore {
     withExtendedLifetime(replaced) {}
   }
 
+  /// Takes an update in one access to the state.
+  ///
+  /// - Returns: What it replaces.
+  @inlinable
+  static func update(
+    _ state: inout State,
+    with result: Result<State.StateValue, any Error>,
+    using context: QueryContext
+  ) -> (State.StateValue, (any Error)?) {
+    let replaced = Self.replaceable(state)
+    state.update(with: result, using: context)
+    return replaced
+  }
+
+  @inlinable
+  static func replaceable(_ state: borrowing State) -> (State.StateValue, (any Error)?) {
+    (state.currentValue, state.error)
+  }
+
   /// Goes back to a fresh state: tasks are cancelled, and nothing that they still produce arrives.
   ///
   /// Context, subscriptions, controllers and the initial value stay. Nothing is fetched.
@@ -316,9 +334,9 @@ extension QueryStore {
   /// - Parameter context: The context of the event; nil to use the store's.
   public func reset(using context: QueryContext? = nil) {
     let replaced = self.withLock {
-      let context = context ?? self._context
-      let replaced = (self._state.currentValue, self._state.error)
+      let replaced = Self.replaceable(self._state)
       if self.overlay != nil, self.isSetInsideEdit() { return replaced }
+      let context = context ?? self._context
       self.resetWhileLocked(using: context)
       self.emit(.stateChanged, in: context)
       return replaced

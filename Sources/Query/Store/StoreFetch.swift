@@ -1,12 +1,8 @@
 /// One fetch of a store: it runs the request, and feeds its results into the state.
-// @unchecked: the variables below `link` are guarded by the store's lock.
+// @unchecked: the variables are guarded by the store's lock.
 @usableFromInline
 final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unchecked Sendable {
   @usableFromInline typealias Value = State.QueryValue
-
-  // Released when the fetch ends, so that a context or a continuation that outlives it does not
-  // keep the store alive.
-  @usableFromInline let link: Locked<QueryStore<State>?>
 
   /// The task, as the state scheduled it. Released when the fetch ends, with its value: a context of
   /// the fetch may live on.
@@ -16,10 +12,13 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   @exclusivity(unchecked) @usableFromInline var isFinished = false
 
   @inlinable
-  init(store: QueryStore<State>) { self.link = Locked(store) }
+  init(store: QueryStore<State>) { super.init(linkedTo: store) }
 
   @inlinable
-  var store: QueryStore<State>? { self.link.withLock { $0 } }
+  var store: QueryStore<State>? {
+    // A fetch is linked to the store that it was made for alone.
+    self.link.withLock { $0 }.map { unsafeDowncast($0, to: QueryStore<State>.self) }
+  }
 
   override func readStoredValue(in context: QueryContext?) -> StoredValue? {
     self.captureValue(in: context)
@@ -89,12 +88,14 @@ extension StoreFetch {
     in context: QueryContext
   ) -> Result<Value, any Error> {
     var result = returned
-    let ended = store.withLock { () -> (task: QueryTask<Value>?, ReplacedByFetch<State>?) in
+    // Both are released after the lock.
+    var ended: QueryTask<Value>?
+    var replaced: ReplacedByFetch<State>?
+    store.withLock {
       let notes = self.source.notes
       if let notes { result = self.kept(by: notes, insteadOf: result) }
       self.end(in: store)
-      var replaced: ReplacedByFetch<State>?
-      defer { self.task = nil }
+      defer { ended = self.task.take() }
       if self.generation == store.generation, let task = self.task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
         if let notes {
@@ -109,9 +110,8 @@ extension StoreFetch {
         store.emit(.stateChanged, in: context)
       }
       if self.hasStarted { store.emit(.fetchingEnded, in: context) }
-      return (self.task, replaced)
     }
-    withExtendedLifetime(ended) {}
+    withExtendedLifetime((ended, replaced)) {}
     self.letGo()
     return result
   }
@@ -231,21 +231,20 @@ extension StoreFetch {
   func willBeCancelledByStore() { self.store?.withLock { self.isCancelledByStore = true } }
 
   @usableFromInline
-  func outdates(_ other: FetchWork) -> Bool {
-    self.store?.withLock { other.invalidationStamp < self.invalidationStamp } ?? false
-  }
-
-  @usableFromInline
-  func share(_ leader: FetchWork?) {
-    self.store?.withLock {
+  func share(_ leader: FetchWork?) -> Bool {
+    // A fetch that meets its own work will find that it would wait for itself.
+    if leader === self { return true }
+    return self.store?.withLock {
+      if let leader, leader.invalidationStamp < self.invalidationStamp { return false }
       self.leader?.memberCount -= 1
       self.leader = leader
-      guard let leader else { return }
+      guard let leader else { return true }
       leader.memberCount += 1
       self.invalidationStamp = leader.invalidationStamp
       if let mark = leader.mark { self.mark = min(mark, self.mark ?? mark) }
       if let began = leader.beganAt { self.beganAt = min(began, self.beganAt ?? began) }
-    }
+      return true
+    } ?? true
   }
 
   @usableFromInline

@@ -49,9 +49,7 @@ extension FetchGraph {
   @usableFromInline
   static func endWait(of waiter: FetchWork, for target: FetchWork) {
     self.lock.withLock { _ in
-      guard let index = waiter.awaited.lastIndex(where: { $0 === target }) else { return }
-      waiter.awaited.remove(at: index)
-      target.awaiterCount -= 1
+      if waiter.awaited.remove(target) { target.awaiterCount -= 1 }
     }
   }
 
@@ -61,7 +59,7 @@ extension FetchGraph {
     while let path = stack.popLast(), let last = path.last {
       if last === end { return path }
       guard visited.insert(ObjectIdentifier(last)).inserted else { continue }
-      for next in last.awaited { stack.append(path + [next]) }
+      for next in last.awaited.all { stack.append(path + [next]) }
     }
     return nil
   }

@@ -4,6 +4,10 @@ import CProbes
 // @unchecked: the store's lock guards the variables, but for those of FetchGraph.
 @usableFromInline
 class FetchWork: ListMember, @unchecked Sendable {
+  /// The store. Released when the fetch ends, so that a context or a continuation that outlives it does not
+  /// keep the store alive. Of no generic type: what is asked for it through a protocol is not specialised.
+  @usableFromInline final let link: Locked<(any AnyObject & Sendable)?>
+
   /// Its place among the fetches of the store.
   @exclusivity(unchecked) @usableFromInline final var place = 0
   /// How often the store had been invalidated when the work began.
@@ -23,6 +27,10 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// Whether the store itself has cancelled the fetch, so that its failure is nobody's.
   @exclusivity(unchecked) @usableFromInline final var isCancelledByStore = false
 
+  /// Whether another fetch of the store was under way when this one was made, whose work it will share as a
+  /// rule. Set before anybody else knows the work.
+  @exclusivity(unchecked) @usableFromInline final var isBesideAnother = false
+
   /// What the request has noted of its value; nil: nothing, as most do.
   @exclusivity(unchecked) @usableFromInline final var notes: FetchNotes?
   /// The page that is being fetched.
@@ -30,13 +38,13 @@ class FetchWork: ListMember, @unchecked Sendable {
 
   // Guarded by FetchGraph.
   /// The fetches that this one waits for, and how many wait for it.
-  final var awaited = [FetchWork]()
-  final var awaiterCount = 0
+  @exclusivity(unchecked) final var awaited = AwaitedWorks()
+  @exclusivity(unchecked) final var awaiterCount = 0
   /// Whether it does its own work, since it would have waited for itself.
-  final var isSeparate = false
+  @exclusivity(unchecked) final var isSeparate = false
 
   @usableFromInline
-  init() {}
+  init(linkedTo store: any AnyObject & Sendable) { self.link = Locked(store) }
 
   /// The path of the query that is fetched.
   @usableFromInline var queryPath: QueryPath? { nil }
@@ -60,6 +68,29 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// The work that the result of this fetch comes from.
   @inlinable
   final var source: FetchWork { self.leader ?? self }
+}
+
+/// The fetches that another one waits for: nearly always one at a time, for which no array is made.
+struct AwaitedWorks {
+  private var first: FetchWork?
+  private var others = [FetchWork]()
+
+  var all: [FetchWork] { (self.first.map { [$0] } ?? []) + self.others }
+
+  mutating func append(_ work: FetchWork) {
+    if self.first == nil { self.first = work } else { self.others.append(work) }
+  }
+
+  /// - Returns: Whether it was there.
+  mutating func remove(_ work: FetchWork) -> Bool {
+    if self.first === work {
+      self.first = nil
+      return true
+    }
+    guard let index = self.others.lastIndex(where: { $0 === work }) else { return false }
+    self.others.remove(at: index)
+    return true
+  }
 }
 
 extension FetchWork {

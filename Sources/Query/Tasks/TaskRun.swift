@@ -62,11 +62,12 @@ protocol TaskRunOwner: FetchWork {
   func didEndUnrun(isDropped: Bool)
   /// The store is about to cancel the fetch, which no caller asked for.
   func willBeCancelledByStore()
-  /// Whether the work of another fetch of the store began before an invalidation that the work of this
-  /// one came after.
-  func outdates(_ other: FetchWork) -> Bool
-  /// Records that this fetch shares the work of another one, or does its own again.
-  func share(_ leader: FetchWork?)
+  /// Records that this fetch shares the work of another one of its store, or, with nil, does its own again.
+  ///
+  /// - Returns: False, and nothing is recorded, if the other one began before an invalidation that this one
+  ///   came after: its answer may be too old.
+  @discardableResult
+  func share(_ leader: FetchWork?) -> Bool
 
   /// Takes what the answer includes; nil if it belongs to no store any more.
   func ownReceipt() -> FetchReceipt?

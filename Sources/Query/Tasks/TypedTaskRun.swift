@@ -97,8 +97,7 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
 extension TypedTaskRun {
   @usableFromInline
   enum Entry {
-    /// Whether it is the fetch of a store.
-    case start(isFetch: Bool)
+    case start(fetch: (any TaskRunOwner)?)
     case wait
     case done(Outcome)
   }
@@ -110,35 +109,24 @@ extension TypedTaskRun {
   @inlinable
   func value(in context: QueryContext, isolation: isolated (any Actor)?) async throws -> Value {
     let waiter = FetchGraph.enclosing.get()
-    guard let waiter, let target = self.state.withLock({ $0.owner }) else {
-      return try await self.ownValue(in: context, isNested: waiter != nil, isolation: isolation)
-    }
     // A fetch inside of another one, which waits for it.
-    if let circle = FetchGraph.beginWait(of: waiter, for: target) {
+    let target = waiter == nil ? nil : self.state.withLock { $0.owner }
+    if let waiter, let target, let circle = FetchGraph.beginWait(of: waiter, for: target) {
       try FetchGraph.separate(waiter, from: circle)
       throw QueryCircularFetchError(paths: circle.compactMap(\.queryPath))
     }
-    defer { FetchGraph.endWait(of: waiter, for: target) }
-    return try await self.ownValue(in: context, isNested: true, isolation: isolation)
-  }
-
-  /// - Parameter isNested: Whether the caller is the work of a fetch.
-  @inlinable
-  func ownValue(
-    in context: QueryContext,
-    isNested: Bool,
-    isolation: isolated (any Actor)?
-  ) async throws -> Value {
+    defer { if let waiter, let target { FetchGraph.endWait(of: waiter, for: target) } }
     switch self.enter() {
-    case .start(let isFetch):
+    case .start(let fetch):
       // Launched inside, so that no cancellation that comes before the work returns is missed.
       return try await withTaskCancellationHandler {
         try await self.launch(
           in: context,
           isCancelled: Task.isCancelled,
           // A chain of work that runs work would overflow the stack. A task of no store does not know whether
-          // its caller is work, and begins here on an actor alone.
-          beginsHere: !isNested && (isFetch || isolation != nil),
+          // its caller is work, and begins here on an actor alone. What will wait for another fetch gains
+          // nothing, and the runtime makes a task dearer that begins here.
+          beginsHere: waiter == nil && (fetch.map { !$0.isBesideAnother } ?? (isolation != nil)),
           isolation: isolation
         )
         .value
@@ -167,7 +155,7 @@ extension TypedTaskRun {
       guard state.phase == .unstarted else { return .wait }
       state.phase = .running
       state.hasStarted = true
-      return .start(isFetch: state.owner != nil)
+      return .start(fetch: state.owner)
     }
   }
 

@@ -180,6 +180,34 @@ import Testing
     #expect(query.fetches.value == 1)
   }
 
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func callersThatComeAndGoAtAnyMomentAllEnd(seed: UInt64) async throws {
+    let query = SharedQuery { call in
+      for _ in 0..<200 {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+      return call.number
+    }
+    let store = query.deduplicated().sharedStore()
+    let callers = (0..<200).map { number in
+      Task.detached {
+        var generator = SeededGenerator(seed: seed &+ UInt64(number) << 8)
+        let fetch = Task { try await store.fetch() }
+        for _ in 0..<Int.random(in: 0..<40, using: &generator) { await Task.yield() }
+        if Bool.random(using: &generator) { fetch.cancel() }
+        return await fetch.result
+      }
+    }
+    var ends = [Result<Int, any Error>]()
+    for caller in callers { ends.append(await caller.value) }
+    for case .failure(let error) in ends { #expect(error is CancellationError) }
+    for case .success(let number) in ends { #expect(1...query.fetches.value ~= number) }
+    #expect(store.activeTasks.isEmpty)
+    // Nobody is left who would be joined.
+    #expect(try await store.fetch() == query.fetches.value)
+  }
+
   // MARK: - Yields
 
   @Test func yieldsReachTheFirstFetchOnly() async throws {
