@@ -68,17 +68,12 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       return
     }
     guard self.isWriting, self.hasStored || !self.isPristine else { return }
-    // Another process has erased it, or this one is just doing so.
-    if state.valueUpdateCount > 0, self.slot.isClosed, !self.isToldOf {
-      self.isToldOf = true
-      PersistenceWarnings.reportUnwritten(self.slot.identity)
-    }
     // An error, an invalidation and an edit that is laid over leave the value as it is, and make none.
     var cause = cause
     let isUnchanged = self.contentNumber == tag.number || state.valueUpdateCount == 0
     if cause == .changed, State._isStoredAsConfirmed, isUnchanged { cause = .unchanged }
     let folded = cause == .folded ? self.content : nil
-    if cause == .changed || cause == .folded { self.content = StoredContent() }
+    if cause == .changed || cause == .folded { self.beginContent() }
     self.contentNumber = tag.number
     self.handOverSnapshot(of: state, tag, cause, folded: folded)
   }
@@ -91,7 +86,22 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     let facts = WriteFacts(
       content: self.content, cause: cause, folded: folded, invalidatedAt: self.invalidatedAt,
       invalidationsKnownUntil: self.invalidationsKnownUntil)
-    self.hand(over: .write(StorageWrite.of(snapshot, facts)))
+    let isClosed = self.hand(over: .write(StorageWrite.of(snapshot, facts)))
+    // Another process has erased it, or this one is just doing so.
+    if isClosed, state.valueUpdateCount > 0, !self.isToldOf {
+      self.isToldOf = true
+      PersistenceWarnings.reportUnwritten(self.slot.identity)
+    }
+  }
+
+  /// The value is a new one, which no storage has.
+  private func beginContent() {
+    // As a rule the last one is written, and nobody else has its mark.
+    if isKnownUniquelyReferenced(&self.content) {
+      self.content.clear()
+    } else {
+      self.content = StoredContent()
+    }
   }
 
   override func valueWasLost(_ state: State, _ tag: ValueTag) {
@@ -116,10 +126,13 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.hand(over: .remove)
   }
 
-  private func hand(over change: StorageChange) {
-    let (isFirst, old) = self.slot.replaceChange(change)
+  /// - Returns: Whether nothing is written at the slot any more.
+  @discardableResult
+  private func hand(over change: StorageChange) -> Bool {
+    let (isFirst, isClosed, old) = self.slot.replaceChange(change)
     if isFirst { self.storage.write(self.slot) }
     withExtendedLifetime(old) {}
+    return isClosed
   }
 
   // MARK: - Hydrating

@@ -3,13 +3,13 @@ import FoundationEssentials
 /// The part of a state that is written: its value and what the state knows beside it, without its
 /// tasks, which would keep the store alive.
 struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
-  let value: State.PersistedValue?
+  private(set) var value: State.PersistedValue?
   // Not its options, which are slow to copy at each change.
   private let plan: PersistencePlan
   private let valueUpdateCount: Int
   let valueLastUpdatedAt: Date?
   private let failures: PersistedFailures
-  let record: ValueRecord?
+  private(set) var record: ValueRecord?
   let mark: ValueMark?
 
   /// - Parameters:
@@ -78,6 +78,8 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
 
   func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry { self.entry(of: .none, facts) }
 
+  mutating func releaseValue() { (self.value, self.record) = (nil, nil) }
+
   var hasValue: Bool { self.value != nil && self.valueUpdateCount > 0 }
 
   /// Whether a store with these options would read what this one writes as it is.
@@ -113,6 +115,8 @@ struct PersistedFailures: Sendable {
   /// - Returns: Whether that was a cancellation.
   mutating func take(_ state: some QueryStateProtocol) -> Bool {
     let added = state.errorUpdateCount - self.seenCount
+    // As at most changes: a state's error is slow to look at.
+    if added == 0, self.error == nil { return false }
     self.seenCount = state.errorUpdateCount
     if state.error is CancellationError { return added > 0 }
     self.error = state.error

@@ -36,7 +36,7 @@ public class StorageWrite: @unchecked Sendable {
 
   fileprivate init(_ facts: WriteFacts) { self.facts = facts }
 
-  static func of(_ snapshot: some StateSnapshot, _ facts: WriteFacts) -> StorageWrite {
+  static func of(_ snapshot: consuming some StateSnapshot, _ facts: WriteFacts) -> StorageWrite {
     SnapshotWrite(of: snapshot, facts)
   }
 
@@ -177,17 +177,23 @@ public class StorageWrite: @unchecked Sendable {
 /// A write with its snapshot inside: each change of a store makes one on its caller's thread.
 // @unchecked: the variable is guarded by the lock of all writes.
 private final class SnapshotWrite<Snapshot: StateSnapshot>: StorageWrite, @unchecked Sendable {
-  @exclusivity(unchecked) private var kept: Snapshot?
+  // Not optional: to look up that type took longer than to store the snapshot.
+  @exclusivity(unchecked) private var kept: Snapshot
+  @exclusivity(unchecked) private var isCoded = false
 
-  init(of snapshot: Snapshot, _ facts: WriteFacts) {
+  init(of snapshot: consuming Snapshot, _ facts: WriteFacts) {
     self.kept = snapshot
     super.init(facts)
   }
 
-  override var snapshot: (any StateSnapshot)? { Self.lock.withLock { _ in self.kept } }
+  override var snapshot: (any StateSnapshot)? {
+    Self.lock.withLock { _ in self.isCoded ? nil : self.kept }
+  }
 
   override func takeSnapshot() -> (any StateSnapshot)? {
-    defer { self.kept = nil }
+    if self.isCoded { return nil }
+    self.isCoded = true
+    defer { self.kept.releaseValue() }
     return self.kept
   }
 }
@@ -246,10 +252,16 @@ protocol StateSnapshot: Sendable {
   var hasValue: Bool { get }
   /// What is to be written beside a value that was there before.
   func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry
+  /// Lets go of the value: it is coded, and nobody asks any more.
+  mutating func releaseValue()
 }
 
 private struct SnapshotClosure: StateSnapshot {
-  let encode: @Sendable () throws -> StoredEntry
+  private(set) var encode: @Sendable () throws -> StoredEntry
+
+  init(encode: @escaping @Sendable () throws -> StoredEntry) { self.encode = encode }
+
+  mutating func releaseValue() { self.encode = { throw CancellationError() } }
 
   func entry(_ facts: WriteFacts) throws -> StoredEntry {
     var entry = try self.encode()

@@ -176,17 +176,20 @@ extension StorageSlot {
 
   /// Lets a change wait, in the place of an older one.
   ///
-  /// - Returns: Whether the storage must be notified, and what to release outside the lock.
-  func replaceChange(_ change: StorageChange) -> (isFirst: Bool, old: StorageChange?) {
+  /// - Returns: Whether the storage must be notified; whether nothing is written here any more; and what to
+  ///   release outside the lock.
+  func replaceChange(
+    _ change: StorageChange
+  ) -> (isFirst: Bool, isClosed: Bool, old: StorageChange?) {
     self.guarded.withLock { slot in
-      if slot.isClosed { return (false, nil) }
+      if slot.isClosed { return (false, true, nil) }
       slot.changeCount += 1
       guard let old = slot.change else {
         slot.change = change
-        return (true, nil)
+        return (true, false, nil)
       }
       slot.change = if case .write(let write) = change { write.replacing(old) } else { change }
-      return (false, old)
+      return (false, false, old)
     }
   }
 

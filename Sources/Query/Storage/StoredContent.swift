@@ -49,11 +49,17 @@ final class StoredContent: @unchecked Sendable {
   @exclusivity(unchecked) private var current: StoredContentMark?
   /// Whether the bytes are not those that this release would write: then a value that is confirmed is
   /// written whole.
-  let isOnlyCompared: Bool
+  @exclusivity(unchecked) private(set) var isOnlyCompared: Bool
 
   init(_ mark: StoredContentMark? = nil, isOnlyCompared: Bool = false) {
     self.current = mark
     self.isOnlyCompared = isOnlyCompared
+  }
+
+  /// Becomes the mark of another value. Nobody else has this object.
+  func clear() {
+    self.mark = nil
+    self.isOnlyCompared = false
   }
 
   var mark: StoredContentMark? {

@@ -55,11 +55,23 @@ import Testing
     }
   }
 
+  @Test func manyThreadsGetEqualEntriesOfASnapshotThatLetsGoOfItsValue() async {
+    for _ in 0..<200 {
+      let write = StorageWrite.of(Sample(stored: entry(1)), WriteFacts(cause: .changed))
+      await runOnThreads(4) { _ in
+        for _ in 0..<3 { #expect((try? write.entry()) == entry(1)) }
+      }
+      #expect(write.snapshot == nil)
+    }
+  }
+
   // MARK: - Handed over again
 
   private struct Sample: StateSnapshot {
-    let stored: StoredEntry
+    private(set) var stored: StoredEntry
     var hasValue: Bool { true }
+
+    mutating func releaseValue() { self.stored.content = .none }
 
     func entry(_ facts: WriteFacts) -> StoredEntry { self.stored }
 
