@@ -92,7 +92,8 @@ extension CacheWriter {
       }
       try self.commitQueued()
     } catch {
-      throw self.noteFailure(error)
+      guard self.makesRoom(after: error) else { throw self.noteFailure(error) }
+      do { try self.commitQueued() } catch { throw self.noteFailure(error) }
     }
   }
 

@@ -58,6 +58,7 @@ extension CacheWriter {
 
   private func evictInTurn() {
     var pending = self.evictions.removeFirst()
+    let begun = pending
     let partition = pending.partition
     guard partition.row != nil else { return }
     do {
@@ -78,6 +79,7 @@ extension CacheWriter {
       if eviction.hasMore { self.evictions.append(pending) }
       self.shrinking = partition
     } catch {
+      if self.makesRoom(after: error) { return self.evictions.insert(begun, at: 0) }
       // The next entry that is written begins anew.
       self.didFail(error)
     }

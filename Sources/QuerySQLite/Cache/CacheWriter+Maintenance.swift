@@ -51,6 +51,18 @@ extension CacheWriter {
 // MARK: - The WAL
 
 extension CacheWriter {
+  /// Makes room in the WAL if the disk is full: what is copied to the database is written over by the next
+  /// commit, which needs no room then, unless it is larger than all of the WAL.
+  ///
+  /// - Returns: Whether a retry is worthwhile.
+  func makesRoom(after error: any Error) -> Bool {
+    guard let connection = self.connection, connection.walFrames > 0,
+      StorageError(any: error, operation: "write").code == .full
+    else { return false }
+    self.keepLog { try $0.checkpoint(connection) }
+    return self.connection === connection && connection.walFrames == 0
+  }
+
   /// Checkpoints if the WAL has become long.
   func didCommit(_ connection: SQLiteConnection) { self.keepLog { try $0.didCommit(connection) } }
 

@@ -115,6 +115,37 @@ import Testing
     #expect(try await StorageTrial.texts(["newest"], in: folder.path) == ["newest": "small"])
   }
 
+  /// Its log has room for one commit, and the next one comes before a checkpoint is due.
+  @Test(
+    .enabled(if: MountedFolder.isPossible, "only root can mount a small file system"),
+    arguments: 12...16, 5...6)
+  func onASmallFileSystemThatIsFullAShortLogIsWrittenAgainFromItsBeginning(
+    entries count: Int, first few: Int
+  ) async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    let trial = try StorageTrial(in: folder.path) { $0.checkpointFrames = 10 }
+    let names = (0..<count).map { "\($0)" }
+    // Always of one length, so that no page is added.
+    let text = { (round: Int) in String(repeating: "\(round % 10)", count: 2_000) }
+    for name in names {
+      trial.set(name, text(0))
+      #expect(await trial.flush() == nil)
+      await trial.waitForCheckpoint()
+    }
+    await trial.checkpoint()
+    try folder.fill()
+    for round in 1...10 {
+      // The first of two is too small for a checkpoint to be due.
+      let changed = round.isMultiple(of: 2) ? names[...] : names.prefix(few)
+      for name in changed { trial.set(name, text(round)) }
+      #expect(await trial.flush() == nil, "round \(round)")
+    }
+    #expect(!trial.storage.statistics.isDegraded)
+    await trial.close()
+    let texts = try await StorageTrial.texts(names, in: folder.path)
+    #expect(texts == Dictionary(uniqueKeysWithValues: names.map { ($0, text(10)) }))
+  }
+
   /// There is no room then even for the shm that SQLite makes beside each file.
   @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a small file system"))
   func aLaunchOnAFullFileSystemShowsWhatIsThereAndSendsWhatWaits() async throws {

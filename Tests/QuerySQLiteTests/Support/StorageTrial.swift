@@ -46,6 +46,18 @@ struct StorageTrial {
     }) { await Task.yield() }
   }
 
+  /// Copies all of the WAL into the database, which has room for it then.
+  func checkpoint() async {
+    await withCheckedContinuation { continuation in
+      _ = self.storage.database.thread.perform { writer in
+        if let connection = writer.connection {
+          writer.keepLog { try $0.checkpoint(connection) }
+        }
+        continuation.resume()
+      }
+    }
+  }
+
   /// Commits what waits as a caller of `flush()` does, and then as the writing thread does once it is
   /// due.
   func commitAsCallerAndThenOnTheThread() async {
