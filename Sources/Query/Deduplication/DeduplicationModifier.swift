@@ -86,10 +86,10 @@ extension QueryContext {
     return reference === otherReference || reference?.store === otherReference?.store
   }
 
-  /// Whether the fetches of its store share their work, where they overlap.
+  /// Whether a fetch in this context shares the work of one that is under way.
   @inlinable
   func deduplicates<Value: Sendable>(_ value: Value.Type) -> Bool {
-    self.node(for: ObjectIdentifier(DeduplicationKey<Value>.self)) != nil
+    self[DeduplicationKey<Value>.self] != nil
   }
 
   @usableFromInline

@@ -12,7 +12,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
     @usableFromInline var memberCount = 0
     @usableFromInline var lastMember = 0
     /// The callers that have left before they waited.
-    @usableFromInline var early = Set<Int>()
+    @usableFromInline var leftEarly = Set<Int>()
     @usableFromInline var task: BegunTask?
     @usableFromInline var result: Result<Value, any Error>?
     /// The destination of yields: the caller that came first, until it leaves.
@@ -161,7 +161,7 @@ extension SharedFetch {
   func add(_ waiter: Waiter, as member: Int) {
     let known = self.state.withLock { state -> Result<Value, any Error>? in
       if let result = state.result { return result }
-      if !state.early.isEmpty, state.early.remove(member) != nil {
+      if !state.leftEarly.isEmpty, state.leftEarly.remove(member) != nil {
         return .failure(CancellationError())
       }
       state.waiters[member] = waiter
@@ -175,7 +175,7 @@ extension SharedFetch {
     let (waiter, abandoned) = self.state.withLock { state -> (Waiter?, BegunTask??) in
       guard state.result == nil else { return (nil, nil) }
       let waiter = state.waiters.removeValue(forKey: member)
-      if waiter == nil { state.early.insert(member) }
+      if waiter == nil { state.leftEarly.insert(member) }
       state.memberCount -= 1
       if member == Self.firstMember { state.continuation = nil }
       guard state.memberCount == 0 else { return (waiter, nil) }

@@ -75,23 +75,25 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     let folded = cause == .folded ? self.content : nil
     if cause == .changed || cause == .folded { self.beginContent() }
     self.contentNumber = tag.number
-    self.handOverSnapshot(of: state, tag, cause, folded: folded)
-  }
-
-  private func handOverSnapshot(
-    of state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause, folded: StoredContent? = nil
-  ) {
-    let snapshot = PersistedSnapshot(
-      of: state, self.failures, self.plan, tag.record, self.mark)
-    let facts = WriteFacts(
-      content: self.content, cause: cause, folded: folded, invalidatedAt: self.invalidatedAt,
-      invalidationsKnownUntil: self.invalidationsKnownUntil)
-    let isClosed = self.hand(over: .write(StorageWrite.of(snapshot, facts)))
+    let isClosed = self.handOverSnapshot(of: state, tag, cause, folded: folded)
     // Another process has erased it, or this one is just doing so.
     if isClosed, state.valueUpdateCount > 0, !self.isToldOf {
       self.isToldOf = true
       PersistenceWarnings.reportUnwritten(self.slot.identity)
     }
+  }
+
+  /// - Returns: Whether nothing is written at the slot any more.
+  @discardableResult
+  private func handOverSnapshot(
+    of state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause, folded: StoredContent? = nil
+  ) -> Bool {
+    let snapshot = PersistedSnapshot(
+      of: state, self.failures, self.plan, tag.record, self.mark)
+    let facts = WriteFacts(
+      content: self.content, cause: cause, folded: folded, invalidatedAt: self.invalidatedAt,
+      invalidationsKnownUntil: self.invalidationsKnownUntil)
+    return self.hand(over: .write(StorageWrite.of(snapshot, facts)))
   }
 
   /// The value is a new one, which no storage has.

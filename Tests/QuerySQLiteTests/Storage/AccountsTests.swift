@@ -163,6 +163,26 @@ import Testing
     try await storage.close()
   }
 
+  /// Nobody has set a value: the storage asked for it again.
+  @Test func whatAStoreHandsOverAgainWhileItIsErasedIsNotToldOf() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    let living = storage.store("told of by hand")
+    living.currentValue = "before"
+    try await storage.flush()
+    let path = try QueryIdentity(path: ["texts", "told of by hand"])
+    let slot = try #require(storage.slots.existingSlot(for: path))
+    _ = storage.slots.closeAll()
+    let (again, first) = (WarningRecorder(), WarningRecorder())
+    await again.record { slot.handOverAgain() }
+    await first.record { living.currentValue = "first" }
+    // It is said once, in the task that the first of them started.
+    while again.warnings.isEmpty, first.warnings.isEmpty { await Task.yield() }
+    #expect(again.warnings == [])
+    #expect(first.warnings == [.storeNotWrittenAfterErasing(identity: path)])
+    try await storage.close()
+  }
+
   /// What is in the log, and in the shared memory, right after it: another process looks.
   @Test func noByteIsLeftInTheLogEither() async throws {
     let scratch = try StorageScratch()
