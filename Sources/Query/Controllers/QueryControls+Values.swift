@@ -43,7 +43,7 @@ extension QueryStore {
       self.valueOrigin = .network
       self.tag.replace(record)
       self.overlay?.baseDidChange()
-      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+      self.persist(.changed)
       self.emit(.stateChanged, in: self._context)
       return replaced
     }

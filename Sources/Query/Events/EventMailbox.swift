@@ -52,7 +52,7 @@ enum MailboxFlag {
   @inlinable static var pending: UInt8 { 2 }
   /// No further call begins.
   @inlinable static var cancelled: UInt8 { 4 }
-  /// The thread that delivers has begun a call, and may be in it. Set before each call, in the same
+  /// The thread that delivers calls the handler, or is about to. Set before its first call, in the same
   /// step that finds the mailbox not cancelled.
   @inlinable static var calling: UInt8 { 32 }
   /// A caller waits until no thread is delivering.
@@ -108,11 +108,14 @@ extension EventMailbox {
     var flags: UInt8 = 0
     while true {
       let isBusy = flags & MailboxFlag.delivering != 0
+      let isCancelled = flags & MailboxFlag.cancelled != 0
+      // As a rule there is an event to call the handler with: a step of its own for that costs as much.
+      let added =
+        isBusy
+        ? MailboxFlag.pending
+        : MailboxFlag.delivering | (isCancelled ? 0 : MailboxFlag.calling)
       let (exchanged, original) = self.flags.weakCompareExchange(
-        expected: flags,
-        desired: flags | (isBusy ? MailboxFlag.pending : MailboxFlag.delivering),
-        ordering: .acquiringAndReleasing
-      )
+        expected: flags, desired: flags | added, ordering: .acquiringAndReleasing)
       if exchanged { return !isBusy }
       flags = original
     }
@@ -123,7 +126,7 @@ extension EventMailbox {
     while budget > 0, let position = self.position {
       // Before the flags: an event after the end is logged after the flag for it was set.
       let next = position._withUnsafeGuaranteedRef { $0.nextLink }
-      let flags = self.flags.load(ordering: .relaxed)
+      let flags = self.flags.load(ordering: .acquiring)
       if flags & (MailboxFlag.cancelled | MailboxFlag.ending) != 0, self.isOver(at: position) {
         self.position = nil
         position.release()
@@ -131,8 +134,10 @@ extension EventMailbox {
       }
       guard let next else { return }
       // A thread that cancels either finds this flag set, or is found here: no call begins after that.
-      let claimed = self.flags.bitwiseOr(MailboxFlag.calling, ordering: .acquiringAndReleasing)
-      if claimed.oldValue & MailboxFlag.cancelled != 0 { continue }
+      if flags & MailboxFlag.calling == 0 {
+        let claimed = self.flags.bitwiseOr(MailboxFlag.calling, ordering: .acquiringAndReleasing)
+        if claimed.oldValue & MailboxFlag.cancelled != 0 { continue }
+      }
       position._withUnsafeGuaranteedRef({ $0.event })?
         ._withUnsafeGuaranteedRef { self.handle($0) }
       self.position = next.retain()
@@ -161,7 +166,8 @@ extension EventMailbox {
   /// - Returns: Whether there is nothing more to look at.
   @inlinable
   func finish() -> Bool {
-    var flags = MailboxFlag.delivering
+    // As a rule no other thread came.
+    var flags = MailboxFlag.delivering | MailboxFlag.calling
     while true {
       let isPending = flags & MailboxFlag.pending != 0
       let cleared =

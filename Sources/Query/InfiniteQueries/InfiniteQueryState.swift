@@ -251,6 +251,7 @@ extension InfiniteQueryState {
 
   public static var _isStoredAsConfirmed: Bool { true }
 
+  @inlinable
   public static var _isObservedByParts: Bool { true }
 
   public func _pageValue(_ key: _PageKey) -> (any Sendable)? {

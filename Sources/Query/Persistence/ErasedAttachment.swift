@@ -11,10 +11,14 @@ final class ErasedAttachment<State: QueryStateProtocol>: StoreAttachment<State>,
 
   override var identity: QueryIdentity? { self.erased }
 
-  override func stateDidChange(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    if self.isToldOf || state.valueUpdateCount == 0 { return }
-    self.isToldOf = true
-    PersistenceWarnings.reportUnwritten(self.erased)
+  override func change(
+    _ cause: StateChangeCause, of state: inout State, _ tag: ValueTag
+  ) -> StorageChange? {
+    if !self.isToldOf, state.valueUpdateCount > 0, cause != .lost {
+      self.isToldOf = true
+      PersistenceWarnings.reportUnwritten(self.erased)
+    }
+    return nil
   }
 }
 

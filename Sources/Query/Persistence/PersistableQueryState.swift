@@ -38,6 +38,10 @@ public protocol PersistableQueryState: QueryStateProtocol {
   ///     the state shows from now on.
   mutating func restore(_ value: PersistedValue?, history: UpdateHistory)
 
+  /// Makes what is written of the state, at each change: of ``persistedValue``, unless the state has a way
+  /// that takes less time.
+  func _write(_ parts: consuming _WriteParts) -> StorageWrite
+
   /// Codes a value, in a form in which a storage can tell what changed.
   static func _content(
     of value: PersistedValue,
@@ -57,6 +61,10 @@ public protocol PersistableQueryState: QueryStateProtocol {
 
 extension PersistableQueryState {
   public static var persistedKind: String { "own" }
+
+  public func _write(_ parts: consuming _WriteParts) -> StorageWrite {
+    StorageWrite.of(PersistedSnapshot<Self>(self.persistedValue, parts.notes), parts.facts)
+  }
 
   /// One piece.
   public static func _content(
@@ -93,13 +101,11 @@ extension QueryState: PersistableQueryState where QueryValue: Codable {
   public static var persistedKind: String { "query" }
 
   /// The value, if it is more than what the state started with.
-  public var persistedValue: QueryValue? {
-    guard self._updates.valueUpdateCount > 0 else { return nil }
-    // The initialisers allow these two, which the compiler cannot know of here.
-    if StateValue.self == QueryValue.self {
-      return unsafeBitCast(self._currentValue, to: QueryValue.self)
-    }
-    return unsafeBitCast(self._currentValue, to: QueryValue?.self)
+  public var persistedValue: QueryValue? { self._fetchedValue }
+
+  public func _write(_ parts: consuming _WriteParts) -> StorageWrite {
+    QueryStateWrite<StateValue, QueryValue>(
+      of: self._currentValue, initialValue: self.initialValue, parts)
   }
 
   public mutating func restore(_ value: QueryValue?, history: UpdateHistory) {

@@ -10,24 +10,26 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   let storage: any QueryStorage
   private let plan: PersistencePlan
   /// There while the value is still to come.
-  private var gate: HydrationGate?
+  @exclusivity(unchecked) private var gate: HydrationGate?
 
   /// Whether changes are written. False if a newer release has written the value, and after the
   /// storage was erased.
-  private var isWriting = true
+  @exclusivity(unchecked) private var isWriting = true
   /// Whether a warning has reported that nothing is written any more.
-  private var isToldOf = false
+  @exclusivity(unchecked) private var isToldOf = false
+  /// Whether the state that last changed has a value that was fetched or set.
+  @exclusivity(unchecked) private var hasValue = false
   /// Whether the value is still the one that the store was created with.
-  private var isPristine = true
+  @exclusivity(unchecked) private var isPristine = true
   /// Whether the state holds all that is stored. Until then an error or an invalidation alone is not
   /// written, or it would take the place of a value.
-  private var hasStored = false
+  @exclusivity(unchecked) private var hasStored = false
   /// By what the storage knows the value of the state.
-  private var content = StoredContent()
+  @exclusivity(unchecked) private var content = StoredContent()
   /// The number of the value that this is; nil: of none.
-  private var contentNumber: Int?
+  @exclusivity(unchecked) private var contentNumber: Int?
   /// What is written of the state's errors.
-  private var failures = PersistedFailures()
+  @exclusivity(unchecked) private var failures = PersistedFailures()
 
   init(slot: StorageSlot, storage: any QueryStorage, plan: PersistencePlan) {
     self.slot = slot
@@ -40,60 +42,73 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
   // MARK: - Writing
 
-  override func stateDidChange(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    self.write(state, tag, .changed)
+  override func change(
+    _ cause: StateChangeCause, of state: inout State, _ tag: ValueTag
+  ) -> StorageChange? {
+    switch cause {
+    case .changed: self.write(of: &state, tag, .changed)
+    case .confirmed: self.write(of: &state, tag, State._isStoredAsConfirmed ? .confirmed : .changed)
+    case .folded: self.write(of: &state, tag, .folded)
+    case .lost: self.writeAgain(of: &state, tag)
+    }
   }
 
-  override func valueWasConfirmed(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    self.write(state, tag, State._isStoredAsConfirmed ? .confirmed : .changed)
-  }
-
-  override func valueWasFolded(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    self.write(state, tag, .folded)
-  }
-
-  private func write(_ state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause) {
+  private func write(
+    of state: inout State, _ tag: ValueTag, _ cause: StorageWrite.Cause
+  ) -> StorageChange? {
     if !state.isInvalidated {
       self.invalidatedAt = nil
     } else if self.invalidatedAt == nil {
       self.invalidatedAt = .now
     }
     // Nothing of a cancellation is written.
-    if self.failures.take(state) { return }
-    if state.valueUpdateCount > 0 { self.isPristine = false }
+    if self.failures.take(&state) { return nil }
+    self.hasValue = state.valueUpdateCount > 0
+    if self.hasValue { self.isPristine = false }
     // What its server forbids to store takes what is there along.
     if tag.record?.isStored == false {
       self.content = StoredContent()
-      if self.isWriting { self.hand(over: .remove) }
-      return
+      return self.isWriting ? .remove : nil
     }
-    guard self.isWriting, self.hasStored || !self.isPristine else { return }
+    guard self.isWriting, self.hasStored || !self.isPristine else { return nil }
     // An error, an invalidation and an edit that is laid over leave the value as it is, and make none.
     var cause = cause
-    let isUnchanged = self.contentNumber == tag.number || state.valueUpdateCount == 0
+    let isUnchanged = self.contentNumber == tag.number || !self.hasValue
     if cause == .changed, State._isStoredAsConfirmed, isUnchanged { cause = .unchanged }
     let folded = cause == .folded ? self.content : nil
     if cause == .changed || cause == .folded { self.beginContent() }
     self.contentNumber = tag.number
-    let isClosed = self.handOverSnapshot(of: state, tag, cause, folded: folded)
-    // Another process has erased it, or this one is just doing so.
-    if isClosed, state.valueUpdateCount > 0, !self.isToldOf {
-      self.isToldOf = true
-      PersistenceWarnings.reportUnwritten(self.slot.identity)
-    }
+    return .write(self.snapshot(of: &state, tag, cause, folded: folded))
   }
 
-  /// - Returns: Whether nothing is written at the slot any more.
-  @discardableResult
-  private func handOverSnapshot(
-    of state: State, _ tag: ValueTag, _ cause: StorageWrite.Cause, folded: StoredContent? = nil
-  ) -> Bool {
-    let snapshot = PersistedSnapshot(
-      of: state, self.failures, self.plan, tag.record, self.mark)
+  private func writeAgain(of state: inout State, _ tag: ValueTag) -> StorageChange? {
+    guard self.isWriting, !self.isHydrating, state.valueUpdateCount > 0,
+      tag.record?.isStored != false
+    else { return nil }
+    return .write(self.snapshot(of: &state, tag, .handedOverAgain))
+  }
+
+  private func snapshot(
+    of state: inout State, _ tag: ValueTag, _ cause: StorageWrite.Cause,
+    folded: StoredContent? = nil
+  ) -> StorageWrite {
+    let notes = StateNotes(
+      plan: self.plan, valueUpdateCount: state.valueUpdateCount,
+      valueLastUpdatedAt: state.valueLastUpdatedAt, failures: self.failures, record: tag.record,
+      mark: self.mark)
     let facts = WriteFacts(
       content: self.content, cause: cause, folded: folded, invalidatedAt: self.invalidatedAt,
       invalidationsKnownUntil: self.invalidationsKnownUntil)
-    return self.hand(over: .write(StorageWrite.of(snapshot, facts)))
+    return state._write(_WriteParts(notes: notes, facts: facts))
+  }
+
+  override func handOver(_ change: StorageChange) {
+    // Another process has erased it, or this one is just doing so.
+    guard self.hand(over: change), !self.isToldOf, case .write(let write) = change,
+      write.facts.cause != .handedOverAgain, self.hasValue
+    else { return }
+    self.isToldOf = true
+    PersistenceWarnings.reportUnwritten(self.slot.identity)
   }
 
   /// The value is a new one, which no storage has.
@@ -104,13 +119,6 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     } else {
       self.content = StoredContent()
     }
-  }
-
-  override func valueWasLost(_ state: State, _ tag: ValueTag) {
-    guard self.isWriting, !self.isHydrating, state.valueUpdateCount > 0,
-      tag.record?.isStored != false
-    else { return }
-    self.handOverSnapshot(of: state, tag, .handedOverAgain)
   }
 
   override var identity: QueryIdentity? { self.slot.identity }
@@ -259,11 +267,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       (self.content, self.contentNumber) = (restored.content, store.tag.number)
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: store._state)
-      if let instant = history.invalidatedAt {
+      if let instant = history.invalidatedAt.map(BootInstant.init) {
         self.invalidatedAt = max(instant, self.invalidatedAt ?? instant)
       }
       if isInvalidated || later.count > 0 {
-        self.stateDidChange(store._state, store.tag, in: store._context)
+        store.persist(.changed)
       }
       return replaced
     }
@@ -348,7 +356,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
       self.content = value.content
-      self.invalidatedAt = entry.history.invalidatedAt
+      self.invalidatedAt = entry.history.invalidatedAt.map(BootInstant.init)
       store.setMark(entry.mark)
       store.restore(value, entry.history)
       self.contentNumber = store.tag.number

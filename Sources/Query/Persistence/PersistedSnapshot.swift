@@ -4,40 +4,28 @@ import FoundationEssentials
 /// tasks, which would keep the store alive.
 struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
   private(set) var value: State.PersistedValue?
-  // Not its options, which are slow to copy at each change.
-  private let plan: PersistencePlan
-  private let valueUpdateCount: Int
-  let valueLastUpdatedAt: Date?
-  private let failures: PersistedFailures
-  private(set) var record: ValueRecord?
-  let mark: ValueMark?
+  private var notes: StateNotes
 
-  /// - Parameters:
-  ///   - state: The state, and what belongs to its value.
-  ///   - mark: How much of the outbox's history the value has.
-  init(
-    of state: State, _ failures: PersistedFailures, _ plan: PersistencePlan,
-    _ record: ValueRecord?, _ mark: ValueMark?
-  ) {
-    self.value = state.persistedValue
-    self.plan = plan
-    self.valueUpdateCount = state.valueUpdateCount
-    self.valueLastUpdatedAt = state.valueLastUpdatedAt
-    self.failures = failures
-    self.record = record
-    self.mark = mark
+  init(_ value: State.PersistedValue?, _ notes: StateNotes) {
+    self.value = value
+    self.notes = notes
   }
+
+  private var plan: PersistencePlan { self.notes.plan }
+  var record: ValueRecord? { self.notes.record }
+  var mark: ValueMark? { self.notes.mark }
+  var valueLastUpdatedAt: Date? { self.notes.valueLastUpdatedAt }
 
   /// Made when it is needed: an error's text is the work of a user's code.
   func history(_ facts: WriteFacts) -> UpdateHistory {
     var history = UpdateHistory(
-      valueUpdateCount: self.valueUpdateCount,
-      valueLastUpdatedAt: self.valueLastUpdatedAt,
-      error: self.failures.error.map { RestoredError($0) },
-      errorUpdateCount: self.failures.count,
-      errorLastUpdatedAt: self.failures.date,
+      valueUpdateCount: self.notes.valueUpdateCount,
+      valueLastUpdatedAt: self.notes.valueLastUpdatedAt,
+      error: self.notes.failures.error.map { RestoredError($0) },
+      errorUpdateCount: self.notes.failures.count,
+      errorLastUpdatedAt: self.notes.failures.date,
       isInvalidated: facts.invalidatedAt != nil)
-    history.invalidatedAt = facts.invalidatedAt
+    history.invalidatedAt = facts.invalidatedAt?.instant
     return history
   }
 
@@ -67,7 +55,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
       isPinned: self.plan.options.isPinned,
       expiresAt: self.plan.options.expiry(of: self.valueLastUpdatedAt))
     entry.mark = self.mark
-    entry.invalidationsKnownUntil = facts.invalidationsKnownUntil
+    entry.invalidationsKnownUntil = facts.invalidationsKnownUntil?.instant
     // Never without its value.
     if self.value != nil {
       entry.metadata = self.record?.metadata
@@ -78,14 +66,70 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
 
   func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry { self.entry(of: .none, facts) }
 
-  mutating func releaseValue() { (self.value, self.record) = (nil, nil) }
+  mutating func releaseValue() { (self.value, self.notes.record) = (nil, nil) }
 
-  var hasValue: Bool { self.value != nil && self.valueUpdateCount > 0 }
+  var hasValue: Bool { self.value != nil && self.notes.valueUpdateCount > 0 }
 
   /// Whether a store with these options would read what this one writes as it is.
   func isReadable(with options: PersistenceOptions) -> Bool {
     let own = self.plan.options
     return own.version == options.version && own.coder.name == options.coder.name
+  }
+}
+
+/// What is written of a state beside its value.
+struct StateNotes: Sendable {
+  // Not its options, which are slow to copy at each change.
+  let plan: PersistencePlan
+  let valueUpdateCount: Int
+  let valueLastUpdatedAt: Date?
+  let failures: PersistedFailures
+  /// What is kept beside the value.
+  var record: ValueRecord?
+  /// How much of the outbox's history the value has.
+  let mark: ValueMark?
+}
+
+/// What is written of a state but for its value, and what the write says of that.
+public struct _WriteParts: Sendable {
+  var notes: StateNotes
+  var facts: WriteFacts
+}
+
+/// The write of an ordinary query's state, with the value as it is: what is written is made of it on another
+/// thread, since to look up the types for that took longer than all else of a change.
+// @unchecked: the variables are guarded by the lock of all writes.
+final class QueryStateWrite<StateValue: Sendable, QueryValue: Codable & Sendable>: StorageWrite,
+  @unchecked Sendable
+{
+  private typealias Snapshot = PersistedSnapshot<QueryState<StateValue, QueryValue>>
+
+  @exclusivity(unchecked) private var value: StateValue
+  private let initialValue: StateValue
+  @exclusivity(unchecked) private var notes: StateNotes
+  @exclusivity(unchecked) private var isCoded = false
+
+  init(of value: StateValue, initialValue: StateValue, _ parts: consuming _WriteParts) {
+    self.value = value
+    self.initialValue = initialValue
+    self.notes = parts.notes
+    super.init(parts.facts)
+  }
+
+  override var snapshot: (any StateSnapshot)? {
+    Self.lock.withLock { _ in self.isCoded ? nil : self.kept }
+  }
+
+  override func takeSnapshot() -> (any StateSnapshot)? {
+    if self.isCoded { return nil }
+    self.isCoded = true
+    defer { (self.value, self.notes.record) = (self.initialValue, nil) }
+    return self.kept
+  }
+
+  private var kept: Snapshot {
+    let hasValue = self.notes.valueUpdateCount > 0
+    return Snapshot(hasValue ? QueryState.fetchedValue(of: self.value) : nil, self.notes)
   }
 }
 
@@ -110,10 +154,10 @@ struct PersistedFailures: Sendable {
     self.seenCount = history.errorUpdateCount
   }
 
-  /// Takes what a change of a state has added.
+  /// Takes what a change of a state has added. The state stays as it is: it is not copied.
   ///
   /// - Returns: Whether that was a cancellation.
-  mutating func take(_ state: some QueryStateProtocol) -> Bool {
+  mutating func take(_ state: inout some QueryStateProtocol) -> Bool {
     let added = state.errorUpdateCount - self.seenCount
     // As at most changes: a state's error is slow to look at.
     if added == 0, self.error == nil { return false }

@@ -87,7 +87,7 @@ extension QueryStore: StoredStore {
   }
 
   func handOverAgain() {
-    self.withLock { self.storing?.valueWasLost(self._state, self.tag) }
+    self.withLock { self.persist(.lost) }
   }
 
   func resetAfterErasing() {

@@ -9,7 +9,7 @@ extension QueryStore {
       self.invalidationStamp += 1
       self._state.invalidate()
       self.storing?.invalidatedAt = .now
-      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+      self.persist(.changed)
       self.emit(.stateChanged, in: self._context)
       return self.subscribers > 0
     }

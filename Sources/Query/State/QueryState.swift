@@ -116,15 +116,19 @@ extension QueryState {
 
   public static var _isStoredAsConfirmed: Bool { true }
 
+  @inlinable
   public static var _isObservedByParts: Bool { true }
 
   public var _fetchedValue: QueryValue? {
     guard self._updates.valueUpdateCount > 0 else { return nil }
+    return Self.fetchedValue(of: self._currentValue)
+  }
+
+  /// What a fetch would have returned for a value; nil if it is none.
+  static func fetchedValue(of value: StateValue) -> QueryValue? {
     // The initialisers allow these two, which the compiler cannot know of here.
-    if StateValue.self == QueryValue.self {
-      return unsafeBitCast(self._currentValue, to: QueryValue.self)
-    }
-    return unsafeBitCast(self._currentValue, to: QueryValue?.self)
+    if StateValue.self == QueryValue.self { return unsafeBitCast(value, to: QueryValue.self) }
+    return unsafeBitCast(value, to: QueryValue?.self)
   }
 
   @inlinable

@@ -145,6 +145,7 @@ extension QueryStateProtocol {
 
   public static var _isStoredAsConfirmed: Bool { false }
 
+  @inlinable
   public static var _isObservedByParts: Bool { false }
 
   public func _pageValue(_ key: _PageKey) -> (any Sendable)? { nil }

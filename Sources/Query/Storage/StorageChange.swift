@@ -34,7 +34,7 @@ public class StorageWrite: @unchecked Sendable {
     self.closure = SnapshotClosure(encode: encode)
   }
 
-  fileprivate init(_ facts: WriteFacts) { self.facts = facts }
+  init(_ facts: WriteFacts) { self.facts = facts }
 
   static func of(_ snapshot: consuming some StateSnapshot, _ facts: WriteFacts) -> StorageWrite {
     SnapshotWrite(of: snapshot, facts)
@@ -44,7 +44,7 @@ public class StorageWrite: @unchecked Sendable {
   var snapshot: (any StateSnapshot)? { Self.lock.withLock { _ in self.closure } }
 
   /// Takes the snapshot away, once it is coded. The caller holds the lock, and releases it later.
-  fileprivate func takeSnapshot() -> (any StateSnapshot)? {
+  func takeSnapshot() -> (any StateSnapshot)? {
     defer { self.closure = nil }
     return self.closure
   }
@@ -156,7 +156,7 @@ public class StorageWrite: @unchecked Sendable {
   public func didStore(_ mark: StoredContentMark) { self.facts.content?.mark = mark }
 
   /// The same write, of a value that was invalidated meanwhile.
-  func invalidated(at instant: ContinuousClock.Instant = .now) -> StorageWrite {
+  func invalidated(at instant: BootInstant = .now) -> StorageWrite {
     self.with(self.facts.invalidated(at: instant))
   }
 
@@ -207,12 +207,12 @@ struct WriteFacts: Sendable {
   /// The mark of the value that edits were made in, if that is the cause.
   var folded: StoredContent?
   /// When the value was invalidated; nil: it was not.
-  var invalidatedAt: ContinuousClock.Instant?
+  var invalidatedAt: BootInstant?
   /// Up to when the state knows of invalidations; nil: of all.
-  var invalidationsKnownUntil: ContinuousClock.Instant?
+  var invalidationsKnownUntil: BootInstant?
 
   /// The same, of a value that was invalidated.
-  func invalidated(at instant: ContinuousClock.Instant) -> Self {
+  func invalidated(at instant: BootInstant) -> Self {
     var facts = self
     facts.invalidatedAt = instant
     return facts
@@ -265,7 +265,7 @@ private struct SnapshotClosure: StateSnapshot {
 
   func entry(_ facts: WriteFacts) throws -> StoredEntry {
     var entry = try self.encode()
-    if let instant = facts.invalidatedAt { entry.history.invalidate(at: instant) }
+    if let moment = facts.invalidatedAt { entry.history.invalidate(at: moment.instant) }
     return entry
   }
 

@@ -19,10 +19,22 @@ public final class StorageSlot: Sendable {
     var isClosed = false
     /// Incremented by each change of a store.
     var changeCount = 0
-    /// The newest entry of another process, with the count of changes at which it came.
-    var arrival: (entry: StoredEntry, changeCount: Int)?
+    /// The newest entry of another process.
+    var arrival: Arrival?
     /// Whether a task gives arrivals to the stores.
     var isTakingOver = false
+  }
+
+  /// An object, since an entry's layout is known at run time alone, and so would be that of what has one.
+  private final class Arrival: Sendable {
+    let entry: StoredEntry
+    /// The count of changes at which it came.
+    let changeCount: Int
+
+    init(_ entry: StoredEntry, _ changeCount: Int) {
+      self.entry = entry
+      self.changeCount = changeCount
+    }
   }
 
   // No user code runs under this lock.
@@ -112,19 +124,21 @@ extension StorageSlot {
   public func takeOver(_ entry: StoredEntry) {
     let isFirst = self.guarded.withLock { slot in
       guard slot.change == nil, slot.taken == nil else { return false }
-      slot.arrival = (entry, slot.changeCount)
+      slot.arrival = Arrival(entry, slot.changeCount)
       defer { slot.isTakingOver = true }
       return !slot.isTakingOver
     }
     guard isFirst else { return }
     Task.detached {
-      while let (entry, changeCount) = self.nextArrival() {
-        for store in self.livingStores { store.takeOver(entry, ifChangesAre: changeCount) }
+      while let arrival = self.nextArrival() {
+        for store in self.livingStores {
+          store.takeOver(arrival.entry, ifChangesAre: arrival.changeCount)
+        }
       }
     }
   }
 
-  private func nextArrival() -> (StoredEntry, changeCount: Int)? {
+  private func nextArrival() -> Arrival? {
     self.guarded.withLock { slot in
       defer { slot.arrival = nil }
       if slot.arrival == nil { slot.isTakingOver = false }

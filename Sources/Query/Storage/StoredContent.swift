@@ -44,33 +44,72 @@ public struct StoredBasis: Sendable {
 }
 
 /// The mark of a store's value, once a storage has read or written it.
-// @unchecked: the variable is guarded by the lock of all writes.
+// @unchecked: the variables are guarded by the lock of all writes.
 final class StoredContent: @unchecked Sendable {
-  @exclusivity(unchecked) private var current: StoredContentMark?
+  @exclusivity(unchecked) private var current = CompactMark.none
   /// Whether the bytes are not those that this release would write: then a value that is confirmed is
   /// written whole.
   @exclusivity(unchecked) private(set) var isOnlyCompared: Bool
 
   init(_ mark: StoredContentMark? = nil, isOnlyCompared: Bool = false) {
-    self.current = mark
+    self.current = CompactMark(mark)
     self.isOnlyCompared = isOnlyCompared
   }
 
-  /// Becomes the mark of another value. Nobody else has this object.
-  func clear() {
-    self.mark = nil
-    self.isOnlyCompared = false
-  }
+  /// Becomes the mark of another value. Nobody else has this object, so it needs no lock.
+  func clear() { (self.current, self.isOnlyCompared) = (.none, false) }
 
   var mark: StoredContentMark? {
-    get { StorageWrite.lock.withLock { _ in self.current } }
+    get { StorageWrite.lock.withLock { _ in self.current }.mark }
     set {
+      let new = CompactMark(newValue)
       // What was there is released after the lock.
       let old = StorageWrite.lock.withLock { _ in
-        defer { self.current = newValue }
+        defer { self.current = new }
         return self.current
       }
       withExtendedLifetime(old) {}
+    }
+  }
+}
+
+/// A mark, in place if it is that of an ordinary value: each change of a store would release the two objects
+/// of its hash.
+private enum CompactMark: Sendable {
+  case none
+  /// A hash of 16 bytes, and no ends.
+  case short(UInt64, UInt64, byteCount: Int)
+  case long(LongMark)
+
+  final class LongMark: Sendable {
+    let mark: StoredContentMark
+
+    init(_ mark: StoredContentMark) { self.mark = mark }
+  }
+
+  init(_ mark: StoredContentMark?) {
+    guard let mark else {
+      self = .none
+      return
+    }
+    guard mark.hash.count == 16, mark.next == nil, mark.previous == nil else {
+      self = .long(LongMark(mark))
+      return
+    }
+    self = mark.hash.withUnsafeBytes { bytes in
+      .short(
+        bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
+        byteCount: mark.byteCount)
+    }
+  }
+
+  var mark: StoredContentMark? {
+    switch self {
+    case .none: return nil
+    case .long(let long): return long.mark
+    case .short(let first, let second, let byteCount):
+      let hash = withUnsafeBytes(of: (first, second)) { Data($0) }
+      return StoredContentMark(hash: hash, byteCount: byteCount)
     }
   }
 }

@@ -60,9 +60,9 @@ struct ObservedFacts {
 final class ObservationAnchor: Observable, @unchecked Sendable {
   private let registrar = ObservationRegistrar()
   /// What was ever read. What was not is not announced, which costs two locks each.
-  private var readParts: ObservedParts = []
+  @exclusivity(unchecked) private var readParts: ObservedParts = []
   /// What is known of the value, and of each part that was ever read.
-  private var facts: ObservedFacts
+  @exclusivity(unchecked) private var facts: ObservedFacts
 
   init(_ facts: ObservedFacts) { self.facts = facts }
 
@@ -82,6 +82,7 @@ final class ObservationAnchor: Observable, @unchecked Sendable {
   /// read, as of most stores. The caller holds the lock of the store.
   ///
   /// - Returns: The parts that have changed, of those that were ever read; nil if it does not say all.
+  @usableFromInline
   func note(valueNumber: Int) -> ObservedParts? {
     guard self.readParts.isSubset(of: [.rest, .value]) else { return nil }
     defer { self.facts.valueNumber = valueNumber }
@@ -157,17 +158,24 @@ extension QueryStore: Observable {
   }
 
   /// Notes a change that is visible from now on, for Observation. The caller holds the lock.
-  @usableFromInline
+  @inlinable
   func noteObservedChange(to state: @autoclosure () -> State) {
     guard let observation else { return }
-    let isByParts = State._isObservedByParts
-    let changes =
-      isByParts ? observation.note(valueNumber: self.observedValueNumber) : nil
-    self.aftermath.changes.formUnion(
-      changes ?? observation.note(self.facts(of: state()), and: isByParts ? [] : [.value, .error]))
+    var changes: ObservedParts?
+    if State._isObservedByParts {
+      changes = observation.note(valueNumber: self.observedValueNumber)
+    }
+    self.aftermath.changes.formUnion(changes ?? self.observedChanges(to: state(), observation))
   }
 
-  private var observedValueNumber: Int {
+  @usableFromInline
+  func observedChanges(to state: State, _ observation: ObservationAnchor) -> ObservedParts {
+    let others: ObservedParts = State._isObservedByParts ? [] : [.value, .error]
+    return observation.note(self.facts(of: state), and: others)
+  }
+
+  @inlinable
+  var observedValueNumber: Int {
     self.tag.number &+ (self.overlay?.publishedValues ?? 0)
   }
 

@@ -31,17 +31,30 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// The path of the request.
   public let path: QueryPath
 
-  /// Replaced before any other thread sees the store, if a wrapper goes around the request.
-  @exclusivity(unchecked) @usableFromInline var request: Fetch
   @usableFromInline let lock = RecursiveLock()
 
-  @usableFromInline var _state: State
+  // What each change uses stands together, before the state, whose size only the caller's module knows.
+  /// How often the thread that holds the lock has taken it.
+  @exclusivity(unchecked) @usableFromInline var lockDepth = 0
+  @exclusivity(unchecked) @usableFromInline var aftermath = StoreAftermath()
+  @exclusivity(unchecked) @usableFromInline var observation: ObservationAnchor?
+  /// Writes the state to a storage, if the query is persisted.
+  @exclusivity(unchecked) @usableFromInline var storing: StoreAttachment<State>?
+  /// What is laid over the value; nil as long as there was no edit for this store.
+  @exclusivity(unchecked) @usableFromInline var overlay: StoreOverlay<State>?
+  @exclusivity(unchecked) @usableFromInline var mailboxes = MemberList<EventMailbox<State>>()
   @exclusivity(unchecked) @usableFromInline var _context: QueryContext
+  @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
+  /// Which value it is, and what is kept beside it.
+  @exclusivity(unchecked) @usableFromInline var tag = ValueTag()
+  @usableFromInline var _state: State
+
+  /// Replaced before any other thread sees the store, if a wrapper goes around the request.
+  @exclusivity(unchecked) @usableFromInline var request: Fetch
   /// Tells the contexts that were set up for this store from those of others.
   @usableFromInline let setupNumber: Int
   /// Incremented by each reset, so that results of earlier fetches can be told apart.
   @exclusivity(unchecked) @usableFromInline var generation = 0
-  @exclusivity(unchecked) @usableFromInline var mailboxes = MemberList<EventMailbox<State>>()
   /// The empty link at the end of the log of events; there since the first handler was.
   @exclusivity(unchecked) @usableFromInline var logEnd: EventLink<State>?
   /// The fetches that are scheduled or running.
@@ -61,21 +74,10 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// Whether a cache may give the store up; written under the lock, and read under the cache's.
   @usableFromInline let isRetired = Atomic(false)
   @exclusivity(unchecked) @usableFromInline var controllerSubscription = QuerySubscription.empty
-  /// How often the thread that holds the lock has taken it.
-  @exclusivity(unchecked) @usableFromInline var lockDepth = 0
-  @exclusivity(unchecked) @usableFromInline var aftermath = StoreAftermath()
-  @exclusivity(unchecked) @usableFromInline var observation: ObservationAnchor?
   @exclusivity(unchecked) @usableFromInline var reference: StoreReference?
   @exclusivity(unchecked) @usableFromInline var taskNames: TaskNames?
   /// The type of the request that a client made this store for.
   @exclusivity(unchecked) @usableFromInline var requestType: Any.Type?
-  /// Writes the state to a storage, if the query is persisted.
-  @exclusivity(unchecked) @usableFromInline var storing: StoreAttachment<State>?
-  @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
-  /// What is laid over the value; nil as long as there was no edit for this store.
-  @exclusivity(unchecked) @usableFromInline var overlay: StoreOverlay<State>?
-  /// Which value it is, and what is kept beside it.
-  @exclusivity(unchecked) @usableFromInline var tag = ValueTag()
 
   @inlinable
   init(path: QueryPath, state: State, context: QueryContext, request: @escaping Fetch) {
@@ -167,7 +169,7 @@ extension QueryStore {
     report: (any Sendable)? = nil
   ) {
     if self.overlay != nil { return self.emitOverlaid(kind, in: context, result, report) }
-    if kind == .stateChanged && self.observation != nil { self.noteObservedChange(to: self._state) }
+    if kind == .stateChanged { self.noteObservedChange(to: self._state) }
     guard !self.mailboxes.isEmpty else { return }
     self.append(
       StoreEvent(kind, state: self._state, context: context, result: result, report: report))
@@ -300,7 +302,7 @@ extension QueryStore {
         self.overlay?.baseDidChange()
         self.storing?.invalidationsKnownUntil = .now
       }
-      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+      self.persist(.changed)
       self.emit(.stateChanged, in: context)
       return replaced
     }

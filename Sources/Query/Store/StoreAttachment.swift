@@ -1,3 +1,25 @@
+/// What has become of a state.
+@usableFromInline
+enum StateChangeCause: Sendable {
+  /// The value, an error, or the invalidation of the state changed.
+  case changed
+  /// The value was confirmed: only what is kept beside it changed.
+  case confirmed
+  /// Acknowledged edits were made in the value.
+  case folded
+  /// Nothing, but what was stored of the value is gone, with the file that had it.
+  case lost
+}
+
+extension QueryStore {
+  /// Has the storage write what has changed, if the query is persisted. The caller holds the lock.
+  @inlinable
+  func persist(_ cause: StateChangeCause) {
+    guard let storing, let change = storing.change(cause, of: &self._state, self.tag) else { return }
+    storing.handOver(change)
+  }
+}
+
 /// What a store reports its changes to, if its query is persisted. Always called under the store's
 /// lock.
 ///
@@ -12,33 +34,31 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   var identity: QueryIdentity? { nil }
 
   /// How much of the outbox's history the value has; nil: that is not known.
-  @usableFromInline final var mark: ValueMark?
+  @exclusivity(unchecked) @usableFromInline final var mark: ValueMark?
 
   /// When the value was last invalidated; nil: it is not.
-  final var invalidatedAt: ContinuousClock.Instant?
+  @exclusivity(unchecked) final var invalidatedAt: BootInstant?
 
   /// Up to when the state knows of invalidations, as ``StoredEntry/invalidationsKnownUntil``.
-  @usableFromInline final var invalidationsKnownUntil: ContinuousClock.Instant?
+  @exclusivity(unchecked) @usableFromInline final var invalidationsKnownUntil: BootInstant?
 
   /// The newest end of a mutation that the storage knows; nil if the value is not stored in one.
   var endedSequence: Int64? { nil }
 
-  /// The value, an error, or the invalidation of the state changed.
+  /// Says what is to be written of a state that has changed. Changes nothing: a copy of a state costs more than
+  /// what is read of it.
+  ///
+  /// - Returns: What is to be handed over to the storage once the state may be read again; nil if nothing is.
   @usableFromInline
-  func stateDidChange(_ state: State, _ tag: ValueTag, in context: QueryContext) {}
-
-  /// The value was confirmed: only what is kept beside it changed.
-  func valueWasConfirmed(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    self.stateDidChange(state, tag, in: context)
+  func change(
+    _ cause: StateChangeCause, of state: inout State, _ tag: ValueTag
+  ) -> StorageChange? {
+    nil
   }
 
-  /// Acknowledged edits were made in the value.
-  func valueWasFolded(_ state: State, _ tag: ValueTag, in context: QueryContext) {
-    self.stateDidChange(state, tag, in: context)
-  }
-
-  /// What was stored of the value is gone, with the file that had it.
-  func valueWasLost(_ state: State, _ tag: ValueTag) {}
+  /// Lets the storage write a change.
+  @usableFromInline
+  func handOver(_ change: StorageChange) {}
 
   /// The state went back to a fresh one.
   @usableFromInline

@@ -229,10 +229,10 @@ extension QueryStore {
     if self.overlay != nil || self.storing != nil { self.mark(by: work, true, in: context) }
     if isConfirmed {
       self.tag.record = record
-      self.storing?.valueWasConfirmed(self._state, self.tag, in: self._context)
+      self.persist(.confirmed)
     } else {
       self.tag.replace(record)
-      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+      self.persist(.changed)
     }
   }
 }

@@ -213,7 +213,7 @@ extension StoreFetch {
         let cancellation = Result<Value, any Error>.failure(CancellationError())
         replaced = ReplacedByFetch(in: store._state, by: cancellation, for: task)
         store._state.update(with: cancellation, for: task)
-        store.storing?.stateDidChange(store._state, store.tag, in: store._context)
+        store.persist(.changed)
       }
       store._state.finishFetchTask(task)
       store.emit(.stateChanged, in: task.context)
@@ -358,7 +358,7 @@ extension QueryStore {
       self.tag.replace()
       if self.overlay != nil || self.storing != nil { self.mark(by: work, isFinal, in: context) }
     }
-    self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+    self.persist(.changed)
   }
 
   /// Defers an action if this thread already holds the lock.

@@ -21,7 +21,7 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// The newest end of a mutation that was known when the work began; nil if its store asks for none.
   @exclusivity(unchecked) @usableFromInline final var mark: Int64?
   /// When the work began; nil if its store's value is not stored.
-  @exclusivity(unchecked) @usableFromInline final var beganAt: ContinuousClock.Instant?
+  @exclusivity(unchecked) @usableFromInline final var beganAt: BootInstant?
   /// What the request says of the mutations that its answer includes, if it says anything.
   @exclusivity(unchecked) @usableFromInline final var receipt: FetchReceipt?
   /// Whether the store itself has cancelled the fetch, so that its failure is nobody's.

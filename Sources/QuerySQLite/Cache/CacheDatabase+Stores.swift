@@ -10,8 +10,8 @@ extension CacheDatabase {
   func write(_ slot: StorageSlot, in partition: CachePartition) {
     partition.forgetPrefetched(slot.identity)
     let (isFirst, isDue) = self.guarded.withLock { database in
+      if database.queue.isEmpty { database.firstQueuedAt = .now }
       database.queue.append(QueuedSlot(slot: slot, partition: partition))
-      if database.firstQueuedAt == nil { database.firstQueuedAt = .now }
       let count = database.queue.count
       // The thousandth fills a transaction.
       let isDue =
@@ -26,16 +26,22 @@ extension CacheDatabase {
   /// Puts changes that could not be written back, before later ones.
   func requeue(_ slots: [QueuedSlot]) {
     self.guarded.withLock { database in
+      if database.queue.isEmpty, !slots.isEmpty { database.firstQueuedAt = .now }
       database.queue.insert(contentsOf: slots, at: 0)
-      if !slots.isEmpty, database.firstQueuedAt == nil { database.firstQueuedAt = .now }
     }
   }
 
   /// Takes the next changes to write.
   func takeQueued(atMost count: Int) -> [QueuedSlot] {
     self.guarded.withLock { database in
-      let taken = Array(database.queue.prefix(count))
-      database.queue.removeFirst(taken.count)
+      var taken = [QueuedSlot]()
+      if database.queue.count <= count {
+        // Not copied: who changes a store would wait.
+        swap(&taken, &database.queue)
+      } else {
+        taken = Array(database.queue.prefix(count))
+        database.queue.removeFirst(count)
+      }
       // The remaining changes came meanwhile.
       database.firstQueuedAt = database.queue.isEmpty ? nil : .now
       return taken

@@ -204,10 +204,22 @@ extension CacheDatabase {
     }
   }
 
-  /// The bytes of pending values. For that they are encoded, once, on the calling thread.
+  /// The bytes of pending values. For that they are encoded, once, on the calling thread, which is the one
+  /// that takes changes from the queue.
   var queuedBytes: Int {
-    self.guarded.withLock { $0.queue }.reduce(0) { $0 + $1.slot.waitingBytes }
+    let count = self.queuedCount
+    var bytes = 0
+    for start in stride(from: 0, to: count, by: Self.countedAtOnce) {
+      // Not the queue itself: who changes a store meanwhile would have to copy it.
+      let some = self.guarded.withLock { database in
+        Array(database.queue[start..<min(start + Self.countedAtOnce, count)])
+      }
+      for queued in some { bytes += queued.slot.waitingBytes }
+    }
+    return bytes
   }
+
+  private static let countedAtOnce = 32
 
   /// Whether so many changes are pending, while they cannot be written, that their bytes must be
   /// counted.

@@ -95,7 +95,7 @@ extension QueryStore {
     self.storing?.mark = mark
     // Mutations that are acknowledged before the next fetch stay visible, at the next launch as well.
     if overlay.hasPendingChanges {
-      self.storing?.stateDidChange(self._state, self.tag, in: self._context)
+      self.persist(.changed)
     }
   }
 }
@@ -219,7 +219,7 @@ extension QueryStore: OverlaidStore {
       overlay.take(value, upTo: limit, into: &self._state)
       self.tag.replace()
       self.storing?.mark = overlay.mark
-      self.storing?.valueWasFolded(self._state, self.tag, in: self._context)
+      self.persist(.folded)
       self.noteObservedChange(to: self.visibleState)
       return replaced
     }
@@ -265,7 +265,7 @@ extension QueryStore: OverlaidStore {
     if known == nil, let storing {
       storing.mark = mark
       // Mutations that are acknowledged before the first fetch stay visible, at the next launch as well.
-      storing.stateDidChange(self._state, self.tag, in: self._context)
+      self.persist(.changed)
     }
     return true
   }

@@ -62,7 +62,7 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   /// How often something was published.
   private(set) var publications = 0
   /// How many values were published: with each, another one may be shown.
-  private(set) var publishedValues = 0
+  @usableFromInline private(set) var publishedValues = 0
   /// The threads that make edits at the moment.
   var editingThreads = [pthread_t]()
 

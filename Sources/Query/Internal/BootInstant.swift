@@ -1,0 +1,41 @@
+import Glibc
+
+/// A moment of the continuous clock.
+///
+/// Not its `Instant`, whose layout only the standard library knows: what holds one is copied by functions
+/// that are looked up at run time, and each change of a stored value copies two.
+@usableFromInline
+struct BootInstant: Comparable, Sendable {
+  /// Since the start of the machine, time of suspension included.
+  private let nanoseconds: Int64
+
+  /// The present.
+  @usableFromInline
+  static var now: Self {
+    // A `timespec`, whose members this module does not see.
+    var time = (seconds: 0, nanoseconds: 0)
+    withUnsafeMutableBytes(of: &time) {
+      // What the continuous clock reads on Linux.
+      _ = clock_gettime(CLOCK_BOOTTIME, $0.assumingMemoryBound(to: timespec.self).baseAddress!)
+    }
+    return Self(nanoseconds: Int64(time.seconds) * 1_000_000_000 + Int64(time.nanoseconds))
+  }
+
+  private init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// - Parameter instant: The moment; what a damaged file says may be out of all bounds.
+  init(_ instant: ContinuousClock.Instant) {
+    let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
+    let (nanoseconds, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    self.nanoseconds =
+      isTooFar
+      ? (seconds < 0 ? .min : .max) : nanoseconds.clampedSum(attoseconds / 1_000_000_000)
+  }
+
+  var instant: ContinuousClock.Instant {
+    ContinuousClock().systemEpoch + .nanoseconds(self.nanoseconds)
+  }
+
+  @usableFromInline
+  static func < (one: Self, other: Self) -> Bool { one.nanoseconds < other.nanoseconds }
+}
