@@ -145,7 +145,7 @@ extension QueryClient {
       } else {
         self.storeCreator.store(for: query, in: context, with: initialState)
       }
-    store.setRequestType(Query.self)
+    store.setRequestType { Query.self }
     if self.optimistic.isActive { self.optimistic.attach(store) }
     return store
   }
@@ -162,7 +162,10 @@ extension QueryStore {
   }
 
   @usableFromInline
-  func setRequestType(_ type: Any.Type) {
-    self.withLock { self.requestType = type }
+  var requestType: Any.Type? { self.makeRequestType?() }
+
+  @usableFromInline
+  func setRequestType(_ makeType: @escaping @Sendable () -> Any.Type) {
+    self.withLock { self.makeRequestType = makeType }
   }
 }

@@ -151,14 +151,23 @@ public struct _ClientDefaultsModifier<Query: QueryRequest>: _ContextUpdatingQuer
   @usableFromInline
   init(defaults: ClientDefaults) { self.defaults = defaults }
 
+  // Its own type is not needed at run time, which would take a launch a quarter of a millisecond to make.
+  @inlinable
   public func setup(context: inout QueryContext) {
-    if let backoff = self.defaults.backoff { context.queryBackoffFunction = backoff }
-    if let delayer = self.defaults.delayer { context.queryDelayer = delayer }
-    guard Query.State._isFetchedAutomatically else { return }
-    context.enableAutomaticFetchingCondition = self.defaults.automaticFetchingCondition
-    if let condition = self.defaults.refetchCondition {
+    self.defaults.setUp(&context, of: Query.State.self)
+  }
+}
+
+extension ClientDefaults {
+  @usableFromInline
+  func setUp<State: QueryStateProtocol>(_ context: inout QueryContext, of state: State.Type) {
+    if let backoff = self.backoff { context.queryBackoffFunction = backoff }
+    if let delayer = self.delayer { context.queryDelayer = delayer }
+    guard State._isFetchedAutomatically else { return }
+    context.enableAutomaticFetchingCondition = self.automaticFetchingCondition
+    if let condition = self.refetchCondition {
       context.queryControllers.append(
-        _RefetchOnChangeController<Query.State, AnyFetchCondition>(condition: condition)
+        _RefetchOnChangeController<State, AnyFetchCondition>(condition: condition)
       )
     }
   }

@@ -98,8 +98,8 @@ public struct _WriteParts: Sendable {
 
 /// The write of an ordinary query's state, with the value as it is: what is written is made of it on another
 /// thread, since to look up the types for that took longer than all else of a change.
-// @unchecked: the variables are guarded by the lock of all writes.
 final class QueryStateWrite<StateValue: Sendable, QueryValue: Codable & Sendable>: StorageWrite,
+  // @unchecked: the variables are guarded by the lock of all writes.
   @unchecked Sendable
 {
   private typealias Snapshot = PersistedSnapshot<QueryState<StateValue, QueryValue>>

@@ -98,7 +98,8 @@ private enum CompactMark: Sendable {
     }
     self = mark.hash.withUnsafeBytes { bytes in
       .short(
-        bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
+        bytes.loadUnaligned(as: UInt64.self),
+        bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
         byteCount: mark.byteCount)
     }
   }

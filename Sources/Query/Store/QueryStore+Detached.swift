@@ -6,21 +6,25 @@ extension QueryStore {
   ///   - query: The request.
   ///   - initialState: The state to start with.
   ///   - initialContext: The context that the request sets up.
+  // Always inlined: behind a call, the request would be copied once more.
   @inlinable
+  @inline(__always)
   public static func detached<Query: QueryRequest>(
-    query: Query,
+    query: consuming Query,
     initialState: Query.State,
     initialContext: QueryContext = QueryContext()
   ) -> QueryStore<Query.State> where State == Query.State {
+    // Moved into the store's closure, after its last use: for a copy, a launch would have to make its type, which
+    // takes as long as to read a value.
+    let query = query
     var context = initialContext
     QueryStore<Query.State>.beginSetup(of: &context)
     query.setup(context: &context)
-    let store = QueryStore<Query.State>(path: query.path, state: initialState, context: context) {
-      context,
-      continuation in
+    let store = QueryStore<Query.State>(path: query.path, state: initialState, context: context)
+    if let plan = context.persistencePlan { plan.attach(store, query._debugTypeName) }
+    store.request = { context, continuation in
       try await query.fetch(in: context, with: continuation)
     }
-    if let plan = context.persistencePlan { plan.attach(store, query._debugTypeName) }
     if let plan = context.mutationPlan { plan.attach(store) }
     store.startControllers()
     return store

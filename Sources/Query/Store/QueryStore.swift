@@ -76,16 +76,19 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var controllerSubscription = QuerySubscription.empty
   @exclusivity(unchecked) @usableFromInline var reference: StoreReference?
   @exclusivity(unchecked) @usableFromInline var taskNames: TaskNames?
-  /// The type of the request that a client made this store for.
-  @exclusivity(unchecked) @usableFromInline var requestType: Any.Type?
+  /// Returns the type of the request that a client made this store for. A launch need not make that type to
+  /// show a value.
+  @exclusivity(unchecked) @usableFromInline var makeRequestType: (@Sendable () -> Any.Type)?
 
   @inlinable
-  init(path: QueryPath, state: State, context: QueryContext, request: @escaping Fetch) {
+  init(path: QueryPath, state: State, context: QueryContext) {
     self.path = path
     self._state = state
     self._context = context
     self.setupNumber = context.setupNumber
-    self.request = request
+    self.request = { _, _ in
+      preconditionFailure("The request of a store is set before its first fetch.")
+    }
   }
 
   deinit {

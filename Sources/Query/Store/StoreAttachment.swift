@@ -15,7 +15,9 @@ extension QueryStore {
   /// Has the storage write what has changed, if the query is persisted. The caller holds the lock.
   @inlinable
   func persist(_ cause: StateChangeCause) {
-    guard let storing, let change = storing.change(cause, of: &self._state, self.tag) else { return }
+    guard let storing, let change = storing.change(cause, of: &self._state, self.tag) else {
+      return
+    }
     storing.handOver(change)
   }
 }

@@ -36,7 +36,7 @@ extension CacheDatabase {
     self.guarded.withLock { database in
       var taken = [QueuedSlot]()
       if database.queue.count <= count {
-        // Not copied: who changes a store would wait.
+        // Not copied: a thread that changes a store would wait for the lock.
         swap(&taken, &database.queue)
       } else {
         taken = Array(database.queue.prefix(count))

@@ -210,7 +210,7 @@ extension CacheDatabase {
     let count = self.queuedCount
     var bytes = 0
     for start in stride(from: 0, to: count, by: Self.countedAtOnce) {
-      // Not the queue itself: who changes a store meanwhile would have to copy it.
+      // Not the queue itself: a thread that changes a store meanwhile would have to copy it.
       let some = self.guarded.withLock { database in
         Array(database.queue[start..<min(start + Self.countedAtOnce, count)])
       }

@@ -84,7 +84,7 @@ extension ReaderPool {
 
   private func turn(for ticket: Int) async throws -> Turn {
     try await withCheckedThrowingContinuation { continuation in
-      let waiter = Waiter(continuation: continuation)
+      let waiter = Waiter(continuation)
       let known = self.state.withLock { state -> Result<Turn, any Error>? in
         if state.phase == .closed { return .failure(Self.closedError) }
         // Cancelled before the waiter is in the queue: then nothing else will resume it.
@@ -206,9 +206,11 @@ extension ReaderPool {
   }
 
   /// A caller that waits for a turn.
-  // A type of its own: a list of continuations costs a launch 50 µs, since the type is made then.
-  struct Waiter {
+  // An object: the layout of a continuation is known at run time alone, and a launch would have to ask for it.
+  final class Waiter: Sendable {
     let continuation: CheckedContinuation<Turn, any Error>
+
+    init(_ continuation: CheckedContinuation<Turn, any Error>) { self.continuation = continuation }
   }
 
   /// The callers that wait for a turn, in the order in which they came.
