@@ -57,7 +57,8 @@ final class WritingThread<Writer: AnyObject, Job: Sendable>: @unchecked Sendable
     var hasBegun = false
     /// Whether this thread waits for a caller that uses the writer.
     var isWanted = false
-    /// Whether this thread must look at what it has to do before it sleeps.
+    /// Whether this thread must look at what is due before it sleeps. Not set by work that is added, which it
+    /// finds anyway: it would be woken for that once more by the next caller.
     var mustLook = false
     /// Whether this thread was woken since it fell asleep.
     var isWoken = false
@@ -79,13 +80,24 @@ final class WritingThread<Writer: AnyObject, Job: Sendable>: @unchecked Sendable
   private let begun = DispatchGroup()
   private let end = DispatchGroup()
 
+  /// How long this thread waits for the next job without sleeping.
+  private let patience: Duration
+  /// How long work that no caller waits for is put off while jobs come.
+  private let workDelay: Duration
+
   /// - Parameters:
   ///   - name: The name of the thread. Each kind of database has its own.
   ///   - writer: The writer.
+  ///   - patience: How long the thread waits for the next job without sleeping.
+  ///   - workDelay: How long work that no caller waits for is put off while jobs come.
   /// - Throws: `StorageError` if the process has no descriptor left.
-  init(name: String, _ writer: Writer) throws(StorageError) {
+  init(
+    name: String, _ writer: Writer, patience: Duration = .microseconds(20),
+    workDelay: Duration = .milliseconds(10)
+  ) throws(StorageError) {
     self.name = name
     self.writer = writer
+    (self.patience, self.workDelay) = (patience, workDelay)
     self.signal = try WakeSignal()
   }
 }
@@ -199,7 +211,11 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
 
   /// Has the thread look at what it has to do.
   func wake() {
-    if self.queue.withLock({ Self.mustWake(&$0) }) { self.signal.wake() }
+    let mustWake = self.queue.withLock { queue in
+      queue.mustLook = true
+      return Self.mustWake(&queue)
+    }
+    if mustWake { self.signal.wake() }
   }
 
   /// Has the thread look at what it has to do at a time, or before.
@@ -207,7 +223,6 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
 
   /// The holder of the writer looks at the queue before it lets go of it.
   private static func mustWake(_ queue: inout Queue) -> Bool {
-    queue.mustLook = true
     if queue.holder != nil || queue.isWoken { return false }
     queue.isWoken = true
     return true
@@ -255,9 +270,6 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
 // MARK: - The thread
 
 extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
-  /// How long this thread waits for the next job without sleeping.
-  private static var patience: Duration { .microseconds(20) }
-
   private func loop() {
     var workDue = SuspendingClock.now
     while true {
@@ -277,8 +289,8 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
         continue
       }
       // Work that no caller waits for comes later, but not too late.
-      if !work.isEmpty, .now < workDue, self.lingers() { continue }
-      workDue = .now + .milliseconds(10)
+      if !work.isEmpty, .now < workDue, self.lingers(until: workDue) { continue }
+      workDue = .now + self.workDelay
       // What was to be done by then is done now.
       self.queue.withLock { ($0.wakesAt, $0.mustLook) = (nil, false) }
       self.writer.work()
@@ -290,18 +302,34 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
   /// Stays awake for a moment: a caller that has added something often adds more at once, and waking this
   /// thread takes longer than doing it. One that comes alone uses the writer itself meanwhile.
   ///
+  /// - Parameter workDue: When this thread has other work to do.
   /// - Returns: Whether something has been added.
-  private func lingers() -> Bool {
+  private func lingers(until workDue: SuspendingClock.Instant) -> Bool {
     let isIdle = self.queue.withLock { queue in
       if !queue.work.isEmpty || queue.isStopping { return false }
       (queue.holder, queue.hasBegun, queue.isWoken) = (nil, true, true)
       return true
     }
     if !isIdle { return true }
-    let hasMore = BusyWait.wait(for: Self.patience) { self.count > 0 }
-    while !self.hold() { self.signal.wait() }
-    return hasMore
+    let hasMore = BusyWait.wait(for: self.patience) { self.count > 0 }
+    let isHeld = self.queue.withLock { queue in
+      if queue.holder != nil {
+        // A caller came alone, and is likely to come again: if this thread wanted the writer now, what that
+        // caller commits next would be sent here, and so all that follows.
+        queue.isWoken = false
+        self.setTimer(&queue, workDue)
+        return false
+      }
+      queue.holder = pthread_self()
+      return true
+    }
+    if isHeld { return hasMore }
+    repeat { self.signal.wait() } while !self.hold()
+    return self.count > 0
   }
+
+  /// Whether this thread is awake, or is being woken.
+  var isAwake: Bool { self.queue.withLock(\.isWoken) }
 
   /// Lets callers use the writer until there is something to do here.
   private func sleep() {

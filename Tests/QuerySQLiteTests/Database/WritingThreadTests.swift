@@ -152,6 +152,29 @@ import Testing
     #expect(!thread.ifIdle { _ in true }, "it has stopped")
   }
 
+  /// It would want the writer, and have all that the caller commits next.
+  @Test func aCallerThatComesWhileTheThreadStaysAwakeIsNotSentToItAfterwards() async throws {
+    let thread = try WritingThread<Writer, Writer.Job>(
+      name: "writing-thread-test", Writer(self.log), patience: .milliseconds(50),
+      workDelay: .seconds(600))
+    thread.start {}
+    // The first job is followed by work, the others by the wait for more.
+    var isCaught = false
+    while !isCaught {
+      let uses = Locked(0)
+      #expect(thread.commit(1))
+      while !thread.ifIdle({ writer in
+        uses.withLock { $0 = writer.uses }
+        isCaught = thread.isAwake
+        while thread.isAwake { sched_yield() }
+        return true
+      }) {}
+      #expect(uses.withLock { $0 } > 0)
+    }
+    #expect(thread.ifIdle { _ in true })
+    try await self.stop(thread)
+  }
+
   @Test func whatIsAddedWhileACallerUsesTheWriterIsDoneAfterwards() async throws {
     let thread = try self.makeThread()
     thread.start {}
