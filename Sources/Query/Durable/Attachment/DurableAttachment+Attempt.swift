@@ -30,7 +30,8 @@ extension DurableAttachment {
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
     defer { lease.endProgress() }
     lease.whenProgressed { [weak self] progress in self?.show(progress, of: lease.entry.id) }
-    let call = self.call(declaration, admission.batch, arguments, in: context, with: continuation)
+    let call = self.call(
+      declaration, lease, admission.batch, arguments, in: context, with: continuation)
     guard let result = await self.run(declaration, call, lease, in: context) else {
       admission.report(.leaseLost)
       return Attempt(result: nil)
@@ -68,6 +69,7 @@ extension DurableAttachment {
 
   private func call(
     _ declaration: DurableDeclaration<Arguments, Value>,
+    _ lease: MutationLease,
     _ place: BatchPlace?,
     _ arguments: Arguments,
     in context: QueryContext,
@@ -79,7 +81,10 @@ extension DurableAttachment {
     else { return Call(isBatched: false) { _ in try await chain(context, continuation) } }
     let item = BatchedMutation(arguments: arguments, attempt: attempt)
     return Call(isBatched: true) { call in
-      switch await batch.join(place.place, item, in: context) {
+      let answer = await batch.join(place.place, item, in: context) {
+        lease.revocation == .cancelRequested
+      }
+      switch answer {
       case .result(let result): return MutationValue(returnValue: try result.get())
       case .alone:
         call.limit(to: declaration.plan.options.attemptTimeout)

@@ -27,6 +27,8 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
     var context: QueryContext
     /// Nil once it has its answer.
     var waiter: CheckedContinuation<Answer, Never>?
+    /// Whether it ends for good when it is cancelled, so that nobody sends it again.
+    let endsForGood: @Sendable () -> Bool
     var isCancelled = false
   }
 
@@ -67,13 +69,20 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
   }
 
   /// Joins the call, and waits for the answer.
-  func join(_ place: Int, _ item: Item, in context: QueryContext) async -> Answer {
+  ///
+  /// - Parameter endsForGood: Asked if the member is cancelled: whether nobody sends it again. Then it does not
+  ///   wait for the call.
+  func join(
+    _ place: Int, _ item: Item, in context: QueryContext,
+    endsForGood: @escaping @Sendable () -> Bool
+  ) async -> Answer {
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         let isKnown = self.guarded.withLock { call in
           guard call.missing.remove(place) != nil else { return false }
           call.members[place] = Member(
-            item: item, context: context, waiter: waiter, isCancelled: Task.isCancelled)
+            item: item, context: context, waiter: waiter, endsForGood: endsForGood,
+            isCancelled: Task.isCancelled)
           return true
         }
         if isKnown {
@@ -93,14 +102,17 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
     if isMissing { self.beginIfComplete() }
   }
 
-  /// A member is cancelled. If others are left, it ends at once, and the call goes on for those.
+  /// A member is cancelled. If others are left, the call goes on for those. One that is given back waits for
+  /// its end: another process would send it beside this call, and those behind it before.
   private func cancel(_ place: Int) {
+    let endsForGood = self.guarded.withLock { $0.members[place]?.endsForGood }?() ?? false
     let (waiter, isLast) = self.guarded.withLock { call in
       call.members[place]?.isCancelled = true
       guard call.hasBegun, !call.hasEnded else {
         return (nil as CheckedContinuation<Answer, Never>?, false)
       }
       if call.members.values.allSatisfy(\.isCancelled) { return (nil, true) }
+      guard endsForGood else { return (nil, false) }
       defer { call.members[place]?.waiter = nil }
       return (call.members[place]?.waiter, false)
     }
@@ -229,17 +241,23 @@ extension BatchCall {
       return true
     }
     let first = places.lowerBound
-    guard let context = self.guarded.withLock({ $0.members[first]?.context }) else { return true }
+    guard let member = self.guarded.withLock({ $0.members[first] }) else { return true }
     let judgement =
       state.isOverdue
-      ? Judgement(isAboutOne: false, maybeApplied: true) : self.terms.judge(error, context)
+      ? Judgement(isAboutOne: false, maybeApplied: true) : self.terms.judge(error, member.context)
     for place in state.waiting where place != first {
       let left = LeftOutOfBatch(maybeApplied: judgement.maybeApplied)
       self.answer(place, .result(.failure(left)))
     }
-    // If the first one was cancelled meanwhile, it has its answer, and is sent again before the others.
-    let failure: any Error = state.isOverdue ? self.terms.timeLimitError : error
-    self.answer(first, judgement.isAboutOne ? .alone : .result(.failure(failure)))
+    // If the first one was cancelled meanwhile, it is sent again before the others, and not now.
+    if member.isCancelled {
+      self.answer(first, .result(.failure(CancellationError())))
+    } else if judgement.isAboutOne {
+      self.answer(first, .alone)
+    } else {
+      let failure: any Error = state.isOverdue ? self.terms.timeLimitError : error
+      self.answer(first, .result(.failure(failure)))
+    }
     return true
   }
 }

@@ -46,7 +46,7 @@ import Testing
   /// Joins at a place, with its number as the argument.
   private func join(_ call: Call, _ place: Int) -> Task<String, Never> {
     Task {
-      switch await call.join(place, self.item(place), in: QueryContext()) {
+      switch await call.join(place, self.item(place), in: QueryContext(), endsForGood: { true }) {
       case .alone: "alone"
       case .result(.success(let text)): text
       case .result(.failure(let error as LeftOutOfBatch)): "left out \(error.maybeApplied)"
@@ -135,7 +135,9 @@ import Testing
 
   @Test func whoWasCancelledBeforeTheCallIsNotSentAndNobodyBehindItIs() async {
     let call = self.call(of: 4) { Self.texts($0) }
-    let member = Task { await call.join(2, self.item(2), in: QueryContext()) }
+    let member = Task {
+      await call.join(2, self.item(2), in: QueryContext(), endsForGood: { true })
+    }
     member.cancel()
     let others = [self.join(call, 0), self.join(call, 1), self.join(call, 3)]
     #expect(await others[0].value == "sent 0")
@@ -157,7 +159,7 @@ import Testing
       try await gate.pass()
       throw TestError()
     }
-    let first = Task { await call.join(0, self.item(0), in: QueryContext()) }
+    let first = Task { await call.join(0, self.item(0), in: QueryContext(), endsForGood: { true }) }
     let others = [self.join(call, 1), self.join(call, 2)]
     await gate.arrival()
     first.cancel()
@@ -173,7 +175,7 @@ import Testing
       return Self.texts(numbers)
     }
     let tasks = (0..<3).map { place in
-      Task { await call.join(place, self.item(place), in: QueryContext()) }
+      Task { await call.join(place, self.item(place), in: QueryContext(), endsForGood: { true }) }
     }
     await gate.arrival()
     tasks[0].cancel()
@@ -192,6 +194,38 @@ import Testing
     }
   }
 
+  /// Given back at once, another process would send it beside the call.
+  @Test(arguments: 0..<3, [false, true])
+  func whoIsSentAgainWaitsForTheEndOfTheCall(place: Int, fails: Bool) async {
+    let gate = Gate()
+    let call = self.call(of: 3, isAboutOne: true) { numbers in
+      try await gate.pass()
+      if fails { throw TestError() }
+      return Self.texts(numbers)
+    }
+    let isGateOpen = Locked(false)
+    let cancelled = Task {
+      let answer = await call.join(
+        place, self.item(place), in: QueryContext(), endsForGood: { false })
+      #expect(isGateOpen.withLock { $0 })
+      return answer
+    }
+    let others = (0..<3).filter { $0 != place }.map { self.join(call, $0) }
+    await gate.arrival()
+    cancelled.cancel()
+    // What it would do at once it does before this.
+    for _ in 0..<100 { await Task.yield() }
+    isGateOpen.withLock { $0 = true }
+    gate.open()
+    for other in others where !fails { #expect(await other.value.hasPrefix("sent")) }
+    switch await cancelled.value {
+    case .result(.success(let text)): #expect(!fails && text == "sent \(place)")
+    case .result(.failure(let error)):
+      #expect(fails && (place == 0 ? error is CancellationError : error is LeftOutOfBatch))
+    case .alone: Issue.record("it is sent now")
+    }
+  }
+
   @Test func theLastOneCancelledCancelsTheCall() async {
     let gate = Gate()
     let call = self.call(of: 2) { numbers in
@@ -199,7 +233,7 @@ import Testing
       return Self.texts(numbers)
     }
     let tasks = (0..<2).map { place in
-      Task { await call.join(place, self.item(place), in: QueryContext()) }
+      Task { await call.join(place, self.item(place), in: QueryContext(), endsForGood: { true }) }
     }
     await gate.arrival()
     for task in tasks { task.cancel() }
