@@ -1,8 +1,8 @@
 import Foundation
-import Query
 import TestSupport
 import Testing
 
+@testable import Query
 @testable import QueryReplay
 
 /// Several mutations of a lane in one call: see `batched(upTo:_:)`.
@@ -27,8 +27,9 @@ import Testing
 
   init() {
     var context = QueryContext()
-    // No backoff ends while a test looks on, however slow the machine is.
+    // No backoff ends while a test looks on, however slow the machine is, and no call is left behind.
     context.mutationBackoff = MutationBackoff(base: .seconds(3_600))
+    context.attemptGrace = .seconds(3_600)
     self.client = QueryClient(storage: self.storage, defaultContext: context)
   }
 
@@ -233,6 +234,30 @@ import Testing
     #expect(entries.map(\.state) == [.pending, .pending, .pending])
     #expect(entries.map(\.failures) == [0, 0, 0])
     #expect(!entries.contains { !$0.maybeApplied })
+  }
+
+  /// Another process would send the first one beside the call, and the last one would be sent before it.
+  @Test func nothingIsGivenBackBeforeTheCallHasEnded() async throws {
+    let (working, leaving) = (Gate(), Gate())
+    let add = self.mutation { _ in
+      try? await working.pass()
+      // A call that is cancelled does not end at once.
+      await Task { try? await leaving.pass() }.value
+      throw CancellationError()
+    }
+    let tickets = try await self.enqueue(1...3, add)
+    let replaying = Task { try await self.replay(add) }
+    await working.arrival()
+    replaying.cancel()
+    await leaving.arrival()
+    // What is given back at once is so before this.
+    for _ in 0..<200 { await Task.yield() }
+    let states = try tickets.map { try self.storage.outbox.entry($0.id)?.state }
+    #expect(states == [.leased, .leased, .leased])
+    leaving.open()
+    _ = try? await replaying.value
+    let ended = try tickets.map { try self.storage.outbox.entry($0.id)?.state }
+    #expect(ended == [.pending, .pending, .pending])
   }
 
   @Test func theTimeLimitIsThatOfTheCall() async throws {

@@ -25,11 +25,7 @@ struct BootInstant: Comparable, Sendable {
 
   /// - Parameter instant: The moment; what a damaged file says may be out of all bounds.
   init(_ instant: ContinuousClock.Instant) {
-    let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
-    let (nanoseconds, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    self.nanoseconds =
-      isTooFar
-      ? (seconds < 0 ? .min : .max) : nanoseconds.clampedSum(attoseconds / 1_000_000_000)
+    self.nanoseconds = ContinuousClock().systemEpoch.duration(to: instant).nanoseconds
   }
 
   var instant: ContinuousClock.Instant {

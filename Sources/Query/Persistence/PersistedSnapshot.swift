@@ -107,7 +107,6 @@ final class QueryStateWrite<StateValue: Sendable, QueryValue: Codable & Sendable
   @exclusivity(unchecked) private var value: StateValue
   private let initialValue: StateValue
   @exclusivity(unchecked) private var notes: StateNotes
-  @exclusivity(unchecked) private var isCoded = false
 
   init(of value: StateValue, initialValue: StateValue, _ parts: consuming _WriteParts) {
     self.value = value
@@ -116,21 +115,12 @@ final class QueryStateWrite<StateValue: Sendable, QueryValue: Codable & Sendable
     super.init(parts.facts)
   }
 
-  override var snapshot: (any StateSnapshot)? {
-    Self.lock.withLock { _ in self.isCoded ? nil : self.kept }
-  }
-
-  override func takeSnapshot() -> (any StateSnapshot)? {
-    if self.isCoded { return nil }
-    self.isCoded = true
-    defer { (self.value, self.notes.record) = (self.initialValue, nil) }
-    return self.kept
-  }
-
-  private var kept: Snapshot {
+  override var kept: (any StateSnapshot)? {
     let hasValue = self.notes.valueUpdateCount > 0
     return Snapshot(hasValue ? QueryState.fetchedValue(of: self.value) : nil, self.notes)
   }
+
+  override func releaseKept() { (self.value, self.notes.record) = (self.initialValue, nil) }
 }
 
 /// The failures of a state but for its cancellations. A cancellation says nothing of the query: what

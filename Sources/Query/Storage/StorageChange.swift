@@ -41,13 +41,15 @@ public class StorageWrite: @unchecked Sendable {
   }
 
   /// What is to be coded, until it is.
-  var snapshot: (any StateSnapshot)? { Self.lock.withLock { _ in self.closure } }
-
-  /// Takes the snapshot away, once it is coded. The caller holds the lock, and releases it later.
-  func takeSnapshot() -> (any StateSnapshot)? {
-    defer { self.closure = nil }
-    return self.closure
+  final var snapshot: (any StateSnapshot)? {
+    Self.lock.withLock { _ in self.coded == nil ? self.kept : nil }
   }
+
+  /// What is to be coded. The caller holds the lock, and nothing is coded yet.
+  var kept: (any StateSnapshot)? { self.closure }
+
+  /// Lets go of the value of what is coded. The caller holds the lock and ``kept``, which it releases later.
+  func releaseKept() { self.closure = nil }
 
   /// The coded entry. The snapshot is released when it is made.
   ///
@@ -58,9 +60,12 @@ public class StorageWrite: @unchecked Sendable {
     guard let snapshot = self.snapshot else { return try self.entry() }
     // Outside the lock: it is user code.
     let coded = CodedEntry(Result { try snapshot.entry(self.facts) })
-    let old = Self.lock.withLock { _ in
+    let old = Self.lock.withLock { _ -> (any StateSnapshot)? in
+      let isFirst = self.coded == nil
       self.coded = coded
-      return self.takeSnapshot()
+      guard isFirst else { return nil }
+      defer { self.releaseKept() }
+      return self.kept
     }
     withExtendedLifetime(old) {}
     return try coded.result.get()
@@ -178,24 +183,15 @@ public class StorageWrite: @unchecked Sendable {
 // @unchecked: the variable is guarded by the lock of all writes.
 private final class SnapshotWrite<Snapshot: StateSnapshot>: StorageWrite, @unchecked Sendable {
   // Not optional: to look up that type took longer than to store the snapshot.
-  @exclusivity(unchecked) private var kept: Snapshot
-  @exclusivity(unchecked) private var isCoded = false
+  @exclusivity(unchecked) private var own: Snapshot
 
   init(of snapshot: consuming Snapshot, _ facts: WriteFacts) {
-    self.kept = snapshot
+    self.own = snapshot
     super.init(facts)
   }
 
-  override var snapshot: (any StateSnapshot)? {
-    Self.lock.withLock { _ in self.isCoded ? nil : self.kept }
-  }
-
-  override func takeSnapshot() -> (any StateSnapshot)? {
-    if self.isCoded { return nil }
-    self.isCoded = true
-    defer { self.kept.releaseValue() }
-    return self.kept
-  }
+  override var kept: (any StateSnapshot)? { self.own }
+  override func releaseKept() { self.own.releaseValue() }
 }
 
 /// What a write says of its value, beside the entry.
