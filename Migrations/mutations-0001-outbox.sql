@@ -85,7 +85,7 @@ CREATE TABLE outbox (
   -- 0 or 1: whether it was ever pending or dead. Most mutations run at once, and never are.
   has_waited INTEGER NOT NULL DEFAULT 1,
   wait_reason TEXT,                     -- of a pending one
-  dead_reason TEXT,                     -- of a dead one
+  dead_reason TEXT,                     -- of a dead one; NULL: it is not dead
   attempts INTEGER NOT NULL DEFAULT 0,  -- raised before the handler runs (4)
   failures INTEGER NOT NULL DEFAULT 0,  -- what max_attempts limits (5)
   -- Those of them that nobody can tell why, and from when the first of them counts.
@@ -134,9 +134,10 @@ CREATE TABLE outbox (
 CREATE UNIQUE INDEX outbox_by_id ON outbox (id) WHERE has_waited <> 0;
 -- History of one mutation, and optimistic overlays (7, 9).
 CREATE INDEX outbox_by_name ON outbox (partition, name, instance, number) WHERE has_waited <> 0;
--- The head of a lane, and what is behind it (3).
+-- The head of a lane, and what is behind it (3). By the reason of a death, since SQLite rewrites an index
+-- whenever a column of its condition is assigned: a claim assigns the state alone.
 CREATE INDEX outbox_by_lane ON outbox (partition, lane, number)
-  WHERE lane IS NOT NULL AND (state <> 'dead' OR on_failure = 'halt');
+  WHERE lane IS NOT NULL AND (dead_reason IS NULL OR on_failure = 'halt');
 -- Those that run, by identifier; and all of them, since they are few: rows to reap (4), of one mutation
 -- (7, 9).
 CREATE UNIQUE INDEX outbox_leased
@@ -186,14 +187,11 @@ CREATE TABLE lane_heads (
 CREATE UNIQUE INDEX lane_heads_by_lane ON lane_heads (partition, lane) WHERE lane IS NOT NULL;
 -- The claim (4): a seek or two for each registered handler, host and priority, however many rows belong to
 -- others, or wait. Those that were never tried come first, by their number; the others are in the order
--- in which they became due, so that none is passed over for ever.
+-- in which they became due, so that none is passed over for ever. Behind those that are due are those that
+-- wait, so that it tells the next time to wake up too.
 CREATE INDEX lane_heads_ready
   ON lane_heads (partition, name, instance, version, host, priority, is_repeat, due_boottime, number)
   WHERE state = 'ready';
--- The next time to wake up (4).
-CREATE INDEX lane_heads_waiting
-  ON lane_heads (partition, name, instance, version, due_boottime)
-  WHERE state = 'ready' AND due_boottime > 0;
 -- Those that were never tried, and whose time has come.
 CREATE INDEX lane_heads_due ON lane_heads (due_boottime)
   WHERE state = 'ready' AND is_repeat = 0 AND due_boottime > 0;

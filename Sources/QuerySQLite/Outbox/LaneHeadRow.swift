@@ -93,7 +93,7 @@ extension LaneHeadRow {
   static let find: SQL = """
     SELECT number FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
-      AND (state <> 'dead' OR on_failure = 'halt')
+      AND (dead_reason IS NULL OR on_failure = 'halt')
     ORDER BY number LIMIT 1
     """
 
@@ -127,11 +127,13 @@ extension LaneHeadRow {
     ORDER BY due_boottime, number LIMIT 1
     """
 
-  /// Partition, name, instance, version, now: when the next one becomes due.
+  /// Partition, name, instance, version, host, priority, whether it was tried, now: when the next one of the
+  /// group becomes due. SQLite is told the index: it would look whether the values imply the condition of another
+  /// one, and plan the statement anew whenever they change.
   static let firstWaiting: SQL = """
-    SELECT due_boottime FROM lane_heads
-    WHERE state = 'ready' AND due_boottime > 0 AND partition = ? AND name = ? AND instance = ?
-      AND version = ? AND due_boottime > ?
+    SELECT due_boottime FROM lane_heads INDEXED BY lane_heads_ready
+    WHERE state = 'ready' AND partition = ? AND name = ? AND instance = ? AND version = ?
+      AND host = ? AND priority = ? AND is_repeat = ? AND due_boottime > ?
     ORDER BY due_boottime LIMIT 1
     """
 

@@ -27,12 +27,19 @@ struct OutboxRepair {
     try self.connection.write {
       try self.mendAccounts()
       try self.mendNumbers()
+      try self.connection.execute(Self.mendReasons)
       let derived = DerivedRows(connection: self.connection, now: self.now)
       try self.connection.execute(Self.deleteHeads)
       try derived.makeHeads(of: try self.numbers(Self.allNumbers))
       try derived.countRows(of: nil)
     }
   }
+
+  /// A lane is found by the reason of a death: only the dead have one.
+  private static let mendReasons: SQL = """
+    UPDATE outbox SET dead_reason = CASE WHEN state = 'dead' THEN 'rejected' END
+    WHERE (state = 'dead') <> (dead_reason IS NOT NULL)
+    """
 
   private static let deleteHeads: SQL = "DELETE FROM lane_heads"
   private static let allNumbers: SQL = "SELECT number FROM outbox NOT INDEXED ORDER BY number"
@@ -78,7 +85,8 @@ extension OutboxRepair {
           AND (o.due_boottime IS NULL OR o.due_boot_id IS (SELECT boot_id FROM clock))))
     """
 
-  /// Whether a lane, or a row without one, has no head. Erased rows need none.
+  /// Whether a lane, or a row without one, has no head. Erased rows need none. Or whether a lane does not have a
+  /// live row, or has one that is dead, since their reasons say otherwise.
   private static let hasNoHead: SQL = """
     SELECT EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
       WHERE o.lane IS NULL AND o.state = 'pending'
@@ -87,8 +95,11 @@ extension OutboxRepair {
     OR EXISTS (SELECT 1 FROM outbox AS o NOT INDEXED
       WHERE o.lane IS NOT NULL AND (o.state <> 'dead' OR o.on_failure = 'halt')
         AND o.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
-        AND NOT EXISTS (SELECT 1 FROM lane_heads AS h
-          WHERE h.partition = o.partition AND h.lane = o.lane AND h.number <= o.number))
+        AND (o.state <> 'dead' AND o.dead_reason IS NOT NULL
+          OR NOT EXISTS (SELECT 1 FROM lane_heads AS h
+            WHERE h.partition = o.partition AND h.lane = o.lane AND h.number <= o.number)))
+    OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_dead
+      WHERE state = 'dead' AND dead_reason IS NULL)
     """
 
   private func isWhole() throws -> Bool {

@@ -147,7 +147,7 @@ extension OutboxRow {
   }
 
   /// The columns of the standing that a new row may have values of.
-  private mutating func columnsOfState(_ visitor: inout some ColumnVisitor) throws(StorageError) {
+  mutating func columnsOfState(_ visitor: inout some ColumnVisitor) throws(StorageError) {
     try self.standing.columnsOfLease(&visitor)
     try visitor.column("has_waited", &self.hasWaited)
   }
@@ -241,6 +241,8 @@ extension OutboxStanding {
   /// The other columns, which an insert leaves to their defaults.
   mutating func otherColumns(_ visitor: inout some ColumnVisitor) throws(StorageError) {
     try visitor.word("dead_reason", &self.deadReason)
+    // An index tells the dead from the live by it: a reason of a later release must not become none.
+    self.deadReason = self.state == .dead ? self.deadReason ?? .rejected : nil
     var alias = self.wait.alias
     try visitor.column("awaited_alias", &alias)
     try visitor.count("failures", &self.failures)
@@ -250,6 +252,17 @@ extension OutboxStanding {
     try visitor.column("is_suspect", &self.isSuspect)
     try visitor.column("maybe_applied", &self.maybeApplied)
     try visitor.column("is_cancel_requested", &self.isCancelRequested)
+    self.wait = OutboxWait(self.wait.reason, self.wait.delay, alias: alias)
+    try self.columnsOfDelay(&visitor)
+    try visitor.column("last_failure", &self.lastFailure)
+    try visitor.column("failed_at", &self.failedAt)
+    try visitor.error("last_error_type", "last_error_text", &self.lastError)
+  }
+}
+
+extension OutboxStanding {
+  /// The columns of a wait for a time, which a claim clears.
+  mutating func columnsOfDelay(_ visitor: inout some ColumnVisitor) throws(StorageError) {
     var (endAt, endBoottime) = (self.wait.delay?.endAt, self.wait.delay?.endBoottime)
     var (bootID, length) = (self.wait.delay?.bootID, self.wait.delay?.length)
     try visitor.column("due_at", &endAt)
@@ -260,14 +273,9 @@ extension OutboxStanding {
       OutboxDelay(
         endAt: $0, endBoottime: endBoottime ?? 0, bootID: bootID ?? "", length: length ?? 0)
     }
-    self.wait = OutboxWait(self.wait.reason, delay, alias: alias)
-    try visitor.column("last_failure", &self.lastFailure)
-    try visitor.column("failed_at", &self.failedAt)
-    try visitor.error("last_error_type", "last_error_text", &self.lastError)
+    self.wait = OutboxWait(self.wait.reason, delay, alias: self.wait.alias)
   }
-}
 
-extension OutboxStanding {
   private mutating func columnsOfUnknown(
     _ visitor: inout some ColumnVisitor
   ) throws(StorageError) {
@@ -378,122 +386,5 @@ extension OutboxRow {
   /// Whether only other rows keep it from running.
   func isReady(_ now: OutboxTime) -> Bool {
     self.standing.isReady(hasDependencies: self.hasDependencies, at: now)
-  }
-}
-
-// MARK: - Writing
-
-extension OutboxRow {
-  /// The columns that a new row may have values of.
-  private static let insert: SQL = {
-    let columns = ColumnNames.of { (names) throws(StorageError) in
-      var row = OutboxRow()
-      try row.columns(&names)
-      try row.columnsOfState(&names)
-    }
-    return SQL(assembling: "INSERT INTO outbox \(columns.values)")
-  }()
-
-  private static let standingColumns = ColumnNames.of { (names) throws(StorageError) in
-    var standing = OutboxStanding()
-    try standing.columnsOfLease(&names)
-    try standing.otherColumns(&names)
-  }
-
-  /// The columns of an `OutboxStanding`, then the number.
-  static let update = SQL(
-    assembling: "UPDATE outbox SET \(standingColumns.assignments) WHERE number = ?")
-
-  /// The same, for a row that begins to wait. Apart from the other statement, since SQLite rewrites an index
-  /// whenever a column of its condition is assigned, even to the value that it has.
-  static let updateToWait = SQL(
-    assembling: "UPDATE outbox SET \(standingColumns.assignments), has_waited = 1 WHERE number = ?")
-
-  /// Key, arguments, version, edited paths, checksum, number.
-  private static let updateContent: SQL = """
-    UPDATE outbox SET idempotency_key = ?, arguments = ?, version = ?, edited_paths = ?, checksum = ?
-    WHERE number = ?
-    """
-
-  /// The columns of the age, number.
-  private static let updateAge: SQL = """
-    UPDATE outbox SET age_at = ?, age_boottime = ?, age_boot_id = ?, age_is_synchronised = ?
-    WHERE number = ?
-    """
-
-  /// Number.
-  static let delete: SQL = "DELETE FROM outbox WHERE number = ?"
-
-  /// Inserts the row. The checksum covers its number, so that SQLite does not assign it.
-  ///
-  /// - Throws: `StorageError`.
-  mutating func insert(on connection: SQLiteConnection) throws {
-    try connection.withStatement(Self.insert) { statement in
-      var binder = ColumnBinder(statement)
-      try self.columns(&binder)
-      self.hasWaited = self.standing.state != .leased
-      try self.columnsOfState(&binder)
-      try statement.run()
-    }
-  }
-
-  /// Writes its standing.
-  ///
-  /// - Throws: `StorageError`.
-  mutating func saveStanding(on connection: SQLiteConnection) throws {
-    var standing = self.standing
-    let beginsToWait = !self.hasWaited && standing.state != .leased
-    try connection.withStatement(beginsToWait ? Self.updateToWait : Self.update) { statement in
-      var binder = ColumnBinder(statement)
-      try standing.columnsOfLease(&binder)
-      try standing.otherColumns(&binder)
-      try binder.bind(self.number)
-      try statement.run()
-    }
-    if beginsToWait { self.hasWaited = true }
-  }
-
-  /// Gives it other arguments, another key, or both. A row that was unsound stays so, since nobody knows
-  /// which of its bytes are wrong.
-  ///
-  /// - Throws: `StorageError`.
-  mutating func replaceContent(
-    arguments: Data, version: Int?, key: String, editedPaths: EditedPaths? = nil,
-    on connection: SQLiteConnection
-  ) throws {
-    let wasSound = self.isSound
-    self.enqueued.arguments = arguments
-    if let version { self.enqueued.version = version }
-    self.enqueued.idempotencyKey = key
-    if let editedPaths { self.enqueued.editedPaths = editedPaths }
-    if wasSound { self.checksum = self.ownChecksum }
-    try connection.execute(
-      Self.updateContent, key, arguments, self.version, self.enqueued.editedPaths?.text,
-      self.checksum, self.number)
-  }
-
-  /// Restarts its age at a time.
-  ///
-  /// - Throws: `StorageError`.
-  mutating func restartAge(_ now: OutboxTime, on connection: SQLiteConnection) throws {
-    self.age = OutboxAge(from: now)
-    try connection.execute(
-      Self.updateAge, self.age.startAt, self.age.startBoottime, self.age.bootID,
-      self.age.isSynchronised, self.number)
-  }
-
-  /// Makes the row of a new mutation.
-  init(_ new: NewMutation, partition: Int64, now: OutboxTime) {
-    self.init()
-    self.enqueued = OutboxEntry(new, number: 0, createdAt: now.wall)
-    self.partition = partition
-    self.maxAge = new.maxAge?.microseconds
-    self.coalesce = new.coalesce.rawValue
-    self.createdAt = now.wall.microsecondsSince1970
-    self.age = OutboxAge(from: now)
-    self.bodyFile = new.bodyFile
-    self.standing = OutboxStanding(new, at: now)
-    self.completeEntry()
-    self.checksum = self.ownChecksum
   }
 }

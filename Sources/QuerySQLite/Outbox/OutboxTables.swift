@@ -81,7 +81,7 @@ extension OutboxTables {
   static let firstBehindDead: SQL = """
     SELECT min((SELECT number FROM outbox AS o
       WHERE o.partition = d.partition AND o.lane = d.lane AND o.lane IS NOT NULL
-        AND (o.state <> 'dead' OR o.on_failure = 'halt') AND o.number > d.number
+        AND (o.dead_reason IS NULL OR o.on_failure = 'halt') AND o.number > d.number
         AND o.state <> 'dead'
       ORDER BY o.number LIMIT 1))
     FROM outbox AS d INDEXED BY outbox_dead WHERE d.state = 'dead' AND d.partition = ?
@@ -362,7 +362,7 @@ extension OutboxTables {
   private static let before: SQL = """
     SELECT number, state FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
-      AND (state <> 'dead' OR on_failure = 'halt') AND number < ?
+      AND (dead_reason IS NULL OR on_failure = 'halt') AND number < ?
     ORDER BY number
     """
 

@@ -8,7 +8,7 @@ extension OutboxTransaction {
   static let behind: SQL = """
     SELECT number FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
-      AND (state <> 'dead' OR on_failure = 'halt') AND number > ?
+      AND (dead_reason IS NULL OR on_failure = 'halt') AND number > ?
     ORDER BY number LIMIT ?
     """
 

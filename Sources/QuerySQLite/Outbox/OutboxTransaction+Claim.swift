@@ -27,8 +27,11 @@ extension OutboxTransaction {
           try self.claim(lane: lane, handlers, request, &answer)
         } else {
           try self.claimLowest(handlers, request, &answer)
-          answer.nextDue = try self.nextDue(handlers)
-          try self.noteHolds(handlers, &answer)
+          // What has got as many as it asked for asks again when one of them has ended.
+          if answer.leases.isEmpty || answer.leases.count < request.limit {
+            answer.nextDue = try self.nextDue(handlers)
+            try self.noteHolds(handlers, &answer)
+          }
         }
       }
       if !isAllDue { answer.nextDue = .zero }
@@ -374,18 +377,21 @@ extension OutboxTransaction {
     }
   }
 
-  /// How long until the first waiting head becomes due.
+  /// How long until the first waiting head becomes due. Three seeks for each group.
   func nextDue(_ handlers: Set<MutationHandler>) throws -> Duration? {
     var first: Int64?
     for handler in handlers {
       var last = handler.firstVersion
-      while let group = try self.nextGroup(of: handler, after: last, Data(), 0) {
-        last = group.version
-        let due = try self.connection.first(
-          LaneHeadRow.firstWaiting, self.partition.id, handler.name, handler.instance,
-          group.version, self.now.boottime
-        ) { try $0.integer(at: 0) }
-        if let due { first = min(first ?? due, due) }
+      var (lastHost, lastPriority): (any SQLiteBindable, Int64) = (Data(), 0)
+      while let group = try self.nextGroup(of: handler, after: last, lastHost, lastPriority) {
+        (last, lastHost, lastPriority) = (group.version, group.host, group.priority)
+        for isRepeat in [false, true] {
+          let due = try self.connection.first(
+            LaneHeadRow.firstWaiting, self.partition.id, handler.name, handler.instance,
+            group.version, group.host, group.priority, isRepeat, self.now.boottime
+          ) { try $0.integer(at: 0) }
+          if let due { first = min(first ?? due, due) }
+        }
       }
     }
     return first.map { .microseconds(max($0.clampedDifference(Int64(self.now.boottime)), 0)) }

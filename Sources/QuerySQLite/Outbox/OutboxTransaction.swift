@@ -209,6 +209,7 @@ extension OutboxTransaction {
   /// - Throws: `StorageError`.
   mutating func update(_ row: inout OutboxRow, to standing: OutboxStanding) throws {
     let (old, new) = (row.standing.state, standing.state)
+    let waited = row.standing.wait
     row.standing = standing
     if old != new {
       self.count(old, -1)
@@ -219,7 +220,11 @@ extension OutboxTransaction {
     self.memory.leases.remove(row.number)
     self.noteExpiry(of: row)
     if standing.wait.alias != nil { self.memory.isFreeOfAwaiting = false }
-    try row.saveStanding(on: self.connection)
+    if old == .pending, new == .leased, waited.alias == nil {
+      try row.saveLease(on: self.connection)
+    } else {
+      try row.saveStanding(on: self.connection)
+    }
     if new == .leased, row.isHead, row.lane != nil {
       // It stays the head of its lane.
       try self.connection.execute(LaneHeadRow.setLeased, row.number)
@@ -358,7 +363,7 @@ extension OutboxTransaction {
   private static let lastOfLane: SQL = """
     SELECT number FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
-      AND (state <> 'dead' OR on_failure = 'halt') AND state <> 'dead'
+      AND (dead_reason IS NULL OR on_failure = 'halt') AND state <> 'dead'
     ORDER BY number DESC LIMIT 1
     """
 

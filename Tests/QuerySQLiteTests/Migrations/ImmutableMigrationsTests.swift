@@ -13,7 +13,7 @@ import Testing
     ),
     (
       DatabaseKind.mutations,
-      ["mutations-0001-outbox b65ae9662d25c935ac6bf5fe5f3657f6"]
+      ["mutations-0001-outbox 95ae93adbda922f98de206ca1e4495b0"]
     ),
   ])
   func stepsAreThoseThatWereReleased(_ kind: DatabaseKind, _ released: [String]) {

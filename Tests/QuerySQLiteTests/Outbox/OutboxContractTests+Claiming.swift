@@ -161,6 +161,18 @@ extension OutboxContractTests {
     try await trial.add()
     #expect(try await trial.claim(limit: 1).nextDue == nil)
   }
+
+  /// One that got as many as it asked for asks again when one of them has ended.
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aClaimThatGotAllItAskedForTellsNoTime(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    try await trial.run(try await trial.add(), .failure(.wait(.backoff, .seconds(30))))
+    try await trial.add()
+    let first = try await trial.claim(limit: 1)
+    #expect(first.leases.count == 1 && first.nextDue == nil)
+    #expect(try await trial.claim(limit: 0).nextDue == .seconds(30))
+    #expect(try await trial.claim(limit: 1).nextDue == .seconds(30))
+  }
 }
 
 // MARK: - Age

@@ -76,6 +76,35 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// A claim of one that has failed leaves the index of its lane too.
+  @Test func aClaimOfARepeatInALaneWritesFewFrames() async throws {
+    let scratch = try OutboxScratch()
+    for number in 0..<3 {
+      _ = try await scratch.outbox.enqueue(
+        NewMutation(
+          name: "note", instance: "[]", lane: "lane \(number)", coder: "json", arguments: Data([1])),
+        claiming: false)
+    }
+    for lease in try await scratch.claim(3) {
+      #expect(try await scratch.outbox.settle(lease, OutboxScratch.failure(.now)))
+    }
+    let reader = try SQLiteConnection(path: scratch.path)
+    defer { try? reader.close() }
+    _ = try reader.rowsOfText("BEGIN")
+    _ = try reader.rowsOfText("SELECT count(*) FROM outbox")
+    var claiming = [Int]()
+    for _ in 0..<3 {
+      claiming.append(
+        try await self.frames(of: scratch) {
+          let claimed = try await scratch.claim()
+          #expect(claimed.count == 1)
+        })
+    }
+    // Its row, the index of leases, its head, the index of heads that are ready, and the totals.
+    #expect(try #require(claiming.min()) <= 5)
+    try await scratch.storage.close()
+  }
+
   @Test func oneThatFailsWaitsWithAHeadAndIsFoundAsBefore() async throws {
     let scratch = try OutboxScratch()
     let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation("text"), claiming: true)

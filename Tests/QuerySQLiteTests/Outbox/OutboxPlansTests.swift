@@ -20,7 +20,7 @@ import Testing
   @Test(arguments: [
     (LaneHeadRow.nextGroup, "lane_heads_ready"), (LaneHeadRow.nextFirstTry, "lane_heads_ready"),
     (LaneHeadRow.nextRepeat, "lane_heads_ready"),
-    (LaneHeadRow.firstWaiting, "lane_heads_waiting"), (LaneHeadRow.findDue, "lane_heads_due"),
+    (LaneHeadRow.firstWaiting, "lane_heads_ready"), (LaneHeadRow.findDue, "lane_heads_due"),
     (LaneHeadRow.find, "outbox_by_lane"), (OutboxTransaction.behind, "outbox_by_lane"),
     (LaneHeadRow.deleteOfLane, "lane_heads_by_lane"),
     (OutboxRow.findByID, "outbox_by_id"), (OutboxRow.findByID, "outbox_leased"),
@@ -50,6 +50,7 @@ import Testing
     OutboxRow.read, OwnerRow.readLease, OwnerRow.extend, OutboxTransaction.oldest,
     OutboxTransaction.deleteBetween, OutboxTransaction.deleteAttemptsBetween, LaneHeadRow.waiting,
     OutboxTransaction.olderThanBoot, OutboxRow.update, OutboxRow.updateToWait,
+    OutboxRow.updateToRun,
     ForgottenRow.insertBetween, ForgottenRow.insertOne,
   ])
   func aRowIsFoundByItsNumber(_ sql: SQL) throws {

@@ -116,6 +116,8 @@ import Testing
       "UPDATE lane_heads SET state = 'raedy'", "UPDATE lane_heads SET version = -1",
       "UPDATE lane_heads SET number = number + 1000", "UPDATE lane_heads SET partition = 7",
       "UPDATE lane_heads SET state = 'paused'", "UPDATE lane_heads SET priority = 1",
+      "UPDATE outbox SET dead_reason = 'rejected'",
+      "UPDATE outbox SET dead_reason = 'of a later release'",
     ] as [SQL])
   func aMutationWhoseHeadIsLostIsSent(_ sql: SQL) async throws {
     let scratch = try OutboxScratch()
@@ -125,6 +127,33 @@ import Testing
     let next = try OutboxScratch(in: scratch.folder)
     #expect(try await Self.claim(next, OutboxScratch.handler) == ids)
     try await next.storage.close()
+  }
+
+  /// The index of lanes tells the dead by their reason.
+  @Test(
+    arguments: [
+      "UPDATE outbox SET dead_reason = NULL",
+      "UPDATE outbox SET dead_reason = 'of a later release' WHERE state = 'dead'",
+    ] as [SQL])
+  func aDeadMutationWithoutAKnownReasonHoldsNoLane(_ sql: SQL) async throws {
+    let scratch = try OutboxScratch()
+    let dead = try await scratch.add(lane: "lane")
+    let next = try await scratch.add(lane: "lane")
+    let last = try await scratch.add(lane: "lane")
+    let lease = try #require(try await scratch.claim().first)
+    #expect(try await scratch.outbox.settle(lease, OutboxScratch.failure(.dead(.rejected))))
+    try await scratch.storage.close()
+    try Self.damage(scratch, sql)
+    let after = try OutboxScratch(in: scratch.folder)
+    _ = try await after.outbox.cancel(next)
+    #expect(try await Self.claim(after, OutboxScratch.handler) == [last])
+    var found = try after.outbox.entries().first { $0.id == dead }
+    #expect(found?.state == .dead)
+    // Written again by this release, it stays what it was.
+    _ = try await after.outbox.retry(dead)
+    found = try after.outbox.entries().first { $0.id == dead }
+    #expect(found?.state == .pending)
+    try await after.storage.close()
   }
 
   @Test func aRowOfAnAccountThatIsNoneIsGivenBack() async throws {

@@ -32,7 +32,9 @@ extension OutboxTable {
       }
     }
     if answer.expired > 0 { self.resolveAliasWaits(time) }
-    answer.nextDue = self.nextDue(request, at: time)
+    if answer.leases.isEmpty || answer.leases.count < request.limit {
+      answer.nextDue = self.nextDue(request, at: time)
+    }
     return answer
   }
 

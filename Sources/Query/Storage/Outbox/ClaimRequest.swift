@@ -110,7 +110,8 @@ public struct ClaimAnswer: Sendable {
   /// The leases, in the order in which the rows were taken.
   public var leases: [MutationLease]
   /// How long until another row of these handlers becomes due, or a lease of another process ends;
-  /// nil: not before something changes.
+  /// nil: not before something changes. One that got as many as it asked for need not tell when rows become due:
+  /// what it got has to end first.
   public var nextDue: Duration?
   /// How many rows this process has declared dead since its last claim, because they grew too old.
   public var expired: Int
