@@ -105,10 +105,15 @@ extension StorageSlot {
 
   /// How many bytes the value of the change that waits has, coded.
   public var waitingBytes: Int {
-    guard case .write(let write)? = self.guarded.withLock({ $0.change }) else { return 0 }
+    guard let write = self.waitingWrite else { return 0 }
     // Nothing is coded for its size.
     if write.confirmation != nil { return 0 }
     return (try? write.entry().contentSize) ?? 0
+  }
+
+  /// The change that waits, if it writes something.
+  package var waitingWrite: StorageWrite? {
+    if case .write(let write)? = self.guarded.withLock({ $0.change }) { write } else { nil }
   }
 
   /// Whether a store lives here.

@@ -108,12 +108,14 @@ extension CacheWriter {
     var left = self.database.queuedCount
     try self.writeInvalidations()
     var next = self.takeQueued(&left)
+    var nextPrepared = self.prepareAhead(next)
     while !next.isEmpty {
       var rest = next[...]
+      let prepared = nextPrepared
       next = self.takeQueued(&left)
-      self.codeAhead(next)
+      nextPrepared = self.prepareAhead(next)
       while let partition = rest.first?.partition {
-        let changes = self.takeBatch(of: partition, from: &rest)
+        let changes = self.takeBatch(of: partition, from: &rest, prepared)
         do {
           // After the changes were taken: a change that came after an invalidation must not be
           // marked.
@@ -140,17 +142,21 @@ extension CacheWriter {
   /// Takes and codes what one transaction writes: changes of one partition, and not too much of
   /// them.
   ///
-  /// - Parameter queued: The queue to take them from, with at least one change.
+  /// - Parameters:
+  ///   - queued: The queue to take them from, with at least one change.
+  ///   - prepared: What another thread has made of the whole queue.
   private func takeBatch(
     of partition: CachePartition,
-    from queued: inout ArraySlice<QueuedSlot>
+    from queued: inout ArraySlice<QueuedSlot>,
+    _ prepared: PreparedBatch?
   ) -> [CodedChange] {
     var changes = [CodedChange]()
     changes.reserveCapacity(queued.count)
     var bytes = 0
     while bytes < Self.maximumBatchBytes, let next = queued.first, next.partition === partition {
+      let index = queued.startIndex
       queued.removeFirst()
-      guard let change = self.take(next) else { continue }
+      guard let change = self.take(next, prepared, at: index) else { continue }
       if case .entry(let entry) = change.content { bytes += entry.contentSize }
       changes.append(change)
     }
@@ -160,11 +166,13 @@ extension CacheWriter {
   /// From how many changes on a second thread is worth its waking.
   private static let manyChanges = maximumBatch / 10
 
-  /// Codes the next changes while this thread writes, if they are many.
-  private func codeAhead(_ queued: [QueuedSlot]) {
-    if queued.count < Self.manyChanges { return }
-    // Asking for the size codes the value, and the change keeps it.
-    self.coding.async { for next in queued { _ = next.slot.waitingBytes } }
+  /// Prepares the next changes while this thread writes, if they are many.
+  private func prepareAhead(_ queued: [QueuedSlot]) -> PreparedBatch? {
+    if queued.count < Self.manyChanges { return nil }
+    let batch = PreparedBatch(
+      of: queued, maximumValueBytes: self.configuration.maximumValueBytes)
+    self.coding.async { batch.prepare() }
+    return batch
   }
 
   /// Releases what was written beside this thread, which goes on writing, if it is much.
@@ -178,12 +186,17 @@ extension CacheWriter {
   /// Takes and codes a change.
   ///
   /// - Returns: nil if there is nothing to write.
-  private func take(_ queued: QueuedSlot) -> CodedChange? {
+  private func take(
+    _ queued: QueuedSlot, _ prepared: PreparedBatch?, at index: Int
+  ) -> CodedChange? {
     guard let change = queued.slot.takeChange() else { return nil }
     guard case .write(let write) = change else { return CodedChange(queued, nil, .removal) }
     if let confirmation = write.confirmation {
       let content = PreparedConfirmation(confirmation, identity: queued.slot.identity)
       if let content { return CodedChange(queued, write, .confirmation(content)) }
+    }
+    if let entry = prepared?.take(write, at: index) {
+      return CodedChange(queued, write, .entry(entry))
     }
     return self.code(write, of: queued)
   }
