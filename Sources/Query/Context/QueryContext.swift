@@ -23,6 +23,11 @@ public struct QueryContext: Sendable {
   @usableFromInline
   var head: ContextNode?
 
+  /// The number of the store that the notes in this context are about; 0 if they are about none. Not a value
+  /// of the chain: the context of a plain store has none, so that to copy it counts no reference.
+  @usableFromInline
+  var setupNumber = 0
+
   /// Creates a context in which no key is set.
   @inlinable
   public init() {}
@@ -108,11 +113,9 @@ extension QueryContext {
   }
 
   private mutating func compact() {
-    var compacted = QueryContext()
-    for node in self.newestNodes().reversed() {
-      compacted.head = node.copy(onto: compacted.head)
-    }
-    self = compacted
+    var head: ContextNode?
+    for node in self.newestNodes().reversed() { head = node.copy(onto: head) }
+    self.head = head
   }
 
   /// The node that counts for each key, the most recently written key first.
@@ -129,8 +132,9 @@ extension QueryContext {
 
   /// Writes every key that is set in another context.
   mutating func merge(_ other: QueryContext) {
+    if other.setupNumber != 0 { self.setupNumber = other.setupNumber }
     guard self.head != nil else {
-      self = other
+      self.head = other.head
       return
     }
     for node in other.newestNodes().reversed() {

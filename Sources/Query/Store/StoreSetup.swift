@@ -7,20 +7,6 @@ import Synchronization
 // or deduplication would silently be off, and loaded pages dropped. So each store has a number, and if a
 // context has the number of another store, the store uses its own notes instead.
 
-extension QueryContext {
-  /// The number of the store that the notes in this context are about; 0 if they are about none.
-  @inlinable
-  var setupNumber: Int {
-    get { self[SetupNumberKey.self] }
-    set { self[SetupNumberKey.self] = newValue }
-  }
-
-  @usableFromInline
-  enum SetupNumberKey: Key {
-    @inlinable static var defaultValue: Int { 0 }
-  }
-}
-
 extension QueryStore {
   /// Prepares a context for the setup of a new store of this type.
   @usableFromInline
