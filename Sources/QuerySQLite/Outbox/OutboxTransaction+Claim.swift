@@ -102,6 +102,7 @@ extension OutboxTransaction {
         answer.leases.append(lease)
         try self.leaseFollowers(of: row, request, &answer)
         self.partition.turns = next.turns
+        if taken == request.limit { return }
         slots.take(row.effectiveHost, isRepeat: candidate.isRepeat)
         try self.advance(&groups[index], candidate.isRepeat)
         continue
