@@ -14,6 +14,8 @@ import QuerySQLite
 ///   the names of the database's files that another process has locked
 /// storage-worker lease FOLDER [LANE]
 ///   commits a mutation, in a lane or in none, and leases it; "leased ID", and then it waits to be killed
+/// storage-worker enqueue FOLDER COUNT
+///   commits COUNT mutations, one after another; "enqueued ID" for each, or "refused CODE"
 /// storage-worker body FOLDER FILE [WARM]
 ///   commits a mutation with a file, the second one with WARM; "grown KIB", by how much the process's
 ///   memory grew at most
@@ -35,6 +37,7 @@ struct StorageWorker {
     case "read": try Self.read(arguments)
     case "locks": try Self.locks(arguments)
     case "lease": try await Self.lease(arguments)
+    case "enqueue": try await Self.enqueue(arguments)
     case "body": try await Self.enqueueBody(arguments)
     case "pack": try await Packs.work(try Self.storage(arguments[1]), arguments)
     case "use": try await Self.use(arguments)
@@ -94,6 +97,19 @@ struct StorageWorker {
     let enqueued = try await storage.outbox.enqueue(mutation, claiming: true)
     Self.say("leased \(enqueued.entry.id)")
     while true { try await Task.sleep(for: .seconds(3_600)) }
+  }
+
+  private static func enqueue(_ arguments: [String]) async throws {
+    let storage = try SQLiteQueryStorage(directory: URL(filePath: arguments[1]))
+    for _ in 0..<(Int(arguments[2]) ?? 0) {
+      let mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
+      do {
+        Self.say("enqueued \(try await storage.outbox.enqueue(mutation, claiming: false).entry.id)")
+      } catch {
+        Self.say("refused \(error)")
+      }
+    }
+    try await storage.close()
   }
 
   private static func enqueueBody(_ arguments: [String]) async throws {
