@@ -26,9 +26,9 @@ extension OutboxTransaction {
         if let lane = request.lane {
           try self.claim(lane: lane, handlers, request, &answer)
         } else {
-          try self.claimLowest(handlers, request, &answer)
-          // What has got as many as it asked for asks again when one of them has ended.
-          if answer.leases.isEmpty || answer.leases.count < request.limit {
+          let isFull = try self.claimLowest(handlers, request, &answer)
+          // It asks again when one of them has ended.
+          if !isFull {
             answer.nextDue = try self.nextDue(handlers)
             try self.noteHolds(handlers, &answer)
           }
@@ -69,11 +69,12 @@ extension OutboxTransaction {
     return numbers.count < Self.batch
   }
 
+  /// - Returns: Whether it got as many as it asked for, of which a batch is one.
   private mutating func claimLowest(
     _ handlers: Set<MutationHandler>,
     _ request: ClaimRequest,
     _ answer: inout ClaimAnswer
-  ) throws {
+  ) throws -> Bool {
     var slots = request.hostSlots
     try self.limit(&slots)
     for case .host(let host) in self.pauses.keys { slots[host] = 0 }
@@ -85,7 +86,7 @@ extension OutboxTransaction {
         groups[index].next(slots).map { (index: index, candidate: $0) }
       }
       guard let next = self.partition.turns.next(of: candidates, by: { $0.candidate.order }) else {
-        return
+        return false
       }
       let (index, candidate) = next.candidate
       let (group, number) = (groups[index], candidate.number)
@@ -96,22 +97,23 @@ extension OutboxTransaction {
         continue
       }
       // This row is next, once the running ones have ended.
-      guard self.mayRunBesideOthers(row.standing) else { return }
+      guard self.mayRunBesideOthers(row.standing) else { return false }
       if let lease = try self.lease(&row, isReplay: true) {
         taken += 1
         answer.leases.append(lease)
         try self.leaseFollowers(of: row, request, &answer)
         self.partition.turns = next.turns
-        if taken == request.limit { return }
+        if taken == request.limit { return true }
         slots.take(row.effectiveHost, isRepeat: candidate.isRepeat)
         try self.advance(&groups[index], candidate.isRepeat)
         continue
       }
       if row.standing.deadReason == .expired { answer.expired += 1 }
-      if answer.expired >= Self.batch { return }
+      if answer.expired >= Self.batch { return false }
       // Its lane may have another head now, of any group.
       groups = try self.groups(of: handlers)
     }
+    return false
   }
 
   /// Notes when the hosts that due rows wait for may be sent to again.
@@ -319,24 +321,33 @@ extension OutboxTransaction {
   /// Two seeks for each handler, version, host and priority that has a head, and one more.
   func groups(of handlers: Set<MutationHandler>) throws -> [Group] {
     var groups = [Group]()
+    try self.forEachGroup(of: handlers) { handler, group in
+      var found = Group(
+        handler: handler, version: group.version, host: group.host, priority: group.priority)
+      if !group.isRepeat {
+        if group.due == 0 { found.firstTry = group.number }
+        try self.advance(&found, true)
+      } else if group.due <= self.now.boottime {
+        found.repeated = (group.due, group.number)
+      }
+      if found.firstTry != nil || found.repeated != nil { groups.append(found) }
+    }
+    return groups
+  }
+
+  /// Finds the first head of each handler, version, host and priority that has one.
+  private func forEachGroup(
+    of handlers: Set<MutationHandler>, _ body: (MutationHandler, FirstHead) throws -> Void
+  ) throws {
     for handler in handlers {
       var last = handler.firstVersion
       // Sorts after any text.
       var (lastHost, lastPriority): (any SQLiteBindable, Int64) = (Data(), 0)
       while let group = try self.nextGroup(of: handler, after: last, lastHost, lastPriority) {
         (last, lastHost, lastPriority) = (group.version, group.host, group.priority)
-        var found = Group(
-          handler: handler, version: group.version, host: group.host, priority: group.priority)
-        if !group.isRepeat {
-          if group.due == 0 { found.firstTry = group.number }
-          try self.advance(&found, true)
-        } else if group.due <= self.now.boottime {
-          found.repeated = (group.due, group.number)
-        }
-        if found.firstTry != nil || found.repeated != nil { groups.append(found) }
+        try body(handler, group)
       }
     }
-    return groups
   }
 
   private func nextGroup(
@@ -381,18 +392,13 @@ extension OutboxTransaction {
   /// How long until the first waiting head becomes due. Three seeks for each group.
   func nextDue(_ handlers: Set<MutationHandler>) throws -> Duration? {
     var first: Int64?
-    for handler in handlers {
-      var last = handler.firstVersion
-      var (lastHost, lastPriority): (any SQLiteBindable, Int64) = (Data(), 0)
-      while let group = try self.nextGroup(of: handler, after: last, lastHost, lastPriority) {
-        (last, lastHost, lastPriority) = (group.version, group.host, group.priority)
-        for isRepeat in [false, true] {
-          let due = try self.connection.first(
-            LaneHeadRow.firstWaiting, self.partition.id, handler.name, handler.instance,
-            group.version, group.host, group.priority, isRepeat, self.now.boottime
-          ) { try $0.integer(at: 0) }
-          if let due { first = min(first ?? due, due) }
-        }
+    try self.forEachGroup(of: handlers) { handler, group in
+      for isRepeat in [false, true] {
+        let due = try self.connection.first(
+          LaneHeadRow.firstWaiting, self.partition.id, handler.name, handler.instance,
+          group.version, group.host, group.priority, isRepeat, self.now.boottime
+        ) { try $0.integer(at: 0) }
+        if let due { first = min(first ?? due, due) }
       }
     }
     return first.map { .microseconds(max($0.clampedDifference(Int64(self.now.boottime)), 0)) }

@@ -37,6 +37,19 @@ extension OutboxContractTests {
     #expect(try trial.outbox.counts.rows == OutboxCounts(leased: 2))
   }
 
+  /// There is room for another one, which has to be known when its time comes.
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func aBatchAsLongAsTheLimitLeavesRoomForWhatBecomesDue(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    try await trial.run(try await trial.add(), .failure(.wait(.backoff, .seconds(30))))
+    for _ in 0..<2 { try await trial.add(lane: "lane") }
+    let handler = MutationHandler.handler("note")
+    let answer = try await trial.outbox.claim(
+      ClaimRequest(.lowest(handledBy: [handler]), limit: 2, batchLimits: [handler: 2]))
+    #expect(answer.leases.count == 2)
+    #expect(answer.nextDue == .seconds(30))
+  }
+
   @Test(arguments: StorageUnderTest.withOutbox)
   func aBatchCountsAsOneForLimitAndHost(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)

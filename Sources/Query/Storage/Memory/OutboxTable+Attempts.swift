@@ -32,7 +32,8 @@ extension OutboxTable {
       }
     }
     if answer.expired > 0 { self.resolveAliasWaits(time) }
-    if answer.leases.isEmpty || answer.leases.count < request.limit {
+    // One that got as many as it asked for, of which a batch is one, asks again when one of them has ended.
+    if taken == 0 || taken < request.limit {
       answer.nextDue = self.nextDue(request, at: time)
     }
     return answer
