@@ -56,6 +56,15 @@ package struct OutboxScratch {
     try SQLiteConnection(path: self.path).rowsOfText(sql)
   }
 
+  /// A connection whose snapshot is in the way of each checkpoint that would empty the WAL, until it is
+  /// closed: what is committed meanwhile stays in the WAL.
+  package func readerThatKeepsTheLog() throws -> SQLiteConnection {
+    let reader = try SQLiteConnection(path: self.path)
+    _ = try reader.rowsOfText("BEGIN")
+    _ = try reader.rowsOfText("SELECT count(*) FROM outbox")
+    return reader
+  }
+
   /// Runs statements on the file as another program would.
   package func damage(_ sql: SQL) throws {
     let connection = try SQLiteConnection(path: self.path)

@@ -6,16 +6,8 @@ import Testing
 
 /// When the writer records which entries were used.
 @Suite struct CacheWriterMaintenanceTests {
-  /// A store that nobody reads.
-  private final class Store: StoredStore {
-    let path: QueryPath = ["sample", 1]
-    func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int) {}
-    func handOverAgain() {}
-    func resetAfterErasing() {}
-  }
-
   private let cache: CacheWriterScratch
-  private let store = Store()
+  private let store = UnreadStore()
   private let table = StorageSlots()
 
   private var partition: CachePartition { self.cache.partition }

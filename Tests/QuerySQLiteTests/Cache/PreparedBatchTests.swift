@@ -6,21 +6,13 @@ import Testing
 
 /// What a second thread prepares while the writing thread writes.
 @Suite struct PreparedBatchTests {
-  /// A store that nobody reads.
-  private final class Store: StoredStore {
-    let path: QueryPath = ["sample", 1]
-    func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int) {}
-    func handOverAgain() {}
-    func resetAfterErasing() {}
-  }
-
   private struct NotCoded: Error {}
 
   private let cache: CacheWriterScratch
   private let slots: [StorageSlot]
   // They live as long as the slots.
   private let table = StorageSlots()
-  private let store = Store()
+  private let store = UnreadStore()
 
   init() throws {
     self.cache = try CacheWriterScratch()

@@ -43,15 +43,6 @@ import Testing
     #expect(Self.setAside(lastLog.events).isEmpty)
   }
 
-  /// A connection whose snapshot is in the way of each checkpoint that would empty the WAL: what is copied into
-  /// the file by then goes with its bytes.
-  private static func readerThatKeepsTheLog(of scratch: OutboxScratch) throws -> SQLiteConnection {
-    let reader = try SQLiteConnection(path: scratch.path)
-    _ = try reader.rowsOfText("BEGIN")
-    _ = try reader.rowsOfText("SELECT count(*) FROM outbox")
-    return reader
-  }
-
   /// What was committed is in the WAL, which SQLite removes if it opens an empty file beside it.
   @Test func anOutboxThatIsEmptiedWhileTwoProcessesUseItLosesNothing() async throws {
     let scratch = try OutboxScratch {
@@ -60,7 +51,7 @@ import Testing
     }
     var ids = [UUID]()
     for _ in 0..<3 { ids.append(try await scratch.add("before")) }
-    let reader = try Self.readerThatKeepsTheLog(of: scratch)
+    let reader = try scratch.readerThatKeepsTheLog()
     defer { try? reader.close() }
     let worker = try WorkerProcess("lease", scratch.folder.path)
     var lines = worker.lines.makeAsyncIterator()
@@ -93,7 +84,7 @@ import Testing
   ) async throws {
     let scratch = try OutboxScratch()
     try await scratch.add("first")
-    let reader = try Self.readerThatKeepsTheLog(of: scratch)
+    let reader = try scratch.readerThatKeepsTheLog()
     let workers = try (0..<3).map { _ in
       try WorkerProcess("enqueue", scratch.folder.path, "150")
     }

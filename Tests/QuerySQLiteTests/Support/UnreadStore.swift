@@ -1,0 +1,9 @@
+@testable import Query
+
+/// A store that nobody reads.
+final class UnreadStore: StoredStore {
+  let path: QueryPath = ["sample", 1]
+  func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int) {}
+  func handOverAgain() {}
+  func resetAfterErasing() {}
+}
