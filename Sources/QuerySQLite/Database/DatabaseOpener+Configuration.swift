@@ -14,7 +14,7 @@ extension DatabaseOpener {
     self.durability = durability == .full ? .full : .normal
     self.options.busyTimeout = configuration.busyTimeout
     self.options.revealsValues = configuration.revealsBoundValues
-    self.options.vfs = configuration.vfs
+    if let vfs = configuration.vfs { self.options.vfs = vfs }
     if kind == .mutations {
       self.options.statementCapacity = 128
       // The transactions remove the rows that refer to a removed row.

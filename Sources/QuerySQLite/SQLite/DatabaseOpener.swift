@@ -53,6 +53,7 @@ package struct DatabaseOpener: Sendable {
     self.folder = folder
     self.durability = kind == .cache ? .normal : .full
     self.migrations = kind.migrations
+    if kind == .mutations { self.options.vfs = LogKeepingVFS.name }
   }
 }
 

@@ -13,7 +13,7 @@ enum LogCheck {
   ///
   /// - Throws: `StorageError`.
   static func mayHaveFrames(_ path: String) throws(StorageError) -> Bool {
-    // Bytes: a WAL that no process has open, under the exclusive lock; it is only read.
+    // Bytes: it is only read, and a WAL has no lock of SQLite's, which closing it would release.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return false }

@@ -77,6 +77,28 @@ import Testing
     try await last.storage.close()
   }
 
+  /// After the library has looked whether it is empty.
+  @Test(arguments: [true, false])
+  func anOutboxThatIsEmptiedWhileItIsOpenedKeepsItsLog(_ isWriter: Bool) async throws {
+    let scratch = try OutboxScratch()
+    let id = try await scratch.add("kept")
+    let reader = try scratch.readerThatKeepsTheLog()
+    #expect(truncate(scratch.path, 0) == 0)
+    let log = scratch.path + "-wal"
+    let before = try Data(contentsOf: URL(filePath: log))
+    let opener = DatabaseOpener(kind: .mutations, folder: scratch.folder.path)
+    let error = #expect(throws: OpeningFailure.self) {
+      _ = isWriter ? try opener.openWriter() : try opener.openReader()
+    }
+    #expect(error?.kind == .corrupt)
+    #expect(try Data(contentsOf: URL(filePath: log)) == before)
+    try reader.close()
+    try await scratch.storage.close()
+    let last = try OutboxScratch(in: scratch.folder)
+    #expect(try last.outbox.entries().map(\.id) == [id])
+    try await last.storage.close()
+  }
+
   /// Each of them may find out first, while another one commits.
   @Test(arguments: 1...Self.rounds)
   func nothingAcknowledgedIsLostWhileSeveralProcessesFindAnEmptiedOutbox(

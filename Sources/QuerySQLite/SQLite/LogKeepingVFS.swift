@@ -1,0 +1,46 @@
+import CSQLite
+import Glibc
+
+/// SQLite's default VFS, except that it removes no WAL beside an empty database file.
+///
+/// SQLite takes an empty file for a new database, and removes the WAL that it finds beside it. Whoever
+/// emptied the outbox has left the WAL, which holds the mutations that were committed since the last
+/// checkpoint. Before a file is opened that is looked for; this is for the file that is emptied while
+/// SQLite opens it.
+enum LogKeepingVFS {
+  /// The name under which SQLite knows it; nil if SQLite has no VFS at all.
+  static let name: String? = {
+    guard let base = Self.base else { return nil }
+    // For as long as the process runs, as SQLite asks of a VFS.
+    let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+    vfs.initialize(to: base.vfs)
+    vfs.pointee.pNext = nil
+    vfs.pointee.zName = UnsafePointer(strdup("offline-query"))
+    vfs.pointee.xDelete = { vfs, path, syncsFolder in
+      guard let path, let base = LogKeepingVFS.base else { return SQLITE_IOERR }
+      if LogKeepingVFS.isLogOfEmptiedFile(path) { return SQLITE_CORRUPT }
+      return base.vfs.xDelete(vfs, path, syncsFolder)
+    }
+    guard sqlite3_vfs_register(vfs, 0) == SQLITE_OK else { return nil }
+    return String(cString: vfs.pointee.zName)
+  }()
+
+  private static let base = sqlite3_vfs_find(nil).map(Base.init)
+
+  /// The default VFS as it was when it was copied. SQLite itself calls it from every thread.
+  private struct Base: @unchecked Sendable {
+    let vfs: sqlite3_vfs
+
+    init(_ vfs: UnsafeMutablePointer<sqlite3_vfs>) { self.vfs = vfs.pointee }
+  }
+
+  private static func isLogOfEmptiedFile(_ path: UnsafePointer<CChar>) -> Bool {
+    let path = String(cString: path)
+    guard path.hasSuffix("-wal") else { return false }
+    var file = stat()
+    guard stat(String(path.dropLast("-wal".count)), &file) == 0, file.st_size == 0 else {
+      return false
+    }
+    return (try? LogCheck.mayHaveFrames(path)) ?? true
+  }
+}
