@@ -56,8 +56,16 @@ final class StoredContent: @unchecked Sendable {
     self.isOnlyCompared = isOnlyCompared
   }
 
-  /// Becomes the mark of another value. Nobody else has this object, so it needs no lock.
-  func clear() { (self.current, self.isOnlyCompared) = (.none, false) }
+  /// Becomes the mark of another value. Called by the only owner.
+  func clear() {
+    // Nobody waits for it, and it orders this after what the writing thread has done, which the thread
+    // sanitizer does not see in the count of references.
+    let old = StorageWrite.lock.withLock { _ in
+      defer { (self.current, self.isOnlyCompared) = (.none, false) }
+      return self.current
+    }
+    withExtendedLifetime(old) {}
+  }
 
   var mark: StoredContentMark? {
     get { StorageWrite.lock.withLock { _ in self.current }.mark }

@@ -92,8 +92,25 @@ extension CacheWriter {
       }
       try self.commitQueued()
     } catch {
-      guard self.makesRoom(after: error) else { throw self.noteFailure(error) }
-      do { try self.commitQueued() } catch { throw self.noteFailure(error) }
+      try self.commitInSmallerSteps(after: error)
+    }
+  }
+
+  /// Writes what waits on a full disk, where a commit has only the room that the WAL has already: what a
+  /// checkpoint copies makes room in it, and for a commit that is longer than all of it, as one of many
+  /// removals, a part of its changes alone.
+  ///
+  /// - Throws: The error if the disk is not full, and `StorageError` if not even one change has room.
+  private func commitInSmallerSteps(after error: any Error) throws {
+    defer { self.changesInStep = Self.maximumBatch }
+    var error = error
+    while true {
+      if !self.makesRoom(after: error) {
+        let count = min(self.changesInStep, self.database.queuedCount)
+        guard self.isFull(error), count > 1 else { throw self.noteFailure(error) }
+        self.changesInStep = max(1, count / 8)
+      }
+      do { return try self.commitQueued() } catch let next { error = next }
     }
   }
 
@@ -266,7 +283,7 @@ extension CacheWriter {
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
-      let budget = StepBudget(rows: Self.maximumBatch)
+      let budget = StepBudget(rows: self.changesInStep)
       for change in changes {
         if budget.isSpent(after: count) { break }
         count += 1

@@ -56,11 +56,16 @@ extension CacheWriter {
   ///
   /// - Returns: Whether a retry is worthwhile.
   func makesRoom(after error: any Error) -> Bool {
-    guard let connection = self.connection, connection.walFrames > 0,
-      StorageError(any: error, operation: "write").code == .full
-    else { return false }
+    guard let connection = self.connection, connection.walFrames > 0, self.isFull(error) else {
+      return false
+    }
     self.keepLog { try $0.checkpoint(connection) }
     return self.connection === connection && connection.walFrames == 0
+  }
+
+  /// Whether a write failed since the disk is full.
+  func isFull(_ error: any Error) -> Bool {
+    StorageError(any: error, operation: "write").code == .full
   }
 
   /// Checkpoints if the WAL has become long.
@@ -73,7 +78,32 @@ extension CacheWriter {
     }
     if let due = self.usesDue, now >= due { self.writeUsesIfIdle(now) }
     self.keepLog { try $0.checkpointIfDue(self.connection, now) }
+    self.reserveRoom()
   }
+
+  /// While the disk is nearly full, keeps the room that removals need once it is full: an empty WAL is made
+  /// as long as that of an entry, and the next checkpoints leave room for what they copy later.
+  private func reserveRoom() {
+    guard let connection = self.connection, connection.walFrames == 0,
+      let pages = try? connection.writtenPages, pages != self.lookedForRoomAtPages
+    else { return }
+    self.lookedForRoomAtPages = pages
+    let free = self.file.opener.files.freeBytes(in: self.file.opener.folder)
+    let isNearlyFull = free.map { $0 < Self.nearlyFullBytes } ?? false
+    connection.reservedBytes = isNearlyFull ? Self.reservedFileBytes : 0
+    guard isNearlyFull else { return }
+    // If there is no room for it now, there was none before either.
+    try? connection.extendWAL(to: Self.reservedLogBytes)
+  }
+
+  /// Below how many free bytes a disk is nearly full.
+  private static let nearlyFullBytes = 64 << 20
+
+  /// The length of 31 frames. A removal writes about a dozen, few more if its value is large.
+  private static let reservedLogBytes = 128 << 10
+
+  /// How much room a checkpoint leaves behind the last page of the file.
+  private static let reservedFileBytes = 1 << 20
 }
 
 // MARK: - Erasing

@@ -27,6 +27,7 @@ final class CacheWriter: DatabaseWriter {
   var connection: SQLiteConnection? {
     didSet {
       self.lastRow = nil
+      self.lookedForRoomAtPages = 0
       self.callersFailure = nil
     }
   }
@@ -48,6 +49,12 @@ final class CacheWriter: DatabaseWriter {
 
   /// Why a caller's commit failed on this connection, until the writing thread has handled it.
   var callersFailure: StorageError?
+
+  /// How many changes one transaction writes at most: fewer on a full disk.
+  var changesInStep = maximumBatch
+
+  /// How many pages this connection had written when the disk was last asked for its room.
+  var lookedForRoomAtPages = 0
 
   /// Whether anything was committed since uses were last recorded.
   var hasWritten = false

@@ -98,6 +98,13 @@ package struct DatabaseFiles: Sendable {
     }
   }
 
+  /// How many bytes this user can still write to the file system of a folder; nil if it does not say.
+  func freeBytes(in folder: String) -> Int? {
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { return nil }
+    return Int(status.f_bavail) * Int(status.f_frsize)
+  }
+
   /// The length of a file; nil if there is none.
   package func size(of path: String) -> Int? {
     var status = stat()

@@ -352,9 +352,9 @@ extension OutboxWriter {
   ///
   /// - Throws: `StorageError` (full).
   private func requireRoom() throws {
-    var status = statvfs()
-    guard statvfs(self.opener.folder, &status) == 0 else { return }
-    if Int(status.f_bavail) * Int(status.f_frsize) >= Self.reservedFileBytes { return }
+    guard let free = self.opener.files.freeBytes(in: self.opener.folder),
+      free < Self.reservedFileBytes
+    else { return }
     throw StorageError(
       operation: "write", code: .full, message: "the disk is full",
       fileName: DatabaseKind.mutations.fileName)

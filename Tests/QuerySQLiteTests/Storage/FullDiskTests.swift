@@ -65,12 +65,6 @@ import Testing
   func onASmallFileSystemThatIsFullEntriesAreReadAndRemoved() async throws {
     let folder = try MountedFolder(bytes: 6 << 20)
     let trial = try StorageTrial(in: folder.path) { $0.checkpointFrames = 20 }
-    // The log keeps its length: it has room for the removals, in however many commits the entries came.
-    trial.set("first", String(repeating: "z", count: 600_000))
-    #expect(await trial.flush() == nil)
-    trial.store("first").reset()
-    #expect(await trial.flush() == nil)
-    await trial.waitForCheckpoint()
     let names = (0..<20).map { "entry \($0)" }
     let text = String(repeating: "x", count: 10_000)
     for name in names {
@@ -87,7 +81,7 @@ import Testing
     #expect(await trial.flush()?.code == .full)
     #expect(trial.storage.statistics.isDegraded)
     for name in names { #expect(await trial.text(name) == text) }
-    // There is room for removals in the log as it is.
+    // There is room for some removals at a time in the log as it is.
     trial.store("large").reset()
     for name in names.dropFirst() { trial.store(name).reset() }
     #expect(await trial.flush() == nil)
@@ -132,7 +126,8 @@ import Testing
   func onASmallFileSystemThatIsFullAShortLogIsWrittenAgainFromItsBeginning(
     entries count: Int, first few: Int
   ) async throws {
-    let folder = try MountedFolder(bytes: 6 << 20)
+    // Large enough that the log is not made longer before the disk is full.
+    let folder = try MountedFolder(bytes: 80 << 20)
     let trial = try StorageTrial(in: folder.path) { $0.checkpointFrames = 10 }
     let names = (0..<count).map { "\($0)" }
     // Always of one length, so that no page is added.
