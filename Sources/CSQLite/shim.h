@@ -119,11 +119,31 @@ static int csqlite_truncate_wal(sqlite3_file *file, sqlite3_int64 size) {
   return result == SQLITE_OK ? original->xSync(file, SQLITE_SYNC_NORMAL) : result;
 }
 
+static inline sqlite3_int64 csqlite_big_endian(const unsigned char *bytes, int count) {
+  sqlite3_int64 number = 0;
+  for (int index = 0; index < count; index++) number = number << 8 | bytes[index];
+  return number;
+}
+
+/// The length of a database's pages by its header (fileformat2.html, 1.3), which ends with the last page that
+/// is in use; the one that SQLite asks for if the header does not tell. A connection that opens a file beside
+/// an empty WAL takes all of its length for pages, with the room behind them, and asks for that.
+static sqlite3_int64 csqlite_used_length(sqlite3_file *file, sqlite3_int64 size) {
+  const csqlite_methods *methods = (const csqlite_methods *)file->pMethods;
+  unsigned char header[100];
+  if (methods->original->xRead(file, header, (int)sizeof header, 0) != SQLITE_OK) return size;
+  // The count is valid for the change that made it alone.
+  if (memcmp(header + 24, header + 92, 4) != 0) return size;
+  sqlite3_int64 page = csqlite_big_endian(header + 16, 2);
+  sqlite3_int64 length = (page == 1 ? 65536 : page) * csqlite_big_endian(header + 28, 4);
+  return length > 0 && length < size ? length : size;
+}
+
 /// `xTruncate` of a database that keeps room behind its last page. A full disk is not an error:
 /// there is as much room as there was.
 static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
   const csqlite_methods *methods = (const csqlite_methods *)file->pMethods;
-  sqlite3_int64 wanted = size + methods->room;
+  sqlite3_int64 wanted = csqlite_used_length(file, size) + methods->room;
   sqlite3_int64 length = 0;
   int result = methods->original->xFileSize(file, &length);
   if (result != SQLITE_OK) return result;

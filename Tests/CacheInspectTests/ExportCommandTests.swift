@@ -23,6 +23,26 @@ import Testing
     #expect(try await target.inspect("export", "--outbox").text == first.text)
   }
 
+  /// As root, a rename would put a file in the place of a device.
+  @Test func whatIsNoFileIsWrittenToAndALinkIsFollowed() async throws {
+    let store = try SampleStore()
+    let (real, link) = ("\(store.path)/real", "\(store.path)/link")
+    try Data("old".utf8).write(to: URL(filePath: real))
+    #expect(symlink(real, link) == 0)
+    #expect(try await store.inspect("export", "-o", link).code == 0)
+    #expect(try String(contentsOfFile: real, encoding: .utf8).count > 100)
+    var status = stat()
+    #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+    // A device of the same kind, so that nothing is lost if it is replaced after all.
+    let full = "\(store.path)/full"
+    if mknod(full, S_IFCHR | 0o666, 0x107) == 0 {
+      for (command, option) in [("export", "-o"), ("report", "-o"), ("metrics", "--out")] {
+        #expect(try await store.inspect(command, option, full).code == 74, "\(command)")
+        #expect(lstat(full, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+      }
+    }
+  }
+
   @Test func withoutTheOutboxValuesAndHistoryAreTaken() async throws {
     let store = try SampleStore()
     let target = try SampleStore(isEmpty: true)

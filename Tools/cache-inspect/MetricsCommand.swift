@@ -16,7 +16,7 @@ struct MetricsCommand {
       return .success
     }
     // What reads it is another user, as node_exporter.
-    let file = try NewFile(path, part: "\(path).tmp", mode: 0o644)
+    let file = try NewFile(path, suffix: ".tmp", mode: 0o644)
     try file.write(Data(text.utf8))
     try file.finish()
     return .success

@@ -4,10 +4,13 @@ import QueryInspection
 import ToolSupport
 
 /// A file, by default for this user alone (0600), which takes its name when it is whole: a file that was there stays
-/// until then.
+/// until then. What is there and no file, as a device or a pipe, is written to as it is.
 final class NewFile {
   private let path: String
-  private let part: String
+  /// The name that the file has until it is whole; nil: it is written in its place.
+  private let part: String?
+  /// Where it goes, behind all links.
+  private let target: String
   private var file: HeldFile?
   private var isFinished = false
 
@@ -15,22 +18,41 @@ final class NewFile {
   ///
   /// - Parameters:
   ///   - path: The name that it takes.
-  ///   - part: The name that it has until then; nil: one that no other process uses. A file of that
+  ///   - suffix: What its name ends with until then; nil: what no other process uses. A file of that
   ///     name is of a process that was killed, and goes.
   ///   - mode: The permissions of the file.
   /// - Throws: `ToolError` (input/output).
-  init(_ path: String, part: String? = nil, mode: mode_t = 0o600) throws {
+  init(_ path: String, suffix: String? = nil, mode: mode_t = 0o600) throws {
     self.path = path
-    self.part = part ?? "\(path).part-\(getpid())"
-    if part != nil { unlink(self.part) }
-    let descriptor = open(self.part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      (self.part, self.target) = (nil, path)
+      let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw Self.failure(path, errno) }
+      self.file = HeldFile(descriptor)
+      return
+    }
+    self.target = Self.behindLinks(path)
+    let name = self.target + (suffix ?? ".part-\(getpid())")
+    self.part = name
+    if suffix != nil { unlink(name) }
+    let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
     // Whatever the mask of the process says.
     fchmod(descriptor, mode)
     self.file = HeldFile(descriptor)
   }
 
-  deinit { if !self.isFinished { unlink(self.part) } }
+  deinit {
+    if let part, !self.isFinished { unlink(part) }
+  }
+
+  /// The file that a link leads to; the path itself if it is none, or leads nowhere.
+  private static func behindLinks(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
 
   /// Writes the next bytes.
   ///
@@ -48,7 +70,7 @@ final class NewFile {
   /// - Throws: `ToolError` (input/output).
   func finish() throws {
     self.file = nil
-    guard rename(self.part, self.path) == 0 else { throw Self.failure(self.path, errno) }
+    if let part, rename(part, self.target) != 0 { throw Self.failure(self.path, errno) }
     self.isFinished = true
   }
 

@@ -22,7 +22,7 @@ extension CacheTables {
   ///
   /// - Parameters:
   ///   - patience: How long to wait for other connections that are in the way.
-  ///   - stepRows: How many rows one transaction deletes, if it has the time.
+  ///   - stepRows: How many rows one transaction deletes, and pages it gives back, if it has the time.
   ///   - didCommit: Called after each transaction.
   /// - Throws: `StorageError`, busy if a reader stayed in the way: then it has to be called again.
   func finishErasing(
@@ -32,7 +32,9 @@ extension CacheTables {
     let erasure = Erasure(
       connection: self.connection, deleteRows: self.deleteErased, didCommit: didCommit,
       stepRows: stepRows)
-    try erasure.finish(patience: patience) { try self.vacuumInSteps(didCommit: didCommit) }
+    try erasure.finish(patience: patience) {
+      try self.vacuumInSteps(of: stepRows, didCommit: didCommit)
+    }
   }
 
   /// Deletes rows of an erased partition, as many as fit a transaction.

@@ -160,14 +160,18 @@ extension CacheTables {
 extension CacheTables {
   /// Gives free pages back to the file system, a few in each transaction. Outside transactions.
   ///
-  /// - Parameter didCommit: Called after each transaction.
+  /// - Parameters:
+  ///   - pages: How many one transaction gives back, if it has the time.
+  ///   - didCommit: Called after each transaction.
   /// - Returns: How many pages it has freed.
   /// - Throws: `StorageError`.
   @discardableResult
-  package func vacuumInSteps(didCommit: () throws -> Void = {}) throws -> Int {
+  package func vacuumInSteps(
+    of pages: Int = 1_000, didCommit: () throws -> Void = {}
+  ) throws -> Int {
     var freed = 0
     while true {
-      let step = try self.vacuumStep(pages: Self.vacuumedPages)
+      let step = try self.vacuumStep(pages: pages)
       freed += step.freed
       try didCommit()
       if step.isDone { return freed }
@@ -188,9 +192,6 @@ extension CacheTables {
       return step
     }
   }
-
-  /// How many pages one transaction gives back, if it has the time.
-  private static let vacuumedPages = 1_000
 
   /// Gives free pages back to the file system, in a write transaction.
   ///

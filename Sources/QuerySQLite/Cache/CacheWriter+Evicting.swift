@@ -91,7 +91,8 @@ extension CacheWriter {
     do {
       let connection = try self.usableConnection()
       let pages = try connection.writtenPages
-      let step = try CacheTables(partition: row.id, on: connection).vacuumStep(pages: 200)
+      let tables = CacheTables(partition: row.id, on: connection)
+      let step = try self.makingRoom { try tables.vacuumStep(pages: 200) }
       let written = try connection.writtenPages - pages
       partition.count { $0.bytesWritten += written * SQLiteConnection.frameBytes }
       self.didCommit(connection)

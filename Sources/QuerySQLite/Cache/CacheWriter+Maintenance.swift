@@ -31,10 +31,12 @@ extension CacheWriter {
       do {
         let connection = try self.usableConnection()
         var count = 0
-        try self.write(in: partition, connection) { changes in
-          let newest = changes.totals
-          count = try changes.recordUses(uses, StepBudget(rows: self.configuration.stepRows))
-          return changes.totals != newest
+        try self.makingRoom {
+          try self.write(in: partition, connection) { changes in
+            let newest = changes.totals
+            count = try changes.recordUses(uses, StepBudget(rows: self.configuration.stepRows))
+            return changes.totals != newest
+          }
         }
         partition.putBack(uses: uses.dropFirst(count))
       } catch {
@@ -61,6 +63,16 @@ extension CacheWriter {
     }
     self.keepLog { try $0.checkpoint(connection) }
     return self.connection === connection && connection.walFrames == 0
+  }
+
+  /// Runs what writes, and anew for as long as that makes room on a full disk for what it has left.
+  @discardableResult
+  func makingRoom<R>(_ write: () throws -> R) throws -> R {
+    while true {
+      do { return try write() } catch {
+        guard self.makesRoom(after: error) else { throw error }
+      }
+    }
   }
 
   /// Whether a write failed since the disk is full.
@@ -117,8 +129,10 @@ extension CacheWriter {
       let connection = try self.usableConnection()
       _ = try self.row(of: partition, connection)
       self.database.removeInvalidations(of: partition)
-      let tables = try connection.write {
-        try CacheTables.current(named: partition.name, on: connection).beginErasing()
+      let tables = try self.makingRoom {
+        try connection.write {
+          try CacheTables.current(named: partition.name, on: connection).beginErasing()
+        }
       }
       self.prepare([partition])
       partition.dropUses()
@@ -141,8 +155,18 @@ extension CacheWriter {
   /// - Throws: `StorageError`.
   func finishErasing(_ tables: CacheTables, patience: Duration) throws {
     try self.file.setAside.removeAll()
-    try tables.finishErasing(patience: patience, stepRows: self.configuration.stepRows) {
-      self.didCommit(tables.connection)
+    var rows = self.configuration.stepRows
+    while true {
+      do {
+        return try self.makingRoom {
+          try tables.finishErasing(patience: patience, stepRows: rows) {
+            self.didCommit(tables.connection)
+          }
+        }
+      } catch {
+        guard self.isFull(error), rows > 1 else { throw error }
+        rows = max(1, rows / 8)
+      }
     }
   }
 }

@@ -13,10 +13,12 @@ extension CacheWriter {
     do {
       let connection = try self.usableConnection()
       var done: (result: R, hasChanged: Bool)?
-      try self.write(in: partition, connection) { changes in
-        let outcome = try body(PackTables(partition: changes.partition, on: connection))
-        done = outcome
-        return outcome.hasChanged
+      try self.makingRoom {
+        try self.write(in: partition, connection) { changes in
+          let outcome = try body(PackTables(partition: changes.partition, on: connection))
+          done = outcome
+          return outcome.hasChanged
+        }
       }
       guard let done else { throw CacheDatabase.closed }
       if done.hasChanged { partition.tellOfPacks() }

@@ -71,6 +71,22 @@ extension OutboxContractTests {
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)
+  func ofTwoWaitsTheLaterOneIsTold(_ kind: StorageUnderTest) async throws {
+    for (own, host) in [(4, 60), (60, 4)] {
+      let trial = try OutboxTrial(kind)
+      let ids = try await self.host(
+        trial,
+        failingWith: self.failure(
+          .askedToWait(.seconds(host)), .wait(.backoff, .seconds(own))))
+      let entry = try trial.entry(ids[0])
+      #expect(entry.nextAttemptAt == trial.clock.wall + 60)
+      #expect(entry.waitReason == (own < host ? .retryAfter : .backoff))
+      let why = try trial.outbox.why(ids[0])
+      #expect(why.contains(own < host ? "The host notes.example asked" : "in 60 s"), "\(why)")
+    }
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
   func anAnswerToAnEarlierAttemptDoesNotEndTheWait(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)
     for _ in 0..<3 { try await trial.add() }

@@ -133,6 +133,35 @@ import Testing
     #expect(vfs.unlockedWrites == 0)
   }
 
+  /// A connection that opens the file beside an empty log takes the room behind its pages for pages.
+  @Test func theFileDoesNotGrowWithEachProcessThatWrites() async throws {
+    let folder = try TemporaryFolder()
+    var sizes = [Int]()
+    for round in 0..<6 {
+      let scratch = try OutboxScratch(in: folder)
+      try await scratch.add("\(round)")
+      try await scratch.storage.close()
+      sizes.append(try #require(DatabaseFiles().size(of: scratch.path)))
+    }
+    #expect(sizes[0] >= 1 << 20 && sizes[5] < 2 << 20, "\(sizes)")
+  }
+
+  /// As an earlier release left it.
+  @Test func aFileThatHasGrownGetsItsLengthBack() async throws {
+    let scratch = try OutboxScratch()
+    let ids = try await [scratch.add("a"), scratch.add("b")]
+    try await scratch.storage.close()
+    #expect(truncate(scratch.path, 20 << 20) == 0)
+    let next = try OutboxScratch(in: scratch.folder)
+    let third = try await next.add("c")
+    try await next.storage.close()
+    #expect(DatabaseFiles().size(of: scratch.path) ?? .max < 2 << 20)
+    let last = try OutboxScratch(in: scratch.folder)
+    #expect(try last.outbox.entries().map(\.id) == ids + [third])
+    #expect(try last.storage.outbox.counts.rows.pending == 3)
+    try await last.storage.close()
+  }
+
   @Test func aHintOutsideOfACheckpointIsAWriteWithoutALock() throws {
     let folder = try TemporaryFolder()
     let vfs = FaultVFS()

@@ -96,6 +96,33 @@ import Testing
     #expect(texts == [names[0]: text, "large": large])
   }
 
+  /// Whatever the log has of the last commits: what is erased must not wait for room.
+  @Test(
+    .enabled(if: MountedFolder.isPossible, "only root can mount a small file system"),
+    arguments: 0..<8)
+  func onASmallFileSystemThatIsFullAnAccountIsErased(afterChanges count: Int) async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    let trial = try StorageTrial(in: folder.path) { $0.checkpointFrames = 30 }
+    let text = String(repeating: "a secret ", count: 500)
+    for number in 0..<20 { trial.set("\(number)", text) }
+    #expect(await trial.flush() == nil)
+    _ = try await trial.enqueue("a secret")
+    await trial.waitForCheckpoint()
+    try folder.fill()
+    for number in 0..<count {
+      trial.set("\(number)", String(text.reversed()))
+      _ = await trial.flush()
+    }
+    try await trial.storage.erase()
+    #expect(try trial.storage.outbox.entries().isEmpty)
+    await trial.close()
+    #expect(try await StorageTrial.texts(["0", "19"], in: folder.path).isEmpty)
+    for name in ["cache.sqlite", "mutations.sqlite"] {
+      let bytes = try Data(contentsOf: URL(filePath: "\(folder.path)/\(name)"))
+      #expect(bytes.range(of: Data("a secret".utf8)) == nil, "\(name)")
+    }
+  }
+
   @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a small file system"))
   func onASmallFileSystemThatIsFullEntriesAreEvicted() async throws {
     let folder = try MountedFolder(bytes: 6 << 20)

@@ -49,7 +49,7 @@ extension OutboxEntry {
       } else if hasDependencies {
         .dependency
       } else {
-        self.reason(of: standing.wait, isOver: remaining == 0, view)
+        self.reason(standing, view)
       }
     if let host = self.hold(standing, in: view), self.waitReason == host.waitReason,
       let remaining = host.remaining(view.now)
@@ -58,26 +58,30 @@ extension OutboxEntry {
     }
   }
 
-  /// The standing of its host, if that is all that it waits for itself.
+  /// The standing of its host, if that is what it waits for itself: for nothing else, or longer than for
+  /// its own time.
   private func hold(_ standing: OutboxStanding, in view: OutboxView) -> HostStanding? {
-    guard standing.state == .pending, standing.wait.isOver(at: view.now),
-      let host = view.hosts[self.effectiveHost], host.room(at: view.now) == .none
+    guard standing.state == .pending, let host = view.hosts[self.effectiveHost],
+      host.room(at: view.now) == .none
+    else { return nil }
+    if standing.wait.isOver(at: view.now) { return host }
+    guard case .time(let reason, _) = standing.wait, reason != .offline,
+      host.remaining(view.now) ?? .max > standing.remaining(view.now) ?? 0
     else { return nil }
     return host
   }
 
-  private func reason(
-    of wait: OutboxWait, isOver: Bool, _ view: OutboxView
-  ) -> MutationWaitReason? {
-    switch wait {
+  private func reason(_ standing: OutboxStanding, _ view: OutboxView) -> MutationWaitReason? {
+    switch standing.wait {
     case .alias: return .dependency
     case .credentials: return .authentication
     case .handler: return .handler
-    case .time(let reason, _) where reason == .offline || !isOver: return reason
+    case .time(.offline, _): return .offline
     case .time, .nothing: break
     }
-    if let host = view.hosts[self.effectiveHost], host.room(at: view.now) == .none {
-      return host.waitReason
+    if let host = self.hold(standing, in: view) { return host.waitReason }
+    if case .time(let reason, _) = standing.wait, !standing.wait.isOver(at: view.now) {
+      return reason
     }
     guard let handlers = view.handlers else { return nil }
     return handlers.contains { $0.canRun(self) } ? nil : .handler
