@@ -141,11 +141,16 @@ extension StoreCheck {
 // MARK: - Derived rows
 
 extension StoreCheck {
-  /// Partition: the heads that should exist. Number, lane.
+  /// Partition: the heads that should exist. Number. A later row of a lane is its head while it runs, if the
+  /// first one was retried meanwhile.
   private static let wantedHeads: SQL = """
-    SELECT min(number) FROM outbox NOT INDEXED
-    WHERE partition = ?1 AND lane IS NOT NULL AND (state <> 'dead' OR on_failure = 'halt')
-    GROUP BY lane
+    SELECT coalesce(
+      (SELECT h.number FROM lane_heads AS h
+        WHERE h.partition = ?1 AND h.lane = o.lane AND h.state = 'leased'),
+      min(o.number))
+    FROM outbox AS o NOT INDEXED
+    WHERE o.partition = ?1 AND o.lane IS NOT NULL AND (o.state <> 'dead' OR o.on_failure = 'halt')
+    GROUP BY o.lane
     UNION ALL
     SELECT number FROM outbox NOT INDEXED
     WHERE partition = ?1 AND lane IS NULL AND state = 'pending'

@@ -9,7 +9,7 @@ final class NewFile {
   private let path: String
   /// The name that the file has until it is whole; nil: it is written in its place.
   private let part: String?
-  /// Where it goes, behind all links.
+  /// The path of the file itself, with every link resolved.
   private let target: String
   private var file: HeldFile?
   private var isFinished = false
@@ -32,7 +32,7 @@ final class NewFile {
       self.file = HeldFile(descriptor)
       return
     }
-    self.target = Self.behindLinks(path)
+    self.target = Self.resolved(path)
     let name = self.target + (suffix ?? ".part-\(getpid())")
     self.part = name
     if suffix != nil { unlink(name) }
@@ -47,8 +47,8 @@ final class NewFile {
     if let part, !self.isFinished { unlink(part) }
   }
 
-  /// The file that a link leads to; the path itself if it is none, or leads nowhere.
-  private static func behindLinks(_ path: String) -> String {
+  /// The path without links; the path as it is if nothing is there.
+  private static func resolved(_ path: String) -> String {
     guard let real = realpath(path, nil) else { return path }
     defer { free(real) }
     return String(cString: real)

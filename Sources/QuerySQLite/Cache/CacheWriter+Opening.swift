@@ -149,7 +149,7 @@ extension CacheWriter {
   /// A killed process leaves a WAL; a process that closes the file removes it. Only the first
   /// process to open the file can check it, and the others come after that.
   private func setAsideForeignLog() throws {
-    guard try LogCheck.mayHaveFrames("\(self.opener.path)-wal") else { return }
+    guard try DatabaseFiles.logMayHaveFrames("\(self.opener.path)-wal") else { return }
     try self.file.asFirst { lock in
       if let error = try LogCheck.foreignLog(
         ofCache: self.opener.path, self.opener.migrations)

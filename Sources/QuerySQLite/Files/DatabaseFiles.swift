@@ -111,6 +111,21 @@ package struct DatabaseFiles: Sendable {
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
   }
 
+  /// Whether a WAL has a header that is not all zeros, as it is after a close.
+  ///
+  /// - Throws: `StorageError`.
+  static func logMayHaveFrames(_ path: String) throws(StorageError) -> Bool {
+    // Bytes: it is only read, and a WAL has no lock of SQLite's, which closing it would release.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return false }
+      throw StorageError(errno: errno, operation: "look at the log", path: path)
+    }
+    defer { close(descriptor) }
+    var header = [UInt8](repeating: 0, count: 32)
+    return read(descriptor, &header, 32) == 32 && header.contains { $0 != 0 }
+  }
+
   /// Refuses a path that is too long for SQLite.
   ///
   /// - Throws: `OpeningFailure` (refused).

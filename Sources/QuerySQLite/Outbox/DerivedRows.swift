@@ -18,7 +18,9 @@ package struct DerivedRows {
   package func makeHeads(of numbers: [Int64]) throws {
     var lanes = Set<String>()
     let pausedLanes = try PauseRow.pausedLanes(on: self.connection)
-    for number in numbers {
+    // One that runs is the head of its lane, whatever was retried before it meanwhile.
+    let running = try self.connection.rows(Self.running) { try $0.integer(at: 0) }
+    for number in Set(running).intersection(numbers).sorted() + numbers {
       guard let row = try self.connection.first(OutboxRow.read, number, read: OutboxRow.init),
         row.wantsHead
       else { continue }
@@ -31,6 +33,9 @@ package struct DerivedRows {
     }
     try self.connection.execute(ClockRow.setBoot, self.now.bootID)
   }
+
+  private static let running: SQL =
+    "SELECT number FROM outbox NOT INDEXED WHERE state = 'leased' AND lane IS NOT NULL"
 
   /// Partition, or NULL for all.
   private static let count: SQL = """

@@ -89,7 +89,10 @@ extension LaneHeadRow {
   /// Partition, lane.
   static let readOfLane: SQL = "SELECT number FROM lane_heads WHERE partition = ? AND lane = ?"
 
-  /// Partition, lane: the row that should be the head.
+  /// Partition, lane.
+  static let readStateOfLane: SQL = "SELECT state FROM lane_heads WHERE partition = ? AND lane = ?"
+
+  /// Partition, lane: the row that should be the head, unless one that runs is.
   static let find: SQL = """
     SELECT number FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
@@ -176,6 +179,10 @@ extension OutboxTransaction {
       return
     }
     let head = try self.headNumber(of: lane)
+    if head == row.number, !isNew, !row.isHead, try self.hasRunningHead(lane) {
+      // One that was dead is retried while a later one of its lane runs, and is the head after that.
+      return
+    }
     if head == row.number {
       try self.writeHead(row, isNew: isNew)
       row.isHead = true
@@ -201,6 +208,13 @@ extension OutboxTransaction {
     try self.connection.first(LaneHeadRow.find, self.partition.id, lane) {
       try $0.integer(at: 0)
     }
+  }
+
+  private func hasRunningHead(_ lane: String) throws -> Bool {
+    let state = try self.connection.first(
+      LaneHeadRow.readStateOfLane, self.partition.id, lane
+    ) { try $0.text(at: 0) }
+    return state == "leased"
   }
 
   private func writeHead(_ row: OutboxRow, isNew: Bool = false) throws {

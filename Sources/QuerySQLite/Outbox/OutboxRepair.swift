@@ -97,7 +97,8 @@ extension OutboxRepair {
         AND o.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
         AND (o.state <> 'dead' AND o.dead_reason IS NOT NULL
           OR NOT EXISTS (SELECT 1 FROM lane_heads AS h
-            WHERE h.partition = o.partition AND h.lane = o.lane AND h.number <= o.number)))
+            WHERE h.partition = o.partition AND h.lane = o.lane
+              AND (h.number <= o.number OR h.state = 'leased'))))
     OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_dead
       WHERE state = 'dead' AND dead_reason IS NULL)
     """

@@ -404,7 +404,12 @@ extension OutboxTables {
     let number = try self.connection.first(Self.before, row.partition, lane, row.number) {
       try $0.integer(at: 0)
     }
-    return try number.flatMap { try self.row($0) }
+    if let number { return try self.row(number) }
+    // A later one, which runs.
+    let head = try self.connection.first(LaneHeadRow.readOfLane, row.partition, lane) {
+      try $0.integer(at: 0)
+    }
+    return try head.flatMap { $0 == row.number ? nil : try self.row($0) }
   }
 
   func dependency(of row: OutboxRow) throws -> OutboxRow? {

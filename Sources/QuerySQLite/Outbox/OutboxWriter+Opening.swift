@@ -100,7 +100,7 @@ extension OutboxWriter {
     var isShorter = false
     try self.file.asFirst { _ in
       guard let size = self.opener.files.size(of: log), size > Self.reservedLogBytes / 2,
-        try !LogCheck.mayHaveFrames(log)
+        try !DatabaseFiles.logMayHaveFrames(log)
       else { return }
       // Bytes: of a WAL without commits that no process has open, under the exclusive lock.
       isShorter = truncate(log, off_t(Self.reservedLogBytes / 2)) == 0
@@ -254,7 +254,7 @@ extension OutboxWriter {
     let log = "\(self.opener.path)-wal"
     guard let size = self.opener.files.size(of: log), size > 0 else { return }
     let isEmpty = self.opener.files.size(of: self.opener.path) == 0
-    guard try isEmpty || LogCheck.mayHaveFrames(log) else { return }
+    guard try isEmpty || DatabaseFiles.logMayHaveFrames(log) else { return }
     let isFirst = try self.file.asFirst { lock in
       if let error = try LogCheck.damage(
         of: self.opener.path, isEmpty: isEmpty, self.opener.migrations)

@@ -27,7 +27,8 @@ enum LogKeepingVFS {
 
   private static let base = sqlite3_vfs_find(nil).map(Base.init)
 
-  /// The default VFS as it was when it was copied. SQLite itself calls it from every thread.
+  /// The default VFS as it was when it was copied.
+  // @unchecked: it is only read, and SQLite itself calls it from every thread.
   private struct Base: @unchecked Sendable {
     let vfs: sqlite3_vfs
 
@@ -41,6 +42,6 @@ enum LogKeepingVFS {
     guard stat(String(path.dropLast("-wal".count)), &file) == 0, file.st_size == 0 else {
       return false
     }
-    return (try? LogCheck.mayHaveFrames(path)) ?? true
+    return (try? DatabaseFiles.logMayHaveFrames(path)) ?? true
   }
 }

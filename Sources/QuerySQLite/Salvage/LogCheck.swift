@@ -9,21 +9,6 @@ import Query
 /// The holder of the file's exclusive lock opens the WAL by hand, and the database through SQLite: a
 /// connection that another program has in this process keeps its locks.
 enum LogCheck {
-  /// Whether a WAL has a header that is not all zeros, as it is after a close.
-  ///
-  /// - Throws: `StorageError`.
-  static func mayHaveFrames(_ path: String) throws(StorageError) -> Bool {
-    // Bytes: it is only read, and a WAL has no lock of SQLite's, which closing it would release.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return false }
-      throw StorageError(errno: errno, operation: "look at the log", path: path)
-    }
-    defer { close(descriptor) }
-    var header = [UInt8](repeating: 0, count: 32)
-    return read(descriptor, &header, 32) == 32 && header.contains { $0 != 0 }
-  }
-
   /// What is wrong with the WAL of a database; nil if it is as good as SQLite says.
   ///
   /// - Parameters:

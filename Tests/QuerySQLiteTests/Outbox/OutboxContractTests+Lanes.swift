@@ -103,6 +103,29 @@ extension OutboxContractTests {
     #expect(try await trial.claimed() == [first])
   }
 
+  /// A lane is sent one at a time, in whatever order.
+  @Test(
+    arguments: StorageUnderTest.withOutbox,
+    [AttemptOutcome.success, .rejection, .failure(.now)])
+  func whoeverIsRetriedWaitsForTheOneThatRuns(
+    _ kind: StorageUnderTest, _ outcome: AttemptOutcome
+  ) async throws {
+    let trial = try OutboxTrial(kind)
+    let (first, second) = try await (trial.add(lane: "lane"), trial.add(lane: "lane"))
+    let third = try await trial.add(lane: "lane")
+    try await trial.run(first, .rejection)
+    let lease = try #require(try await trial.claim().leases.first)
+    #expect(lease.entry.id == second)
+    #expect(try await trial.outbox.retry(first))
+    #expect(try await trial.claimed() == [])
+    #expect(try await trial.outbox.claim(ClaimRequest(.mutation(first))).leases.isEmpty)
+    #expect(try trial.entry(first).waitReason == .predecessor)
+    #expect(try trial.outbox.why(first).contains("runs"))
+    #expect(try await trial.outbox.settle(lease, outcome))
+    #expect(try await trial.claimed() == [first])
+    #expect(try trial.entry(third).waitReason == .predecessor)
+  }
+
   @Test(arguments: StorageUnderTest.withOutbox)
   func cancellingTheFirstLetsTheNextGo(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)

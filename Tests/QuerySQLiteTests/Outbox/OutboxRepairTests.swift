@@ -39,6 +39,27 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// One before it in its lane was retried meanwhile, which is no damage.
+  @Test(arguments: [false, true])
+  func aLaterRowThatRunsStaysTheHeadOfItsLane(_ isDamaged: Bool) async throws {
+    let scratch = try OutboxScratch()
+    let (first, _) = try await (scratch.add(lane: "lane"), scratch.add(lane: "lane"))
+    let refused = try #require(try await scratch.claim().first)
+    #expect(try await scratch.outbox.settle(refused, .rejection))
+    let running = try #require(try await scratch.claim().first)
+    try await scratch.outbox.retry(first)
+    if isDamaged { try scratch.damage("UPDATE lane_heads SET instance = '[1]'") }
+    let connection = try SQLiteConnection(path: scratch.path)
+    try OutboxRepair(connection, OutboxClock.system.now()).run()
+    #expect(
+      try connection.rowsOfText("SELECT number, state FROM lane_heads")
+        == ["\(running.entry.number) leased"])
+    try connection.close()
+    #expect(try await scratch.outbox.settle(running, OutboxScratch.success))
+    #expect(try await scratch.claim().map(\.entry.id) == [first])
+    try await scratch.storage.close()
+  }
+
   @Test(arguments: [
     "UPDATE outbox SET instance = '[1]'",
     "UPDATE outbox SET instance = '[1]'; UPDATE lane_heads SET instance = '[1]'",

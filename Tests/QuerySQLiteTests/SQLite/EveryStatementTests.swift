@@ -33,6 +33,7 @@ import Testing
     "DependencyRow.any": "one row",
     "DependencyRow.ofPartition": "at the opening, and only while there are dependencies",
     "DerivedRows.count": "the counts are made anew after damage",
+    "DerivedRows.running": "the heads are made anew after damage",
     "ErasedMutations.rows": "an account is erased as a whole",
     "OutboxPartitionRow.totals": "an account whose counts cannot be right",
     "OutboxPartitionRow.deleteOther": "its reference is looked for in the rows of other accounts",

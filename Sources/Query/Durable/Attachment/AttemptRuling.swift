@@ -30,8 +30,7 @@ extension DurableAttachment {
     if let ruling = self.ruling(onEndOf: lease, error) { return ruling }
     if verdict.failure == .conflict, let resolve = self.plan(in: context).options.onConflict {
       do {
-        // The row is still leased: if the call waited for another mutation here, it might never end.
-        let resolution = try await AttemptScope.$isInside.withValue(true) {
+        let resolution = try await self.withinAttempt(lease, in: context) {
           try await resolve(arguments, error, context)
         }
         return self.ruling(on: error, verdict, lease, resolution, insteadOf: arguments, in: context)
@@ -43,6 +42,29 @@ extension DurableAttachment {
     let isOwn = verdict.failure == .cancelled && !Task.isCancelled && !lease.isGivenUp
     if isOwn { verdict.limit = Self.unknownLimit }
     return self.ruling(on: error, verdict, lease, in: context)
+  }
+
+  /// Calls what belongs to an attempt after its handler has failed, for no longer than another attempt may
+  /// take: the row is still leased, and its lane waits.
+  ///
+  /// - Throws: The call's error, and that of the time limit.
+  private func withinAttempt<Answer: Sendable>(
+    _ lease: MutationLease, in context: QueryContext,
+    _ body: @escaping @Sendable () async throws -> Answer
+  ) async throws -> Answer {
+    let plan = self.plan(in: context)
+    let call = AttemptCall<Answer>(grace: context.attemptGrace)
+    // If the call waited for another mutation here, it might never end.
+    let ending = await AttemptScope.$isInside.withValue(true) {
+      await call.run(lease, limit: plan.options.attemptTimeout, body)
+    }
+    switch ending {
+    case .ended(.failure, cancelled: .timeLimit): throw plan.timeLimitError
+    case .ended(let result, _): return try result.get()
+    case .leftBehind(let reason):
+      if reason != .leaseLost { QueryWarning.mutationLeftBehind(name: plan.name).report() }
+      throw reason == .timeLimit ? plan.timeLimitError : CancellationError()
+    }
   }
 
   /// The ruling for a mutation that its batch did not send: it waits for its turn, and no failure counts.

@@ -39,7 +39,7 @@ public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   public var classify: (@Sendable (any Error, MutationAttempt) throws -> MutationFailure?)?
 
   /// Says what to do about a conflict; nil: the mutation is dead. An error that it throws is
-  /// classified in place of the conflict.
+  /// classified in place of the conflict. It may take as long as an attempt: ``attemptTimeout``.
   public var onConflict:
     (@Sendable (Arguments, any Error, QueryContext) async throws -> ConflictResolution<Arguments>)?
 

@@ -74,21 +74,29 @@ extension OutboxTable {
   /// A mutation that ended, as long as the history has it.
   func ended(_ id: UUID) -> EndedMutation? { self.history.last { $0.record.id == id } }
 
-  /// The numbers of the rows that are first in their lanes: the lowest that is live, or dead and holds
-  /// the lane. A row without a lane is in a lane of its own.
+  /// The numbers of the rows that are first in their lanes: one that runs, else the lowest that is live, or
+  /// dead and holds the lane. A row without a lane is in a lane of its own.
   var heads: Set<Int> {
     var heads = Set<Int>()
     var lanes = Set<String>()
-    for row in self.rows where row.holdsLane {
-      if let lane = row.entry.lane, !lanes.insert(lane).inserted { continue }
-      heads.insert(row.entry.number)
+    // One that was dead may have been retried while a later one of its lane runs.
+    for isRunning in [true, false] {
+      for row in self.rows where row.holdsLane && (row.standing.state == .leased) == isRunning {
+        if let lane = row.entry.lane, !lanes.insert(lane).inserted { continue }
+        heads.insert(row.entry.number)
+      }
     }
     return heads
   }
 
   /// The row that the others of a lane wait for.
   func head(ofLane lane: String) -> OutboxRow? {
-    self.rows.first { $0.entry.lane == lane && $0.holdsLane }
+    var first: OutboxRow?
+    for row in self.rows where row.entry.lane == lane && row.holdsLane {
+      if row.standing.state == .leased { return row }
+      first = first ?? row
+    }
+    return first
   }
 
   /// Whether a row is first in its lane.

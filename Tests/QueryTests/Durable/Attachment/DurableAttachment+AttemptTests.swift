@@ -121,6 +121,31 @@ struct DurableAttachmentAttemptTests {
     #expect(store.currentValue == nil)
   }
 
+  /// Its lane waits for it as for the handler.
+  @Test(arguments: [false, true])
+  func aConflictWhoseResolutionTakesTooLongCountsAsALostAnswer(_ ignores: Bool) async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { _ in throw HTTPStatusError(statusCode: 409) }
+    var options = MutationPersistenceOptions<Note>(attemptTimeout: .milliseconds(200))
+    options.onConflict = { _, _, _ in
+      if ignores { await gate.passIgnoringCancellation() } else { try await gate.pass() }
+      return .drop
+    }
+    var context = QueryContext()
+    context.attemptGrace = ignores ? .milliseconds(1) : .seconds(60)
+    let client = QueryClient(storage: device.storage, defaultContext: context)
+    let store = client.store(for: save.persisted(as: "save-note", options))
+    let warnings: [QueryWarning] = ignores ? [.mutationLeftBehind(name: "save-note")] : []
+    let error = await withExpectedWarnings(warnings) {
+      await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    }
+    gate.open()
+    let queued = try #require(error as? MutationQueuedError)
+    #expect(queued.underlyingError is QueryTimeoutError)
+    #expect(try device.outbox.entry(queued.id)?.state == .pending)
+  }
+
   @Test func aLimitThatIsNotPositiveIsAFlaw() async throws {
     let options = MutationPersistenceOptions<Note>(attemptTimeout: .zero)
     let store = Device().launch().store(for: SaveNote().persisted(as: "save-note", options))
