@@ -139,6 +139,20 @@ static sqlite3_int64 csqlite_used_length(sqlite3_file *file, sqlite3_int64 size)
   return length > 0 && length < size ? length : size;
 }
 
+/// Whether a part of a file has no byte but zeros.
+static int csqlite_is_zero(
+    sqlite3_file *file, const sqlite3_io_methods *methods, sqlite3_int64 start, sqlite3_int64 end) {
+  static const unsigned char zeros[4096];
+  unsigned char bytes[sizeof zeros];
+  while (start < end) {
+    int count = end - start < (sqlite3_int64)sizeof bytes ? (int)(end - start) : (int)sizeof bytes;
+    if (methods->xRead(file, bytes, count, start) != SQLITE_OK) return 0;
+    if (memcmp(bytes, zeros, (size_t)count) != 0) return 0;
+    start += count;
+  }
+  return 1;
+}
+
 /// `xTruncate` of a database that keeps room behind its last page. A full disk is not an error:
 /// there is as much room as there was.
 static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
@@ -150,6 +164,10 @@ static int csqlite_truncate_database(sqlite3_file *file, sqlite3_int64 size) {
   // SQLite takes a size hint only in chunks, and would round later truncations to them.
   int chunk = 64 << 10;
   int no_chunk = 1;
+  // A bit of the header's count may have flipped: what it leaves out is cut off only if it is room.
+  if (length > wanted + chunk && wanted < size) {
+    if (!csqlite_is_zero(file, methods->original, wanted, size)) return SQLITE_OK;
+  }
   // Bytes: of the database, under the locks of checkpoints and of writers.
   if (length > wanted + chunk) return methods->original->xTruncate(file, wanted);
   if (length >= wanted) return SQLITE_OK;

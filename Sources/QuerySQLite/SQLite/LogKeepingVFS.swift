@@ -10,38 +10,27 @@ import Glibc
 enum LogKeepingVFS {
   /// The name under which SQLite knows it; nil if SQLite has no VFS at all.
   static let name: String? = {
-    guard let base = Self.base else { return nil }
+    guard let base = sqlite3_vfs_find(nil) else { return nil }
     // For as long as the process runs, as SQLite asks of a VFS.
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    vfs.initialize(to: base.vfs)
+    vfs.initialize(to: base.pointee)
     vfs.pointee.pNext = nil
     vfs.pointee.zName = UnsafePointer(strdup("offline-query"))
     vfs.pointee.xDelete = { vfs, path, syncsFolder in
-      guard let path, let base = LogKeepingVFS.base else { return SQLITE_IOERR }
-      if LogKeepingVFS.isLogOfEmptiedFile(path) { return SQLITE_CORRUPT }
-      return base.vfs.xDelete(vfs, path, syncsFolder)
+      guard let path, let removeFile = LogKeepingVFS.removeFile else { return SQLITE_IOERR }
+      if LogKeepingVFS.isLogOfEmptiedFile(String(cString: path)) { return SQLITE_CORRUPT }
+      return removeFile(vfs, path, syncsFolder)
     }
     guard sqlite3_vfs_register(vfs, 0) == SQLITE_OK else { return nil }
     return String(cString: vfs.pointee.zName)
   }()
 
-  private static let base = sqlite3_vfs_find(nil).map(Base.init)
+  private static let removeFile = sqlite3_vfs_find(nil)?.pointee.xDelete
 
-  /// The default VFS as it was when it was copied.
-  // @unchecked: it is only read, and SQLite itself calls it from every thread.
-  private struct Base: @unchecked Sendable {
-    let vfs: sqlite3_vfs
-
-    init(_ vfs: UnsafeMutablePointer<sqlite3_vfs>) { self.vfs = vfs.pointee }
-  }
-
-  private static func isLogOfEmptiedFile(_ path: UnsafePointer<CChar>) -> Bool {
-    let path = String(cString: path)
-    guard path.hasSuffix("-wal") else { return false }
-    var file = stat()
-    guard stat(String(path.dropLast("-wal".count)), &file) == 0, file.st_size == 0 else {
-      return false
-    }
+  private static func isLogOfEmptiedFile(_ path: String) -> Bool {
+    guard path.hasSuffix("-wal"),
+      DatabaseFiles().size(of: String(path.dropLast("-wal".count))) == 0
+    else { return false }
     return (try? DatabaseFiles.logMayHaveFrames(path)) ?? true
   }
 }

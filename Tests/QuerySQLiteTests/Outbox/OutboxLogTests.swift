@@ -162,6 +162,33 @@ import Testing
     try await last.storage.close()
   }
 
+  /// The pages that the count leaves out may be whole.
+  @Test func aDamagedPageCountCutsNothingOff() throws {
+    let folder = try TemporaryFolder()
+    let connection = try SQLiteConnection.scratch(in: folder)
+    connection.reservedBytes = 1 << 20
+    for number in 0..<40 {
+      let text = "\(number) " + String(repeating: "kept", count: 25_000)
+      try connection.write { try connection.execute(Scratch.insert, text) }
+    }
+    _ = try connection.checkpoint(.reset)
+    try connection.close()
+    var bytes = try Data(contentsOf: URL(filePath: connection.path))
+    // Hundreds of pages less.
+    #expect(bytes[30] > 1)
+    bytes[30] = 1
+    try bytes.write(to: URL(filePath: connection.path))
+    let next = try SQLiteConnection(path: connection.path)
+    next.reservedBytes = 1 << 20
+    try next.pragma("PRAGMA user_version = 7")
+    #expect(next.walFrames > 0)
+    _ = try next.checkpoint(.reset)
+    try next.close()
+    let after = try Data(contentsOf: URL(filePath: connection.path))
+    #expect(after.count >= bytes.count)
+    #expect(after.dropFirst(4_096).starts(with: bytes.dropFirst(4_096)))
+  }
+
   @Test func aHintOutsideOfACheckpointIsAWriteWithoutALock() throws {
     let folder = try TemporaryFolder()
     let vfs = FaultVFS()

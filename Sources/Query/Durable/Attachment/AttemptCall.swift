@@ -103,6 +103,22 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
   }
 }
 
+extension AttemptCall.Ending {
+  /// The result of a call for a mutation, and a warning if the call goes on; nil if the lease is lost.
+  func result(
+    named name: String, tooLong error: @autoclosure () -> QueryTimeoutError
+  ) -> Result<Value, any Error>? {
+    switch self {
+    case .ended(.failure, cancelled: .timeLimit): return .failure(error())
+    case .ended(let result, _): return result
+    case .leftBehind(.leaseLost): return nil
+    case .leftBehind(let reason):
+      QueryWarning.mutationLeftBehind(name: name).report()
+      return .failure(reason == .timeLimit ? error() : CancellationError())
+    }
+  }
+}
+
 /// Why the call of an attempt is cancelled.
 enum AttemptCancellation: Hashable, Sendable {
   /// Another process has taken over the row: the result of this call does not count.

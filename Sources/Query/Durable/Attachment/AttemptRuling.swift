@@ -58,13 +58,9 @@ extension DurableAttachment {
     let ending = await AttemptScope.$isInside.withValue(true) {
       await call.run(lease, limit: plan.options.attemptTimeout, body)
     }
-    switch ending {
-    case .ended(.failure, cancelled: .timeLimit): throw plan.timeLimitError
-    case .ended(let result, _): return try result.get()
-    case .leftBehind(let reason):
-      if reason != .leaseLost { QueryWarning.mutationLeftBehind(name: plan.name).report() }
-      throw reason == .timeLimit ? plan.timeLimitError : CancellationError()
-    }
+    // If the lease is lost, what is written of the attempt does not count.
+    let result = ending.result(named: plan.name, tooLong: plan.timeLimitError)
+    return try (result ?? .failure(CancellationError())).get()
   }
 
   /// The ruling for a mutation that its batch did not send: it waits for its turn, and no failure counts.

@@ -114,17 +114,7 @@ extension DurableAttachment {
       await call.run(lease, limit: limit) { try await body.body(call) }
     }
     if lease.revocation == .lost { return nil }
-    switch ending {
-    case .ended(.failure, cancelled: .timeLimit): return .failure(declaration.plan.timeLimitError)
-    case .ended(let result, _): return result
-    case .leftBehind(.leaseLost): return nil
-    case .leftBehind(.timeLimit):
-      QueryWarning.mutationLeftBehind(name: self.plan.name).report()
-      return .failure(declaration.plan.timeLimitError)
-    case .leftBehind(.requested), .leftBehind(.givenUp):
-      QueryWarning.mutationLeftBehind(name: self.plan.name).report()
-      return .failure(CancellationError())
-    }
+    return ending.result(named: self.plan.name, tooLong: declaration.plan.timeLimitError)
   }
 
   private func success(
