@@ -25,8 +25,8 @@ let libraries: [Target] = [
   .target(name: "SystemJournal", dependencies: ["Query"]),
   .target(name: "SystemMainLoop", dependencies: ["CGIO"]),
   .target(name: "QueryReplay", dependencies: ["Query", "CProbes"]),
-  // Apart from the replayer, since it loads FoundationNetworking and with that libcurl.
-  .target(name: "QueryHTTP", dependencies: ["Query"]),
+  // Apart from the replayer, since it loads libcurl, and FoundationNetworking for its types.
+  .target(name: "QueryHTTP", dependencies: ["Query", "CCurl"]),
   // One import for a program that wants it all; without QueryHTTP, for its libcurl.
   .target(
     name: "OfflineQuery",
@@ -54,6 +54,11 @@ let systemLibraries: [Target] = [
     name: "CXXHash",
     pkgConfig: "libxxhash",
     providers: [.apt(["libxxhash-dev"])]
+  ),
+  .systemLibrary(
+    name: "CCurl",
+    pkgConfig: "libcurl",
+    providers: [.apt(["libcurl4-openssl-dev"])]
   ),
   .systemLibrary(
     name: "CGIO",

@@ -147,7 +147,7 @@ extension EventConnection {
   /// - Returns: Whether the server says that there is nothing to come.
   private func connect(_ retry: inout Duration?, didOpen: () -> Void) async throws -> Bool {
     let lastID = self.guarded.withLock { $0.lastID }
-    let parts = StreamRequest.parts(
+    let parts = try StreamPart.stream(
       of: try await self.request(after: lastID), silence: self.stream.silence)
     var parser = EventStreamParser(lastID: lastID)
     defer { retry = parser.retry }
@@ -192,7 +192,6 @@ extension EventConnection {
     var request = URLRequest(url: url)
     for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
     request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
-    request.timeoutInterval = self.stream.silence / .seconds(1)
     if let lastID { request.setValue(lastID, forHTTPHeaderField: "Last-Event-ID") }
     return request
   }

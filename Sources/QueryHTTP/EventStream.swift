@@ -51,84 +51,42 @@ enum StreamPart: Sendable {
   case bytes(Data)
 }
 
-/// One request for a stream, with a session of its own.
-// @unchecked: its superclass has no state, and its own is guarded.
-final class StreamRequest: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+extension StreamPart {
   /// How many parts may wait to be read.
   private static let room = 1_024
 
-  private let continuation = Locked<AsyncThrowingStream<StreamPart, any Error>.Continuation?>(nil)
-
-  /// Sends a request.
+  /// Sends a request for a stream.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - silence: How long the server may send nothing.
   /// - Returns: The head of the answer, and then its bytes.
-  static func parts(
+  /// - Throws: ``HTTPRequestError``.
+  static func stream(
     of request: URLRequest, silence: Duration
-  ) -> AsyncThrowingStream<StreamPart, any Error> {
-    let delegate = StreamRequest()
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = silence / .seconds(1)
-    configuration.httpShouldSetCookies = false
-    configuration.httpCookieStorage = nil
-    configuration.urlCache = nil
-    configuration.urlCredentialStorage = nil
-    let session = URLSession(
-      configuration: configuration, delegate: delegate, delegateQueue: nil)
+  ) throws -> AsyncThrowingStream<StreamPart, any Error> {
     let (parts, continuation) = AsyncThrowingStream<StreamPart, any Error>.makeStream(
       bufferingPolicy: .bufferingOldest(Self.room))
-    delegate.continuation.withLock { $0 = continuation }
-    continuation.onTermination = { _ in delegate.continuation.withLock { $0 = nil } }
-    session.dataTask(with: request).resume()
-    // The session keeps its delegate until the task has ended.
-    session.finishTasksAndInvalidate()
+    let receiver = Transfer.Receiver(
+      head: { continuation.yield(.head($0)) },
+      bytes: { bytes in
+        switch continuation.yield(.bytes(Data(bytes))) {
+        case .enqueued: return true
+        case .dropped: continuation.finish(throwing: EventStreamError.tooFast)
+        default: break
+        }
+        return false
+      },
+      end: { result in
+        switch result {
+        case .success: continuation.finish()
+        case .failure(let error): continuation.finish(throwing: error)
+        }
+      })
+    let transfer = try Transfer(
+      request, nil, Transfer.Patience(silence: silence), width: nil, receiver)
+    continuation.onTermination = { _ in TransferEngine.shared.cancel(transfer) }
+    TransferEngine.shared.start(transfer)
     return parts
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping (URLRequest?) -> Void
-  ) {
-    self.take(.head(HTTPAnswer(status: response.statusCode, headers: [:])), task)
-    completionHandler(nil)
-  }
-
-  func urlSession(
-    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
-  ) {
-    if let response = response as? HTTPURLResponse {
-      let answer = HTTPAnswer(status: response.statusCode, headers: response.headersInLowerCase)
-      self.take(.head(answer), dataTask)
-    }
-    completionHandler(.allow)
-  }
-
-  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    self.take(.bytes(data), dataTask)
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
-  ) {
-    self.current?.finish(throwing: error)
-  }
-
-  private var current: AsyncThrowingStream<StreamPart, any Error>.Continuation? {
-    self.continuation.withLock { $0 }
-  }
-
-  /// Hands on a part. If nobody reads any more, the transfer ends here, where its answer arrives: to cancel
-  /// it from elsewhere may end the process (see ``URLSession/answer(to:)``). A silent one ends by itself.
-  private func take(_ part: StreamPart, _ task: URLSessionTask) {
-    switch self.current?.yield(part) {
-    case .enqueued?: return
-    case .dropped?: self.current?.finish(throwing: EventStreamError.tooFast)
-    default: break
-    }
-    task.cancel()
   }
 }

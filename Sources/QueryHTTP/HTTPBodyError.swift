@@ -3,7 +3,7 @@ public enum HTTPBodyError: Error, Sendable, CustomStringConvertible {
   /// The body is none of the type. The error of the coder may quote the body; it is for the program at
   /// work, and not kept.
   case undecodable(type: String, underlying: any Error)
-  /// The body is longer than `httpAnswerLimit` of the context, in bytes.
+  /// The body is longer than it may be, as by `httpAnswerLimit` of the context, in bytes.
   case tooLong(limit: Int)
 
   public var description: String {

@@ -16,18 +16,13 @@ public import Query
 /// the network: that is how a portal answers. Others answer with a page of their own and status 200;
 /// ``HTTPRequestDescription/expects`` tells that from the server's answer.
 ///
-/// A request with a body has a connection of its own (`Connection: close`): if a server closes one
-/// that was used before, `URLSession` on Linux does not notice until the time-out. The variables
-/// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment are obeyed.
+/// Each has a connection of its own (`Connection: close`), and goes the ways of ``HTTPTransport``.
 public struct HTTPMutation: MutationRequest {
   public typealias Arguments = HTTPRequestDescription
   public typealias ReturnValue = HTTPResponseDescription
 
   /// The name on disk.
   public static let name = "http/1"
-
-  /// How many bytes of an answer that is not accepted are kept with its error.
-  static let errorBodyLimit = 4 << 10
 
   /// Tells apart the HTTP mutations of one program; nil: the one without a name.
   private let label: String?
@@ -82,12 +77,7 @@ public struct HTTPMutation: MutationRequest {
     let progress = Self.progress(of: file, context.mutationAttempt)
     let answer = try await self.send(arguments, file, key, by: exchange, progress: progress)
     guard arguments.accepts(answer.status) else {
-      throw HTTPStatusError(
-        statusCode: answer.status,
-        retryAfter: answer.headers["retry-after"].flatMap {
-          HTTPStatusError.retryAfter(header: $0, now: context.queryClock.now())
-        },
-        body: answer.body.prefix(Self.errorBodyLimit))
+      throw HTTPStatusError(answer, now: context.queryClock.now())
     }
     try arguments.expects?.check(headers: answer.headers, key: key)
     return HTTPResponseDescription(
@@ -157,7 +147,7 @@ extension HTTPMutation {
     _ description: HTTPRequestDescription, _ file: URL?, _ key: String?, by exchange: HTTPExchange,
     progress: @escaping @Sendable (Int64) -> Void
   ) async throws -> HTTPAnswer {
-    let limit = max(description.responseLimit, Self.errorBodyLimit)
+    let limit = max(description.responseLimit, HTTPStatusError.bodyLimit)
     let (answer, _) = try await exchange.send(
       description.method, description.url, limit: limit, accepts: description.accepts,
       progress: progress

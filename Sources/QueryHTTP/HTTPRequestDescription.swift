@@ -89,10 +89,21 @@ extension HTTPRequestDescription {
       guard Self.allowedHeaders.contains(name.lowercased()) else {
         throw HTTPRequestError.headerNotAllowed(name)
       }
-      guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
-        throw HTTPRequestError.badHeaderValue(name)
-      }
+      guard Self.isHeaderValue(value) else { throw HTTPRequestError.badHeaderValue(name) }
     }
+  }
+
+  /// Whether a text stays within its header.
+  static func isHeaderValue(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
+  }
+
+  /// Whether a text may be a method, or the name of a header: RFC 9110, 5.6.2.
+  static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        byte > 0x20 && byte < 0x7f && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte)
+      }
   }
 }
 

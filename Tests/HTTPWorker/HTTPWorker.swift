@@ -72,7 +72,7 @@ struct HTTPWorker {
   private static func numbers(at url: URL) -> DeltaQuery<[Int: Int], [Int], Int> {
     DeltaQuery(["numbers"], from: [:]) { since, _ in
       let from = url.appending(queryItems: [URLQueryItem(name: "since", value: "\(since ?? 0)")])
-      let (data, _) = try await URLSession.shared.answer(from: from)
+      let (data, _) = try await HTTPTransport.shared.answer(from: from)
       let numbers = try JSONDecoder().decode([Int].self, from: data)
       return (numbers, numbers.max() ?? since ?? 0)
     } merge: { counts, numbers in

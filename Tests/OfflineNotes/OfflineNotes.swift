@@ -17,9 +17,7 @@ struct CreateNote: MutationRequest, Hashable {
     request.httpBody = Data(text.utf8)
     request.setValue(
       context.mutationAttempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
-    let (_, response) = try await URLSession.shared.answer(to: request)
-    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-    guard status == 201 else { throw HTTPStatusError(statusCode: status) }
+    _ = try await HTTPTransport.shared.answer(to: request)
   }
 }
 

@@ -55,11 +55,11 @@ import Testing
     request.httpMethod = "POST"
     request.setValue("1", forHTTPHeaderField: "Idempotency-Key")
     // URLSession follows the redirect, and reports success.
-    let (_, foreign) = try await URLSession.shared.answer(to: request)
+    let (_, foreign) = try await URLSession.shared.data(for: request)
     #expect(throws: HTTPForeignAnswerError.otherOrigin(portal.root)) {
       try HTTPExpectation().check(foreign, to: request)
     }
-    let (_, own) = try await URLSession.shared.answer(to: request)
+    let (_, own) = try await HTTPTransport.shared.answer(to: request)
     try HTTPExpectation(echoesKey: true).check(own, to: request)
     request.setValue("2", forHTTPHeaderField: "Idempotency-Key")
     #expect(throws: HTTPForeignAnswerError.missingKey) {

@@ -32,9 +32,7 @@ struct SendNote: MutationRequest {
     request.setValue("\(note.number)", forHTTPHeaderField: "X-Number")
     request.setValue("\(attempt.maybeApplied)", forHTTPHeaderField: "X-Maybe-Applied")
     if note.photo != nil { request.httpBody = try Data(contentsOf: try await attempt.body()) }
-    let (_, response) = try await URLSession.shared.answer(to: request)
-    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-    if status != 200 { throw HTTPStatusError(statusCode: status) }
+    _ = try await HTTPTransport.shared.answer(to: request)
   }
 }
 
@@ -51,9 +49,7 @@ extension SendNote {
         + "\(note.attempt.maybeApplied)"
     }
     request.setValue(texts.joined(separator: ";"), forHTTPHeaderField: "X-Batch")
-    let (_, response) = try await URLSession.shared.answer(to: request)
-    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-    if status != 200 { throw HTTPStatusError(statusCode: status) }
+    _ = try await HTTPTransport.shared.answer(to: request)
     return notes.map { _ in .success(()) }
   }
 }

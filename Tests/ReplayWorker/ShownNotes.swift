@@ -19,7 +19,7 @@ struct NoteTexts: QueryRequest {
   ) async throws -> [String] {
     var request = URLRequest(url: self.server)
     request.timeoutInterval = 3_600
-    let (data, _) = try await URLSession.shared.answer(to: request)
+    let (data, _) = try await HTTPTransport.shared.answer(to: request)
     return try JSONDecoder().decode([String].self, from: data)
   }
 }

@@ -6,9 +6,11 @@ import Glibc
 ///   - name: The thread's name, for a debugger: at most 15 bytes.
 ///   - stackSize: The bytes of its stack; nil: as many as the system gives.
 ///   - body: The closure.
+/// - Returns: Whether the system had a thread for it.
+@discardableResult
 package func startThread(
   _ name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
-) {
+) -> Bool {
   let start = Unmanaged.passRetained(ThreadStart(name, body))
   var thread = pthread_t()
   var attributes = pthread_attr_t()
@@ -24,6 +26,7 @@ package func startThread(
       return nil
     }, start.toOpaque())
   if status == 0 { pthread_detach(thread) } else { start.release() }
+  return status == 0
 }
 
 private final class ThreadStart: Sendable {

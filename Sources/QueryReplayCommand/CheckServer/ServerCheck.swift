@@ -45,7 +45,7 @@ final class ServerCheck {
     self.target = target
     self.transport =
       target.url.scheme?.lowercased() == "https"
-      ? SessionTransport() : SocketTransport()
+      ? TLSTransport() : SocketTransport()
     self.keyFile = keyFile
     self.olderThan = olderThan
   }

@@ -41,8 +41,6 @@ struct NotesServer: Sendable {
     request.httpMethod = method
     request.httpBody = try JSONEncoder().encode(content)
     request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    // URLSession on Linux notices only at the time-out that a used connection was closed.
-    request.setValue("close", forHTTPHeaderField: "Connection")
     request.setValue(attempt?.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
     return try await self.send(request)
   }
@@ -52,14 +50,7 @@ struct NotesServer: Sendable {
   ) async throws -> Value {
     var request = request
     request.timeoutInterval = Self.patience / .seconds(1)
-    let (data, response) = try await URLSession.shared.answer(to: request)
-    guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
-    guard (200..<300).contains(response.statusCode) else {
-      let header = response.value(forHTTPHeaderField: "Retry-After")
-      throw HTTPStatusError(
-        statusCode: response.statusCode,
-        retryAfter: header.flatMap { HTTPStatusError.retryAfter(header: $0, now: Date()) })
-    }
+    let (data, _) = try await HTTPTransport.shared.answer(to: request)
     return try JSONDecoder().decode(Value.self, from: data)
   }
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import QueryReplayCommand
 
-/// Requests by `URLSession`, which speaks TLS.
-struct SessionTransportTests {
+/// Requests by what speaks TLS, here without it.
+struct TLSTransportTests {
   private func request(_ url: URL, _ number: Int = 0) -> CheckRequest {
     CheckRequest(
       method: "POST", url: url, headers: [CheckHeader("Idempotency-Key", "k\(number)")],
@@ -16,7 +16,7 @@ struct SessionTransportTests {
     let server = try LoopbackServer { _, _ in
       .status(307, headers: ["Location": "/elsewhere", "ETag": "x"], body: "body")
     }
-    let outcome = await SessionTransport().outcomes(of: [self.request(server.url)])[0]
+    let outcome = await TLSTransport().outcomes(of: [self.request(server.url)])[0]
     let answer = try #require(outcome.answer)
     #expect(answer.status == 307)
     #expect(answer.headers["etag"] == "x")
@@ -32,14 +32,14 @@ struct SessionTransportTests {
       return .afterGate(gate, .status(200, body: request.headers["idempotency-key"] ?? ""))
     }
     let requests = (0..<8).map { self.request(server.url, $0) }
-    let outcomes = await SessionTransport().outcomes(of: requests)
+    let outcomes = await TLSTransport().outcomes(of: requests)
     let bodies = outcomes.map { String(decoding: $0.answer?.body ?? Data(), as: UTF8.self) }
     #expect(bodies == (0..<8).map { "k\($0)" })
   }
 
   @Test func whereNobodyListensItIsUnreached() async throws {
     let url = try #require(URL(string: "http://127.0.0.1:1/"))
-    guard case .unreached = await SessionTransport().outcomes(of: [self.request(url)])[0] else {
+    guard case .unreached = await TLSTransport().outcomes(of: [self.request(url)])[0] else {
       Issue.record("it was reached")
       return
     }
@@ -47,6 +47,6 @@ struct SessionTransportTests {
 
   @Test func anAnswerCannotBeLostAndSaysSo() async throws {
     let url = try #require(URL(string: "https://127.0.0.1:1/"))
-    #expect(await SessionTransport().abandon(self.request(url))?.contains("http alone") == true)
+    #expect(await TLSTransport().abandon(self.request(url))?.contains("http alone") == true)
   }
 }

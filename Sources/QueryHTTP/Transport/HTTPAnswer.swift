@@ -1,0 +1,71 @@
+package import Foundation
+
+/// A server's answer, as much of it as was read.
+package struct HTTPAnswer: Sendable {
+  package var status: Int
+  /// The names are in lower case; what came more than once is joined by commas.
+  package var headers: [String: String]
+  package var body = Data()
+  package var wasTruncated = false
+}
+
+/// Makes the head of an answer from its lines, as they come.
+struct AnswerHeadParser {
+  /// How many bytes the lines of an answer may have.
+  static let limit = 256 << 10
+
+  private var status: Int?
+  private var headers = [String: String]()
+  /// The header that the last line belongs to.
+  private var lastName: String?
+  private var size = 0
+
+  /// Reads a line.
+  ///
+  /// - Parameter line: The line, with or without its end.
+  /// - Returns: The head, without a body, if this line ends it; nil if more of it is to come, as after an
+  ///   interim answer (1xx).
+  /// - Throws: ``Problem``.
+  mutating func read(_ line: some Collection<UInt8>) throws(Problem) -> HTTPAnswer? {
+    self.size += line.count
+    guard self.size <= Self.limit else { throw .tooLong }
+    let text = String(decoding: line, as: UTF8.self)
+      .trimmingCharacters(in: CharacterSet(charactersIn: "\r\n"))
+    if text.isEmpty {
+      defer { (self.status, self.headers, self.lastName) = (nil, [:], nil) }
+      guard let status = self.status else { throw .noStatus }
+      return (100..<200).contains(status) ? nil : HTTPAnswer(status: status, headers: self.headers)
+    }
+    if text.hasPrefix("HTTP/") {
+      guard let status = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+        throw .noStatus
+      }
+      (self.status, self.headers, self.lastName) = (status, [:], nil)
+      return nil
+    }
+    self.readHeader(text)
+    return nil
+  }
+
+  private mutating func readHeader(_ text: String) {
+    let value: String
+    if text.first == " " || text.first == "\t" {
+      // Goes on with the one before: RFC 9112, 5.2.
+      guard let name = self.lastName else { return }
+      let rest = text.trimmingCharacters(in: .whitespaces)
+      self.headers[name] = self.headers[name].map { "\($0) \(rest)" }
+      return
+    }
+    guard let colon = text.firstIndex(of: ":") else { return }
+    let name = text[..<colon].lowercased()
+    value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+    self.headers[name] = self.headers[name].map { "\($0), \(value)" } ?? value
+    self.lastName = name
+  }
+
+  /// Why it is no head.
+  enum Problem: Error {
+    case tooLong
+    case noStatus
+  }
+}

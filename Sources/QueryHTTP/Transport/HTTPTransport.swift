@@ -1,0 +1,204 @@
+public import Foundation
+public import FoundationNetworking
+import Query
+
+/// What requests of HTTP are sent through, by libcurl: without cookies, cache or credentials of its own.
+/// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment are obeyed, and
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR`, if a site has certificates of its own.
+///
+/// ```swift
+/// let (data, response) = try await HTTPTransport.shared.answer(to: request)
+/// ```
+/// In the place of `URLSession`, which on Linux, up to Swift 6.3, ends the process if a server closes the
+/// connection in the middle of its answer's header, and deadlocks if a task is cancelled while the answer
+/// arrives (swift-corelibs-foundation, issue 5412).
+///
+/// A request other than a read has a connection of its own: over one that was used before it could be sent
+/// twice, or wait for an answer that cannot come. Of one origin eight reads are under way at once, and eight
+/// others; more wait for those.
+public final class HTTPTransport: Sendable {
+  /// The one that requests share that ask for no other limits.
+  public static let shared = HTTPTransport()
+
+  private let patience: Transfer.Patience
+  /// How many requests of a kind are under way to an origin.
+  private let width: Int
+
+  /// Creates a transport.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long a server may be silent; 60 s by default.
+  ///   - timeLimit: How long a request may take altogether, with its upload and its answer; an hour by
+  ///     default.
+  public convenience init(
+    timeout: Duration = .seconds(60), timeLimit: Duration = .seconds(3_600)
+  ) {
+    self.init(timeout: timeout, timeLimit: timeLimit, width: 8)
+  }
+
+  /// - Parameter width: How many requests of a kind are under way to an origin at once.
+  package init(timeout: Duration, timeLimit: Duration, width: Int) {
+    self.patience = Transfer.Patience(silence: timeout, total: timeLimit)
+    self.width = width
+  }
+
+  /// Sends a request, and returns the answer.
+  ///
+  /// Redirects are followed as by ``HTTPMutation`` and ``HTTPQuery``: a write is never sent to another
+  /// origin, and neither is a header that may hold a secret. One that is not followed counts by its status.
+  ///
+  /// - Parameters:
+  ///   - request: The request. Its method, headers, `httpBody` and `timeoutInterval` count, which is how
+  ///     long the server may be silent, if it is not the 60 s that Foundation gives it.
+  ///   - acceptedStatuses: The statuses that are no error; 200 to 299 by default.
+  ///   - limit: How many bytes the answer may have, unpacked; 64 MiB by default.
+  /// - Returns: The body, and the rest of the answer.
+  /// - Throws: `HTTPStatusError` for another status, with what the server said of a wait; `URLError`,
+  ///   `.cancelled` if the task is cancelled; ``HTTPBodyError`` if the answer is longer;
+  ///   ``HTTPRequestError``; ``HTTPForeignAnswerError`` if a write is redirected elsewhere.
+  public func answer(
+    to request: URLRequest, acceptedStatuses: [ClosedRange<Int>] = [200...299],
+    limit: Int = 64 << 20
+  ) async throws -> (Data, HTTPURLResponse) {
+    guard let url = request.url else { throw HTTPRequestError.badURL("") }
+    let exchange = HTTPExchange(transport: self, credentials: HTTPCredentials(), credential: nil)
+    let accepts = { @Sendable (status: Int) in acceptedStatuses.contains { $0.contains(status) } }
+    let (answer, source) = try await exchange.send(
+      request.httpMethod ?? "GET", url, limit: limit, accepts: accepts
+    ) { next, isWhole in
+      // What is not known to be harmless stays with the origin that it was meant for.
+      let isHome = next.url.flatMap { HTTPOrigin($0) } == HTTPOrigin(url)
+      for (name, value) in request.allHTTPHeaderFields ?? [:] {
+        guard isHome || HTTPRequestDescription.allowedHeaders.contains(name.lowercased()) else {
+          continue
+        }
+        next.setValue(value, forHTTPHeaderField: name)
+      }
+      next.timeoutInterval = request.timeoutInterval
+      if isWhole { next.httpBody = request.httpBody }
+      return nil
+    }
+    guard accepts(answer.status) else { throw HTTPStatusError(answer, now: Date()) }
+    guard !answer.wasTruncated else { throw HTTPBodyError.tooLong(limit: limit) }
+    guard
+      let response = HTTPURLResponse(
+        url: source, statusCode: answer.status, httpVersion: nil, headerFields: answer.headers)
+    else { throw URLError(.cannotParseResponse) }
+    return (answer.body, response)
+  }
+
+  /// As ``answer(to:acceptedStatuses:limit:)``, for a URL that is read.
+  public func answer(
+    from url: URL, acceptedStatuses: [ClosedRange<Int>] = [200...299], limit: Int = 64 << 20
+  ) async throws -> (Data, HTTPURLResponse) {
+    try await self.answer(
+      to: URLRequest(url: url), acceptedStatuses: acceptedStatuses, limit: limit)
+  }
+}
+
+extension HTTPStatusError {
+  /// How many bytes of an answer that is not accepted are kept.
+  static let bodyLimit = 4 << 10
+
+  /// - Parameter now: The time from which a date counts that the server asks to wait for.
+  init(_ answer: HTTPAnswer, now: Date) {
+    self.init(
+      statusCode: answer.status,
+      retryAfter: answer.headers["retry-after"].flatMap { Self.retryAfter(header: $0, now: now) },
+      body: answer.body.prefix(Self.bodyLimit))
+  }
+}
+
+// MARK: - Sending
+
+extension HTTPTransport {
+  /// The `timeoutInterval` of a request that asks for none, in seconds.
+  private static let foundationsTimeout: TimeInterval = 60
+
+  /// Sends a request. A redirect is returned instead of followed.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - file: The file to send as its body; nil: the request's own body.
+  ///   - limit: How many bytes of the answer are taken; the connection ends behind them.
+  ///   - progress: Called with how many bytes of the body have been sent.
+  /// - Throws: `URLError`, `.cancelled` if the task is cancelled; ``HTTPRequestError``.
+  package func send(
+    _ request: URLRequest, file: URL? = nil, limit: Int,
+    progress: @escaping @Sendable (Int64) -> Void = { _ in }
+  ) async throws -> HTTPAnswer {
+    let body = try TransferBody(request.httpBody, file: file)
+    let answer = CollectedAnswer(limit: limit)
+    let receiver = Transfer.Receiver(
+      sent: progress, head: { answer.begin($0) }, bytes: { answer.add($0) },
+      end: { answer.end($0) })
+    var patience = self.patience
+    if request.timeoutInterval != Self.foundationsTimeout {
+      patience.silence = .seconds(request.timeoutInterval)
+    }
+    let transfer = try Transfer(request, body, patience, width: self.width, receiver)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        answer.wait(continuation)
+        TransferEngine.shared.start(transfer)
+      }
+    } onCancel: {
+      TransferEngine.shared.cancel(transfer)
+    }
+  }
+}
+
+/// An answer that is collected, and who waits for it.
+private final class CollectedAnswer: Sendable {
+  private struct Guarded {
+    var answer: HTTPAnswer?
+    var result: Result<HTTPAnswer, any Error>?
+    var continuation: CheckedContinuation<HTTPAnswer, any Error>?
+  }
+
+  private let limit: Int
+  private let guarded = Locked(Guarded())
+
+  init(limit: Int) { self.limit = limit }
+
+  func begin(_ head: HTTPAnswer) { self.guarded.withLock { $0.answer = head } }
+
+  /// - Returns: Whether there is room for more.
+  func add(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    self.guarded.withLock { guarded in
+      guard let count = guarded.answer?.body.count else { return false }
+      let room = max(0, self.limit - count)
+      guarded.answer?.body.append(contentsOf: bytes.prefix(room))
+      if bytes.count > room { guarded.answer?.wasTruncated = true }
+      return bytes.count <= room
+    }
+  }
+
+  func end(_ result: Result<Void, URLError>) {
+    let (continuation, result) = self.guarded.withLock { guarded in
+      let ending = Self.ending(guarded.answer, result)
+      guarded.result = ending
+      defer { guarded.continuation = nil }
+      return (guarded.continuation, ending)
+    }
+    continuation?.resume(with: result)
+  }
+
+  private static func ending(
+    _ answer: HTTPAnswer?, _ result: Result<Void, URLError>
+  ) -> Result<HTTPAnswer, any Error> {
+    switch result {
+    case .failure(let error): .failure(error)
+    case .success: answer.map { .success($0) } ?? .failure(URLError(.badServerResponse))
+    }
+  }
+
+  /// Takes who waits; it may have ended before.
+  func wait(_ continuation: CheckedContinuation<HTTPAnswer, any Error>) {
+    let result = self.guarded.withLock { guarded in
+      if guarded.result == nil { guarded.continuation = continuation }
+      return guarded.result
+    }
+    if let result { continuation.resume(with: result) }
+  }
+}

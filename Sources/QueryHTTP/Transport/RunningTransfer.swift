@@ -1,0 +1,268 @@
+import CCurl
+import Foundation
+import FoundationNetworking
+import Glibc
+import Query
+
+/// A transfer that libcurl carries out. Belongs to the engine's thread.
+final class RunningTransfer {
+  let transfer: Transfer
+  /// An easy handle.
+  let handle: UnsafeMutableRawPointer
+  private var headers: UnsafeMutablePointer<curl_slist>?
+  /// Where libcurl writes what went wrong.
+  private let errorText: UnsafeMutablePointer<CChar>
+  private var parser = AnswerHeadParser()
+  private var hasHead = false
+  /// How much of the body libcurl has taken.
+  private var offset: Int64 = 0
+  /// How much of the body has been sent.
+  private var sent: Int64 = 0
+  /// When the last byte came or went.
+  private var lastSign = ContinuousClock.now
+
+  /// - Returns: nil if there is no memory for it.
+  init?(_ transfer: Transfer) {
+    guard let handle = curl_easy_init() else { return nil }
+    self.transfer = transfer
+    self.handle = handle
+    self.errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    self.errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    guard self.configure() else { return nil }
+  }
+
+  deinit {
+    curl_easy_cleanup(self.handle)
+    curl_slist_free_all(self.headers)
+    self.errorText.deallocate()
+  }
+
+  /// When it has taken too long, unless a byte comes or goes before.
+  var deadline: ContinuousClock.Instant {
+    let silent = self.lastSign + self.transfer.patience.silence
+    return min(silent, self.transfer.lastMoment ?? silent)
+  }
+
+  /// Tells who waits how libcurl has ended it.
+  func end(_ code: CURLcode) {
+    if code == CURLE_OK, self.hasHead {
+      self.transfer.end(.success(()))
+    } else if code == CURLE_OK {
+      // To libcurl a head that breaks off after its first line is an answer.
+      self.transfer.end(
+        .failure(URLError(CURLE_PARTIAL_FILE, text: "The connection ended in the answer's header.")))
+    } else {
+      let text = String(cString: self.errorText)
+      let proxyStatus = ccurl_proxy_status(self.handle)
+      self.transfer.end(.failure(URLError(code, text: text, proxyStatus: proxyStatus)))
+    }
+  }
+}
+
+// MARK: - Options
+
+extension RunningTransfer {
+  /// - Returns: Whether libcurl took all of it.
+  private func configure() -> Bool {
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    var options = TransferOptions(handle: self.handle)
+    options.set(CURLOPT_URL, self.transfer.request.url?.absoluteString ?? "")
+    options.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    options.set(CURLOPT_ACCEPT_ENCODING, self.acceptedEncoding)
+    options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(self.errorText))
+    // Signals are the process's; a resolver that hangs is left behind with its thread.
+    options.set(CURLOPT_NOSIGNAL, 1)
+    options.set(CURLOPT_QUICK_EXIT, 1)
+    options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // The engine's deadline ends it, rather than libcurl's five minutes.
+    options.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
+    options.note(ccurl_set_opener(self.handle, socketCallback))
+    options.note(ccurl_set_writer(self.handle, CURLOPT_HEADERFUNCTION, headerCallback))
+    options.set(CURLOPT_HEADERDATA, me)
+    options.note(ccurl_set_writer(self.handle, CURLOPT_WRITEFUNCTION, bodyCallback))
+    options.set(CURLOPT_WRITEDATA, me)
+    // As OpenSSL's own programs and curl look for a site's certificates.
+    for (name, option) in [("SSL_CERT_FILE", CURLOPT_CAINFO), ("SSL_CERT_DIR", CURLOPT_CAPATH)] {
+      guard let path = getenv(name), path.pointee != 0 else { continue }
+      options.set(option, String(cString: path))
+    }
+    self.setMethod(&options, me)
+    self.setHeaders(&options)
+    return options.areTaken
+  }
+
+  /// Empty: whatever libcurl can unpack. A stream comes as it is, so that no packer keeps an event back.
+  private var acceptedEncoding: String {
+    self.transfer.request.value(forHTTPHeaderField: "Accept") == "text/event-stream"
+      ? "identity" : ""
+  }
+
+  private func setMethod(_ options: inout TransferOptions, _ me: UnsafeMutableRawPointer) {
+    let method = self.transfer.method
+    if self.transfer.body != nil || ["POST", "PUT", "PATCH"].contains(method) {
+      // Without a body, too: such a request says that its length is 0 (RFC 9110, 8.6).
+      options.set(CURLOPT_UPLOAD, 1)
+      let size = curl_off_t(self.transfer.body?.size ?? 0)
+      options.note(ccurl_set_size(self.handle, CURLOPT_INFILESIZE_LARGE, size))
+      options.note(ccurl_set_reader(self.handle, readCallback, seekCallback))
+      options.set(CURLOPT_READDATA, me)
+      options.set(CURLOPT_SEEKDATA, me)
+      options.note(ccurl_set_progress(self.handle, progressCallback))
+      options.set(CURLOPT_XFERINFODATA, me)
+    } else if method == "HEAD" {
+      options.set(CURLOPT_NOBODY, 1)
+    }
+    options.set(CURLOPT_CUSTOMREQUEST, method)
+    guard !self.transfer.isRead else { return }
+    // Over a connection that was used before, libcurl would send it again by itself if that turns out
+    // to be closed, and nobody would know that it may have been carried out.
+    options.set(CURLOPT_FRESH_CONNECT, 1)
+    options.set(CURLOPT_FORBID_REUSE, 1)
+  }
+
+  private func setHeaders(_ options: inout TransferOptions) {
+    let given = self.transfer.request.allHTTPHeaderFields ?? [:]
+    for (name, value) in given {
+      // A header with nothing behind the colon would be taken out.
+      self.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+    }
+    // None waits a second for a server that does not know what is asked.
+    self.append("Expect:")
+    if !self.transfer.isRead { self.append("Connection: close") }
+    if !given.contains(where: { $0.key.lowercased() == "user-agent" }) {
+      self.append("User-Agent: \(Self.userAgent)")
+    }
+    options.set(CURLOPT_HTTPHEADER, self.headers.map { UnsafeMutableRawPointer($0) })
+  }
+
+  private func append(_ header: String) {
+    self.headers = curl_slist_append(self.headers, header) ?? self.headers
+  }
+
+  /// The name of the program, as a token of HTTP.
+  private static let userAgent: String = {
+    let name = ProcessInfo.processInfo.processName.map { character -> Character in
+      let isPlain = character.isASCII && (character.isLetter || character.isNumber)
+      return isPlain || character == "." ? character : "-"
+    }
+    return name.isEmpty ? "offline-query" : String(name)
+  }()
+}
+
+/// Sets the options of a transfer, and notes whether libcurl took them.
+private struct TransferOptions {
+  let handle: UnsafeMutableRawPointer
+  var areTaken = true
+
+  mutating func set(_ option: CURLoption, _ number: Int) {
+    self.note(ccurl_set_number(self.handle, option, number))
+  }
+
+  mutating func set(_ option: CURLoption, _ text: String) {
+    self.note(ccurl_set_text(self.handle, option, text))
+  }
+
+  mutating func set(_ option: CURLoption, _ address: UnsafeMutableRawPointer?) {
+    self.note(ccurl_set_pointer(self.handle, option, address))
+  }
+
+  mutating func note(_ code: CURLcode) { if code != CURLE_OK { self.areTaken = false } }
+}
+
+// MARK: - What libcurl calls
+
+extension RunningTransfer {
+  private static func at(_ address: UnsafeMutableRawPointer?) -> RunningTransfer? {
+    address.map { Unmanaged<RunningTransfer>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  fileprivate static func takeHeader(
+    _ line: UnsafeRawBufferPointer, _ address: UnsafeMutableRawPointer?
+  ) -> Bool {
+    guard let me = Self.at(address) else { return false }
+    me.lastSign = .now
+    // Behind the body come trailers, which nobody reads.
+    guard !me.hasHead else { return true }
+    do {
+      guard let head = try me.parser.read(line) else { return true }
+      me.hasHead = true
+      me.transfer.current?.head(head)
+      return true
+    } catch {
+      me.transfer.end(.failure(URLError(.cannotParseResponse)))
+      return false
+    }
+  }
+
+  fileprivate static func takeBody(
+    _ bytes: UnsafeRawBufferPointer, _ address: UnsafeMutableRawPointer?
+  ) -> Bool {
+    guard let me = Self.at(address) else { return false }
+    me.lastSign = .now
+    guard me.transfer.current?.bytes(bytes) == true else {
+      // The rest is not needed: the server has already said what became of the request.
+      me.transfer.end(.success(()))
+      return false
+    }
+    return true
+  }
+
+  fileprivate static func giveBody(
+    _ buffer: UnsafeMutableRawBufferPointer, _ address: UnsafeMutableRawPointer?
+  ) -> Int {
+    guard let me = Self.at(address) else { return Int(CURL_READFUNC_ABORT) }
+    guard let body = me.transfer.body else { return 0 }
+    guard let count = body.read(at: me.offset, into: buffer) else {
+      return Int(CURL_READFUNC_ABORT)
+    }
+    me.offset += Int64(count)
+    return count
+  }
+
+  fileprivate static func noteSent(_ count: Int64, _ address: UnsafeMutableRawPointer?) {
+    guard let me = Self.at(address), count != me.sent else { return }
+    me.lastSign = .now
+    me.sent = count
+    me.transfer.current?.sent(count)
+  }
+
+  fileprivate static func seekBody(
+    _ offset: Int64, _ origin: Int32, _ address: UnsafeMutableRawPointer?
+  ) -> Int32 {
+    guard let me = Self.at(address), origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+    me.offset = offset
+    return CURL_SEEKFUNC_OK
+  }
+}
+
+private let headerCallback: curl_write_callback = { line, size, count, address in
+  let bytes = UnsafeRawBufferPointer(start: line, count: size * count)
+  return RunningTransfer.takeHeader(bytes, address) ? bytes.count : 0
+}
+
+private let bodyCallback: curl_write_callback = { bytes, size, count, address in
+  let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  return RunningTransfer.takeBody(bytes, address) ? bytes.count : 0
+}
+
+private let readCallback: curl_read_callback = { buffer, size, count, address in
+  RunningTransfer.giveBody(
+    UnsafeMutableRawBufferPointer(start: buffer, count: size * count), address)
+}
+
+private let progressCallback: curl_xferinfo_callback = { address, _, _, _, sent in
+  RunningTransfer.noteSent(Int64(sent), address)
+  return 0
+}
+
+private let seekCallback: curl_seek_callback = { address, offset, origin in
+  RunningTransfer.seekBody(Int64(offset), origin, address)
+}
+
+/// A child process that is started meanwhile does not inherit the socket.
+private let socketCallback: curl_opensocket_callback = { _, _, address in
+  guard let address else { return CURL_SOCKET_BAD }
+  return socket(
+    address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+    address.pointee.protocol)
+}

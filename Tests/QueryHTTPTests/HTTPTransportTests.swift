@@ -1,0 +1,264 @@
+import Foundation
+import FoundationNetworking
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryHTTP
+
+/// What a request of one's own comes back with.
+@Suite struct HTTPTransportTests {
+  private let transport = HTTPTransport.shared
+
+  private func post(_ url: URL, _ body: String? = "x") -> URLRequest {
+    var request = URLRequest(url: url)
+    request.httpMethod = "POST"
+    request.httpBody = body.map { Data($0.utf8) }
+    return request
+  }
+
+  @Test func theAnswerIsThatOfTheServer() async throws {
+    let server = try LoopbackServer { request, _ in
+      .status(201, headers: ["X-One": "1"], body: request.method)
+    }
+    let (data, response) = try await self.transport.answer(to: self.post(server.url))
+    #expect(String(decoding: data, as: UTF8.self) == "POST")
+    #expect(response.statusCode == 201)
+    #expect(response.value(forHTTPHeaderField: "X-ONE") == "1")
+    #expect(response.url == server.url)
+    let (got, _) = try await self.transport.answer(from: server.url)
+    #expect(String(decoding: got, as: UTF8.self) == "GET")
+    let received = await server.requests.wait(forCount: 2)
+    #expect(received[0].body == Array("x".utf8))
+    #expect(received[0].headers["content-type"] == nil)
+    #expect(received.allSatisfy { $0.headers["user-agent"]?.isEmpty == false })
+  }
+
+  @Test func anotherStatusIsAnErrorWithItsWaitUnlessItIsAccepted() async throws {
+    let server = try LoopbackServer { _, _ in
+      .status(503, headers: ["Retry-After": "7"], body: "busy")
+    }
+    await #expect(
+      throws: HTTPStatusError(statusCode: 503, retryAfter: .seconds(7), body: Data("busy".utf8))
+    ) {
+      try await self.transport.answer(to: self.post(server.url))
+    }
+    let (data, response) = try await self.transport.answer(
+      from: server.url, acceptedStatuses: [200...599])
+    #expect(response.statusCode == 503)
+    #expect(String(decoding: data, as: UTF8.self) == "busy")
+  }
+
+  /// Foundation ends the process for some of these.
+  @Test(arguments: [
+    "", "H", "HTTP/1.1", "HTTP/1.1 201", "HTTP/1.1 201 Created", "HTTP/1.1 201 Created\r\n",
+    "HTTP/1.1 201 Created\r\nX: 1\r\n", "HTTP/1.1 201 Created\r\nX: 1\r\nContent-Len",
+    "HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhell",
+    "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+    "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n",
+    "HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
+    "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 O",
+    "HTTP/1.1 abc\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "\r\n\r\n", "garbage\r\n\r\n",
+    "ICY 200 OK\r\n\r\n",
+  ])
+  func anAnswerThatBreaksOffIsAnErrorOfTheConnection(_ answer: String) async throws {
+    let server = try LoopbackServer { _, _ in .raw(answer) }
+    for request in [self.post(server.url), self.post(server.url, nil), URLRequest(url: server.url)] {
+      await #expect(throws: URLError.self, "\(answer)") {
+        try await self.transport.answer(to: request)
+      }
+    }
+  }
+
+  @Test func aHeadIsReadWhateverPrecedesAndDividesIt() async throws {
+    let server = try LoopbackServer { _, _ in
+      .raw(
+        "HTTP/1.1 103 Early Hints\r\nLink: no\r\n\r\n"
+          + "HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\nX-Empty:\r\nX-Folded: a\r\n b\r\n\r\nbody")
+    }
+    let (data, response) = try await self.transport.answer(from: server.url)
+    #expect(String(decoding: data, as: UTF8.self) == "body")
+    #expect(response.value(forHTTPHeaderField: "x-a") == "1, 2")
+    #expect(response.value(forHTTPHeaderField: "x-empty") == "")
+    #expect(response.value(forHTTPHeaderField: "x-folded") == "a b")
+    #expect(response.value(forHTTPHeaderField: "link") == nil)
+  }
+
+  @Test func aHeadWithoutAnEndIsGivenUp() async throws {
+    let line = "X: \(String(repeating: "x", count: 1_000))\r\n"
+    let server = try LoopbackServer { _, _ in
+      .raw("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 1_000) + "\r\n")
+    }
+    await #expect(throws: URLError.self) { try await self.transport.answer(from: server.url) }
+  }
+
+  @Test func aServerThatIsNotThereIsSaidToBeUnreached() async throws {
+    let url = try LoopbackServer { _, _ in .status(200) }.url
+    let error = await #expect(throws: URLError.self) { try await self.transport.answer(from: url) }
+    #expect(error?.code == .cannotConnectToHost)
+    let nowhere = try #require(URL(string: "http://host.invalid/"))
+    let unknown = await #expect(throws: URLError.self) {
+      try await self.transport.answer(from: nowhere)
+    }
+    #expect(unknown?.code == .cannotFindHost)
+    let other = try #require(URL(string: "file:///etc/passwd"))
+    await #expect(throws: HTTPRequestError.badURL("file:///etc/passwd")) {
+      try await self.transport.answer(from: other)
+    }
+  }
+
+  @Test func aSilentServerIsGivenUpAfterTheTimeOfTheRequest() async throws {
+    let server = try LoopbackServer { _, _ in .silence }
+    var request = self.post(server.url)
+    request.timeoutInterval = 0.3
+    let error = await #expect(throws: URLError.self) {
+      try await self.transport.answer(to: request)
+    }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test func anAnswerThatIsTooLongIsRead() async throws {
+    let server = try LoopbackServer(body: String(repeating: "x", count: 1_000_000))
+    let (data, _) = try await self.transport.answer(from: server.url, limit: 1_000_000)
+    #expect(data.count == 1_000_000)
+    await #expect(throws: HTTPBodyError.self) {
+      try await self.transport.answer(from: server.url, limit: 999_999)
+    }
+  }
+
+  /// The rest of an answer that nobody wants ends with its connection.
+  @Test func nothingIsReadBehindTheLimit() async throws {
+    let script = StreamScript()
+    let server = try LoopbackServer { _, _ in .pieces(script) }
+    script.send(Array("HTTP/1.1 200 OK\r\n\r\n".utf8) + Array(repeating: 0, count: 1_000))
+    await #expect(throws: HTTPBodyError.self) {
+      try await self.transport.answer(from: server.url, limit: 100)
+    }
+    script.end()
+  }
+
+  @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\u{0}b", "a\u{7f}"])
+  func aHeaderHasOneLine(_ value: String) async throws {
+    let server = try LoopbackServer { _, _ in .status(200) }
+    var request = self.post(server.url)
+    request.setValue(value, forHTTPHeaderField: "X-Good")
+    await #expect(throws: HTTPRequestError.badHeaderValue("X-Good")) {
+      try await self.transport.answer(to: request)
+    }
+    #expect(server.requests.count == 0)
+  }
+
+  @Test func headersArriveAsTheyAreEmptyOnesToo() async throws {
+    let server = try LoopbackServer { _, _ in .status(200) }
+    var request = self.post(server.url, nil)
+    request.setValue("", forHTTPHeaderField: "X-Empty")
+    request.setValue("me/1", forHTTPHeaderField: "User-Agent")
+    request.setValue("caf\u{e9}", forHTTPHeaderField: "X-Text")
+    _ = try await self.transport.answer(to: request)
+    let received = try #require(await server.requests.wait(forCount: 1).first)
+    #expect(received.headers["x-empty"] == "")
+    #expect(received.headers["user-agent"] == "me/1")
+    #expect(received.headers["x-text"] == "caf\u{e9}")
+    #expect(received.headers["content-length"] == "0")
+    #expect(received.headers["expect"] == nil)
+  }
+
+  @Test func aSecretStaysWithItsOrigin() async throws {
+    let other = try LoopbackServer { _, _ in .status(200, body: "there") }
+    let target = other.url.absoluteString
+    let server = try LoopbackServer { _, _ in .status(302, headers: ["Location": target]) }
+    var request = URLRequest(url: server.url)
+    for name in ["Authorization", "Cookie", "X-API-Key"] {
+      request.setValue("secret", forHTTPHeaderField: name)
+    }
+    request.setValue("text/plain", forHTTPHeaderField: "Accept")
+    let (data, response) = try await self.transport.answer(to: request)
+    #expect(String(decoding: data, as: UTF8.self) == "there")
+    #expect(response.url == other.url)
+    let received = try #require(await other.requests.wait(forCount: 1).first)
+    #expect(!received.headers.values.contains("secret"))
+    #expect(received.headers["accept"] == "text/plain")
+    await #expect(throws: HTTPForeignAnswerError.otherOrigin(other.root)) {
+      try await self.transport.answer(to: self.post(server.url))
+    }
+  }
+
+  @Test func aRequestOfACancelledTaskFailsAsCancelled() async throws {
+    let server = try LoopbackServer { _, _ in .silence }
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await self.transport.answer(from: server.url)
+    }
+    task.cancel()
+    let error = await #expect(throws: URLError.self) { try await task.value }
+    #expect(error?.code == .cancelled)
+    #expect(server.requests.count == 0)
+  }
+
+  @Test func aCancellationBesideTheAnswerEndsEitherWay() async throws {
+    let server = try LoopbackServer { _, _ in .status(200) }
+    for round in 0..<300 {
+      let arrived = server.requests.count
+      let task = Task { try await self.transport.answer(from: server.url) }
+      if round % 2 == 0 { await server.requests.wait(forCount: arrived + 1) }
+      task.cancel()
+      _ = try? await task.value
+    }
+  }
+
+  /// Eight at once, whatever becomes of those before; what is given up while it waits is not sent.
+  @Test func manyRequestsToOneOriginTakeTurns() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _, number in
+      number <= 8 ? .afterGate(gate, .status(200, body: "\(number)")) : .status(200)
+    }
+    let transport = self.transport
+    let first = (0..<8).map { _ in Task { try await transport.answer(from: server.url) } }
+    await server.requests.wait(forCount: 8)
+    let waiting = (0..<100).map { _ in Task { try await transport.answer(from: server.url) } }
+    // Others do not wait for them.
+    _ = try await transport.answer(to: self.post(server.url))
+    #expect(server.requests.count == 9)
+    for task in waiting.prefix(50) { task.cancel() }
+    for task in waiting.prefix(50) { _ = try? await task.value }
+    #expect(server.requests.count == 9)
+    first[0].cancel()
+    for task in waiting.dropFirst(50) { _ = try await task.value }
+    #expect(server.requests.count == 59)
+    gate.open()
+    for task in first.dropFirst() { _ = try await task.value }
+  }
+
+  @Test func aFileThatBecomesShorterIsNoAnswer() async throws {
+    let (folder, gate) = (try ScratchFolder(), Gate())
+    let file = try folder.file("photo", Data(count: 20_000_000))
+    let server = try LoopbackServer(
+      bodyStop: LoopbackServer.BodyStop(after: 1_000_000, gate: gate)
+    ) { _, _ in .status(200) }
+    let started = Gate()
+    let task = Task {
+      try await self.transport.send(self.post(server.url, nil), file: file, limit: 10) { sent in
+        if sent > 500_000 { started.open() }
+      }
+    }
+    await started.passIgnoringCancellation()
+    #expect(truncate(file.path, 6_000_000) == 0)
+    gate.open()
+    let error = await #expect(throws: URLError.self) { try await task.value }
+    #expect(error?.code == .cannotOpenFile)
+  }
+
+  @Test func aFileThatIsNoneIsNotSent() async throws {
+    let (folder, server) = (try ScratchFolder(), try LoopbackServer { _, _ in .status(200) })
+    for (file, code) in [
+      (folder.url.appending(path: "none"), URLError.Code.fileDoesNotExist),
+      (folder.url, .cannotOpenFile), (URL(filePath: "/dev/zero"), .cannotOpenFile),
+    ] {
+      let error = await #expect(throws: URLError.self) {
+        try await self.transport.send(self.post(server.url, nil), file: file, limit: 10)
+      }
+      #expect(error?.code == code)
+    }
+    #expect(server.requests.count == 0)
+  }
+}
