@@ -28,6 +28,8 @@ public enum HTTPCredentialError: Error, Hashable, Sendable, CustomStringConverti
   case unknown(name: String)
   /// The credential must not be sent to this origin.
   case notFor(name: String, origin: HTTPOrigin)
+  /// The credential gives a header that has a line break or another control character in it.
+  case badHeader(name: String, header: String)
 
   /// The missing credential.
   public var description: String {
@@ -35,6 +37,8 @@ public enum HTTPCredentialError: Error, Hashable, Sendable, CustomStringConverti
     case .unknown(let name): "There is no credential named \"\(name)\"."
     case .notFor(let name, let origin):
       "The credential \"\(name)\" must not be sent to \(origin)."
+    case .badHeader(let name, let header):
+      "The credential \"\(name)\" gives a header \(header) with control characters."
     }
   }
 }

@@ -38,6 +38,14 @@ public struct HTTPCredentials: Sendable {
     guard credential.origins.contains(origin) else {
       throw HTTPCredentialError.notFor(name: name, origin: origin)
     }
-    return try await credential.headers()
+    var headers = try await credential.headers()
+    for (header, value) in headers {
+      // What surrounds a value is no part of it (RFC 9110, 5.5), as the line break of a file.
+      let value = value.trimmingCharacters(in: .whitespacesAndNewlines)
+      guard HTTPRequestDescription.isHeaderValue(value), HTTPRequestDescription.isToken(header)
+      else { throw HTTPCredentialError.badHeader(name: name, header: header) }
+      headers[header] = value
+    }
+    return headers
   }
 }

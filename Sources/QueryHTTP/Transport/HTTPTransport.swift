@@ -105,7 +105,7 @@ extension HTTPStatusError {
     self.init(
       statusCode: answer.status,
       retryAfter: answer.headers["retry-after"].flatMap { Self.retryAfter(header: $0, now: now) },
-      body: answer.body.prefix(Self.bodyLimit))
+      body: answer.body.isEmpty ? nil : answer.body.prefix(Self.bodyLimit))
   }
 }
 
@@ -148,7 +148,7 @@ extension HTTPTransport {
   }
 }
 
-/// An answer that is collected, and who waits for it.
+/// Collects an answer, and hands it to the caller.
 private final class CollectedAnswer: Sendable {
   private struct Guarded {
     var answer: HTTPAnswer?
@@ -193,7 +193,7 @@ private final class CollectedAnswer: Sendable {
     }
   }
 
-  /// Takes who waits; it may have ended before.
+  /// Takes the caller's continuation; the transfer may have ended before.
   func wait(_ continuation: CheckedContinuation<HTTPAnswer, any Error>) {
     let result = self.guarded.withLock { guarded in
       if guarded.result == nil { guarded.continuation = continuation }

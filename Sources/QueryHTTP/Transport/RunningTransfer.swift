@@ -43,14 +43,15 @@ final class RunningTransfer {
     return min(silent, self.transfer.lastMoment ?? silent)
   }
 
-  /// Tells who waits how libcurl has ended it.
+  /// Tells the receiver how libcurl has ended it.
   func end(_ code: CURLcode) {
     if code == CURLE_OK, self.hasHead {
       self.transfer.end(.success(()))
     } else if code == CURLE_OK {
       // To libcurl a head that breaks off after its first line is an answer.
       self.transfer.end(
-        .failure(URLError(CURLE_PARTIAL_FILE, text: "The connection ended in the answer's header.")))
+        .failure(URLError(CURLE_PARTIAL_FILE, text: "The connection ended in the answer's header."))
+      )
     } else {
       let text = String(cString: self.errorText)
       let proxyStatus = ccurl_proxy_status(self.handle)

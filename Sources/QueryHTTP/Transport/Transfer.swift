@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Query
 
-/// A request that is to be sent, and who waits for its answer.
+/// A request to be sent, and the receiver of its answer.
 final class Transfer: Sendable {
   /// What becomes of a transfer, told in this order.
   struct Receiver: Sendable {
@@ -43,7 +43,7 @@ final class Transfer: Sendable {
 
   /// - Parameters:
   ///   - width: How many of its lane run at once; nil: it waits for no other.
-  ///   - receiver: Who waits.
+  ///   - receiver: Told what becomes of it.
   /// - Throws: ``HTTPRequestError``.
   init(
     _ request: URLRequest, _ body: TransferBody?, _ patience: Patience, width: Int?,
@@ -82,7 +82,7 @@ final class Transfer: Sendable {
   /// When it has taken too long, whatever comes; nil: never.
   var lastMoment: ContinuousClock.Instant? { self.patience.total.map { self.began + $0 } }
 
-  /// Whom to tell; nil after the end.
+  /// The receiver; nil after the end.
   var current: Receiver? { self.receiver.withLock { $0 } }
 
   /// Ends the wait, if it has not ended.

@@ -21,6 +21,17 @@ struct CheckServerCommandTests {
     }
   }
 
+  @Test(.enabled(if: CheckedServer.openSSL != nil, "there is no openssl"))
+  func aServerBehindTLSIsCheckedByTheSameRulesIfItIsWhoItSays() async throws {
+    let server = try await CheckedServer("right", isEncrypted: true)
+    let check = try await server.check(server.everything)
+    #expect(check.rules("holds").count == 9, "\(check.says) \(check.run.errors)")
+    #expect(check.run.end == .code(0))
+    let stranger = try await server.check(server.everything, isTrusted: false)
+    #expect(stranger.verdicts.isEmpty && stranger.run.end != .code(0))
+    #expect(stranger.run.errors.contains { $0.contains("certificate") }, "\(stranger.run.errors)")
+  }
+
   @Test(arguments: [
     ("forgetful", ["survives"]), ("second-transaction", ["survives"]), ("empty", ["repeats"]),
     ("locked", ["concurrent"]), ("leaky", ["scope"]),

@@ -8,24 +8,50 @@ final class CheckedServer: Sendable {
   /// Where its files are.
   let folder: ScratchFolder
   let port: Int
+  /// The certificate that it is known by; nil: it speaks without encryption.
+  let certificate: String?
 
   private let first: ChildProcess
   private let command: String
 
   /// The Python to run servers with; nil if there is none.
   static let python = ChildProcess.system("python3")
+  /// What makes certificates; nil if there is none.
+  static let openSSL = ChildProcess.system("openssl")
 
   /// Starts a server of the folder `Servers`.
   ///
-  /// - Parameter way: What is wrong with it, or `right`.
-  convenience init(_ way: String) async throws {
+  /// - Parameters:
+  ///   - way: What is wrong with it, or `right`.
+  ///   - isEncrypted: Whether it speaks TLS, by a certificate of its own.
+  convenience init(_ way: String, isEncrypted: Bool = false) async throws {
     var script = URL(filePath: #filePath)
     for _ in 0..<2 { script.deleteLastPathComponent() }
     script.append(path: "CheckServer/Servers/notes_server.py")
     let folder = try ScratchFolder()
     let python = try #require(Self.python)
     let path = folder.url.path
-    try await self.init(folder, python, script.path) { port in [way, "\(port)", path] }
+    let certificate = isEncrypted ? try Self.certificate(in: folder) : nil
+    try await self.init(folder, python, script.path, certificate) { port in
+      [way, "\(port)", path] + (certificate.map { [$0] } ?? [])
+    }
+  }
+
+  /// Makes a certificate of this machine, in one file with its key.
+  private static func certificate(in folder: ScratchFolder) throws -> String {
+    let openSSL = try #require(Self.openSSL)
+    let file = folder.url.appending(path: "certificate.pem").path
+    try ChildProcess.run(
+      openSSL,
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+        "-keyout", file, "-out", "\(file).own", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+        "subjectAltName=IP:127.0.0.1",
+      ])
+    let own = try String(contentsOfFile: "\(file).own", encoding: .utf8)
+    let key = try String(contentsOfFile: file, encoding: .utf8)
+    try (key + own).write(toFile: file, atomically: true, encoding: .utf8)
+    return file
   }
 
   /// Starts a script.
@@ -33,11 +59,14 @@ final class CheckedServer: Sendable {
   /// - Parameters:
   ///   - folder: The folder that it writes `pid` into, its number as a process. It prints a line once
   ///     it listens.
+  ///   - certificate: What it is known by.
   ///   - words: Its arguments for a port.
   init(
-    _ folder: ScratchFolder, _ python: String, _ script: String, words: (Int) -> [String]
+    _ folder: ScratchFolder, _ python: String, _ script: String, _ certificate: String? = nil,
+    words: (Int) -> [String]
   ) async throws {
     self.folder = folder
+    self.certificate = certificate
     let flags = ["-B", script]
     var started: (child: ChildProcess, port: Int)?
     while started == nil {
@@ -59,7 +88,7 @@ final class CheckedServer: Sendable {
     if let pid = text.flatMap({ pid_t($0) }) { kill(pid, SIGKILL) }
   }
 
-  var root: String { "http://127.0.0.1:\(self.port)" }
+  var root: String { "http\(self.certificate == nil ? "" : "s")://127.0.0.1:\(self.port)" }
 
   /// What kills it and starts it.
   var restarting: [String] {
@@ -78,9 +107,14 @@ final class CheckedServer: Sendable {
 
   /// Checks it.
   ///
-  /// - Parameter words: What follows its URL.
-  func check(_ words: [String]) async throws -> CheckRun {
-    try await CheckRun(["\(self.root)/notes", "--example", "--yes"] + words)
+  /// - Parameters:
+  ///   - words: What follows its URL.
+  ///   - isTrusted: Whether its certificate is known, if it has one.
+  func check(_ words: [String], isTrusted: Bool = true) async throws -> CheckRun {
+    var environment = [String: String]()
+    if isTrusted, let certificate = self.certificate { environment["SSL_CERT_FILE"] = certificate }
+    return try await CheckRun(
+      ["\(self.root)/notes", "--example", "--yes"] + words, environment: environment)
   }
 }
 
@@ -94,9 +128,11 @@ struct CheckRun {
   /// How many writes were sent.
   var writes = 0
 
-  /// - Parameter words: What follows `check-server`.
-  init(_ words: [String]) async throws {
-    self.run = try await ToolRun(["check-server", "--json"] + words)
+  /// - Parameters:
+  ///   - words: What follows `check-server`.
+  ///   - environment: What is otherwise than usual.
+  init(_ words: [String], environment: [String: String]) async throws {
+    self.run = try await ToolRun(["check-server", "--json"] + words, environment: environment)
     for object in try self.run.objects() {
       let rule = object["rule"] as? String ?? ""
       self.verdicts[rule] = object["verdict"] as? String

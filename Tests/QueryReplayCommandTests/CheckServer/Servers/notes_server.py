@@ -1,6 +1,6 @@
-"""A server of notes that is right, or wrong in one way: notes_server.py WAY PORT FOLDER
+"""A server of notes that is right, or wrong in one way: notes_server.py WAY PORT FOLDER [CERTIFICATE]
 
-It writes its number as a process into the folder, and ends by itself once nobody has asked for anything
+With a certificate, whose file has its key, too, it speaks TLS. It writes its number as a process into the folder, and ends by itself once nobody has asked for anything
 for a while.
 """
 
@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import ssl
 import sys
 import threading
 import time
@@ -215,15 +216,27 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
+    tls = None
+
+    def get_request(self):
+        connection, address = super().get_request()
+        if self.tls:
+            # The handshake comes with the first read, in the thread of the connection.
+            connection = self.tls.wrap_socket(
+                connection, server_side=True, do_handshake_on_connect=False)
+        return connection, address
 
     def handle_error(self, request, client_address):
         """A client that has gone is no error."""
-        if not isinstance(sys.exc_info()[1], ConnectionError):
+        if not isinstance(sys.exc_info()[1], (ConnectionError, ssl.SSLError)):
             super().handle_error(request, client_address)
 
 
-way, port, folder = sys.argv[1:]
+way, port, folder, *certificate = sys.argv[1:]
 server = Server(("127.0.0.1", int(port)), Handler)
+if certificate:
+    server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.tls.load_cert_chain(certificate[0])
 server.notes = WAYS[way](folder)
 server.asked = time.monotonic()
 server.timeout = 1
