@@ -12,6 +12,8 @@ import QuerySQLite
 ///   asks for what has changed, again and again; after each "merged CURSOR"
 /// http-worker read FOLDER URL
 ///   fetches the numbers of URL once, and says them
+/// http-worker leave FOLDER URL
+///   sends forty requests, and ends as soon as one is answered
 /// http-worker live FOLDER ROOT
 ///   follows the numbers of ROOT/notes by the stream ROOT/events; after each "shown COUNT"
 /// http-worker pack FOLDER ROOT [COUNT]
@@ -32,6 +34,7 @@ struct HTTPWorker {
       Self.say("\(try await client.store(for: query).fetch())")
       return try await storage.close()
     }
+    if arguments[1] == "leave" { return await Self.leave(url) }
     if arguments[1] == "pack" {
       let pack = try await Packs.begin(
         in: client, of: url, count: arguments.dropFirst(4).first.flatMap { Int($0) })
@@ -44,6 +47,20 @@ struct HTTPWorker {
     while true {
       let numbers = try await store.fetch()
       Self.say("merged \(numbers.keys.max() ?? 0)")
+    }
+  }
+
+  private static func leave(_ url: URL) async {
+    let transport = HTTPTransport.shared
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<40 {
+        group.addTask {
+          var request = URLRequest(url: url)
+          if number.isMultiple(of: 2) { request.httpMethod = "POST" }
+          guard (try? await transport.answer(to: request)) != nil else { return }
+          exit(0)
+        }
+      }
     }
   }
 

@@ -9,7 +9,13 @@ import Query
 ///
 /// Locking: `guarded` is read and written under its lock; nobody is called under it.
 final class TransferEngine: Sendable {
-  static let shared = TransferEngine()
+  static let shared: TransferEngine = {
+    let engine = TransferEngine(lingering: .seconds(60))
+    // Registered behind OpenSSL's own handler, and so called before it: no transfer may use what that
+    // takes down.
+    atexit { TransferEngine.shared.stop() }
+    return engine
+  }()
 
   private struct Guarded {
     /// What the thread has not seen yet.
@@ -26,13 +32,14 @@ final class TransferEngine: Sendable {
     var hasEnded = false
   }
 
+  /// How long the thread and the connections that can be used again stay without anything to do.
+  let lingering: Duration
   private let guarded = Locked(Guarded())
   private let hasStopped = DispatchSemaphore(value: 0)
 
-  private init() {
+  init(lingering: Duration) {
+    self.lingering = lingering
     curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-    // Behind OpenSSL's own, so that it is called before: no transfer may use what that takes down.
-    atexit { TransferEngine.shared.stop() }
   }
 
   /// Begins a transfer. Its receiver is told its end, whatever happens.
@@ -118,9 +125,6 @@ final class Multi: @unchecked Sendable {
 
 /// The engine's thread.
 private final class TransferLoop {
-  /// How long the thread and the connections that can be used again stay without anything to do.
-  private static let lingering = Duration.seconds(60)
-
   private let multi: Multi
   private let engine: TransferEngine
   /// By their handles.
@@ -152,7 +156,7 @@ private final class TransferLoop {
   }
 
   private var mayEnd: Bool {
-    self.running.isEmpty && self.lastWork.duration(to: .now) >= Self.lingering
+    self.running.isEmpty && self.lastWork.duration(to: .now) >= self.engine.lingering
   }
 
   private func begin(_ transfer: Transfer) {
@@ -234,7 +238,7 @@ private final class TransferLoop {
 
   /// Waits for bytes, for the next deadline, or to be woken.
   private func wait() {
-    var next = self.running.isEmpty ? self.lastWork + Self.lingering : .now + .seconds(3_600)
+    var next = self.running.isEmpty ? self.lastWork + self.engine.lingering : .now + .seconds(3_600)
     for transfer in self.running.values { next = min(next, transfer.deadline) }
     for lane in self.lanes.values {
       for transfer in lane.waiting { next = min(next, transfer.lastMoment ?? next) }

@@ -1,0 +1,58 @@
+import Foundation
+import FoundationNetworking
+import Query
+import TestSupport
+import Testing
+
+@testable import QueryHTTP
+
+/// The thread that carries out transfers.
+@Suite struct TransferEngineTests {
+  private func status(_ url: URL, by engine: TransferEngine) async throws -> Int {
+    let status = Locked(0)
+    return try await withCheckedThrowingContinuation { continuation in
+      let receiver = Transfer.Receiver(
+        head: { head in status.withLock { $0 = head.status } }, bytes: { _ in true },
+        end: { result in
+          continuation.resume(with: result.map { status.withLock { $0 } }.mapError { $0 })
+        })
+      do {
+        let patience = Transfer.Patience(silence: .seconds(60))
+        engine.start(try Transfer(URLRequest(url: url), nil, patience, width: 2, receiver))
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  /// It ends when there is nothing to do, and begins again, also while it ends.
+  @Test func whatComesWhileTheThreadEndsIsCarriedOut() async throws {
+    let server = try LoopbackServer(keepsConnections: true) { _, _ in .status(200) }
+    let engine = TransferEngine(lingering: .zero)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<100 {
+            let status = try await self.status(server.url, by: engine)
+            #expect(status == 200)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(server.requests.count == 400)
+  }
+
+  /// A process that ends in the middle ends as it was told to.
+  @Test func aProcessEndsInTheMiddleOfItsRequests() async throws {
+    let server = try LoopbackServer { _, number in
+      number.isMultiple(of: 2) ? .silence : .status(200, body: String(repeating: "x", count: 9_999))
+    }
+    for _ in 0..<10 {
+      let folder = try ScratchFolder()
+      let worker = try ChildProcess(
+        ChildProcess.product("http-worker"), ["leave", folder.path, server.url.absoluteString])
+      #expect(await worker.end() == .code(0))
+    }
+  }
+}
