@@ -24,6 +24,8 @@ package enum InspectionError: Error, Hashable, Sendable {
   case badExport(line: Int, String)
   /// The outbox already has rows, and others cannot be added to it.
   case outboxNotEmpty(count: Int)
+  /// The mutations to import are those of one account, and would be sent in the name of another.
+  case otherAccount(of: String, asked: String)
 
   /// Converts an error of opening or reading a file.
   init(any error: any Error, operation: String) {
@@ -58,7 +60,10 @@ extension InspectionError: CustomStringConvertible {
       "\(name) fits \(candidates.count): \(candidates.joined(separator: "; "))"
     case .badExport(let line, let what): "line \(line) of the export \(what); nothing was written"
     case .outboxNotEmpty(let count):
-      "the outbox has \(count) mutations; others are taken into an empty one alone"
+      "the outbox has \(count) mutation\(count == 1 ? "" : "s"), of all accounts together; others are "
+        + "taken into an empty one alone"
+    case .otherAccount(let source, let asked):
+      "the mutations are those of account \"\(source)\", and would be sent as those of \"\(asked)\""
     }
   }
 }

@@ -173,6 +173,8 @@ extension StoreMaintenance {
     package var ended = 0
     /// How many live and dead mutations.
     package var mutations = 0
+    /// The account of the export, and the one that it was written into.
+    package var (source, account) = ("", "")
   }
 
   /// Reads an export into an account. All of it is checked before anything is written. Entries
@@ -184,7 +186,8 @@ extension StoreMaintenance {
   ///   - partition: The account; nil: that of the export. It is created if it is missing.
   ///   - withOutbox: Whether live and dead mutations are imported, for which the outbox must be
   ///     empty: the store that they come from must not send them too.
-  /// - Throws: `InspectionError`: bad export; outbox not empty; what writing throws.
+  /// - Throws: `InspectionError`: bad export; outbox not empty, or of another account, in whose name its
+  ///   mutations would be sent; what writing throws.
   package func importExport(
     at path: String, into partition: String? = nil, withOutbox: Bool = false
   ) throws -> Imported {
@@ -193,10 +196,15 @@ extension StoreMaintenance {
     if withOutbox && header.integer("hasOutbox") == 0 {
       throw InspectionError.badExport(line: 1, "says that it has no outbox")
     }
+    let source = (header.text("partition") ?? "").asAccountName
     var work = StoreImport(
-      self, reader, partition: partition ?? header.text("partition") ?? "",
-      withOutbox: withOutbox)
+      self, reader, partition: partition ?? source, withOutbox: withOutbox)
+    if withOutbox && work.partition != source {
+      throw InspectionError.otherAccount(of: source, asked: work.partition)
+    }
     try work.run()
-    return work.imported
+    var imported = work.imported
+    (imported.source, imported.account) = (source, work.partition)
+    return imported
   }
 }

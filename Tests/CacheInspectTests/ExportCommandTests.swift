@@ -52,7 +52,9 @@ import Testing
     #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
     for partition in ["", "other"] {
       let run = try await target.inspect("import", file, "--yes", "--partition", partition)
-      #expect(run.code == 0 && run.errors == [])
+      #expect(run.code == 0)
+      let note = "cache-inspect: the export is of account \"\", and was written into \"other\""
+      #expect(run.errors == (partition.isEmpty ? [] : [note]))
     }
     #expect(try await target.inspect("outbox").lines.count == 1)
     #expect(try await target.inspect("list").lines.count == 17)
@@ -60,6 +62,17 @@ import Testing
     #expect(both.code == 64 && both.errors.first?.contains("--partition") == true)
     let one = try await target.inspect("export", "--partition", "")
     #expect(one.text + "\n" == (try String(contentsOfFile: file, encoding: .utf8)))
+  }
+
+  /// What one account has entered is not sent in the name of another.
+  @Test func mutationsStayWithTheirAccount() async throws {
+    let target = try SampleStore(isEmpty: true)
+    let golden = SampleStore.golden("store.jsonl")
+    let run = try await target.inspect(
+      "import", golden, "--outbox", "--yes", "--partition", "other")
+    #expect(run.code == 64)
+    #expect(run.errors.first?.contains("account \"\", and would be sent as those of \"other\"") == true)
+    #expect(try await target.inspect("outbox").code != 0, "there is still no store")
   }
 
   @Test func aDamagedExportWritesNothing() async throws {

@@ -33,6 +33,8 @@ enum ErrorLines {
       ToolError(.usage, "“\(name)” is the beginning of \(Self.named(candidates)); type more of it")
     case .badExport: ToolError(.badData, "\(error); export it again")
     case .outboxNotEmpty: ToolError(.usage, "\(error); import without --outbox, or elsewhere")
+    case .otherAccount:
+      ToolError(.usage, "\(error); import without --outbox, or without --partition")
     }
   }
 

@@ -61,6 +61,12 @@ struct ExportCommand {
         "imported \(view.entries) entries, \(view.ended) ended mutations, "
           + "\(view.mutations) live or dead mutations")
     }
+    if imported.account != imported.source {
+      try self.invocation.output.flush()
+      Output.error(
+        "cache-inspect: the export is of account \"\(imported.source)\", and was written into "
+          + "\"\(imported.account)\"")
+    }
     if imported.mutations > 0 {
       try self.invocation.output.flush()
       Output.error("cache-inspect: the store that the mutations came from must not send them too")
