@@ -89,15 +89,18 @@ extension LaneHeadRow {
   /// Partition, lane.
   static let readOfLane: SQL = "SELECT number FROM lane_heads WHERE partition = ? AND lane = ?"
 
-  /// Partition, lane.
-  static let readStateOfLane: SQL = "SELECT state FROM lane_heads WHERE partition = ? AND lane = ?"
-
   /// Partition, lane: the row that should be the head, unless one that runs is.
   static let find: SQL = """
     SELECT number FROM outbox
     WHERE partition = ? AND lane = ? AND lane IS NOT NULL
       AND (dead_reason IS NULL OR on_failure = 'halt')
     ORDER BY number LIMIT 1
+    """
+
+  /// Partition, lane: the first one that runs.
+  static let findRunning: SQL = """
+    SELECT number FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND partition = ? AND lane = ? ORDER BY number LIMIT 1
     """
 
   /// Partition, name, instance, version, host and priority of the previous result, highest version: the
@@ -178,29 +181,31 @@ extension OutboxTransaction {
       }
       return
     }
-    let head = try self.headNumber(of: lane)
-    if head == row.number, !isNew, !row.isHead, try self.hasRunningHead(lane) {
-      // One that was dead is retried while a later one of its lane runs, and is the head after that.
-      return
-    }
+    var head = try self.headNumber(of: lane)
+    // A new one is lower than no other. One that has just run, or was dead, may be lower than one that runs.
+    if head == row.number, !isNew { head = try self.runningNumber(of: lane) ?? head }
     if head == row.number {
       try self.writeHead(row, isNew: isNew)
       row.isHead = true
     } else {
       // It was the head until now, or another one still is.
-      if row.isHead || head == nil { try self.findHead(of: lane) }
+      if row.isHead || head == nil { try self.findHead(of: lane, leftBy: row.number) }
       row.isHead = false
     }
   }
 
-  /// Makes the first row of a lane its head.
+  /// Makes the first row of a lane its head, or one that runs.
   ///
+  /// - Parameter last: The number of the row that was the head; nil: not known.
   /// - Throws: `StorageError`.
-  mutating func findHead(of lane: String) throws {
-    guard let number = try self.headNumber(of: lane), let head = try self.row(number) else {
+  mutating func findHead(of lane: String, leftBy last: Int64? = nil) throws {
+    guard var number = try self.headNumber(of: lane) else {
       try self.connection.execute(LaneHeadRow.deleteOfLane, self.partition.id, lane)
       return
     }
+    // Behind the last head either none runs, or the next does, in a batch: nothing to look for.
+    if last.map({ number <= $0 }) ?? true { number = try self.runningNumber(of: lane) ?? number }
+    guard let head = try self.row(number) else { return }
     try self.writeHead(head)
   }
 
@@ -210,11 +215,10 @@ extension OutboxTransaction {
     }
   }
 
-  private func hasRunningHead(_ lane: String) throws -> Bool {
-    let state = try self.connection.first(
-      LaneHeadRow.readStateOfLane, self.partition.id, lane
-    ) { try $0.text(at: 0) }
-    return state == "leased"
+  private func runningNumber(of lane: String) throws -> Int64? {
+    try self.connection.first(LaneHeadRow.findRunning, self.partition.id, lane) {
+      try $0.integer(at: 0)
+    }
   }
 
   private func writeHead(_ row: OutboxRow, isNew: Bool = false) throws {

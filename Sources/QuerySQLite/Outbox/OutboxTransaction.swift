@@ -248,7 +248,7 @@ extension OutboxTransaction {
     }
     if row.isHead { try self.connection.execute(LaneHeadRow.delete, row.number) }
     try self.connection.execute(OutboxRow.delete, row.number)
-    if let lane = row.lane, row.isHead { try self.findHead(of: lane) }
+    if let lane = row.lane, row.isHead { try self.findHead(of: lane, leftBy: row.number) }
   }
 
   /// Counts a row. No count becomes negative, even if the file's counts were wrong.

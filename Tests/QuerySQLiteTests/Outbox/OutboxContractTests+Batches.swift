@@ -62,6 +62,28 @@ extension OutboxContractTests {
     #expect(try await trial.batch(9, limit: 1).map(\.entry.lane) == ["c", "c"])
   }
 
+  /// As long as one of a batch runs, the lane is taken.
+  @Test(
+    arguments: StorageUnderTest.withOutbox,
+    [AttemptOutcome.success, .rejection, .failure(.now)])
+  func whoeverIsRetriedWaitsForAllOfTheBatchThatRuns(
+    _ kind: StorageUnderTest, _ outcome: AttemptOutcome
+  ) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: "lane")
+    for _ in 0..<3 { try await trial.add(lane: "lane") }
+    try await trial.run(first, .rejection)
+    let leases = try await trial.batch(3, limit: 1)
+    #expect(leases.count == 3)
+    #expect(try await trial.outbox.retry(first))
+    for lease in leases {
+      #expect(try await trial.claimed() == [])
+      #expect(try trial.entry(first).waitReason == .predecessor)
+      #expect(try await trial.outbox.settle(lease, outcome))
+    }
+    #expect(try await trial.claimed() == [first])
+  }
+
   @Test(arguments: StorageUnderTest.withOutbox)
   func aBatchOfOneLaneIsClaimedLikewise(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)

@@ -28,6 +28,8 @@ import Testing
   ]
 
   private static let whole = [
+    "LaneHeadRow.findRunning":
+      "the index has what runs, a few rows; asked if one comes before those of its lane",
     "AliasRow.firstLive": "in the order of numbers, to the first that is not dead",
     "AttemptRow.read": "the attempts of one mutation are sorted",
     "DependencyRow.any": "one row",
