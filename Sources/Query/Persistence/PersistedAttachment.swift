@@ -347,10 +347,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     ifChangesAre changeCount: Int
   ) {
     guard case .success(let value) = self.decode(entry, in: store.context) else { return }
-    if let mark = entry.outboxSequence {
-      store.context.queryClient?.optimistic.load(endedAfter: mark)
-    }
-    let replaced = store.withLock {
+    let context = store.context
+    let replaced = store.withLock(takingValueOf: { entry.outboxSequence }, in: context) {
       let replaced = (store._state.currentValue, store._state.error)
       guard self.isWriting, self.slot.hasNoChange(since: changeCount) else { return replaced }
       self.isPristine = false

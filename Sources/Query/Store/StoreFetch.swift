@@ -91,7 +91,7 @@ extension StoreFetch {
     // Both are released after the lock.
     var ended: QueryTask<Value>?
     var replaced: ReplacedByFetch<State>?
-    store.withLock {
+    self.withLock(of: store, for: result, in: context) {
       let notes = self.source.notes
       if let notes { result = self.kept(by: notes, insteadOf: result) }
       self.end(in: store)
@@ -125,7 +125,7 @@ extension StoreFetch {
     var replaced: ReplacedByFetch<State>?
     let isTaken =
       self.store.map { store in
-        store.withLock {
+        self.withLock(of: store, for: result, in: workContext) {
           guard !self.isFinished else { return false }
           guard self.generation == store.generation, let task = self.task else { return true }
           let context = self.eventContext(yieldContext, workContext).with(.yieldedResult)
@@ -140,6 +140,18 @@ extension StoreFetch {
       } ?? false
     withExtendedLifetime(replaced) {}
     if !isTaken { QueryWarning.queryYieldedAfterReturning(result).report() }
+  }
+
+  /// Runs a body under the lock that takes a result: after the edits are known that its value lacks.
+  @inlinable
+  func withLock<T>(
+    of store: QueryStore<State>, for result: Result<Value, any Error>, in context: QueryContext,
+    _ body: () -> T
+  ) -> T {
+    guard case .success = result, context.queryClient?.optimistic.isActive == true else {
+      return store.withLock(body)
+    }
+    return store.withLock(takingValueOf: { self.mark }, in: context, body)
   }
 
   /// Lets the state take a result. The caller holds the lock.

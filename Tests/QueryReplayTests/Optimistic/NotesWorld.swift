@@ -102,6 +102,13 @@ extension QueryClient {
     client.defaultContext.outboxRereadPause = { try? await Task.sleep(for: .seconds(3_600)) }
     return client
   }
+
+  /// Makes the one reading that a client makes by itself, since its pause is long.
+  func useUpItsReading() async {
+    let readings = self.optimistic.guarded.withLock { $0.takenReading }
+    self.optimistic.requestReading()
+    while self.optimistic.guarded.withLock({ $0.takenReading }) == readings { await Task.yield() }
+  }
 }
 
 /// A storage in memory or on disk.

@@ -11,18 +11,40 @@ extension OptimisticIndex {
   func attachHydrated(_ store: any OverlaidStore) {
     guard store.isOverlayable else { return }
     self.note(store)
+    if let mark = store.optimisticMark?.sequence { self.load(endedAfter: mark, upTo: mark) }
     self.relay(store)
   }
 
-  /// Reads the successes that a value about to be shown lacks, if they are not in memory.
-  func load(endedAfter sequence: Int64) {
+  /// Reads what is not in memory of the ends that a value about to be shown lacks.
+  ///
+  /// - Parameters:
+  ///   - sequence: It lacks successes after this end.
+  ///   - end: Rows that ended up to here must not be taken for live ones, which the value would not have.
+  func load(endedAfter sequence: Int64, upTo end: Int64 = 0) {
     guard self.isActive else { return }
-    let isWhole = self.guarded.withLock { index in
+    let isKnown = self.guarded.withLock { index in
       index.neededAfter = min(index.neededAfter, sequence)
       index.arrivals += 1
-      return index.isWhole
+      return index.isWhole && index.seen >= end
     }
-    if !isWhole { self.read() }
+    if !isKnown { self.read() }
+  }
+
+  /// Whether the ends in a gap are known, and the edits are laid that follow from them.
+  ///
+  /// - Parameter version: That of the edits that are laid at the path; nil: none are.
+  func isClosed(_ gap: EditGap, at path: QueryPath, version: Int?) -> Bool {
+    self.guarded.withLock { index in
+      guard index.loadedAfter <= gap.start, index.seen >= gap.end else { return false }
+      return version.map { $0 == index.version(at: path) } ?? index.edits(at: path).isEmpty
+    }
+  }
+
+  /// Reads the ends in a gap, and lays the edits that follow from them over a store.
+  func close(_ gap: EditGap, of store: any OverlaidStore) {
+    self.load(endedAfter: gap.start, upTo: gap.end)
+    // Another thread may have read them, and not laid them yet.
+    if !store.isHydrating { self.lay(over: store, since: self.guarded.withLock { $0.seen }) }
   }
 
   /// Lays the edits that its value lacks over a store. They may be older than those in memory.

@@ -86,6 +86,14 @@ struct ValueMark: Hashable, Sendable {
   }
 }
 
+/// The ends of mutations between the marks of two values, one of which takes the place of the other.
+struct EditGap: Equatable {
+  /// All successes after this end must be known.
+  let start: Int64
+  /// The index must have read the outbox after this end.
+  let end: Int64
+}
+
 extension StoredEntry {
   /// How much of the outbox's history the value has; nil: that is not known.
   var mark: ValueMark? {

@@ -79,6 +79,42 @@ extension QueryStore {
     self.setMark(mark)
   }
 
+  /// Runs a body under the lock that takes a value with another mark. Before that, the edits are laid that
+  /// the present value includes and that one may lack, and those that it includes are known to have ended.
+  ///
+  /// - Parameters:
+  ///   - mark: Returns the newest end that the value includes; nil: it is not known. Called under the lock.
+  ///   - context: A context of the store.
+  ///   - body: Takes the value.
+  @usableFromInline
+  func withLock<T>(
+    takingValueOf mark: () -> Int64?, in context: QueryContext, _ body: () -> T
+  ) -> T {
+    guard let index = context.queryClient?.optimistic, index.isActive else {
+      return self.withLock(body)
+    }
+    var closed: EditGap?
+    while true {
+      var gap: EditGap?
+      let result = self.withLock { () -> T? in
+        gap = self.gap(before: mark(), index)
+        // If the outbox cannot be read, the value is shown as it is.
+        return gap == nil || gap == closed ? body() : nil
+      }
+      if let result { return result }
+      if let gap { index.close(gap, of: self) }
+      closed = gap
+    }
+  }
+
+  /// What must be known of the outbox before a value is shown; nil if it is. The caller holds the lock.
+  private func gap(before mark: Int64?, _ index: OptimisticIndex) -> EditGap? {
+    guard let mark = mark ?? self.overlay?.firstMark.sequence else { return nil }
+    let known = (self.overlay?.mark ?? self.storing?.mark)?.sequence ?? mark
+    let gap = EditGap(start: min(mark, known), end: max(mark, known))
+    return index.isClosed(gap, at: self.path, version: self.overlay?.version) ? nil : gap
+  }
+
   /// Sets the mark of a new value. The caller holds the lock.
   func setMark(_ mark: ValueMark?) {
     self.storing?.mark = mark
