@@ -27,8 +27,9 @@ public struct StoredEntry: Hashable, Sendable {
   /// its fetch began, as ``MutationOutbox/endedSequence``; nil: that is not known.
   public var outboxSequence: Int64?
 
-  /// The keys of mutations that the value includes, as its server said: see ``FetchReceipt``.
-  public var includedKeys: Set<String> = []
+  /// The keys of mutations that the value includes, as its server said: see ``FetchReceipt``. Nil: it has
+  /// said nothing, which a storage keeps apart from none.
+  public var includedKeys: Set<String>?
 
   /// What the request wants to find again with the value, at most 4 KiB; nil: nothing. A storage
   /// writes it in one commit with the value, and removes it with it.

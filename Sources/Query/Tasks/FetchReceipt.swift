@@ -11,16 +11,20 @@
 /// The keys are stored with the value. A server names those of the last days, not all that it has ever
 /// seen.
 public final class FetchReceipt: Sendable {
-  private let named = Locked(Set<String>())
+  /// Nil: nothing was said.
+  private let named = Locked(Set<String>?.none)
 
   init() {}
 
   /// Records that the answer includes mutations: their edits are not laid over it, live or not.
   ///
-  /// - Parameter keys: Their idempotency keys.
-  public func includes(keys: [String]) { self.named.withLock { $0.formUnion(keys) } }
+  /// - Parameter keys: Their idempotency keys; none if it includes none. A server that names them says
+  ///   so, too: without it, what is acknowledged becomes a part of the stored value.
+  public func includes(keys: [String]) {
+    self.named.withLock { $0 = ($0 ?? []).union(keys) }
+  }
 
-  var keys: Set<String> { self.named.withLock { $0 } }
+  var keys: Set<String>? { self.named.withLock { $0 } }
 }
 
 extension QueryContext {

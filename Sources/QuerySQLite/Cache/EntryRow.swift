@@ -42,7 +42,8 @@ package struct EntryRow: Equatable {
   package var freshFor: Int64?
   /// How much of the outbox's history the value has.
   package var outboxSequence: Int64?
-  /// The keys of mutations that it includes, in order, a line each; nil: none are known.
+  /// The keys of mutations that it includes, in order, a line each; empty: none; nil: its server has said
+  /// nothing.
   package var includedKeys: String?
   /// Over the value alone; no column.
   private(set) var contentHash = NotStored()
@@ -105,9 +106,7 @@ extension EntryRow {
       freshFor: entry.freshFor?.microseconds
     )
     self.outboxSequence = entry.outboxSequence
-    if !entry.includedKeys.isEmpty {
-      self.includedKeys = entry.includedKeys.sorted().joined(separator: "\n")
-    }
+    self.includedKeys = entry.includedKeys?.sorted().joined(separator: "\n")
     self.setContent(entry.content, pages)
     self.cover()
   }

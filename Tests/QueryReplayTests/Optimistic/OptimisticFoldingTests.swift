@@ -217,6 +217,38 @@ import Testing
     #expect(self.stored(storage) == ["a", "b", "c"])
   }
 
+  /// A server that names what its answer includes has named nothing: an edit may be one that must not be
+  /// made twice, so nothing is folded, also after a restart.
+  @Test(arguments: StorageKind.allCases, [true, false])
+  func anAnswerThatIncludesNothingIsNotFolded(
+    _ kind: StorageKind, _ isRestarted: Bool
+  ) async throws {
+    let storage = try kind.make(in: self.folder)
+    let server = self.server
+    func launch() throws -> (QueryClient, QueryStore<QueryState<[Note]?, [Note]>>) {
+      let client = QueryClient.toldByHand(storage)
+      try client.register(self.change())
+      let notes = client.store(
+        for: NotesQuery { context in
+          context.fetchReceipt?.includes(keys: Array(server.keys))
+          return server.list
+        }.persisted())
+      return (client, notes)
+    }
+    var (client, notes) = try launch()
+    try await notes.fetch()
+    try await storage.flush()
+    if isRestarted { (client, notes) = try launch() }
+    try await self.send("a", client, storage)
+    client.optimistic.read()
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+    #expect(notes.storedValue == [])
+    // Its answer includes it by name.
+    try await notes.fetch()
+    #expect(notes.storedValue?.map(\.id) == ["a"])
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+  }
+
   @Test func aMutationWithoutEditsHoldsNothingBack() async throws {
     let storage = MemoryQueryStorage()
     let client = QueryClient.toldByHand(storage)

@@ -76,13 +76,22 @@ struct LaidEdit: Sendable {
 struct ValueMark: Hashable, Sendable {
   /// What ended with this number or a lower one was known to have ended when the value's fetch began.
   var sequence: Int64
-  /// The keys of mutations that its server said it includes.
-  var includedKeys: Set<String> = []
+  /// The keys of mutations that its server said it includes; nil: it has said nothing. None are an answer,
+  /// too.
+  var includedKeys: Set<String>?
 
   /// Whether a value with this mark has an edit.
   func covers(_ row: OptimisticRow) -> Bool {
     if let sequence = row.sequence, sequence <= self.sequence { return true }
-    return !self.includedKeys.isEmpty && self.includedKeys.contains(row.key)
+    return self.includedKeys?.contains(row.key) ?? false
+  }
+
+  /// Lowers the mark to that of a value of which another part stays.
+  mutating func formUnion(withPartOf other: ValueMark) {
+    self.sequence = min(self.sequence, other.sequence)
+    // What the server has said of one part says nothing of the other, which may have an edit all the same.
+    if self.includedKeys == nil, other.includedKeys == nil { return }
+    self.includedKeys = (self.includedKeys ?? []).intersection(other.includedKeys ?? [])
   }
 }
 
@@ -102,7 +111,7 @@ extension StoredEntry {
     }
     set {
       self.outboxSequence = newValue?.sequence
-      self.includedKeys = newValue?.includedKeys ?? []
+      self.includedKeys = newValue?.includedKeys
     }
   }
 }

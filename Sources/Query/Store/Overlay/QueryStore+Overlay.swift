@@ -71,11 +71,8 @@ extension QueryStore {
     guard var mark = work.mark.map({ ValueMark(sequence: $0) }) ?? self.overlay?.firstMark else {
       return self.setMark(nil)
     }
-    if let keys = work.source.receipt?.keys { mark.includedKeys = keys }
-    if let old, isPart {
-      mark.sequence = min(mark.sequence, old.sequence)
-      mark.includedKeys.formIntersection(old.includedKeys)
-    }
+    mark.includedKeys = work.source.receipt?.keys
+    if let old, isPart { mark.formUnion(withPartOf: old) }
     self.setMark(mark)
   }
 

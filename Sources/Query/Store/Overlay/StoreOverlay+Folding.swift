@@ -15,7 +15,7 @@ extension StoreOverlay {
   /// - Returns: Nil if something is under way, or the base's server names what an answer includes: then an
   ///   edit need not be the same if made twice, and is made over what the server said alone.
   func beginFold(over base: State, upTo limit: Int64) -> Fold? {
-    guard self.isSettled, !self.isEditing, self.mark.includedKeys.isEmpty else { return nil }
+    guard self.isSettled, !self.isEditing, self.mark.includedKeys == nil else { return nil }
     let edits = self.edits.filter { edit in
       guard let sequence = edit.row.sequence else { return false }
       return sequence <= limit && !self.mark.covers(edit.row)
