@@ -151,12 +151,7 @@ import Testing
     try client.register(change)
     let notes = client.store(for: self.list)
     try await notes.fetch()
-    // The one reading that a program makes by itself, since its pause is long.
-    let readings = client.optimistic.guarded.withLock { $0.takenReading }
-    client.optimistic.requestReading()
-    while client.optimistic.guarded.withLock({ $0.takenReading }) == readings {
-      await Task.yield()
-    }
+    await client.useUpItsReading()
     let other = QueryClient.toldByHand(storage)
     try other.register(change)
     try await other.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
@@ -225,6 +220,61 @@ import Testing
       #expect(notes.currentValue == nil)
       #expect(!notes.hasPendingChanges)
     }
+  }
+
+  /// What was entered later and has arrived is shown over it: before it is folded, after, once it was
+  /// fetched, and after a restart. What others write of something else is shown, too.
+  @Test(arguments: StorageKind.allCases, [true, false])
+  func aKeptEditDoesNotCoverWhatWasEnteredLater(
+    _ kind: StorageKind, _ isFetched: Bool
+  ) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = try self.client(storage)
+    let change = self.change(whenDead: .kept)
+    try client.register(change)
+    let notes = client.store(for: self.list)
+    self.server.write(Note(id: "a", text: "0"))
+    self.server.write(Note(id: "b", text: "0"))
+    if isFetched { try await notes.fetch() }
+    let changes = client.store(for: change)
+    try await storage.outbox.deliver(
+      changes.enqueue(with: NoteChange(id: "b", text: "early")).id, to: self.server)
+    let refused = try await changes.enqueue(with: NoteChange(id: "a", text: "1")).id
+    let refusal = FailedAttempt(
+      error: RestoredError(typeName: "E", text: "no"), outcome: "permanent", isCharged: true,
+      maybeApplied: false, next: .dead(.rejected))
+    try await storage.outbox.sendWithoutCode(refused) { _ in .failed(refusal) }
+    client.optimistic.read()
+    #expect(notes.currentValue?.first?.text == "1")
+    let ids = [
+      try await changes.enqueue(with: NoteChange(id: "a", text: "2")).id,
+      try await changes.enqueue(with: NoteChange(id: "b", text: "2")).id,
+    ]
+    #expect(notes.currentValue?.map(\.text) == ["2", "2"])
+    let shown = Recorder<String?>()
+    let subscription = notes.subscribe { shown.append($0.currentValue?.first?.text) }
+    defer { subscription.cancel() }
+    for id in ids { try await storage.outbox.deliver(id, to: self.server) }
+    client.optimistic.read()
+    #expect(notes.currentValue?.map(\.text) == ["2", "2"])
+    self.server.write(Note(id: "b", text: "somebody's"))
+    try await notes.fetch()
+    #expect(notes.currentValue?.map(\.text) == ["2", "somebody's"])
+    #expect(notes.pendingChanges.map(\.id) == [refused])
+    #expect(Set(shown.elements) == ["2"])
+    try await storage.flush()
+    let next = try self.client(storage)
+    try next.register(change)
+    let restarted = next.store(for: self.list)
+    #expect(restarted.currentValue?.map(\.text) == ["2", "somebody's"])
+    // What is entered still later is over both.
+    try await next.store(for: change).enqueue(with: NoteChange(id: "a", text: "3"))
+    #expect(restarted.currentValue?.map(\.text) == ["3", "somebody's"])
+    try await storage.outbox.discard(refused)
+    client.optimistic.read()
+    self.server.write(Note(id: "a", text: "somebody's"))
+    try await notes.fetch()
+    #expect(notes.storedValue?.map(\.text) == ["somebody's", "somebody's"])
   }
 
   @Test(arguments: StorageKind.allCases)

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Successes whose edits this process does not know: those of other releases or plug-ins. No value is
 /// folded past one of them, or a program that knows the edit would lose it.
 struct Foreign: Sendable {
@@ -121,9 +123,10 @@ extension OptimisticIndex.Guarded {
   /// Forgets acknowledged rows. The index reads them again if a store with an older value needs them.
   fileprivate mutating func forget(upTo limit: Int64) {
     var left = 0
+    let overKept = self.rowsOverKept()
     for (id, row) in self.rows {
       guard let sequence = row.row.sequence else { continue }
-      guard sequence <= limit else {
+      guard sequence <= limit, !overKept.contains(id) else {
         left += 1
         continue
       }
@@ -132,5 +135,17 @@ extension OptimisticIndex.Guarded {
     self.acknowledgedBeforePurge = max(2 * left, OptimisticIndex.fewAcknowledged)
     if self.loadedAfter != .max { self.loadedAfter = max(self.loadedAfter, limit) }
     if self.neededAfter != .max { self.neededAfter = max(self.neededAfter, limit) }
+  }
+
+  /// The newest acknowledged rows that were entered after one that is dead and shown: as many as a store
+  /// makes edits of.
+  private func rowsOverKept() -> Set<UUID> {
+    let kept = self.rows.values.lazy.filter { row in
+      row.row.isDead && row.edits.contains { $0.whenDead == .kept }
+    }
+    guard let oldest = kept.map(\.row.number).min() else { return [] }
+    let later = self.rows.values.filter { $0.row.sequence != nil && $0.row.number > oldest }
+    return Set(
+      later.sorted { $0.row.number > $1.row.number }.prefix(EditsOverKept.limit).map(\.row.id))
   }
 }

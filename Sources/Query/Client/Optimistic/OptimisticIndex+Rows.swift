@@ -27,9 +27,7 @@ extension OptimisticIndex.Guarded {
     for id in self.underPaths where self.byPath[path]?.contains(id) != true {
       self.addEdits(of: id, at: path, to: &edits)
     }
-    // The sort is stable, so the edits of one row keep their order.
-    edits.sort(by: <)
-    return edits
+    return LaidEdit.inOrder(edits)
   }
 
   private func addEdits(of id: UUID, at path: QueryPath, to edits: inout [LaidEdit]) {
@@ -159,6 +157,8 @@ extension OptimisticIndex.Guarded {
       self.removed[record.id] = nil
       self.insert(row, key, edits, &change, at: max(stamp, known?.stamp ?? 0))
       if row.sequence != nil { change.hasSuccess = true }
+      // What was entered later is made over it, whichever values have that: see ``EditsOverKept``.
+      if row.isDead, edits.contains(where: { $0.whenDead == .kept }) { self.neededAfter = 0 }
     }
     // A live row that is no longer found has ended without success, or so long ago that no record is left.
     for (id, row) in self.rows

@@ -6,6 +6,7 @@ final class OptimisticRow: Sendable {
   let name: String
   let number: Int
   let key: String
+  let lane: String?
   let createdAt: Date
   /// Its place in the order of ends; nil: it is live or dead.
   let sequence: Int64?
@@ -27,7 +28,7 @@ final class OptimisticRow: Sendable {
     }
     let entry = record.entry
     (self.id, self.name, self.number) = (entry.id, entry.name, entry.number)
-    (self.key, self.createdAt) = (entry.idempotencyKey, entry.createdAt)
+    (self.key, self.lane, self.createdAt) = (entry.idempotencyKey, entry.lane, entry.createdAt)
     (self.maybeApplied, self.lastError) = (entry.maybeApplied, entry.lastError)
   }
 
@@ -59,6 +60,27 @@ final class OptimisticRow: Sendable {
 struct LaidEdit: Sendable {
   let row: OptimisticRow
   let edit: PlacedEdit
+
+  /// Whether it is shown although its mutation is dead.
+  var isKept: Bool { self.row.isDead && self.edit.whenDead == .kept }
+
+  /// The order in which edits are made: what is acknowledged, in the order of its ends, then what is live,
+  /// in that of its numbers. What is dead comes before the first that was entered later.
+  ///
+  /// - Parameter edits: Those of one row stand together, and keep their order.
+  static func inOrder(_ edits: [LaidEdit]) -> [LaidEdit] {
+    // The sort is stable.
+    guard edits.contains(where: \.row.isDead) else { return edits.sorted(by: <) }
+    var dead = edits.filter(\.row.isDead).sorted(by: <)[...]
+    var ordered = [LaidEdit]()
+    for edit in edits.filter({ !$0.row.isDead }).sorted(by: <) {
+      let earlier = dead.prefix { $0.row.number < edit.row.number }
+      ordered += earlier
+      ordered.append(edit)
+      dead = dead.dropFirst(earlier.count)
+    }
+    return ordered + dead
+  }
 
   /// What is acknowledged comes first, in the order of its ends; then the rest, in that of its numbers.
   static func < (one: Self, other: Self) -> Bool {

@@ -142,7 +142,10 @@ extension StoreOverlay {
   /// Drops acknowledged edits that the base includes. What is shown does not change.
   func forget(upTo sequence: Int64) {
     guard self.isSettled, !self.isEditing, self.mark.sequence >= sequence else { return }
-    self.edits.removeAll { $0.row.sequence.map { $0 <= sequence } ?? false }
+    let oldest = self.edits.lazy.filter(\.isKept).map(\.row.number).min() ?? .max
+    self.edits.removeAll { edit in
+      edit.row.number < oldest && edit.row.sequence.map { $0 <= sequence } ?? false
+    }
   }
 
   /// Keeps an event until the edits are made, if it shows a change or comes after one that does.
@@ -193,10 +196,11 @@ extension StoreOverlay {
       // A mutation may have several edits here.
       if changes.last?.id != edit.row.id { changes.append(edit.row.pendingChange) }
     }
-    return changes
+    // A dead one may stand before an earlier one that is live.
+    return changes.sorted { $0.number < $1.number }
   }
 
-  var hasPendingChanges: Bool { self.edits.last.map { $0.row.sequence == nil } ?? false }
+  var hasPendingChanges: Bool { self.edits.contains { $0.row.sequence == nil } }
 }
 
 // MARK: - Making the edits, off the lock
@@ -252,12 +256,19 @@ extension StoreOverlay {
 
   private func value(over base: State, _ edits: [LaidEdit], _ mark: ValueMark) -> Value {
     var value = base.currentValue
-    for edit in edits { self.make(edit, in: &value, mark) }
+    var later = EditsOverKept(edits, mark)
+    for edit in edits {
+      self.make(edit, in: &value, mark)
+      if later.isMade(edit, over: base.currentValue, { self.apply($0, in: &$1) }) { self.apply(edit, in: &value) }
+    }
     return value
   }
 
   func make(_ edit: LaidEdit, in value: inout Value, _ mark: ValueMark) {
-    if mark.covers(edit.row) { return }
+    if !mark.covers(edit.row) { self.apply(edit, in: &value) }
+  }
+
+  private func apply(_ edit: LaidEdit, in value: inout Value) {
     self.apply(edit.edit, &value, edit.row.context(self.aliases))
   }
 }
