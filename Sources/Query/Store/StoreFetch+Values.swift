@@ -50,6 +50,9 @@ extension StoreFetch {
     self.reportedStore(in: context)?.withLock {
       self.page = page
       self.notes?.pages[page] = nil
+      let receipt = self.receipt ?? FetchReceipt()
+      receipt.begin(page)
+      self.receipt = receipt
     }
   }
 

@@ -18,6 +18,9 @@ import Testing
     let server: NotesServer
     let cursors: Recorder<String>
 
+    /// Called before each page is read; then the answers name what they include.
+    var willRead: (@Sendable (String) async throws -> Void)?
+
     let path: QueryPath = ["note-pages"]
     let initialPageId = ""
 
@@ -31,6 +34,10 @@ import Testing
       with continuation: QueryContinuation<[Note]>
     ) async throws -> [Note] {
       self.cursors.append(paging.pageId)
+      if let willRead {
+        try await willRead(paging.pageId)
+        context.fetchReceipt?.includes(keys: Array(self.server.keys))
+      }
       return Array(self.server.list.filter { $0.id > paging.pageId }.prefix(2))
     }
   }
@@ -81,5 +88,35 @@ import Testing
     let next = try self.client(storage).store(for: self.pages.persisted())
     await next.hydrated()
     #expect(next.currentValue.map { $0.value.map(\.id) } == [["b", "d"], ["e", "f"]])
+  }
+
+  /// A later page was read after a write that an earlier one, which it changes, was read before.
+  @Test(arguments: StorageKind.allCases)
+  func whatOnlyOnePageIncludesIsShownInTheOthers(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = try self.client(storage)
+    for id in ["b", "d", "f", "h"] { self.server.write(Note(id: id, text: "")) }
+    let gate = Gate()
+    let isHeld = Locked(false)
+    let pages = NotePages(server: self.server, cursors: self.cursors) { cursor in
+      if cursor == "d", isHeld.withLock({ $0 }) { try await gate.pass() }
+    }
+    let notes = client.store(for: pages.persisted())
+    try await notes.fetchNextPage()
+    try await notes.fetchNextPage()
+    let id = try await client.store(for: self.change).enqueue(with: NoteChange(id: "b", text: "1"))
+      .id
+    isHeld.withLock { $0 = true }
+    let held = Task { try await notes.fetch() }
+    await gate.arrival()
+    try await storage.outbox.deliver(id, to: self.server)
+    client.optimistic.read()
+    gate.open()
+    _ = try await held.value
+    #expect(notes.storedValue.first?.value.first?.text == "")
+    #expect(notes.currentValue.first?.value.first?.text == "1")
+    isHeld.withLock { $0 = false }
+    try await notes.fetch()
+    #expect(notes.storedValue.first?.value.first?.text == "1")
   }
 }
