@@ -348,7 +348,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   ) {
     guard case .success(let value) = self.decode(entry, in: store.context) else { return }
     let context = store.context
-    let replaced = store.withLock(takingValueOf: { entry.outboxSequence }, in: context) {
+    // A value that was folded meanwhile would be a change of the store's own.
+    store.withLock { self.isTakingOver = true }
+    let mark = entry.outboxSequence
+    let replaced = store.withLockTakingValue(in: context, upTo: mark) {
+      self.isTakingOver = false
       let replaced = (store._state.currentValue, store._state.error)
       guard self.isWriting, self.slot.hasNoChange(since: changeCount) else { return replaced }
       self.isPristine = false

@@ -38,6 +38,9 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   /// How much of the outbox's history the value has; nil: that is not known.
   @exclusivity(unchecked) @usableFromInline final var mark: ValueMark?
 
+  /// Whether a stored value is about to take the place of the state's.
+  @exclusivity(unchecked) final var isTakingOver = false
+
   /// When the value was last invalidated; nil: it is not.
   @exclusivity(unchecked) final var invalidatedAt: BootInstant?
 

@@ -151,7 +151,7 @@ extension StoreFetch {
     guard case .success = result, context.queryClient?.optimistic.isActive == true else {
       return store.withLock(body)
     }
-    return store.withLock(takingValueOf: { self.mark }, in: context, body)
+    return store.withLockTakingValue(in: context, of: self, body)
   }
 
   /// Lets the state take a result. The caller holds the lock.

@@ -51,7 +51,8 @@ import Testing
   }
 
   /// Sends mutations, and stores a value that has them.
-  private func send(_ ids: [UUID], _ client: QueryClient, _ storage: any QueryStorage) async throws {
+  private func send(_ ids: [UUID], _ client: QueryClient, _ storage: any QueryStorage) async throws
+  {
     for id in ids { try await storage.outbox.deliver(id, to: self.server) }
     client.optimistic.read()
     try await storage.flush()
@@ -84,12 +85,14 @@ import Testing
     let storage = try kind.make(in: self.folder)
     let (sender, sent) = try await self.sender(storage)
     let (reading, landing) = (Gate(), Gate())
-    let (_, notes) = try await self.follower(storage) { [server] in
+    let (follower, notes) = try await self.follower(storage) { [server] in
       try await reading.pass()
       let answer = server.list
       try await landing.pass()
       return answer
     }
+    // A store does not keep its client.
+    defer { withExtendedLifetime(follower) {} }
     let held = Task { try await notes.fetch() }
     await reading.arrival()
     reading.open()
@@ -133,6 +136,7 @@ import Testing
     try client.register(self.change)
     let query = Yielding(server: self.server)
     let notes = client.store(for: query.persisted())
+    defer { withExtendedLifetime(client) {} }
     await client.useUpItsReading()
     let held = Task { try await notes.fetch() }
     await query.reading.arrival()
@@ -153,7 +157,8 @@ import Testing
     let storage = try kind.make(in: self.folder)
     let (sender, _) = try await self.sender(storage)
     let older = try self.stored(storage)
-    let (_, notes) = try await self.follower(storage)
+    let (follower, notes) = try await self.follower(storage)
+    defer { withExtendedLifetime(follower) {} }
     try await self.send([self.enter("1", in: sender)], sender, storage)
     try await self.takeOver(self.stored(storage), "1", into: notes, storage)
     let (texts, subscription) = self.texts(of: notes)

@@ -30,9 +30,6 @@ extension OptimisticIndex {
     if !isKnown { self.read() }
   }
 
-  /// Whether the ends in a gap are known, and the edits are laid that follow from them.
-  ///
-  /// - Parameter version: That of the edits that are laid at the path; nil: none are.
   func isClosed(_ gap: EditGap, at path: QueryPath, version: Int?) -> Bool {
     self.guarded.withLock { index in
       guard index.loadedAfter <= gap.start, index.seen >= gap.end else { return false }
@@ -40,7 +37,6 @@ extension OptimisticIndex {
     }
   }
 
-  /// Reads the ends in a gap, and lays the edits that follow from them over a store.
   func close(_ gap: EditGap, of store: any OverlaidStore) {
     self.load(endedAfter: gap.start, upTo: gap.end)
     // Another thread may have read them, and not laid them yet.

@@ -80,12 +80,13 @@ extension QueryStore {
   /// the present value includes and that one may lack, and those that it includes are known to have ended.
   ///
   /// - Parameters:
-  ///   - mark: Returns the newest end that the value includes; nil: it is not known. Called under the lock.
   ///   - context: A context of the store.
+  ///   - work: The fetch that the value comes from; nil: none.
+  ///   - end: The newest end that a value of no fetch includes; nil: it is not known.
   ///   - body: Takes the value.
   @usableFromInline
-  func withLock<T>(
-    takingValueOf mark: () -> Int64?, in context: QueryContext, _ body: () -> T
+  func withLockTakingValue<T>(
+    in context: QueryContext, of work: FetchWork? = nil, upTo end: Int64? = nil, _ body: () -> T
   ) -> T {
     guard let index = context.queryClient?.optimistic, index.isActive else {
       return self.withLock(body)
@@ -94,7 +95,7 @@ extension QueryStore {
     while true {
       var gap: EditGap?
       let result = self.withLock { () -> T? in
-        gap = self.gap(before: mark(), index)
+        gap = self.gap(before: work?.mark ?? end, index)
         // If the outbox cannot be read, the value is shown as it is.
         return gap == nil || gap == closed ? body() : nil
       }
@@ -105,7 +106,7 @@ extension QueryStore {
   }
 
   /// What must be known of the outbox before a value is shown; nil if it is. The caller holds the lock.
-  private func gap(before mark: Int64?, _ index: OptimisticIndex) -> EditGap? {
+  private func gap(before mark: Int64?, _ index: any EditSource) -> EditGap? {
     guard let mark = mark ?? self.overlay?.firstMark.sequence else { return nil }
     let known = (self.overlay?.mark ?? self.storing?.mark)?.sequence ?? mark
     let gap = EditGap(start: min(mark, known), end: max(mark, known))
@@ -182,6 +183,8 @@ protocol OverlaidStore: AnyObject, Sendable {
   func pendingChangesDidChange()
   /// Makes the edits that another thread has added but not yet made.
   func settleEdits()
+  /// Makes its value stale.
+  func invalidate()
   /// Folds the acknowledged edits up to an end into the value, if its mark and its edits have not changed
   /// meanwhile.
   func fold(upTo limit: Int64, after mark: Int64, version: Int)
@@ -260,11 +263,11 @@ extension QueryStore: OverlaidStore {
   }
 
   /// Whether edits can be folded into the value: it came from a server, no validator asks the server
-  /// whether it still holds, and no fetch is about to replace it. The caller holds the lock.
+  /// whether it still holds, and nothing is about to replace it. The caller holds the lock.
   private var isFoldable: Bool {
     (State.self as? any OptimisticQueryState.Type)?._takesAcknowledgedEdits == true
       && self._state.valueUpdateCount > 0 && self.tag.record == nil && self.fetches.isEmpty
-      && self.storing?.isHydrating != true
+      && self.storing?.isHydrating != true && self.storing?.isTakingOver != true
   }
 
   private func beginFold(

@@ -5,6 +5,12 @@ protocol EditSource: AnyObject, Sendable {
   /// The newest end of a mutation that the storage knows.
   var endedSequence: Int64 { get }
   var aliases: AliasReader? { get }
+  /// Whether the ends in a gap are known, and the edits are laid that follow from them.
+  ///
+  /// - Parameter version: That of the edits that are laid at the path; nil: none are.
+  func isClosed(_ gap: EditGap, at path: QueryPath, version: Int?) -> Bool
+  /// Reads the ends in a gap, and lays the edits that follow from them over a store.
+  func close(_ gap: EditGap, of store: any OverlaidStore)
 }
 
 /// The edits of durable mutations that the value of a store does not include yet. A store gets an overlay
@@ -259,7 +265,9 @@ extension StoreOverlay {
     var later = EditsOverKept(edits, mark)
     for edit in edits {
       self.make(edit, in: &value, mark)
-      if later.isMade(edit, over: base.currentValue, { self.apply($0, in: &$1) }) { self.apply(edit, in: &value) }
+      if later.isMade(edit, over: base.currentValue, { self.apply($0, in: &$1) }) {
+        self.apply(edit, in: &value)
+      }
     }
     return value
   }
