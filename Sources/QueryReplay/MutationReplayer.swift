@@ -133,6 +133,8 @@ extension MutationReplayer {
   public func replayOnce(deadline: Duration? = nil) async throws -> ReplaySummary {
     let end = deadline.map { self.configuration.clock.now() + $0 }
     let run = ReplayRun(try self.parts(), until: .whenNothingIsDue(by: end))
+    // What was sent or refused is shown as that when this returns.
+    defer { self.client?.showMutations() }
     try await run.run()
     return try run.summary()
   }

@@ -18,6 +18,7 @@ extension OutboxPartition.Hooks {
       },
       missing: { edits, completion in
         database.findMissing(edits, in: partition, completion: completion)
-      })
+      },
+      show: { change in partition.slots.show(change) })
   }
 }

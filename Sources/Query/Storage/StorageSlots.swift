@@ -10,8 +10,29 @@ public final class StorageSlots: Sendable {
   /// By the texts of their identities: a dictionary of another type of key costs a launch 50 µs.
   private let table = Locked([String: WeakSlot]())
 
+  private struct WeakFollower: Sendable {
+    weak let follower: (any MutationFollower)?
+  }
+
+  /// The clients that show mutations of the storage.
+  private let followers = Locked([WeakFollower]())
+
   /// Creates an empty table.
   public init() {}
+
+  func add(_ follower: any MutationFollower) {
+    self.followers.withLock { followers in
+      followers.removeAll { $0.follower == nil }
+      followers.append(WeakFollower(follower: follower))
+    }
+  }
+
+  /// Lets the clients show what a call has made of a mutation. Called off every lock, before the call
+  /// returns.
+  package func show(_ change: MutationChange) {
+    let followers = self.followers.withLock { $0.compactMap(\.follower) }
+    for follower in followers { follower.didChange(change) }
+  }
 
   /// The slot of an identity, if there is one.
   ///

@@ -50,6 +50,11 @@ struct OutboxEffects {
     return self.text(of: texts)
   }
 
+  /// The text of the queries that a mutation has changed, and of those under the same paths.
+  static func text(of paths: EditedPaths) -> String? {
+    self.text(of: paths.identities.map(\.text))
+  }
+
   /// The text of paths; nil if no stored entry can be under them.
   static func text(of paths: [QueryPath]) -> String? {
     let texts = paths.flatMap { (try? QueryIdentity.prefixes(of: $0)) ?? [] }.map(\.text)

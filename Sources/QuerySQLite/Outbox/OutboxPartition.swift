@@ -17,6 +17,8 @@ final class OutboxPartition: Sendable {
         Void
     /// Finds the edits that some stored value does not have; nil if that cannot be found out now.
     var missing: @Sendable ([StandingEdit], @escaping @Sendable ([StandingEdit]?) -> Void) -> Void
+    /// Lets the clients show what a call has made of a mutation.
+    var show: @Sendable (MutationChange) -> Void = { _ in }
   }
 
   /// The name of the account.

@@ -189,7 +189,12 @@ extension OutboxTransaction {
       self.tell(.dead(row.id, reason))
     case .ended(let outcome):
       row.standing = standing
-      try self.end(row, as: HistoryRow(row, outcome, endedAt: self.nowAt))
+      var ended = HistoryRow(row, outcome, endedAt: self.nowAt)
+      // Nobody has the mutation's code here, but its server may have carried it out.
+      if standing.maybeApplied, outcome == .cancelled || outcome == .discarded {
+        ended.effects = row.enqueued.editedPaths.flatMap(OutboxEffects.text(of:))
+      }
+      try self.end(row, as: ended)
     }
   }
 

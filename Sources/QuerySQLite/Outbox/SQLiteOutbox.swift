@@ -273,7 +273,9 @@ extension SQLiteOutbox {
   }
 
   func retry(_ id: UUID, newKey: Bool) async throws -> Bool {
-    try await self.write { try $0.retry(id, arguments: nil, newKey: newKey) }
+    let isOvertaken = try await self.write { try $0.retry(id, arguments: nil, newKey: newKey) }
+    self.partition.hooks?.show(.retried(id))
+    return isOvertaken
   }
 
   func retry(
@@ -285,9 +287,23 @@ extension SQLiteOutbox {
     }
   }
 
-  func discard(_ id: UUID) async throws { try await self.write { try $0.discard(id) } }
+  func discard(_ id: UUID) async throws {
+    let maybeApplied = try await self.write {
+      let maybeApplied = try $0.requireRow(id).standing.maybeApplied
+      try $0.discard(id)
+      return maybeApplied
+    }
+    self.partition.hooks?.show(.ended(id, maybeApplied: maybeApplied))
+  }
 
-  func cancel(_ id: UUID) async throws -> Bool { try await self.write { try $0.cancel(id) } }
+  func cancel(_ id: UUID) async throws -> Bool {
+    let (hasEnded, maybeApplied) = try await self.write {
+      let maybeApplied = try $0.requireRow(id).standing.maybeApplied
+      return (try $0.cancel(id), maybeApplied)
+    }
+    if hasEnded { self.partition.hooks?.show(.ended(id, maybeApplied: maybeApplied)) }
+    return hasEnded
+  }
 
   func pause(_ pause: OutboxPause) async throws {
     try await self.write { try $0.set(pause, isPaused: true) }

@@ -54,6 +54,8 @@ extension OptimisticIndex.Guarded {
     _ change: inout RowChange, at stamp: Int
   ) {
     self.rows[row.id] = .init(row: row, mutation: mutation, edits: edits, stamp: stamp)
+    // What was entered later is made over it, whichever values have that: see ``EditsOverKept``.
+    if row.isDead, edits.contains(where: { $0.whenDead == .kept }) { self.neededAfter = 0 }
     for edit in edits {
       if edit.isPrefix {
         self.underPaths.insert(row.id)
@@ -157,8 +159,6 @@ extension OptimisticIndex.Guarded {
       self.removed[record.id] = nil
       self.insert(row, key, edits, &change, at: max(stamp, known?.stamp ?? 0))
       if row.sequence != nil { change.hasSuccess = true }
-      // What was entered later is made over it, whichever values have that: see ``EditsOverKept``.
-      if row.isDead, edits.contains(where: { $0.whenDead == .kept }) { self.neededAfter = 0 }
     }
     // A live row that is no longer found has ended without success, or so long ago that no record is left.
     for (id, row) in self.rows

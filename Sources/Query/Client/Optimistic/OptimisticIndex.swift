@@ -158,6 +158,7 @@ extension OptimisticIndex {
   private func begin(_ ground: Ground, with client: QueryClient?) {
     let subscription = ground.outbox.subscribe { [weak self] event in self?.didChange(event) }
     ground.subscription.withLock { $0 = subscription }
+    ground.slots.add(self)
     self.hasEdits.store(true, ordering: .sequentiallyConsistent)
     guard let client else { return }
     for store in client.stores(matching: QueryPath()) {

@@ -246,9 +246,7 @@ extension DurableAttachment {
     case .drop:
       var failed = self.failed(.drop, error, verdict)
       // Its edits are no longer shown, and the queries are fetched again.
-      failed.invalidates =
-        (self.plan(in: context).options.invalidates?(arguments) ?? [])
-        + self.edits.list.compactMap { $0.place(arguments)?.path }
+      failed.invalidates = self.changedPaths(with: arguments, in: context)
       return AttemptRuling(
         outcome: .failed(failed), report: .superseded,
         error: MutationEndedError(id: lease.entry.id, reason: .superseded))
@@ -275,6 +273,12 @@ extension DurableAttachment {
       ruling.isTriedAgain = wait == .zero
       return ruling
     }
+  }
+
+  /// The paths of the queries that a mutation changes, as its options and its edits name them.
+  func changedPaths(with arguments: Arguments, in context: QueryContext) -> [QueryPath] {
+    (self.plan(in: context).options.invalidates?(arguments) ?? [])
+      + self.edits.list.compactMap { $0.place(arguments)?.path }
   }
 
   private func failed(

@@ -209,6 +209,7 @@ extension DurableAttachment {
       ruling.report = .dead(entry.deadReason ?? .dependency)
       ruling.error = error
     }
+    self.showEnd(of: lease.entry.id, ruling, arguments, admission, in: context)
     switch ruling.report {
     case .pending, .leftOut: break
     case .dead, .leaseLost: self.close(lease.entry.id, isOver: false)
@@ -217,6 +218,29 @@ extension DurableAttachment {
     admission.report(ruling.report)
     return Attempt(
       result: ruling.isTriedAgain && !admission.isReplayers ? nil : .failure(ruling.error))
+  }
+
+  /// Shows that a mutation goes no further, and lets the queries be fetched again that it has changed: their
+  /// server has others than those that were shown, or may have carried out what is shown no longer.
+  private func showEnd(
+    of id: UUID, _ ruling: AttemptRuling, _ arguments: Arguments, _ admission: AttemptAdmission,
+    in context: QueryContext
+  ) {
+    guard let client = context.queryClient else { return }
+    var isStale = false
+    let standing: OptimisticContext.Standing?
+    switch (ruling.report, ruling.outcome) {
+    case (.dead(let reason), _): (standing, isStale) = (.dead(reason), true)
+    case (.cancelled, .cancelled(let maybeApplied)): (standing, isStale) = (nil, maybeApplied)
+    case (.cancelled, _), (.superseded, _): standing = nil
+    case (.pending, _), (.leftOut, _), (.leaseLost, _), (.succeeded, _): return
+    }
+    // A replayer may make thousands of attempts a second, which the readings show together.
+    if !admission.isReplayers { client.optimistic.show(id, as: standing) }
+    guard isStale else { return }
+    for path in self.changedPaths(with: arguments, in: context) {
+      client.invalidate(matching: path)
+    }
   }
 
   /// Settles a lease whose arguments this program cannot decode: another one may.

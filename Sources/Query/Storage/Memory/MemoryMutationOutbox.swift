@@ -27,6 +27,8 @@ final class MemoryMutationOutbox: MutationOutbox {
     /// Whether a stored value lacks an edit that was acknowledged with a sequence.
     var isMissing: @Sendable (EditedPaths, Int64) -> Bool = { _, _ in false }
     var invalidate: @Sendable (EditedPaths) -> Void = { _ in }
+    /// Lets the clients show what a call has made of a mutation.
+    var show: @Sendable (MutationChange) -> Void = { _ in }
   }
 
   private let values: Values
@@ -176,7 +178,11 @@ extension MemoryMutationOutbox {
 extension MemoryMutationOutbox {
   func retry(_ id: UUID, newKey: Bool) async throws -> Bool {
     let key = newKey ? UUID.random().uuidString : nil
-    return try self.change("retry") { table, time in try table.retry(id, key: key, at: time) }
+    let isOvertaken = try self.change("retry") { table, time in
+      try table.retry(id, key: key, at: time)
+    }
+    self.values.show(.retried(id))
+    return isOvertaken
   }
 
   func retry(
@@ -190,11 +196,21 @@ extension MemoryMutationOutbox {
   }
 
   func discard(_ id: UUID) async throws {
-    try self.change("discard") { table, time in try table.discard(id, at: time) }
+    let maybeApplied = try self.change("discard") { table, time in
+      let maybeApplied = table.entry(id, at: time)?.maybeApplied ?? false
+      try table.discard(id, at: time)
+      return maybeApplied
+    }
+    self.values.show(.ended(id, maybeApplied: maybeApplied))
   }
 
   func cancel(_ id: UUID) async throws -> Bool {
-    try self.change("cancel") { table, time in try table.cancel(id, at: time) }
+    let (hasEnded, maybeApplied) = try self.change("cancel") { table, time in
+      let maybeApplied = table.entry(id, at: time)?.maybeApplied ?? false
+      return (try table.cancel(id, at: time), maybeApplied)
+    }
+    if hasEnded { self.values.show(.ended(id, maybeApplied: maybeApplied)) }
+    return hasEnded
   }
 
   func pause(_ pause: OutboxPause) async throws {

@@ -78,6 +78,7 @@ public final class MemoryQueryStorage: QueryStorage {
         return sizes
       }
     }
+    let slots = self.slots
     let stale = Locked<(@Sendable (EditedPaths) -> Void)?>(nil)
     self.mutations = MemoryMutationOutbox(
       limits: historyLimits, maximumArgumentBytes: maximumArgumentBytes, clock: outboxClock,
@@ -90,7 +91,8 @@ public final class MemoryQueryStorage: QueryStorage {
             }
           }
         },
-        invalidate: { paths in stale.withLock { $0 }?(paths) }))
+        invalidate: { paths in stale.withLock { $0 }?(paths) },
+        show: { change in slots.show(change) }))
     self.outbox = self.mutations
     stale.withLock { stale in
       stale = { [weak self] paths in

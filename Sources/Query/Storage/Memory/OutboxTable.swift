@@ -171,6 +171,12 @@ extension OutboxTable {
     _ time: OutboxTime
   ) {
     var row = self.rows.remove(at: index)
+    // Nobody has the mutation's code here, but its server may have carried it out.
+    if row.standing.maybeApplied, outcome == .cancelled || outcome == .discarded,
+      let paths = row.entry.editedPaths
+    {
+      self.effects.missedPaths.insert(paths)
+    }
     // Any other end leaves nothing to show.
     if outcome != .succeeded { row.entry.editedPaths = nil }
     self.effects.bodyFiles += BodyNames.split(row.bodyFile)

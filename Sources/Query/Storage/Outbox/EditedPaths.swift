@@ -30,9 +30,12 @@ public struct EditedPaths: Hashable, Sendable {
     }
   }
 
+  /// The texts of the paths of all these queries.
+  package var identities: [QueryIdentity] { self.lines.map(\.identity) }
+
   /// Prefixes that match the identities of all these queries; they may match others under the same paths.
   package var prefixes: [IdentityPrefix] {
-    self.lines.map { IdentityPrefix(identity: $0.identity) }
+    self.identities.map { IdentityPrefix(identity: $0) }
   }
 
   /// Whether the mutation changes the query with an identity. A hand-made identity is recognised only if

@@ -39,7 +39,7 @@ public struct OptimisticContext: Sendable {
 public enum DeadEdit: Hashable, Sendable {
   /// It is not shown, unless somebody retries the mutation.
   case dropped
-  /// It is shown until somebody retries or discards the mutation.
+  /// It is shown until somebody retries or discards the mutation, beneath what was entered later.
   case kept
 }
 

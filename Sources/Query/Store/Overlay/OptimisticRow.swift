@@ -32,6 +32,18 @@ final class OptimisticRow: Sendable {
     (self.maybeApplied, self.lastError) = (entry.maybeApplied, entry.lastError)
   }
 
+  private init(_ row: OptimisticRow, _ standing: OptimisticContext.Standing) {
+    (self.id, self.name, self.number) = (row.id, row.name, row.number)
+    (self.key, self.lane, self.createdAt) = (row.key, row.lane, row.createdAt)
+    (self.sequence, self.standing) = (row.sequence, standing)
+    (self.maybeApplied, self.lastError) = (row.maybeApplied, row.lastError)
+  }
+
+  /// The same mutation, standing elsewhere.
+  func with(_ standing: OptimisticContext.Standing) -> OptimisticRow {
+    OptimisticRow(self, standing)
+  }
+
   /// Whether it is shown, and not only the edits of it that are kept when it is dead.
   var isDead: Bool { if case .dead = self.standing { true } else { false } }
 

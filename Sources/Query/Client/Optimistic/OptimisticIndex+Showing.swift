@@ -1,0 +1,56 @@
+import FoundationEssentials
+
+// What a call of this process has changed is shown before the call returns: the readings after the outbox's
+// events have pauses.
+
+extension OptimisticIndex: MutationFollower {
+  func didChange(_ change: MutationChange) {
+    switch change {
+    case .ended(let id, let maybeApplied):
+      let stores = self.show(id, as: nil)
+      // Its server may have what is shown no longer.
+      if maybeApplied { for store in stores { store.invalidate() } }
+    case .retried(let id): self.show(id, as: .waiting(nil))
+    }
+  }
+
+  /// Shows where a mutation stands.
+  ///
+  /// - Parameters:
+  ///   - id: The mutation.
+  ///   - standing: Where it stands now; nil: it has ended without success.
+  /// - Returns: The stores of the queries that it changes.
+  @discardableResult
+  func show(
+    _ id: UUID, as standing: OptimisticContext.Standing?
+  ) -> [any OverlaidStore] {
+    guard self.isActive else { return [] }
+    let (edits, change) = self.guarded.withLock { index -> ([PlacedEdit], RowChange) in
+      var change = RowChange(since: index.seen)
+      // An end is final.
+      guard let row = index.rows[id], row.row.sequence == nil else { return ([], change) }
+      let stamp = index.nextStamp()
+      index.remove(id, &change, at: stamp)
+      if let standing {
+        index.removed[id] = nil
+        index.insert(row.row.with(standing), row.mutation, row.edits, &change, at: stamp)
+        change.added = nil
+      }
+      return (row.edits, change)
+    }
+    if edits.isEmpty { return [] }
+    let stores = self.stores(of: change)
+    self.lay(change)
+    for store in stores { store.settleEdits() }
+    return stores.filter { store in
+      edits.contains { $0.isPrefix ? $0.path.isPrefix(of: store.path) : $0.path == store.path }
+    }
+  }
+}
+
+extension QueryClient {
+  /// Shows what has become of the mutations of the storage.
+  package func showMutations() {
+    if self.optimistic.isActive { self.optimistic.read() }
+  }
+}

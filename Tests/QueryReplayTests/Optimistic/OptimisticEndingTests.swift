@@ -1,0 +1,137 @@
+import Foundation
+import QueryReplay
+import QuerySQLite
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// What a call has ended is shown as ended when the call returns.
+@Suite(.warningsAreIssues) struct OptimisticEndingTests {
+  private let folder: ScratchFolder
+  private let server = NotesServer()
+
+  init() throws { self.folder = try ScratchFolder() }
+
+  private func change(
+    whenDead: DeadEdit = .dropped,
+    send: @escaping @Sendable (NoteChange, MutationAttempt) async throws -> Void = { _, _ in
+      throw TestError()
+    }
+  ) -> some MutationRequest<NoteChange, Bool> {
+    ChangeNote(send: send).persisted(as: "change-note")
+      .optimistic(
+        on: { _ in NotesQuery() }, whenDead: whenDead,
+        { notes, change, _ in change.apply(to: &notes, default: []) })
+  }
+
+  private var list: some QueryRequest<[Note], QueryState<[Note]?, [Note]>> {
+    NotesQuery { [server] _ in server.list }.persisted()
+  }
+
+  /// A client that has fetched the list, and reads nothing more by itself.
+  private func launch(
+    _ storage: any QueryStorage, _ change: some MutationRequest<NoteChange, Bool>
+  ) async throws -> (QueryClient, QueryStore<QueryState<[Note]?, [Note]>>) {
+    let client = QueryClient.toldByHand(storage)
+    try client.register(change)
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    try await storage.flush()
+    await client.useUpItsReading()
+    return (client, notes)
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func whatIsCancelledIsGoneWhenTheCallReturns(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let change = self.change()
+    let (client, notes) = try await self.launch(storage, change)
+    let (other, others) = try await self.launch(storage, change)
+    defer { withExtendedLifetime(other) {} }
+    let id = try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1")).id
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+    #expect(try await storage.outbox.cancel(id))
+    #expect(notes.currentValue == [])
+    #expect(!notes.hasPendingChanges)
+    #expect(others.currentValue == [])
+    // It was never sent.
+    #expect(!notes.isInvalidated)
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func whatIsDiscardedOrRetriedIsShownWhenTheCallReturns(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let change = self.change(whenDead: .kept) { _, _ in throw HTTPStatusError(statusCode: 400) }
+    let (client, notes) = try await self.launch(storage, change)
+    let id = try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1")).id
+    _ = try await MutationReplayer(client: client).replayOnce()
+    #expect(notes.pendingChanges.map(\.standing) == [.dead(.rejected)])
+    try await storage.outbox.retry(id)
+    #expect(notes.pendingChanges.map(\.standing) == [.waiting(nil)])
+    _ = try await MutationReplayer(client: client).replayOnce()
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+    try await storage.outbox.discard(id)
+    #expect(notes.currentValue == [])
+    #expect(!notes.hasPendingChanges)
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func whatAReplayHasSentIsAcknowledgedWhenItReturns(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let server = self.server
+    let change = self.change { change, attempt in
+      server.apply(change, key: attempt.idempotencyKey)
+    }
+    let (client, notes) = try await self.launch(storage, change)
+    try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
+    #expect(notes.pendingChanges.count == 1)
+    _ = try await MutationReplayer(client: client).replayOnce()
+    #expect(notes.pendingChanges.isEmpty)
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+  }
+
+  @Test(arguments: StorageKind.allCases, [400, 404, 409])
+  func whatIsRefusedIsGoneAndFetchedAgain(_ kind: StorageKind, _ code: Int) async throws {
+    let storage = try kind.make(in: self.folder)
+    let change = self.change { _, _ in throw HTTPStatusError(statusCode: code) }
+    let (client, notes) = try await self.launch(storage, change)
+    try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
+    _ = try await MutationReplayer(client: client).replayOnce()
+    #expect(notes.currentValue == [])
+    #expect(notes.isInvalidated)
+    try await notes.fetch()
+    #expect(!notes.isInvalidated)
+    // An attempt of the caller's own.
+    await #expect(throws: HTTPStatusError.self) {
+      try await client.store(for: change).mutate(with: NoteChange(id: "b", text: "1"))
+    }
+    #expect(notes.currentValue == [])
+    #expect(notes.isInvalidated)
+    try await storage.flush()
+    #expect(QueryClient.toldByHand(storage).store(for: self.list).isInvalidated)
+  }
+
+  @Test(arguments: StorageKind.allCases)
+  func whatIsCancelledAndMayHaveBeenDoneIsFetchedAgain(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let server = self.server
+    let change = self.change { change, attempt in
+      // The answer is lost.
+      server.apply(change, key: attempt.idempotencyKey)
+      throw HTTPStatusError(statusCode: 503)
+    }
+    let (client, notes) = try await self.launch(storage, change)
+    let id = try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1")).id
+    _ = try await MutationReplayer(client: client).replayOnce()
+    #expect(try storage.outbox.entry(id)?.maybeApplied == true)
+    #expect(!notes.isInvalidated)
+    #expect(try await storage.outbox.cancel(id))
+    #expect(notes.currentValue == [])
+    #expect(notes.isInvalidated)
+    try await storage.flush()
+    #expect(QueryClient.toldByHand(storage).store(for: self.list).isInvalidated)
+    try await notes.fetch()
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+  }
+}
