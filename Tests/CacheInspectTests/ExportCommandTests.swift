@@ -71,7 +71,8 @@ import Testing
     let run = try await target.inspect(
       "import", golden, "--outbox", "--yes", "--partition", "other")
     #expect(run.code == 64)
-    #expect(run.errors.first?.contains("account \"\", and would be sent as those of \"other\"") == true)
+    let reason = "account \"\", and would be sent as those of \"other\""
+    #expect(run.errors.first?.contains(reason) == true)
     #expect(try await target.inspect("outbox").code != 0, "there is still no store")
   }
 
