@@ -2,7 +2,7 @@ public import Foundation
 public import FoundationNetworking
 import Query
 
-/// What requests of HTTP are sent through, by libcurl: without cookies, cache or credentials of its own.
+/// What requests are sent through, by libcurl and HTTP/1.1: without cookies, cache or credentials of its own.
 /// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment are obeyed, and
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR`, if a site has certificates of its own.
 ///

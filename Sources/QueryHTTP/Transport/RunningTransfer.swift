@@ -70,6 +70,9 @@ extension RunningTransfer {
     options.set(CURLOPT_URL, self.transfer.request.url?.absoluteString ?? "")
     options.set(CURLOPT_PROTOCOLS_STR, "http,https")
     options.set(CURLOPT_ACCEPT_ENCODING, self.acceptedEncoding)
+    // Over HTTP/2 requests share a connection, and a server's frames without content keep libcurl from
+    // coming back to the others, and to the deadlines.
+    options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(self.errorText))
     // Signals are the process's; a resolver that hangs is left behind with its thread.
     options.set(CURLOPT_NOSIGNAL, 1)
