@@ -31,6 +31,7 @@ struct HTTPExchange: Sendable {
       throw HTTPRequestError.badURL(url.absoluteString)
     }
     var secrets = try await self.credentials.headers(for: self.credential, to: origin)
+    let began = ContinuousClock.now
     var (method, url, isWhole) = (method, url, true)
     var count = 0
     while true {
@@ -39,7 +40,7 @@ struct HTTPExchange: Sendable {
       for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
       let file = fill(&request, isWhole)
       let answer = try await self.transport.send(
-        request, file: file, limit: limit, progress: progress)
+        request, file: file, limit: limit, began: began, progress: progress)
       guard !accepts(answer.status), count < HTTPRedirect.limit,
         let redirect = try HTTPRedirect(answer, to: method, url)
       else { return (answer, url) }

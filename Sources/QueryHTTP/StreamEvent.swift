@@ -79,7 +79,13 @@ struct EventStreamParser: Sendable {
     case "event": self.name = String(value)
     case "data":
       guard (self.data?.utf8.count ?? 0) + value.utf8.count < Self.limit else { throw .tooLong }
-      self.data = self.data.map { $0 + "\n" + value } ?? String(value)
+      if self.data == nil {
+        self.data = String(value)
+      } else {
+        // In place: an event may have a million lines.
+        self.data?.append("\n")
+        self.data?.append(contentsOf: value)
+      }
     case "id":
       // It is sent back in a header.
       let isText = value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } && value.utf8.count <= 1_024

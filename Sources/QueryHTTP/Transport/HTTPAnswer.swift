@@ -27,14 +27,15 @@ struct AnswerHeadParser {
   ///   interim answer (1xx).
   /// - Throws: ``Problem``.
   mutating func read(_ line: some Collection<UInt8>) throws(Problem) -> HTTPAnswer? {
-    self.size += line.count
-    guard self.size <= Self.limit else { throw .tooLong }
+    try self.skip(line)
     let text = String(decoding: line, as: UTF8.self)
       .trimmingCharacters(in: CharacterSet(charactersIn: "\r\n"))
     if text.isEmpty {
       defer { (self.status, self.headers, self.lastName) = (nil, [:], nil) }
       guard let status = self.status else { throw .noStatus }
-      return (100..<200).contains(status) ? nil : HTTPAnswer(status: status, headers: self.headers)
+      if (100..<200).contains(status) { return nil }
+      guard self.hasGoodLength else { throw .badLength }
+      return HTTPAnswer(status: status, headers: self.headers)
     }
     if text.hasPrefix("HTTP/") {
       guard let status = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
@@ -45,6 +46,26 @@ struct AnswerHeadParser {
     }
     self.readHeader(text)
     return nil
+  }
+
+  /// Counts a line that is not read.
+  ///
+  /// - Throws: ``Problem/tooLong``.
+  mutating func skip(_ line: some Collection<UInt8>) throws(Problem) {
+    self.size += line.count
+    guard self.size <= Self.limit else { throw .tooLong }
+  }
+
+  /// Whether the length of the body is none or one: an answer with two, or with one that is no number, cannot
+  /// be told from one that breaks off (RFC 9112, 6.3).
+  private var hasGoodLength: Bool {
+    guard let length = self.headers["content-length"] else { return true }
+    let lengths = Set(
+      length.split(separator: ",", omittingEmptySubsequences: false).map {
+        $0.trimmingCharacters(in: .whitespaces)
+      })
+    guard lengths.count == 1, let only = lengths.first else { return false }
+    return only.utf8.allSatisfy { (0x30...0x39).contains($0) } && Int64(only) != nil
   }
 
   private mutating func readHeader(_ text: String) {
@@ -67,5 +88,6 @@ struct AnswerHeadParser {
   enum Problem: Error {
     case tooLong
     case noStatus
+    case badLength
   }
 }

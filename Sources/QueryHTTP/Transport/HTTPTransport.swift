@@ -75,7 +75,7 @@ public final class HTTPTransport: Sendable {
         next.setValue(value, forHTTPHeaderField: name)
       }
       next.timeoutInterval = request.timeoutInterval
-      if isWhole { next.httpBody = request.httpBody }
+      if isWhole && isHome { next.httpBody = request.httpBody }
       return nil
     }
     guard accepts(answer.status) else { throw HTTPStatusError(answer, now: Date()) }
@@ -114,6 +114,8 @@ extension HTTPStatusError {
 extension HTTPTransport {
   /// The `timeoutInterval` of a request that asks for none, in seconds.
   private static let foundationsTimeout: TimeInterval = 60
+  /// The longest that counts, in seconds: some thirty years.
+  private static let longestTimeout: TimeInterval = 1e9
 
   /// Sends a request. A redirect is returned instead of followed.
   ///
@@ -121,10 +123,11 @@ extension HTTPTransport {
   ///   - request: The request.
   ///   - file: The file to send as its body; nil: the request's own body.
   ///   - limit: How many bytes of the answer are taken; the connection ends behind them.
+  ///   - began: From when on the time limit counts.
   ///   - progress: Called with how many bytes of the body have been sent.
   /// - Throws: `URLError`, `.cancelled` if the task is cancelled; ``HTTPRequestError``.
   package func send(
-    _ request: URLRequest, file: URL? = nil, limit: Int,
+    _ request: URLRequest, file: URL? = nil, limit: Int, began: ContinuousClock.Instant = .now,
     progress: @escaping @Sendable (Int64) -> Void = { _ in }
   ) async throws -> HTTPAnswer {
     let body = try TransferBody(request.httpBody, file: file)
@@ -134,9 +137,12 @@ extension HTTPTransport {
       end: { answer.end($0) })
     var patience = self.patience
     if request.timeoutInterval != Self.foundationsTimeout {
-      patience.silence = .seconds(request.timeoutInterval)
+      // A number that is none, or larger than a time can be, asks for no limit of its own.
+      let isTime = request.timeoutInterval > 0 && request.timeoutInterval < Self.longestTimeout
+      if isTime { patience.silence = .seconds(request.timeoutInterval) }
     }
-    let transfer = try Transfer(request, body, patience, width: self.width, receiver)
+    let transfer = try Transfer(
+      request, body, patience, width: self.width, began: began, receiver)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         answer.wait(continuation)

@@ -85,6 +85,8 @@ extension RunningTransfer {
     options.set(CURLOPT_HEADERDATA, me)
     options.note(ccurl_set_writer(self.handle, CURLOPT_WRITEFUNCTION, bodyCallback))
     options.set(CURLOPT_WRITEDATA, me)
+    options.note(ccurl_set_progress(self.handle, progressCallback))
+    options.set(CURLOPT_XFERINFODATA, me)
     // As OpenSSL's own programs and curl look for a site's certificates.
     for (name, option) in [("SSL_CERT_FILE", CURLOPT_CAINFO), ("SSL_CERT_DIR", CURLOPT_CAPATH)] {
       guard let path = getenv(name), path.pointee != 0 else { continue }
@@ -111,8 +113,6 @@ extension RunningTransfer {
       options.note(ccurl_set_reader(self.handle, readCallback, seekCallback))
       options.set(CURLOPT_READDATA, me)
       options.set(CURLOPT_SEEKDATA, me)
-      options.note(ccurl_set_progress(self.handle, progressCallback))
-      options.set(CURLOPT_XFERINFODATA, me)
     } else if method == "HEAD" {
       options.set(CURLOPT_NOBODY, 1)
     }
@@ -126,7 +126,7 @@ extension RunningTransfer {
 
   private func setHeaders(_ options: inout TransferOptions) {
     let given = self.transfer.request.allHTTPHeaderFields ?? [:]
-    for (name, value) in given {
+    for (name, value) in given where !Self.ownHeaders.contains(name.lowercased()) {
       // A header with nothing behind the colon would be taken out.
       self.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
     }
@@ -138,6 +138,12 @@ extension RunningTransfer {
     }
     options.set(CURLOPT_HTTPHEADER, self.headers.map { UnsafeMutableRawPointer($0) })
   }
+
+  /// What the transport says itself. A request that asks for a `100 Continue` would be sent again by libcurl
+  /// if the server refuses that.
+  private static let ownHeaders: Set = [
+    "connection", "content-length", "expect", "transfer-encoding",
+  ]
 
   private func append(_ header: String) {
     self.headers = curl_slist_append(self.headers, header) ?? self.headers
@@ -185,9 +191,12 @@ extension RunningTransfer {
   ) -> Bool {
     guard let me = Self.at(address) else { return false }
     me.lastSign = .now
-    // Behind the body come trailers, which nobody reads.
-    guard !me.hasHead else { return true }
     do {
+      // Behind the body come trailers, which nobody reads.
+      guard !me.hasHead else {
+        try me.parser.skip(line)
+        return true
+      }
       guard let head = try me.parser.read(line) else { return true }
       me.hasHead = true
       me.transfer.current?.head(head)
@@ -223,11 +232,19 @@ extension RunningTransfer {
     return count
   }
 
-  fileprivate static func noteSent(_ count: Int64, _ address: UnsafeMutableRawPointer?) {
-    guard let me = Self.at(address), count != me.sent else { return }
-    me.lastSign = .now
-    me.sent = count
-    me.transfer.current?.sent(count)
+  /// - Returns: Whether it goes on: libcurl calls this also where it does not come back to the engine, as
+  ///   while it skips what a proxy sends.
+  fileprivate static func noteSent(
+    _ count: Int64, _ address: UnsafeMutableRawPointer?
+  ) -> Bool {
+    guard let me = Self.at(address) else { return false }
+    if count != me.sent {
+      me.lastSign = .now
+      me.sent = count
+      me.transfer.current?.sent(count)
+    }
+    if me.deadline <= .now { me.transfer.end(.failure(URLError(.timedOut))) }
+    return me.transfer.current != nil
   }
 
   fileprivate static func seekBody(
@@ -255,8 +272,7 @@ private let readCallback: curl_read_callback = { buffer, size, count, address in
 }
 
 private let progressCallback: curl_xferinfo_callback = { address, _, _, _, sent in
-  RunningTransfer.noteSent(Int64(sent), address)
-  return 0
+  RunningTransfer.noteSent(Int64(sent), address) ? 0 : 1
 }
 
 private let seekCallback: curl_seek_callback = { address, offset, origin in

@@ -37,17 +37,18 @@ final class Transfer: Sendable {
   let patience: Patience
   /// nil: it waits for no other.
   let lane: Lane?
-  /// When it was made.
-  let began = ContinuousClock.now
+  /// When it was asked for, with the redirects before it.
+  let began: ContinuousClock.Instant
   private let receiver: Locked<Receiver?>
 
   /// - Parameters:
   ///   - width: How many of its lane run at once; nil: it waits for no other.
+  ///   - began: From when on its time counts.
   ///   - receiver: Told what becomes of it.
   /// - Throws: ``HTTPRequestError``.
   init(
     _ request: URLRequest, _ body: TransferBody?, _ patience: Patience, width: Int?,
-    _ receiver: Receiver
+    began: ContinuousClock.Instant = .now, _ receiver: Receiver
   ) throws {
     guard let origin = request.url.flatMap({ HTTPOrigin($0) }) else {
       throw HTTPRequestError.badURL(request.url?.absoluteString ?? "")
@@ -65,6 +66,7 @@ final class Transfer: Sendable {
     guard HTTPRequestDescription.isToken(method) else { throw HTTPRequestError.badMethod(method) }
     self.request = request
     self.body = body
+    self.began = began
     self.patience = patience
     self.receiver = Locked(receiver)
     self.method = method

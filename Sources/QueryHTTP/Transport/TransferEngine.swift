@@ -115,6 +115,11 @@ final class Multi: @unchecked Sendable {
 
   init?() {
     guard let handle = curl_multi_init() else { return nil }
+    // Without descriptors left there is one that nobody can wake.
+    guard curl_multi_wakeup(handle) == CURLM_OK else {
+      curl_multi_cleanup(handle)
+      return nil
+    }
     self.handle = handle
   }
 

@@ -57,6 +57,11 @@ import Testing
     "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
     "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n",
     "HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nContent-Length: 5\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5abc\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
+      + String(repeating: "X: \(String(repeating: "x", count: 999))\r\n", count: 500) + "\r\n",
     "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 O",
     "HTTP/1.1 abc\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "\r\n\r\n", "garbage\r\n\r\n",
     "ICY 200 OK\r\n\r\n",
@@ -114,6 +119,28 @@ import Testing
     request.timeoutInterval = 0.3
     let error = await #expect(throws: URLError.self) {
       try await self.transport.answer(to: request)
+    }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test(arguments: [TimeInterval.infinity, .nan, 1e300, 0, -1])
+  func aTimeThatIsNoneAsksForNoLimitOfItsOwn(_ seconds: TimeInterval) async throws {
+    let server = try LoopbackServer { _, _ in .status(200) }
+    var request = self.post(server.url)
+    request.timeoutInterval = seconds
+    _ = try await self.transport.answer(to: request)
+  }
+
+  /// The redirects of a request have its time together.
+  @Test func theTimeLimitIsThatOfAllRedirects() async throws {
+    let server = try LoopbackServer { request, number in
+      number == 1 ? .status(302, headers: ["Location": "/there"]) : .silence
+    }
+    let began = ContinuousClock.now - .seconds(3_599)
+    let exchange = HTTPTransport(timeLimit: .seconds(3_600))
+    let error = await #expect(throws: URLError.self) {
+      _ = try await exchange.send(URLRequest(url: server.url), limit: 10, began: began)
+      _ = try await exchange.send(URLRequest(url: server.url), limit: 10, began: began)
     }
     #expect(error?.code == .timedOut)
   }
