@@ -232,8 +232,10 @@ extension RunningTransfer {
     return count
   }
 
-  /// - Returns: Whether it goes on: libcurl calls this also where it does not come back to the engine, as
-  ///   while it skips what a proxy sends.
+  /// Notes progress, and ends what has taken too long. libcurl calls this also during what keeps it from the
+  /// engine, as the skipping of what a proxy sends.
+  ///
+  /// - Returns: Whether the transfer continues.
   fileprivate static func noteSent(
     _ count: Int64, _ address: UnsafeMutableRawPointer?
   ) -> Bool {
