@@ -192,6 +192,8 @@ extension EventConnection {
     var request = URLRequest(url: url)
     for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
     request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+    // So that no packer keeps an event back.
+    request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     if let lastID { request.setValue(lastID, forHTTPHeaderField: "Last-Event-ID") }
     return request
   }

@@ -97,22 +97,10 @@ extension StoreInspection {
   private func laidMutations(in partition: String) throws(InspectionError) -> [LaidMutation] {
     try self.readIfThere(.mutations) { connection in
       try Self.partitions(partition, on: connection).flatMap { id, _ in
-        Self.inOrder(try connection.rows(Self.laid, id) { try LaidMutation($0) })
+        try connection.rows(Self.laid, id) { try LaidMutation($0) }
+          .placingDead({ $0.standing == .dead }, number: \.number)
       }
     } ?? []
-  }
-
-  /// Puts what is dead before the first that was entered later.
-  private static func inOrder(_ mutations: [LaidMutation]) -> [LaidMutation] {
-    var dead = mutations.filter { $0.standing == .dead }[...]
-    var ordered = [LaidMutation]()
-    for mutation in mutations where mutation.standing != .dead {
-      let earlier = dead.prefix { $0.number < mutation.number }
-      ordered += earlier
-      ordered.append(mutation)
-      dead = dead.dropFirst(earlier.count)
-    }
-    return ordered + dead
   }
 
   /// Finds out what is laid over the value of an entry.

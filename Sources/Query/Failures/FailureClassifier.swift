@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 
 /// What an error of an attempt means if the mutation does not say so itself.
-struct FailureVerdict: Hashable, Sendable {
+package struct FailureVerdict: Hashable, Sendable {
   /// What to do about it.
   var failure: MutationFailure
 
@@ -79,7 +79,9 @@ extension FailureVerdict {
   /// Refused, host not found, DNS, not connected, and TLS, which a machine with a wrong clock
   /// rejects. Any other error may be that of a lost answer: on Linux that is −1011, −1 or even
   /// −1002 as often as −1005 or −1001.
-  private static func isFromBeforeSending(_ code: Int) -> Bool {
+  ///
+  /// - Parameter code: As in `URLError.Code`.
+  package static func isFromBeforeSending(_ code: Int) -> Bool {
     [-1_004, -1_003, -1_006, -1_009].contains(code) || (-1_206 ... -1_200).contains(code)
   }
 

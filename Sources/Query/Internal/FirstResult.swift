@@ -1,5 +1,5 @@
 /// The first of several results that arrive for one waiter.
-final class FirstResult<Value: Sendable>: Sendable {
+package final class FirstResult<Value: Sendable>: Sendable {
   private struct Guarded {
     var waiter: CheckedContinuation<Value, Never>?
     var value: Value?
@@ -7,11 +7,13 @@ final class FirstResult<Value: Sendable>: Sendable {
 
   private let guarded = Locked(Guarded())
 
+  package init() {}
+
   /// Sets the result, unless there is one.
   ///
   /// - Returns: Whether this is the result.
   @discardableResult
-  func set(_ value: Value) -> Bool {
+  package func set(_ value: Value) -> Bool {
     let (isFirst, waiter) = self.guarded.withLock { result in
       guard result.value == nil else { return (false, nil as CheckedContinuation<Value, Never>?) }
       result.value = value
@@ -23,7 +25,7 @@ final class FirstResult<Value: Sendable>: Sendable {
   }
 
   /// Waits for the result. Called once.
-  func value() async -> Value {
+  package func value() async -> Value {
     await withCheckedContinuation { continuation in
       let known = self.guarded.withLock { result in
         if result.value == nil { result.waiter = continuation }

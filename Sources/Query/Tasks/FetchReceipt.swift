@@ -44,7 +44,7 @@ public final class FetchReceipt: Sendable {
   func begin(_ page: _PageKey) {
     self.guarded.withLock { receipt in
       receipt.page = page
-      receipt.pages[page, default: []].formUnion([])
+      if receipt.pages[page] == nil { receipt.pages[page] = [] }
     }
   }
 

@@ -144,10 +144,8 @@ extension HTTPTransport {
     let transfer = try Transfer(
       request, body, patience, width: self.width, began: began, receiver)
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        answer.wait(continuation)
-        TransferEngine.shared.start(transfer)
-      }
+      TransferEngine.shared.start(transfer)
+      return try await answer.whole()
     } onCancel: {
       TransferEngine.shared.cancel(transfer)
     }
@@ -156,55 +154,34 @@ extension HTTPTransport {
 
 /// Collects an answer, and hands it to the caller.
 private final class CollectedAnswer: Sendable {
-  private struct Guarded {
-    var answer: HTTPAnswer?
-    var result: Result<HTTPAnswer, any Error>?
-    var continuation: CheckedContinuation<HTTPAnswer, any Error>?
-  }
-
   private let limit: Int
-  private let guarded = Locked(Guarded())
+  private let answer = Locked<HTTPAnswer?>(nil)
+  private let result = FirstResult<Result<HTTPAnswer, any Error>>()
 
   init(limit: Int) { self.limit = limit }
 
-  func begin(_ head: HTTPAnswer) { self.guarded.withLock { $0.answer = head } }
+  func begin(_ head: HTTPAnswer) { self.answer.withLock { $0 = head } }
 
   /// - Returns: Whether there is room for more.
   func add(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    self.guarded.withLock { guarded in
-      guard let count = guarded.answer?.body.count else { return false }
+    self.answer.withLock { answer in
+      guard let count = answer?.body.count else { return false }
       let room = max(0, self.limit - count)
-      guarded.answer?.body.append(contentsOf: bytes.prefix(room))
-      if bytes.count > room { guarded.answer?.wasTruncated = true }
+      answer?.body.append(contentsOf: bytes.prefix(room))
+      if bytes.count > room { answer?.wasTruncated = true }
       return bytes.count <= room
     }
   }
 
   func end(_ result: Result<Void, URLError>) {
-    let (continuation, result) = self.guarded.withLock { guarded in
-      let ending = Self.ending(guarded.answer, result)
-      guarded.result = ending
-      defer { guarded.continuation = nil }
-      return (guarded.continuation, ending)
-    }
-    continuation?.resume(with: result)
-  }
-
-  private static func ending(
-    _ answer: HTTPAnswer?, _ result: Result<Void, URLError>
-  ) -> Result<HTTPAnswer, any Error> {
     switch result {
-    case .failure(let error): .failure(error)
-    case .success: answer.map { .success($0) } ?? .failure(URLError(.badServerResponse))
+    case .failure(let error): self.result.set(.failure(error))
+    case .success:
+      let answer = self.answer.withLock { $0 }
+      self.result.set(answer.map { .success($0) } ?? .failure(URLError(.badServerResponse)))
     }
   }
 
-  /// Takes the caller's continuation; the transfer may have ended before.
-  func wait(_ continuation: CheckedContinuation<HTTPAnswer, any Error>) {
-    let result = self.guarded.withLock { guarded in
-      if guarded.result == nil { guarded.continuation = continuation }
-      return guarded.result
-    }
-    if let result { continuation.resume(with: result) }
-  }
+  /// Waits for the end. Called once.
+  func whole() async throws -> HTTPAnswer { try await self.result.value().get() }
 }

@@ -69,7 +69,8 @@ extension RunningTransfer {
     var options = TransferOptions(handle: self.handle)
     options.set(CURLOPT_URL, self.transfer.request.url?.absoluteString ?? "")
     options.set(CURLOPT_PROTOCOLS_STR, "http,https")
-    options.set(CURLOPT_ACCEPT_ENCODING, self.acceptedEncoding)
+    // Whatever libcurl can unpack, unless the request says something else.
+    options.set(CURLOPT_ACCEPT_ENCODING, "")
     // Over HTTP/2 requests share a connection, and a server's frames without content keep libcurl from
     // coming back to the others, and to the deadlines.
     options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
@@ -95,12 +96,6 @@ extension RunningTransfer {
     self.setMethod(&options, me)
     self.setHeaders(&options)
     return options.areTaken
-  }
-
-  /// Empty: whatever libcurl can unpack. A stream comes as it is, so that no packer keeps an event back.
-  private var acceptedEncoding: String {
-    self.transfer.request.value(forHTTPHeaderField: "Accept") == "text/event-stream"
-      ? "identity" : ""
   }
 
   private func setMethod(_ options: inout TransferOptions, _ me: UnsafeMutableRawPointer) {

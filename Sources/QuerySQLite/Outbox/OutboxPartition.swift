@@ -18,7 +18,7 @@ final class OutboxPartition: Sendable {
     /// Finds the edits that some stored value does not have; nil if that cannot be found out now.
     var missing: @Sendable ([StandingEdit], @escaping @Sendable ([StandingEdit]?) -> Void) -> Void
     /// Lets the clients show what a call has made of a mutation.
-    var show: @Sendable (MutationChange) -> Void = { _ in }
+    var show: @Sendable (MutationChange) -> Void
   }
 
   /// The name of the account.

@@ -77,7 +77,7 @@ struct DamagedOutbox: Sendable {
       OutboxPartition.Hooks(
         tell: { event in events.withLock { $0.append(event) } },
         invalidate: { _, _, done in done(true) },
-        missing: { _, done in done([]) }
+        missing: { _, done in done([]) }, show: { _ in }
       ))
     var outcome = Outcome()
     // What reads may be what finds the damage.

@@ -99,7 +99,7 @@ import Testing
           folder: path, partition: "", configuration,
           OutboxPartition.Hooks(
             tell: { _ in }, invalidate: { _, _, done in done(true) },
-            missing: { _, done in done([]) }))
+            missing: { _, done in done([]) }, show: { _ in }))
         _ = try? outbox.entries()
         exit(7)
       }

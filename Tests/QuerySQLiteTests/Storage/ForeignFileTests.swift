@@ -66,7 +66,7 @@ import Testing
         folder: locations.folder(of: .mutations), partition: "default", configuration,
         OutboxPartition.Hooks(
           tell: { _ in }, invalidate: { _, _, done in done(true) },
-          missing: { _, done in done([]) }))
+          missing: { _, done in done([]) }, show: { _ in }))
     }
     #expect(error?.message.contains("network file system (NFS)") == true)
   }

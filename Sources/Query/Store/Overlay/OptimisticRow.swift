@@ -82,16 +82,7 @@ struct LaidEdit: Sendable {
   /// - Parameter edits: Those of one row stand together, and keep their order.
   static func inOrder(_ edits: [LaidEdit]) -> [LaidEdit] {
     // The sort is stable.
-    guard edits.contains(where: \.row.isDead) else { return edits.sorted(by: <) }
-    var dead = edits.filter(\.row.isDead).sorted(by: <)[...]
-    var ordered = [LaidEdit]()
-    for edit in edits.filter({ !$0.row.isDead }).sorted(by: <) {
-      let earlier = dead.prefix { $0.row.number < edit.row.number }
-      ordered += earlier
-      ordered.append(edit)
-      dead = dead.dropFirst(earlier.count)
-    }
-    return ordered + dead
+    edits.sorted(by: <).placingDead(\.row.isDead, number: \.row.number)
   }
 
   /// What is acknowledged comes first, in the order of its ends; then the rest, in that of its numbers.

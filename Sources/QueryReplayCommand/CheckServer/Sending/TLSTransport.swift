@@ -57,15 +57,10 @@ struct TLSTransport: CheckTransport {
       let answer = try await transport.send(message, limit: Self.limit, progress: progress)
       return .answer(
         CheckAnswer(status: answer.status, headers: answer.headers, body: answer.body))
-    } catch let error as URLError where Self.isUnreached(error.code) {
+    } catch let error as URLError where FailureVerdict.isFromBeforeSending(error.errorCode) {
       return .unreached(error.localizedDescription)
     } catch {
       return .unanswered(error.localizedDescription)
     }
-  }
-
-  private static func isUnreached(_ code: URLError.Code) -> Bool {
-    [.cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet]
-      .contains(code) || (-1_206 ... -1_200).contains(code.rawValue)
   }
 }
