@@ -26,7 +26,7 @@ let libraries: [Target] = [
   .target(name: "SystemMainLoop", dependencies: ["CGIO"]),
   .target(name: "QueryReplay", dependencies: ["Query", "CProbes"]),
   // Apart from the replayer, since it loads libcurl, and FoundationNetworking for its types.
-  .target(name: "QueryHTTP", dependencies: ["Query", "CCurl"]),
+  .target(name: "QueryHTTP", dependencies: ["Query", "CCurl", "CZlib"]),
   // One import for a program that wants it all; without QueryHTTP, for its libcurl.
   .target(
     name: "OfflineQuery",
@@ -59,6 +59,11 @@ let systemLibraries: [Target] = [
     name: "CCurl",
     pkgConfig: "libcurl",
     providers: [.apt(["libcurl4-openssl-dev"])]
+  ),
+  .systemLibrary(
+    name: "CZlib",
+    pkgConfig: "zlib",
+    providers: [.apt(["zlib1g-dev"])]
   ),
   .systemLibrary(
     name: "CGIO",

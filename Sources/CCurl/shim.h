@@ -46,9 +46,21 @@ static inline CURLcode ccurl_set_progress(CURL *handle, curl_xferinfo_callback c
   return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L) : code;
 }
 
-/// Sets the callback that opens sockets.
-static inline CURLcode ccurl_set_opener(CURL *handle, curl_opensocket_callback callback) {
-  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+/// Sets the callbacks that open and close sockets.
+static inline CURLcode ccurl_set_sockets(
+    CURL *handle, curl_opensocket_callback opened, curl_closesocket_callback closed) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, opened);
+  return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, closed) : code;
+}
+
+/// Sets the callback that is asked before a request is sent, whether it may be.
+static inline CURLcode ccurl_set_gate(CURL *handle, curl_prereq_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
+/// Sets how many connections are kept for a next request.
+static inline CURLMcode ccurl_set_kept_connections(CURLM *multi, long count) {
+  return curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, count);
 }
 
 /// How the transfer of a message has ended.

@@ -115,19 +115,33 @@ extension EventConnection {
   /// Connects again and again, until it is cancelled or the server says that there is nothing to come.
   private func run() async {
     var failures = 0
+    var wait = Duration.zero
     while !Task.isCancelled {
       guard await self.network() else { return }
-      var retry: Duration?
+      var course = Course()
       do {
-        if try await self.connect(&retry, didOpen: { failures = 0 }) { return }
+        if try await self.connect(&course) { return }
       } catch {
         // Whatever it was, the next attempt will tell.
       }
       self.guarded.withLock { $0.isOpen = false }
-      failures += 1
-      let wait = max(retry ?? .zero, self.backoff.delay(after: failures)) / .seconds(1)
-      do { try await self.context.eventStreamDelayer.delay(for: wait) } catch { return }
+      // A stream that is quiet works, too; one that ends as soon as it is open does not.
+      let hasLasted = course.opened.map { $0.duration(to: .now) > wait } == true
+      failures = course.hasEvents || hasLasted ? 1 : failures + 1
+      wait = max(course.retry ?? .zero, self.backoff.delay(after: failures))
+      do { try await self.context.eventStreamDelayer.delay(for: wait / .seconds(1)) } catch {
+        return
+      }
     }
+  }
+
+  /// What has come of one connection.
+  private struct Course {
+    /// nil: the server has not opened the stream.
+    var opened: ContinuousClock.Instant?
+    var hasEvents = false
+    /// How long the server asks to wait before the next one.
+    var retry: Duration?
   }
 
   /// Waits for the network.
@@ -145,19 +159,20 @@ extension EventConnection {
   }
 
   /// - Returns: Whether the server says that there is nothing to come.
-  private func connect(_ retry: inout Duration?, didOpen: () -> Void) async throws -> Bool {
+  private func connect(_ course: inout Course) async throws -> Bool {
     let lastID = self.guarded.withLock { $0.lastID }
     let parts = try StreamPart.stream(
       of: try await self.request(after: lastID), silence: self.stream.silence)
     var parser = EventStreamParser(lastID: lastID)
-    defer { retry = parser.retry }
+    defer { course.retry = parser.retry }
     for try await part in parts {
       switch part {
       case .head(let answer):
         guard try self.isOpen(answer, after: lastID) else { return answer.status == 204 }
-        didOpen()
+        course.opened = .now
       case .bytes(let data):
         for event in try parser.read(data) {
+          course.hasEvents = true
           let isReset = event.name == "reset"
           self.tell(isReset ? .reset : .event(event)) { $0.lastID = event.id }
         }

@@ -205,6 +205,22 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func aServerThatClosesWhatItOpensIsAskedLessAndLess() async throws {
+    let delayer = GatedDelayer()
+    delayer.gate.open()
+    let client = self.client { $0.eventStreamDelayer = delayer }
+    let (subscription, _) = self.follow(client.store(for: self.query()))
+    for number in 1...4 { await self.server.stream(number).end() }
+    let waits = await delayer.waits.wait(forCount: 4)
+    #expect(zip(waits, waits.dropFirst()).allSatisfy { $0 < $1 }, "\(waits)")
+    // One that says something is none of them.
+    let stream = await self.server.stream(5)
+    stream.send("data: /notes\n\n")
+    stream.end()
+    #expect(await delayer.waits.wait(forCount: 5)[4] < waits[1])
+    subscription.cancel()
+  }
+
   @Test func aConnectionEndsAfterTheLastSubscriberAndNotBefore() async throws {
     let delayer = GatedDelayer()
     let client = self.client { $0.eventStreamDelayer = delayer }

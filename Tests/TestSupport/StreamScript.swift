@@ -6,6 +6,8 @@ public final class StreamScript: Sendable {
   private struct Guarded {
     var pieces = [[UInt8]]()
     var isOver = false
+    /// Whether the server waits for a piece.
+    var isAsked = false
   }
 
   private let guarded = Locked(Guarded())
@@ -26,6 +28,11 @@ public final class StreamScript: Sendable {
     self.news.signal()
   }
 
+  /// Waits until the server has sent all that there is.
+  public func hasBeenSent() async {
+    while !self.guarded.withLock({ $0.pieces.isEmpty && $0.isAsked }) { await Task.yield() }
+  }
+
   /// Ends the connection.
   public func end() {
     self.guarded.withLock { $0.isOver = true }
@@ -36,7 +43,8 @@ public final class StreamScript: Sendable {
   func next() -> [UInt8]? {
     while true {
       let (piece, isOver) = self.guarded.withLock { guarded in
-        (guarded.pieces.isEmpty ? nil : guarded.pieces.removeFirst(), guarded.isOver)
+        guarded.isAsked = guarded.pieces.isEmpty
+        return (guarded.isAsked ? nil : guarded.pieces.removeFirst(), guarded.isOver)
       }
       if let piece { return piece }
       if isOver { return nil }

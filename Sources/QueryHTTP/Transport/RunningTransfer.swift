@@ -14,6 +14,10 @@ final class RunningTransfer {
   private let errorText: UnsafeMutablePointer<CChar>
   private var parser = AnswerHeadParser()
   private var hasHead = false
+  /// What unpacks the body; nil: it comes as it is.
+  private var decoder: ContentDecoder?
+  /// Whether the body is packed as nobody asked for.
+  private var isPackedOtherwise = false
   /// How much of the body libcurl has taken.
   private var offset: Int64 = 0
   /// How much of the body has been sent.
@@ -21,10 +25,22 @@ final class RunningTransfer {
   /// When the last byte came or went.
   private var lastSign = ContinuousClock.now
 
+  private let sockets: OpenSockets
+  /// Whether nothing was sent over its connection before.
+  private var isConnectionNew = false
+  /// Whether it was not sent since its connection is of no use: it may begin again, over a new one.
+  private(set) var isConnectionStale = false
+
+  /// - Parameters:
+  ///   - transfer: What is carried out.
+  ///   - sockets: Those of all connections of the engine.
+  ///   - isConnectionNew: Whether it may not be sent over a connection that was used before.
   /// - Returns: nil if there is no memory for it.
-  init?(_ transfer: Transfer) {
+  init?(_ transfer: Transfer, _ sockets: OpenSockets, isConnectionNew: Bool = false) {
     guard let handle = curl_easy_init() else { return nil }
     self.transfer = transfer
+    self.sockets = sockets
+    self.isConnectionNew = isConnectionNew
     self.handle = handle
     self.errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     self.errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -45,13 +61,12 @@ final class RunningTransfer {
 
   /// Tells the receiver how libcurl has ended it.
   func end(_ code: CURLcode) {
-    if code == CURLE_OK, self.hasHead {
-      self.transfer.end(.success(()))
-    } else if code == CURLE_OK {
+    if code == CURLE_OK {
       // To libcurl a head that breaks off after its first line is an answer.
+      let part = self.hasHead ? self.decoder?.isWhole == false ? "packed body" : nil : "header"
       self.transfer.end(
-        .failure(URLError(CURLE_PARTIAL_FILE, text: "The connection ended in the answer's header."))
-      )
+        part.map { .failure(URLError(CURLE_PARTIAL_FILE, text: "The answer ended in its \($0).")) }
+          ?? .success(()))
     } else {
       let text = String(cString: self.errorText)
       let proxyStatus = ccurl_proxy_status(self.handle)
@@ -69,8 +84,6 @@ extension RunningTransfer {
     var options = TransferOptions(handle: self.handle)
     options.set(CURLOPT_URL, self.transfer.request.url?.absoluteString ?? "")
     options.set(CURLOPT_PROTOCOLS_STR, "http,https")
-    // Whatever libcurl can unpack, unless the request says something else.
-    options.set(CURLOPT_ACCEPT_ENCODING, "")
     // Over HTTP/2 requests share a connection, and a server's frames without content keep libcurl from
     // coming back to the others, and to the deadlines.
     options.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
@@ -81,7 +94,11 @@ extension RunningTransfer {
     options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // The engine's deadline ends it, rather than libcurl's five minutes.
     options.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
-    options.note(ccurl_set_opener(self.handle, socketCallback))
+    options.note(ccurl_set_sockets(self.handle, openCallback, closeCallback))
+    options.set(CURLOPT_OPENSOCKETDATA, me)
+    options.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(self.sockets).toOpaque())
+    options.note(ccurl_set_gate(self.handle, gateCallback))
+    options.set(CURLOPT_PREREQDATA, me)
     options.note(ccurl_set_writer(self.handle, CURLOPT_HEADERFUNCTION, headerCallback))
     options.set(CURLOPT_HEADERDATA, me)
     options.note(ccurl_set_writer(self.handle, CURLOPT_WRITEFUNCTION, bodyCallback))
@@ -112,23 +129,24 @@ extension RunningTransfer {
       options.set(CURLOPT_NOBODY, 1)
     }
     options.set(CURLOPT_CUSTOMREQUEST, method)
-    guard !self.transfer.isRead else { return }
     // Over a connection that was used before, libcurl would send it again by itself if that turns out
-    // to be closed, and nobody would know that it may have been carried out.
-    options.set(CURLOPT_FRESH_CONNECT, 1)
-    options.set(CURLOPT_FORBID_REUSE, 1)
+    // to be closed, and nobody would know that a write may have been carried out.
+    if self.isConnectionNew || !self.transfer.isRead { options.set(CURLOPT_FRESH_CONNECT, 1) }
+    if !self.transfer.isRead { options.set(CURLOPT_FORBID_REUSE, 1) }
   }
 
   private func setHeaders(_ options: inout TransferOptions) {
-    let given = self.transfer.request.allHTTPHeaderFields ?? [:]
-    for (name, value) in given where !Self.ownHeaders.contains(name.lowercased()) {
+    for (name, value) in self.transfer.request.allHTTPHeaderFields ?? [:]
+    where !Self.ownHeaders.contains(name.lowercased()) {
       // A header with nothing behind the colon would be taken out.
-      self.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+      let isEmpty = value.allSatisfy { $0 == " " || $0 == "\t" }
+      self.append(isEmpty ? "\(name);" : "\(name): \(value)")
     }
+    if !self.transfer.asksForCoding { self.append("Accept-Encoding: \(ContentDecoder.accepted)") }
     // None waits a second for a server that does not know what is asked.
     self.append("Expect:")
     if !self.transfer.isRead { self.append("Connection: close") }
-    if !given.contains(where: { $0.key.lowercased() == "user-agent" }) {
+    if !self.transfer.hasHeader("user-agent") {
       self.append("User-Agent: \(Self.userAgent)")
     }
     options.set(CURLOPT_HTTPHEADER, self.headers.map { UnsafeMutableRawPointer($0) })
@@ -194,6 +212,7 @@ extension RunningTransfer {
       }
       guard let head = try me.parser.read(line) else { return true }
       me.hasHead = true
+      me.chooseDecoder(head)
       me.transfer.current?.head(head)
       return true
     } catch {
@@ -207,12 +226,35 @@ extension RunningTransfer {
   ) -> Bool {
     guard let me = Self.at(address) else { return false }
     me.lastSign = .now
-    guard me.transfer.current?.bytes(bytes) == true else {
-      // The rest is not needed: the server has already said what became of the request.
-      me.transfer.end(.success(()))
+    do {
+      guard try me.give(bytes) else {
+        // The rest is not needed: the server has already said what became of the request.
+        me.transfer.end(.success(()))
+        return false
+      }
+      return true
+    } catch {
+      me.transfer.end(.failure(URLError(.cannotParseResponse)))
       return false
     }
-    return true
+  }
+
+  private func chooseDecoder(_ head: HTTPAnswer) {
+    guard let coding = head.headers["content-encoding"], !coding.isEmpty,
+      coding.lowercased() != "identity"
+    else { return }
+    // Whoever asks for a part unpacks it together with the others.
+    if head.status != 206 { self.decoder = ContentDecoder(coding) }
+    self.isPackedOtherwise = self.decoder == nil && !self.transfer.asksForCoding
+  }
+
+  /// Unpacks some of the body, and hands it to the receiver.
+  ///
+  /// - Returns: Whether more is wanted.
+  private func give(_ bytes: UnsafeRawBufferPointer) throws -> Bool {
+    guard !self.isPackedOtherwise else { throw ContentDecoder.Problem() }
+    guard let receiver = self.transfer.current else { return false }
+    return try self.decoder?.unpack(bytes, receiver.bytes) ?? receiver.bytes(bytes)
   }
 
   fileprivate static func giveBody(
@@ -242,6 +284,30 @@ extension RunningTransfer {
     }
     if me.deadline <= .now { me.transfer.end(.failure(URLError(.timedOut))) }
     return me.transfer.current != nil
+  }
+
+  fileprivate static func open(
+    _ target: curl_sockaddr, _ address: UnsafeMutableRawPointer?
+  ) -> curl_socket_t {
+    guard let me = Self.at(address) else { return CURL_SOCKET_BAD }
+    // A child process that is started meanwhile does not inherit it.
+    let kind = target.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    let socket = Glibc.socket(target.family, kind, target.protocol)
+    if socket >= 0 {
+      me.isConnectionNew = true
+      me.sockets.insert(socket)
+    }
+    return socket
+  }
+
+  /// Refuses a connection that was used before and on which something waits already: the end, or bytes that
+  /// would be taken for the answer to this request.
+  fileprivate static func maySend(
+    from localPort: Int32, _ address: UnsafeMutableRawPointer?
+  ) -> Bool {
+    guard let me = Self.at(address) else { return false }
+    me.isConnectionStale = !me.isConnectionNew && me.sockets.anyIsReadable(localPort: localPort)
+    return !me.isConnectionStale
   }
 
   fileprivate static func seekBody(
@@ -276,10 +342,17 @@ private let seekCallback: curl_seek_callback = { address, offset, origin in
   RunningTransfer.seekBody(Int64(offset), origin, address)
 }
 
-/// A child process that is started meanwhile does not inherit the socket.
-private let socketCallback: curl_opensocket_callback = { _, _, address in
-  guard let address else { return CURL_SOCKET_BAD }
-  return socket(
-    address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
-    address.pointee.protocol)
+private let openCallback: curl_opensocket_callback = { address, _, target in
+  guard let target else { return CURL_SOCKET_BAD }
+  return RunningTransfer.open(target.pointee, address)
+}
+
+private let closeCallback: curl_closesocket_callback = { address, socket in
+  address.map { Unmanaged<OpenSockets>.fromOpaque($0).takeUnretainedValue() }?.remove(socket)
+  return close(socket)
+}
+
+private let gateCallback: curl_prereq_callback = { address, _, _, _, localPort in
+  let mayBeSent = RunningTransfer.maySend(from: localPort, address)
+  return mayBeSent ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }

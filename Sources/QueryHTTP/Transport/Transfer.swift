@@ -81,6 +81,14 @@ final class Transfer: Sendable {
 
   let method: String
 
+  /// Whether it says itself how the answer may be packed. A part of a packed body could not be unpacked.
+  var asksForCoding: Bool { self.hasHeader("accept-encoding") || self.hasHeader("range") }
+
+  /// - Parameter name: In lower case.
+  func hasHeader(_ name: String) -> Bool {
+    self.request.allHTTPHeaderFields?.contains { $0.key.lowercased() == name } == true
+  }
+
   /// When it has taken too long, whatever comes; nil: never.
   var lastMoment: ContinuousClock.Instant? { self.patience.total.map { self.began + $0 } }
 

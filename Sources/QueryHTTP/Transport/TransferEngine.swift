@@ -112,9 +112,14 @@ final class TransferEngine: Sendable {
 // @unchecked: others only wake it, which libcurl allows from any thread.
 final class Multi: @unchecked Sendable {
   let handle: UnsafeMutableRawPointer
+  /// Those of its connections; they are closed with it.
+  let sockets = OpenSockets()
+  /// How many connections may wait for a next request.
+  private static let keptConnections = 64
 
   init?() {
     guard let handle = curl_multi_init() else { return nil }
+    ccurl_set_kept_connections(handle, Self.keptConnections)
     // Without descriptors left there is one that nobody can wake.
     guard curl_multi_wakeup(handle) == CURLM_OK else {
       curl_multi_cleanup(handle)
@@ -177,8 +182,10 @@ private final class TransferLoop {
   }
 
   /// Hands a transfer to libcurl; its lane has counted it.
-  private func launch(_ transfer: Transfer) {
-    guard let running = RunningTransfer(transfer),
+  private func launch(_ transfer: Transfer, isConnectionNew: Bool = false) {
+    guard
+      let running = RunningTransfer(
+        transfer, self.multi.sockets, isConnectionNew: isConnectionNew),
       curl_multi_add_handle(self.multi.handle, running.handle) == CURLM_OK
     else {
       transfer.end(.failure(URLError(.cannotConnectToHost)))
@@ -199,10 +206,15 @@ private final class TransferLoop {
   }
 
   private func remove(_ transfer: RunningTransfer) {
+    self.drop(transfer)
+    self.leave(transfer.transfer.lane)
+  }
+
+  /// Takes a transfer from libcurl, which does not end it.
+  private func drop(_ transfer: RunningTransfer) {
     self.lastWork = .now
     curl_multi_remove_handle(self.multi.handle, transfer.handle)
     self.running[transfer.handle] = nil
-    self.leave(transfer.transfer.lane)
   }
 
   /// Drops what has been given up.
@@ -220,8 +232,13 @@ private final class TransferLoop {
       guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
         let transfer = self.running[handle]
       else { continue }
-      transfer.end(ccurl_result(message))
-      self.remove(transfer)
+      if transfer.isConnectionStale {
+        self.drop(transfer)
+        self.launch(transfer.transfer, isConnectionNew: true)
+      } else {
+        transfer.end(ccurl_result(message))
+        self.remove(transfer)
+      }
     }
   }
 

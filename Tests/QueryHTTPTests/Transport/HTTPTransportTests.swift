@@ -90,6 +90,97 @@ import Testing
     #expect(response.value(forHTTPHeaderField: "link") == nil)
   }
 
+  /// 600 bytes of text, packed.
+  private static let packed = [
+    "gzip": "H4sIAAAAAAACA8tIzcnJV8gYJUdJqpIA8zGiDVgCAAA=",
+    "deflate": "eJzLSM3JyVfIGCVHSaqSAO3S3FE=",
+    // Without its frame, as some servers send it.
+    "Deflate": "y0jNyclXyBglR0mqkgA=",
+  ]
+
+  @Test(arguments: Self.packed.keys) func aPackedBodyIsUnpackedOrIsNone(_ coding: String)
+    async throws
+  {
+    let text = String(repeating: "hello ", count: 100)
+    let whole = try #require(Self.packed[coding].flatMap { Data(base64Encoded: $0) })
+    let count = Locked(whole.count)
+    let server = try LoopbackServer { _, _ in
+      let bytes = Array((whole + whole).prefix(count.withLock { $0 }))
+      return .bytes(200, headers: ["Content-Encoding": coding], bytes)
+    }
+    let (data, _) = try await self.transport.answer(from: server.url)
+    #expect(String(decoding: data, as: UTF8.self) == text)
+    let asked = await server.requests.wait(forCount: 1)[0].headers["accept-encoding"]
+    #expect(asked == "gzip, deflate")
+    for kept in 1..<whole.count {
+      count.withLock { $0 = kept }
+      await #expect(throws: URLError.self, "\(kept) of \(whole.count)") {
+        try await self.transport.answer(from: server.url)
+      }
+    }
+    // An empty one is no packed body, as the answer to HEAD; behind the end of one stands another or nothing.
+    count.withLock { $0 = 0 }
+    #expect(try await self.transport.answer(from: server.url).0.isEmpty)
+    count.withLock { $0 = whole.count * 2 }
+    let (both, _) = try await self.transport.answer(from: server.url)
+    #expect(String(decoding: both, as: UTF8.self) == (coding == "gzip" ? text + text : text))
+  }
+
+  @Test func whatIsPackedMayNotBeLongerThanTheLimit() async throws {
+    let packed = try #require(Self.packed["gzip"].flatMap { Data(base64Encoded: $0) })
+    let server = try LoopbackServer { _, _ in
+      .bytes(200, headers: ["Content-Encoding": "gzip"], Array(packed))
+    }
+    await #expect(throws: HTTPBodyError.self) {
+      try await self.transport.answer(from: server.url, limit: 599)
+    }
+    #expect(try await self.transport.answer(from: server.url, limit: 600).0.count == 600)
+  }
+
+  @Test func aCodingThatWasNotAskedForIsNoAnswer() async throws {
+    let server = try LoopbackServer { _, _ in
+      .status(200, headers: ["Content-Encoding": "br"], body: "packed")
+    }
+    let error = await #expect(throws: URLError.self) {
+      try await self.transport.answer(from: server.url)
+    }
+    #expect(error?.code == .cannotParseResponse)
+    var request = URLRequest(url: server.url)
+    request.setValue("br", forHTTPHeaderField: "Accept-Encoding")
+    let (data, _) = try await self.transport.answer(to: request)
+    #expect(String(decoding: data, as: UTF8.self) == "packed")
+    let asked = await server.requests.wait(forCount: 2)[1].headers["accept-encoding"]
+    #expect(asked == "br")
+  }
+
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate", "HTTP/1.1 408 Timeout\r\n\r\n", "x",
+  ])
+  func bytesBehindAnAnswerAreNotTheNextOne(_ late: String) async throws {
+    let script = StreamScript("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst")
+    let server = try LoopbackServer { _, number in
+      number == 1 ? .pieces(script) : .status(200, body: "second")
+    }
+    defer { script.end() }
+    let (first, _) = try await self.transport.answer(from: server.url)
+    #expect(String(decoding: first, as: UTF8.self) == "first")
+    script.send(late)
+    await script.hasBeenSent()
+    let (second, _) = try await self.transport.answer(from: server.url)
+    #expect(String(decoding: second, as: UTF8.self) == "second")
+  }
+
+  @Test func readsShareAConnection() async throws {
+    let threads = Recorder<UInt64>()
+    let server = try LoopbackServer(keepsConnections: true) { _, _ in
+      // A thread of the server is a connection.
+      threads.append(UInt64(pthread_self()))
+      return .status(200)
+    }
+    for _ in 0..<5 { _ = try await self.transport.answer(from: server.url) }
+    #expect(Set(await threads.wait(forCount: 5)).count == 1)
+  }
+
   @Test func aHeadWithoutAnEndIsGivenUp() async throws {
     let line = "X: \(String(repeating: "x", count: 1_000))\r\n"
     let server = try LoopbackServer { _, _ in
@@ -210,11 +301,13 @@ import Testing
     let server = try LoopbackServer { _, _ in .status(200) }
     var request = self.post(server.url, nil)
     request.setValue("", forHTTPHeaderField: "X-Empty")
+    request.setValue(" \t", forHTTPHeaderField: "X-Blank")
     request.setValue("me/1", forHTTPHeaderField: "User-Agent")
     request.setValue("caf\u{e9}", forHTTPHeaderField: "X-Text")
     _ = try await self.transport.answer(to: request)
     let received = try #require(await server.requests.wait(forCount: 1).first)
     #expect(received.headers["x-empty"] == "")
+    #expect(received.headers["x-blank"] == "")
     #expect(received.headers["user-agent"] == "me/1")
     #expect(received.headers["x-text"] == "caf\u{e9}")
     #expect(received.headers["content-length"] == "0")
