@@ -243,7 +243,7 @@ extension RunningTransfer {
     guard let coding = head.headers["content-encoding"], !coding.isEmpty,
       coding.lowercased() != "identity"
     else { return }
-    // Whoever asks for a part unpacks it together with the others.
+    // A part alone cannot be unpacked.
     if head.status != 206 { self.decoder = ContentDecoder(coding) }
     self.isPackedOtherwise = self.decoder == nil && !self.transfer.asksForCoding
   }
