@@ -56,7 +56,7 @@ struct PauseCommand {
   private static func words(_ pause: OutboxPause, _ isPause: Bool) -> String {
     switch (pause, isPause) {
     case (.everything, true): "Nothing is sent any more, until it is resumed."
-    case (.everything, false): "What is due is sent again."
+    case (.everything, false): "Nothing is paused as a whole: what is due is sent."
     case (_, true): "\(SafeText.escape("\(pause)")) is paused, until it is resumed."
     case (_, false): "\(SafeText.escape("\(pause)")) is not paused."
     }

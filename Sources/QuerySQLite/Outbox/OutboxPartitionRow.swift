@@ -262,6 +262,12 @@ enum OwnerRow {
       AND coalesce((SELECT is_erasing FROM partitions AS p WHERE p.id = partition), 0) <> 2
     """
 
+  /// Owner: the numbers of those that it is asked to cancel.
+  static let cancelled: SQL = """
+    SELECT number FROM outbox INDEXED BY outbox_leased
+    WHERE state = 'leased' AND lease_owner = ? AND is_cancel_requested <> 0
+    """
+
   /// End, number.
   static let extend: SQL = "UPDATE outbox SET lease_end_monotonic = ? WHERE number = ?"
 }

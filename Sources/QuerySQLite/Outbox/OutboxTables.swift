@@ -442,9 +442,11 @@ extension OutboxTables {
   /// Owner: the number of its process.
   private static let process: SQL = "SELECT process FROM owners WHERE owner = ?"
 
-  private func owner(of row: OutboxRow) throws -> String {
-    guard let owner = row.standing.lease?.owner else { return "a process" }
+  private func owner(of row: OutboxRow) throws -> (name: String, hasEnded: Bool) {
+    guard let owner = row.standing.lease?.owner else { return ("a process", false) }
     let process = try self.connection.first(Self.process, owner) { try $0.integer(at: 0) }
-    return process.map { "process \($0), owner \(owner)" } ?? "the process of owner \(owner)"
+    let name = process.map { "process \($0), owner \(owner)" } ?? "the process of owner \(owner)"
+    let owners = OwnerFile.folder(in: FilePath.folder(of: self.connection.path))
+    return (name, OwnerFile.state(of: owner, in: owners) == .gone)
   }
 }

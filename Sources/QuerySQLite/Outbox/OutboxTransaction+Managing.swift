@@ -63,7 +63,11 @@ extension OutboxTransaction {
       try self.follow(sequel, &row, to: standing)
       return true
     }
-    if !row.standing.isCancelRequested { try self.update(&row, to: standing) }
+    if !row.standing.isCancelRequested {
+      try self.update(&row, to: standing)
+      // The process that runs it is notified.
+      self.outcome.isChanged = true
+    }
     if row.standing.lease?.owner == self.terms.owner {
       self.outcome.revocations.append((row.number, .cancelRequested))
     }

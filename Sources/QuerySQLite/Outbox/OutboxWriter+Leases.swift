@@ -50,6 +50,15 @@ extension OutboxWriter {
     }
   }
 
+  /// Passes on what another process has asked for.
+  func revokeCancelled() {
+    guard !self.leases.isEmpty, let connection = self.connection, let owner = self.owner?.name
+    else { return }
+    // The next extension of the leases looks, too.
+    let numbers = try? connection.rows(OwnerRow.cancelled, owner) { try $0.integer(at: 0) }
+    for number in numbers ?? [] { self.leases[number]?.lease.revoke(.cancelRequested) }
+  }
+
   /// Lets an attempt begin until shortly before the end of its lease. They are extended after a third of
   /// their length, so that only a process that is late in that comes so close.
   func limit(_ lease: MutationLease, to end: Int64) {

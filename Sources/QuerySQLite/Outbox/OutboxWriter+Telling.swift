@@ -89,7 +89,9 @@ extension OutboxWriter {
       self.loseLeases { $0.partition === partition && $0.lease.epoch != Int(row.epoch) }
       return [.erased]
     }
-    return row.revision &- ownChanges == known.revision ? [] : [.changedByAnotherProcess]
+    if row.revision &- ownChanges == known.revision { return [] }
+    self.revokeCancelled()
+    return [.changedByAnotherProcess]
   }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -22,6 +23,24 @@ struct ChangeCommandTests {
           "cancelled \(self.ids[$0].uuidString.lowercased()) create-note"
         })
     #expect(try await store.entries().map(\.id) == [self.ids[1]])
+  }
+
+  /// Long before it extends its lease.
+  @Test func aProcessThatSendsSeesAtOnceThatAnotherCancels() async throws {
+    let store = try ReplayStore()
+    let id = self.ids[2]
+    try await store.addOther(id: id)
+    try await store.open { storage in
+      let answer = try await storage.outbox.claim(ClaimRequest(.mutation(id)))
+      let lease = try #require(answer.leases.first)
+      let child = try ChildProcess(
+        ChildProcess.product("mutation-replay"), ["cancel", "4b", "--store", store.path])
+      var lines = [String]()
+      for await line in child.lines { lines.append(line) }
+      #expect(lines == ["asked to cancel \(id.uuidString.lowercased()) create-note"])
+      while lease.revocation == nil { await Task.yield() }
+      #expect(lease.revocation == .cancelRequested)
+    }
   }
 
   @Test func anAmbiguousBeginningNamesItsCandidatesAndChangesNothing() async throws {

@@ -74,8 +74,9 @@ import Testing
   }
 
   /// Those that run are few.
-  @Test func leasesAreFoundAmongThoseThatRun() throws {
-    let plan = try self.plans[OwnerRow.leases]
+  @Test(arguments: [OwnerRow.leases, OwnerRow.cancelled])
+  func leasesAreFoundAmongThoseThatRun(_ sql: SQL) throws {
+    let plan = try self.plans[sql]
     #expect(plan.contains("SCAN outbox USING INDEX outbox_leased"), "\(plan)")
   }
 

@@ -220,7 +220,10 @@ import Testing
     let id = try await scratch.add()
     try self.leaseToOther(scratch)
     #expect(try await !scratch.outbox.cancel(id))
-    let file = try self.lockFile(scratch, isLocked: false)
+    let file = try self.lockFile(scratch, isLocked: true)
+    #expect(try scratch.outbox.why(id).hasSuffix("which was asked to cancel it."))
+    #expect(flock(file.fileDescriptor, LOCK_UN) == 0)
+    #expect(try scratch.outbox.why(id).contains("which has ended: whoever sends next"))
     #expect(try await scratch.claim().isEmpty)
     let record = try scratch.outbox.history(of: "note", instance: "[]").first
     #expect(record?.state == .ended(.cancelled))

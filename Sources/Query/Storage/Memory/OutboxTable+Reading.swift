@@ -164,7 +164,7 @@ extension OutboxTable {
     let row = self.rows[index]
     let target = self.rows.first { row.dependencies.contains($0.entry.id) }
     return self.entry(of: row, isHead: self.isHead(row), at: time).clause(
-      row.standing, in: self.view(time), owner: Self.owner,
+      row.standing, in: self.view(time), owner: (Self.owner, false),
       predecessor: row.entry.lane.flatMap { self.head(ofLane: $0) }.map {
         self.entry(of: $0, isHead: true, at: time)
       },

@@ -58,7 +58,8 @@ public protocol MutationOutbox: Sendable {
 
   /// Ends a pending mutation, or asks the process that runs it to end it.
   ///
-  /// - Returns: Whether it has ended. A request is seen within a third of a lease, and may be too late.
+  /// - Returns: Whether it has ended. A process that runs it sees the request at once, and within a third
+  ///   of a lease at the latest; it may be too late.
   /// - Throws: ``OutboxError/ended(_:)`` if it is too late; ``StorageError``.
   @discardableResult
   func cancel(_ id: UUID) async throws -> Bool

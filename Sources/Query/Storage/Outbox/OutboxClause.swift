@@ -10,8 +10,8 @@ package enum OutboxClause: Sendable {
   case dependency(OutboxEntry)
   /// An earlier row must publish an alias.
   case alias(String)
-  /// The server wants other credentials.
-  case credentials
+  /// The server wants other credentials, or this program has none: so its last attempt failed.
+  case credentials(RestoredError?)
   /// Its host is left alone until this time; nil: until credentials change.
   case host(String, HostStanding.Reason, failures: Int, until: Date?)
   /// There is no network.
@@ -24,8 +24,10 @@ package enum OutboxClause: Sendable {
   case unreadable(RestoredError?)
   /// Nothing.
   case due
-  /// A process has run it since this time.
-  case leased(by: String, since: Date?)
+  /// A process has run it since this time, and may have been asked to end it.
+  case leased(by: String, since: Date?, isCancelRequested: Bool)
+  /// A process ran it and has ended.
+  case left(by: String)
   /// It is dead.
   case dead(MutationDeadReason, RestoredError?)
   /// It ended.
@@ -41,8 +43,9 @@ extension OutboxClause: CustomStringConvertible {
     case .dependency(let entry):
       "It depends on \(entry.words), which \(entry.stateWords)."
     case .alias(let alias): "It waits for an earlier mutation that publishes the alias \(alias)."
-    case .credentials:
-      "The server refused the credentials: it waits for other credentials, or a retry."
+    case .credentials(let error):
+      "Its credentials were refused or are missing\(error.map { " (\($0))" } ?? ""):"
+        + " it waits for other credentials, or a retry."
     case .host(let host, let reason, let failures, let date):
       "\(Self.words(for: host)) \(Self.words(for: reason, failures, date))"
     case .network: "It waits for the network."
@@ -54,8 +57,11 @@ extension OutboxClause: CustomStringConvertible {
     case .unreadable(let error):
       "Its arguments could not be read\(error.map { " (\($0))" } ?? ""): it waits for a program that can."
     case .due: "It is due, and waits for a replayer."
-    case .leased(let owner, let date):
-      "It runs in \(owner)\(date.map { " since \($0.words)" } ?? "")."
+    case .leased(let owner, let date, let isCancelRequested):
+      "It runs in \(owner)\(date.map { " since \($0.words)" } ?? "")"
+        + (isCancelRequested ? ", which was asked to cancel it." : ".")
+    case .left(let owner):
+      "It ran in \(owner), which has ended: whoever sends next takes it over."
     case .dead(let reason, let error):
       "It is dead (\(reason.rawValue)), until it is retried or discarded."
         + (error.map { " The last attempt failed: \($0)" } ?? "")

@@ -92,20 +92,23 @@ extension OutboxEntry {
   /// - Parameters:
   ///   - standing: The row's standing, which is shown in this entry.
   ///   - view: The state of the outbox.
-  ///   - owner: Which process runs it.
+  ///   - owner: Which process runs it, and whether that has ended.
   ///   - predecessor: The row that its lane waits for.
   ///   - dependency: The first row that it depends on.
   package func clause(
-    _ standing: OutboxStanding, in view: OutboxView, owner: @autoclosure () throws -> String,
+    _ standing: OutboxStanding, in view: OutboxView, owner: @autoclosure () throws -> (name: String, hasEnded: Bool),
     predecessor: @autoclosure () throws -> OutboxEntry?,
     dependency: @autoclosure () throws -> OutboxEntry?
   ) rethrows -> OutboxClause {
     switch self.state {
     case .leased:
+      let (name, hasEnded) = try owner()
+      if hasEnded { return .left(by: name) }
       // 0: an earlier release has not stored it.
       let start = standing.lease?.startedAt ?? 0
       return .leased(
-        by: try owner(), since: start == 0 ? nil : Date(microsecondsSince1970: start))
+        by: name, since: start == 0 ? nil : Date(microsecondsSince1970: start),
+        isCancelRequested: standing.isCancelRequested)
     case .dead: return .dead(self.deadReason ?? .rejected, self.lastError)
     case .pending: break
     }
@@ -123,7 +126,7 @@ extension OutboxEntry {
     case .predecessor: return try predecessor().map { .predecessor($0) } ?? .due
     case .dependency:
       return try dependency().map { .dependency($0) } ?? .alias(standing.wait.alias ?? "")
-    case .authentication: return .credentials
+    case .authentication: return .credentials(self.lastError)
     case .handler where standing.wait == .handler: return .unreadable(self.lastError)
     case .handler: return .handler(name: self.name, version: self.version)
     case .offline, .backoff, .retryAfter, .scheduled:

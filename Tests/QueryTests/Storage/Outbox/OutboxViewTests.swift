@@ -30,7 +30,7 @@ import Testing
     entry.show(standing, isHead: isHead, hasDependencies: hasDependencies, in: view)
     let other = self.entry()
     let clause = entry.clause(
-      standing, in: view, owner: "a process", predecessor: other,
+      standing, in: view, owner: ("a process", false), predecessor: other,
       dependency: hasDependencies ? other : nil)
     return (entry.waitReason, "\(clause)", entry.nextAttemptAt)
   }
@@ -74,14 +74,19 @@ import Testing
     entry.show(standing, isHead: true, hasDependencies: false, in: self.view())
     #expect(entry.state == .leased)
     #expect(entry.attempts == 1)
-    func clause() -> String {
+    func clause(hasEnded: Bool = false) -> String {
       let clause = entry.clause(
-        standing, in: self.view(), owner: "a process", predecessor: nil, dependency: nil)
+        standing, in: self.view(), owner: ("process 7", hasEnded), predecessor: nil,
+        dependency: nil)
       return "\(clause)"
     }
-    #expect(clause() == "It runs in a process since 1970-01-01T00:00:05Z.")
+    #expect(clause() == "It runs in process 7 since 1970-01-01T00:00:05Z.")
     standing.lease?.startedAt = 0
-    #expect(clause() == "It runs in a process.")
+    #expect(clause() == "It runs in process 7.")
+    standing.isCancelRequested = true
+    #expect(clause() == "It runs in process 7, which was asked to cancel it.")
+    let left = "It ran in process 7, which has ended: whoever sends next takes it over."
+    #expect(clause(hasEnded: true) == left)
   }
 
   @Test func aDeadOneTellsItsReason() {
@@ -92,7 +97,7 @@ import Testing
     #expect(entry.deadReason == .expired)
     #expect(entry.waitReason == nil)
     let clause = entry.clause(
-      standing, in: self.view(), owner: "a process", predecessor: nil, dependency: nil)
+      standing, in: self.view(), owner: ("a process", false), predecessor: nil, dependency: nil)
     #expect("\(clause)".hasPrefix("It is dead (expired)"))
   }
 }
