@@ -6,8 +6,9 @@ public import FoundationEssentials
 /// let rename = RenameNote().persisted(
 ///   as: "rename-note", .init(scope: .by { "note-\($0.id)" }, maxAttempts: 10))
 /// ```
-/// `scope`, `onFailure`, `maxAttempts`, `maxAge`, `coalesce` and `priority` are fixed in the row of a
-/// mutation when it is enqueued; the rest comes from the program that sends it, perhaps a later release.
+/// `scope`, `onFailure`, `maxAttempts`, `maxAge`, `coalesce`, `host`, `bodies` and `priority` are fixed in
+/// the row of a mutation when it is enqueued; the rest comes from the program that sends it, perhaps a later
+/// release.
 public struct MutationPersistenceOptions<Arguments: Sendable>: Sendable {
   /// The lane: mutations of one lane are sent one after another.
   public var scope: MutationScope<Arguments>
