@@ -206,7 +206,7 @@ import Testing
       number == 2 ? .status(410) : .status(200, headers: ["ETag": "\(number)"], body: "[1]")
     }
     let query = HTTPQuery(server.url, as: [Int].self, removesOnGone: true)
-      .retry(limit: 1).backoff(.noBackoff).persisted()
+      .retry(limit: 1) { _ in true }.backoff(.noBackoff).persisted()
     let store = self.scratch.client().store(for: query)
     try await store.fetch()
     #expect(try await store.fetch() == [1])

@@ -12,6 +12,9 @@ package struct FailureVerdict: Hashable, Sendable {
   /// How many attempts that fail like this are made before the mutation is dead; nil: as many as the
   /// mutation says.
   var limit: Int?
+
+  /// Whether the library knows the error.
+  var isKnown: Bool { self.limit == nil }
 }
 
 extension FailureVerdict {

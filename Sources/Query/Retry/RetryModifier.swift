@@ -3,9 +3,12 @@ public import FoundationEssentials
 extension QueryRequest {
   /// Retries this query when it fails, with the waits of the context's backoff function between.
   ///
-  /// The errors of attempts that are followed by another one do not reach the store. A cancellation
-  /// is never retried. If a query has several retry modifiers, the one nearest to the request
-  /// counts, with its limit; the context's ``QueryContext/maxRetries`` can be changed later.
+  /// The errors of attempts that are followed by another one do not reach the store. Not retried are a
+  /// cancellation, and an ``HTTPStatusError`` that says that another attempt ends in the same way: a status
+  /// below 500 other than 407, 408, 423, 425, 429 and 409 with a wait, and 501, 505. What a server asks to
+  /// wait by its ``HTTPStatusError/retryAfter`` is waited, up to 30 seconds; if it asks for more, the fetch
+  /// fails. If a query has several retry modifiers, the one nearest to the request counts, with its limit;
+  /// the context's ``QueryContext/maxRetries`` can be changed later.
   ///
   /// - Parameter limit: How many times the query is retried, 0 or more.
   /// - Precondition: `limit` is not negative.
@@ -17,6 +20,26 @@ extension QueryRequest {
     )
     return self.modifier(_RetryModifier(limit: limit))
   }
+
+  /// As ``retry(limit:)``, for the errors that may pass: which those are says the caller.
+  ///
+  /// ```swift
+  /// let query = PostQuery(id: 1).retry(limit: 3) { !($0 is DecodingError) }
+  /// ```
+  /// - Parameters:
+  ///   - limit: How many times the query is retried, 0 or more.
+  ///   - mayPass: Whether another attempt may help. It is not asked about cancellations.
+  /// - Precondition: `limit` is not negative.
+  @inlinable
+  public func retry(
+    limit: Int, if mayPass: @escaping @Sendable (_ error: any Error) -> Bool
+  ) -> ModifiedQuery<Self, _RetryModifier<Self>> {
+    precondition(
+      limit >= 0,
+      "\(self._debugTypeName): retry(limit:) takes a number that is not negative; got \(limit)."
+    )
+    return self.modifier(_RetryModifier(limit: limit, mayPass: mayPass))
+  }
 }
 
 public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
@@ -24,14 +47,21 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
 
   @usableFromInline let isDefault: Bool
 
+  /// Whether another attempt may help; nil: the library decides.
+  @usableFromInline let mayPass: (@Sendable (any Error) -> Bool)?
+
   /// - Parameters:
   ///   - limit: How many times the query is retried.
   ///   - isDefault: Whether it is a client's default, which the outbox of durable mutations
   ///     replaces.
+  ///   - mayPass: Whether another attempt may help; nil: the library decides.
   @inlinable
-  init(limit: Int, isDefault: Bool = false) {
+  init(
+    limit: Int, isDefault: Bool = false, mayPass: (@Sendable (any Error) -> Bool)? = nil
+  ) {
     self.limit = limit
     self.isDefault = isDefault
+    self.mayPass = mayPass
   }
 
   @inlinable
@@ -76,7 +106,9 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
       do {
         return try await query.fetch(in: context, with: continuation)
       } catch  where self.isTriedAgain(error, in: context) {
-        try await context.queryDelayer.delay(for: self.delay(after: index + 1, in: context, query))
+        let delay = max(
+          self.delay(after: index + 1, in: context, query), self.wait(askedBy: error))
+        try await context.queryDelayer.delay(for: delay)
       }
     }
     // The delay may have ignored a cancellation.
@@ -87,12 +119,31 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
   }
 
   /// Whether another attempt may help. A durable mutation that did not reach its server waits in
-  /// the outbox instead.
+  /// the outbox instead; one that is not durable has no key by which its server knows it again.
   @usableFromInline
   func isTriedAgain(_ error: any Error, in context: QueryContext) -> Bool {
     if error is CancellationError || error is QueryCircularFetchError { return false }
-    if Task.isCancelled { return false }
-    return context.mutationPlan == nil || FailureVerdict(of: error).failure != .connectivity
+    if Task.isCancelled || self.wait(askedBy: error) > Self.longestWait { return false }
+    let verdict = FailureVerdict(of: error)
+    if context.mutationPlan != nil, verdict.failure == .connectivity { return false }
+    if let mayPass { return mayPass(error) }
+    guard verdict.isKnown else { return true }
+    // Writes are not deduplicated.
+    let mayWrite = !Query.State._isDeduplicatedByClients
+    if self.isDefault, mayWrite, verdict.maybeApplied { return false }
+    switch verdict.failure {
+    case .connectivity, .transient: return true
+    case .authentication, .cancelled, .conflict, .permanent: return false
+    }
+  }
+
+  /// The longest wait that a server may ask for, in seconds.
+  private static var longestWait: TimeInterval { 30 }
+
+  /// The seconds that the server asks to wait.
+  @usableFromInline
+  func wait(askedBy error: any Error) -> TimeInterval {
+    (error as? HTTPStatusError)?.retryAfter.map { $0 / .seconds(1) } ?? 0
   }
 
   /// Whether the outbox of durable mutations retries instead of this modifier.

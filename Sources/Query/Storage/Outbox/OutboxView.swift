@@ -96,7 +96,8 @@ extension OutboxEntry {
   ///   - predecessor: The row that its lane waits for.
   ///   - dependency: The first row that it depends on.
   package func clause(
-    _ standing: OutboxStanding, in view: OutboxView, owner: @autoclosure () throws -> (name: String, hasEnded: Bool),
+    _ standing: OutboxStanding, in view: OutboxView,
+    owner: @autoclosure () throws -> (name: String, hasEnded: Bool),
     predecessor: @autoclosure () throws -> OutboxEntry?,
     dependency: @autoclosure () throws -> OutboxEntry?
   ) rethrows -> OutboxClause {
