@@ -50,10 +50,10 @@ extension OptimisticIndex.Guarded {
   }
 
   mutating func insert(
-    _ row: OptimisticRow, _ mutation: MutationHandler.Key, _ edits: [PlacedEdit],
-    _ change: inout RowChange, at stamp: Int
+    _ row: OptimisticRow, _ edits: some Collection<PlacedEdit>, _ change: inout RowChange,
+    at stamp: Int
   ) {
-    self.rows[row.id] = .init(row: row, mutation: mutation, edits: edits, stamp: stamp)
+    self.rows[row.id] = .init(row: row, edits: PlacedEdits(edits), stamp: stamp)
     // What was entered later is made over it, whichever values have that: see ``EditsOverKept``.
     if row.isDead, edits.contains(where: { $0.whenDead == .kept }) { self.neededAfter = 0 }
     for edit in edits {
@@ -103,7 +103,7 @@ extension OptimisticIndex.Guarded {
     return self.stamp
   }
 
-  private mutating func touch(_ edits: [PlacedEdit], _ change: inout RowChange) {
+  private mutating func touch(_ edits: some Collection<PlacedEdit>, _ change: inout RowChange) {
     for edit in edits {
       if edit.isPrefix {
         if !change.isUnderPaths { self.versionUnderPaths += 1 }
@@ -144,20 +144,22 @@ extension OptimisticIndex.Guarded {
       // An end is final, however old the reading is, and no later reading reports it again.
       if let known, known.stamp > stamp, record.sequence == nil { continue }
       if self.removed[record.id] != nil { continue }
-      guard let row = OptimisticRow(record) else {
+      let key = MutationHandler.Key(name: record.entry.name, instance: record.entry.instance)
+      let mutation = self.declarations[key]?.mutation
+      guard let row = OptimisticRow(record, of: mutation ?? EditingMutation(key)) else {
         self.remove(record.id, &change, at: stamp)
         continue
       }
       if let known, known.row.isSame(as: row) { continue }
-      let key = MutationHandler.Key(name: record.entry.name, instance: record.entry.instance)
       if unreadable.contains(record.id), let sequence = row.sequence {
         self.noteForeign(sequence, nil)
       }
-      let edits = placed[record.id] ?? known?.edits
-      guard let edits, self.declarations[key] != nil else { continue }
+      guard let edits = placed[record.id].map({ PlacedEdits($0) }) ?? known?.edits,
+        mutation != nil
+      else { continue }
       if known != nil { self.remove(record.id, &change, at: stamp) }
       self.removed[record.id] = nil
-      self.insert(row, key, edits, &change, at: max(stamp, known?.stamp ?? 0))
+      self.insert(row, edits, &change, at: max(stamp, known?.stamp ?? 0))
       if row.sequence != nil { change.hasSuccess = true }
     }
     // A live row that is no longer found has ended without success, or so long ago that no record is left.

@@ -25,15 +25,17 @@ extension OptimisticIndex: MutationFollower {
     _ id: UUID, as standing: OptimisticContext.Standing?
   ) -> [any OverlaidStore] {
     guard self.isActive else { return [] }
-    let (edits, change) = self.guarded.withLock { index -> ([PlacedEdit], RowChange) in
+    let (edits, change) = self.guarded.withLock { index -> (PlacedEdits, RowChange) in
       var change = RowChange(since: index.seen)
       // An end is final.
-      guard let row = index.rows[id], row.row.sequence == nil else { return ([], change) }
+      guard let row = index.rows[id], row.row.sequence == nil else {
+        return (PlacedEdits([]), change)
+      }
       let stamp = index.nextStamp()
       index.remove(id, &change, at: stamp)
       if let standing {
         index.removed[id] = nil
-        index.insert(row.row.with(standing), row.mutation, row.edits, &change, at: stamp)
+        index.insert(row.row.with(standing), row.edits, &change, at: stamp)
         change.added = nil
       }
       return (row.edits, change)

@@ -79,7 +79,7 @@ extension OptimisticIndex {
     for edit in edits where !store.canShow(edit.edit) && !edit.edit.isPrefix {
       guard self.guarded.withLock({ $0.reportedPaths.insert(path).inserted }) else { break }
       QueryWarning.optimisticEditOfOtherState(
-        path: path, expected: edit.edit.state, found: type(of: store)
+        path: path, expected: edit.edit.declared.state, found: type(of: store)
       ).report()
     }
     store.lay(

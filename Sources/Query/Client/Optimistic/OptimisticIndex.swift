@@ -17,7 +17,7 @@ final class OptimisticIndex: EditSource, Sendable {
 
   struct Guarded {
     var ground: Ground?
-    var declarations = [MutationHandler.Key: any EditDeclaration]()
+    var declarations = [MutationHandler.Key: Declared]()
     var rows = [UUID: IndexedRow]()
     /// The rows with edits at exactly a path, and those with edits in all queries under one.
     var byPath = [QueryPath: Set<UUID>]()
@@ -70,10 +70,20 @@ final class OptimisticIndex: EditSource, Sendable {
     let subscription: Locked<QuerySubscription>
   }
 
+  /// A mutation with edits.
+  struct Declared: Sendable {
+    let declaration: any EditDeclaration
+    let mutation: EditingMutation
+
+    init(_ declaration: any EditDeclaration) {
+      self.declaration = declaration
+      self.mutation = EditingMutation(declaration.handler.key)
+    }
+  }
+
   struct IndexedRow: Sendable {
     var row: OptimisticRow
-    let mutation: MutationHandler.Key
-    let edits: [PlacedEdit]
+    let edits: PlacedEdits
     /// When it changed last.
     var stamp: Int
   }
@@ -139,13 +149,13 @@ extension OptimisticIndex {
       if isFirst { index.ground = ground }
       let isNew = replacing || index.declarations[key] == nil
       if isNew {
-        index.declarations[key] = declaration
+        index.declarations[key] = Declared(declaration)
         index.declarationCount += 1
         index.foreign.remove(key)
         // No row of this mutation is loaded yet.
         if index.loadedAfter != .max { index.loadedAfter = index.seen }
         // They are placed anew.
-        for (id, row) in index.rows where row.mutation == key { index.remove(id) }
+        for (id, row) in index.rows where row.row.mutation.key == key { index.remove(id) }
       }
       return (isNew, isFirst, false)
     }
@@ -225,7 +235,7 @@ extension OptimisticIndex {
       index in
       index.readings += 1
       return (
-        index.ground, Set(index.declarations.values.map(\.handler)), index.firstToRead,
+        index.ground, Set(index.declarations.values.map(\.declaration.handler)), index.firstToRead,
         index.readings, index.stamp, index.declarationCount
       )
     }
@@ -264,10 +274,12 @@ extension OptimisticIndex {
   private func place(_ log: MutationLog) -> ([UUID: [PlacedEdit]], unreadable: Set<UUID>) {
     let unknown = self.guarded.withLock { index in
       log.records.compactMap { record -> (OutboxEntry, any EditDeclaration)? in
-        if let known = index.rows[record.id], known.row.key == record.idempotencyKey { return nil }
+        if let known = index.rows[record.id], known.row.key.text == record.idempotencyKey {
+          return nil
+        }
         let entry = record.entry
         return index.declarations[.init(name: entry.name, instance: entry.instance)]
-          .map { (entry, $0) }
+          .map { (entry, $0.declaration) }
       }
     }
     var placed = [UUID: [PlacedEdit]](minimumCapacity: unknown.count)
@@ -322,20 +334,20 @@ extension OptimisticIndex {
     since before: Enqueueing
   ) {
     let key = handler.key
-    let declaration = self.guarded.withLock { index in
+    let declared = self.guarded.withLock { index in
       index.unplaced.remove(enqueued.entry.id)
       return index.declarations[key]
     }
-    guard !enqueued.isOld, let row = OptimisticRow(RecordedMutation(enqueued.entry, failedAt: nil)),
-      let declaration
+    let record = RecordedMutation(enqueued.entry, failedAt: nil)
+    guard !enqueued.isOld, let declared, let row = OptimisticRow(record, of: declared.mutation)
     else { return }
-    let edits = declaration.edits(withArguments: arguments)
+    let edits = declared.declaration.edits(withArguments: arguments)
     let (change, isOverlooked) = self.guarded.withLock { index in
       var change = RowChange(since: index.seen)
       let stamp = index.nextStamp()
       if let old = enqueued.superseded { index.remove(old, &change, at: stamp) }
       if index.rows[row.id] == nil {
-        index.insert(row, key, edits, &change, at: stamp)
+        index.insert(row, edits, &change, at: stamp)
       } else {
         // A reading on another thread has it, and may not have shown it yet.
         change.paths.formUnion(edits.filter { !$0.isPrefix }.map(\.path))

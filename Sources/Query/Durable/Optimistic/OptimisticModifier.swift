@@ -110,11 +110,13 @@ struct OptimisticEdit<Arguments: Sendable>: Sendable {
     _ path: @escaping @Sendable (Arguments) -> QueryPath?,
     _ edit: @escaping @Sendable (inout State.StateValue, Arguments, OptimisticContext) -> Void
   ) -> Self {
-    Self { arguments in
-      guard let path = path(arguments) else { return nil }
-      return TypedPlacedEdit<State>(path, isPrefix: isPrefix, whenDead) { value, context in
-        edit(&value, arguments, context)
-      }
+    let declared = TypedDeclaredEdit<State>(isPrefix: isPrefix, whenDead) {
+      placed, value, context in
+      let placed = unsafeDowncast(placed, to: ArgumentsEdit<Arguments>.self)
+      edit(&value, placed.arguments, context)
+    }
+    return Self { arguments in
+      path(arguments).map { ArgumentsEdit(declared.sharing($0), declared, arguments) }
     }
   }
 }

@@ -1,21 +1,31 @@
 import FoundationEssentials
 
-/// A mutation with edits, as it stands.
+/// A mutation with edits, as it stands. A program may have many of them in memory, so it has nothing twice
+/// that others have, too.
 final class OptimisticRow: Sendable {
   let id: UUID
-  let name: String
+  let mutation: EditingMutation
   let number: Int
-  let key: String
+  let key: CompactKey
   let lane: String?
   let createdAt: Date
   /// Its place in the order of ends; nil: it is live or dead.
   let sequence: Int64?
   let standing: OptimisticContext.Standing
   let maybeApplied: Bool
-  let lastError: RestoredError?
+  /// Most have none.
+  private let failure: Failure?
+
+  private final class Failure: Sendable {
+    let error: RestoredError
+
+    init(_ error: RestoredError) { self.error = error }
+  }
+
+  var lastError: RestoredError? { self.failure?.error }
 
   /// - Returns: Nil if it has ended without success, so that it has no edit.
-  init?(_ record: RecordedMutation) {
+  init?(_ record: RecordedMutation, of mutation: EditingMutation) {
     switch record.state {
     case .outbox(.pending, let reason, _):
       (self.sequence, self.standing) = (nil, .waiting(reason))
@@ -27,16 +37,17 @@ final class OptimisticRow: Sendable {
     case .ended: return nil
     }
     let entry = record.entry
-    (self.id, self.name, self.number) = (entry.id, entry.name, entry.number)
-    (self.key, self.lane, self.createdAt) = (entry.idempotencyKey, entry.lane, entry.createdAt)
-    (self.maybeApplied, self.lastError) = (entry.maybeApplied, entry.lastError)
+    (self.id, self.mutation, self.number) = (entry.id, mutation, entry.number)
+    self.key = CompactKey(entry.idempotencyKey)
+    (self.lane, self.createdAt) = (entry.lane, entry.createdAt)
+    (self.maybeApplied, self.failure) = (entry.maybeApplied, entry.lastError.map(Failure.init))
   }
 
   private init(_ row: OptimisticRow, _ standing: OptimisticContext.Standing) {
-    (self.id, self.name, self.number) = (row.id, row.name, row.number)
+    (self.id, self.mutation, self.number) = (row.id, row.mutation, row.number)
     (self.key, self.lane, self.createdAt) = (row.key, row.lane, row.createdAt)
     (self.sequence, self.standing) = (row.sequence, standing)
-    (self.maybeApplied, self.lastError) = (row.maybeApplied, row.lastError)
+    (self.maybeApplied, self.failure) = (row.maybeApplied, row.failure)
   }
 
   /// The same mutation, standing elsewhere.
@@ -57,7 +68,7 @@ final class OptimisticRow: Sendable {
   /// What a list of unsent changes shows of it.
   var pendingChange: PendingChange {
     PendingChange(
-      id: self.id, name: self.name, number: self.number, standing: self.standing,
+      id: self.id, name: self.mutation.key.name, number: self.number, standing: self.standing,
       lastError: self.lastError)
   }
 
@@ -66,6 +77,13 @@ final class OptimisticRow: Sendable {
     self.key == other.key && self.sequence == other.sequence && self.standing == other.standing
       && self.maybeApplied == other.maybeApplied && self.lastError == other.lastError
   }
+}
+
+/// A mutation whose edits are known: its rows have its name together.
+final class EditingMutation: Sendable {
+  let key: MutationHandler.Key
+
+  init(_ key: MutationHandler.Key) { self.key = key }
 }
 
 /// One edit of a row, to be made in a store.
@@ -108,7 +126,8 @@ struct ValueMark: Hashable, Sendable {
   /// Whether a value with this mark has an edit.
   func covers(_ row: OptimisticRow) -> Bool {
     if let sequence = row.sequence, sequence <= self.sequence { return true }
-    return self.includedKeys?.contains(row.key) ?? false
+    guard let includedKeys, !includedKeys.isEmpty else { return false }
+    return includedKeys.contains(row.key.text)
   }
 
   /// Lowers the mark to that of a value of which another part stays.

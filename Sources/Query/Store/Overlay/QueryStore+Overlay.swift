@@ -209,7 +209,7 @@ extension QueryStore: OverlaidStore {
     }
   }
 
-  func canShow(_ edit: PlacedEdit) -> Bool { edit.state == State.self }
+  func canShow(_ edit: PlacedEdit) -> Bool { edit.declared.state == State.self }
 
   var lowestMark: Int64? {
     self.withLock { () -> Int64? in

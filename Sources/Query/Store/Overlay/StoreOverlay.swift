@@ -91,10 +91,10 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
       }
     }
     self.apply = { edit, value, context in
-      let edit = unsafeDowncast(edit, to: TypedPlacedEdit<S>.self)
+      let declared = unsafeDowncast(edit.declared, to: TypedDeclaredEdit<S>.self)
       withUnsafeMutablePointer(to: &value) { value in
         value.withMemoryRebound(to: S.StateValue.self, capacity: 1) {
-          edit.apply(&$0.pointee, context)
+          declared.apply(edit, &$0.pointee, context)
         }
       }
     }
@@ -231,11 +231,15 @@ extension StoreOverlay {
         self.endEditing()
         guard self.publications == publications else { return values }
         self.publications += 1
-        self.pending.removeFirst(pending.count)
+        // Mostly all.
+        self.pending =
+          self.pending.count == pending.count ? [] : Array(self.pending[pending.count...])
         var old = [Value]()
-        for (change, value) in zip(pending, values) {
+        // By index: in generic code other loops cost more than what they do.
+        for index in pending.indices {
+          let change = pending[index]
           old.append(self.shownValue)
-          self.shownValue = value
+          self.shownValue = values[index]
           if case .none = change.change {} else { self.publishedValues += 1 }
           let state = self.shown(over: change.base)
           self.shownState = state
@@ -250,14 +254,16 @@ extension StoreOverlay {
 
   private func values(of pending: [Pending], over shown: Value) -> [Value] {
     var value = shown
-    return pending.map { change in
+    var values = [Value]()
+    for change in pending {
       switch change.change {
       case .none: break
       case .all: value = self.value(over: change.base, change.edits, change.mark)
       case .added(let edit): self.make(edit, in: &value, change.mark)
       }
-      return value
+      values.append(value)
     }
+    return values
   }
 
   private func value(over base: State, _ edits: [LaidEdit], _ mark: ValueMark) -> Value {

@@ -28,7 +28,7 @@ import Testing
   private func index() -> OptimisticIndex.Guarded {
     var index = OptimisticIndex.Guarded()
     let declaration = Declaration()
-    index.declarations[declaration.handler.key] = declaration
+    index.declarations[declaration.handler.key] = .init(declaration)
     return index
   }
 
@@ -50,10 +50,10 @@ import Testing
     var index = self.index()
     let stamp = index.stamp
     let record = self.log(.outbox(.pending, nil, nil), sequence: 0).records[0]
-    let row = try #require(OptimisticRow(record))
+    let row = try #require(OptimisticRow(record, of: EditingMutation(Declaration().handler.key)))
     var change = RowChange(since: 0)
     index.insert(
-      row, Declaration().handler.key, [], &change, at: index.nextStamp())
+      row, [], &change, at: index.nextStamp())
     _ = index.take(MutationLog(sequence: 0, records: []), [:], readAt: stamp)
     #expect(index.rows[self.id] != nil)
     index.remove(self.id)
@@ -67,9 +67,11 @@ import Testing
     var index = self.index()
     let stamp = index.stamp
     let row = try #require(
-      OptimisticRow(self.log(.outbox(.pending, nil, nil), sequence: 0).records[0]))
+      OptimisticRow(
+        self.log(.outbox(.pending, nil, nil), sequence: 0).records[0],
+        of: EditingMutation(Declaration().handler.key)))
     var change = RowChange(since: 0)
-    index.insert(row, Declaration().handler.key, [], &change, at: index.nextStamp())
+    index.insert(row, [], &change, at: index.nextStamp())
     let ended = self.log(.ended(.succeeded), sequence: 1, endedAs: 1)
     _ = index.take(ended, [self.id: []], readAt: stamp)
     // The next one begins after that end, and does not find the row.
