@@ -3,12 +3,12 @@ public import FoundationEssentials
 extension QueryRequest {
   /// Retries this query when it fails, with the waits of the context's backoff function between.
   ///
-  /// The errors of attempts that are followed by another one do not reach the store. Not retried are a
-  /// cancellation, and an ``HTTPStatusError`` that says that another attempt ends in the same way: a status
-  /// below 500 other than 407, 408, 423, 425, 429 and 409 with a wait, and 501, 505. What a server asks to
-  /// wait by its ``HTTPStatusError/retryAfter`` is waited, up to 30 seconds; if it asks for more, the fetch
-  /// fails. If a query has several retry modifiers, the one nearest to the request counts, with its limit;
-  /// the context's ``QueryContext/maxRetries`` can be changed later.
+  /// The errors of attempts that are followed by another one do not reach the store. Neither a cancellation
+  /// is retried nor an ``HTTPStatusError`` whose status another attempt does not change: one below 500 other
+  /// than 407, 408, 423, 425, 429 and 409 with a wait, and 501 and 505. If the server asks for a wait
+  /// (``HTTPStatusError/retryAfter``), the next attempt waits for as long, up to 30 seconds; if it asks for
+  /// more, the fetch fails. If a query has several retry modifiers, the one nearest to the request counts,
+  /// with its limit; the context's ``QueryContext/maxRetries`` can be changed later.
   ///
   /// - Parameter limit: How many times the query is retried, 0 or more.
   /// - Precondition: `limit` is not negative.
@@ -21,7 +21,7 @@ extension QueryRequest {
     return self.modifier(_RetryModifier(limit: limit))
   }
 
-  /// As ``retry(limit:)``, for the errors that may pass: which those are says the caller.
+  /// As ``retry(limit:)``, where the caller says which errors may pass.
   ///
   /// ```swift
   /// let query = PostQuery(id: 1).retry(limit: 3) { !($0 is DecodingError) }

@@ -15,7 +15,9 @@ import Query
 ///
 /// A request other than a read has a connection of its own: over one that was used before it could be sent
 /// twice, or wait for an answer that cannot come. Of one origin eight reads are under way at once, and eight
-/// others; more wait for those.
+/// others; more wait for those. Answers come packed by gzip or deflate if the server can, unless the request
+/// has an `Accept-Encoding` or a `Range` of its own. One that breaks off is no answer; one that says neither
+/// its length nor that it comes in chunks ends where the connection ends.
 public final class HTTPTransport: Sendable {
   /// The one that requests share that ask for no other limits.
   public static let shared = HTTPTransport()
