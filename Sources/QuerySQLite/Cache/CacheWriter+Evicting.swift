@@ -65,10 +65,8 @@ extension CacheWriter {
       let connection = try self.usableConnection()
       var eviction = Eviction()
       try self.write(in: partition, connection) { changes in
-        // A flush may wait for all of it, and for its commit.
-        let budget = StepBudget(rows: pending.rows, time: .milliseconds(10))
         eviction = try changes.evict(
-          budget, limits: partition.limits.withRoom, now: Date(),
+          StepBudget(rows: pending.rows), limits: partition.limits.withRoom, now: Date(),
           from: &pending.cursor, keeping: { partition.slots.existingSlot(for: $0) != nil })
         return !eviction.removed.isEmpty
       }
