@@ -22,7 +22,7 @@ final class ContentDecoder {
 
   private let coding: Coding
   private var state = State.notBegun
-  /// Where it is is where zlib expects it.
+  /// At a fixed address: zlib keeps a pointer to it.
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// A mutation with edits, as it stands. A program may have many of them in memory, so it has nothing twice
-/// that others have, too.
+/// A mutation with edits, as it stands. A program may hold many of them in memory, so rows share what they
+/// have in common.
 final class OptimisticRow: Sendable {
   let id: UUID
   let mutation: EditingMutation
@@ -79,7 +79,7 @@ final class OptimisticRow: Sendable {
   }
 }
 
-/// A mutation whose edits are known: its rows have its name together.
+/// A mutation whose edits are known. All its rows share this one.
 final class EditingMutation: Sendable {
   let key: MutationHandler.Key
 

@@ -1,5 +1,5 @@
-/// An edit of one mutation. Its subclass has the arguments; what is common to all edits of a declaration has
-/// that.
+/// An edit of one mutation. The subclass holds the arguments, and ``DeclaredEdit`` what all edits of a
+/// declaration share.
 // @unchecked: it has constants alone, and so has its subclass.
 class PlacedEdit: @unchecked Sendable {
   let path: QueryPath
@@ -25,7 +25,7 @@ final class ArgumentsEdit<Arguments: Sendable>: PlacedEdit, @unchecked Sendable 
   }
 }
 
-/// What is common to the edits of a declaration.
+/// What all edits of a declaration share.
 // @unchecked: it has constants and a lock alone, and its subclass constants.
 class DeclaredEdit: @unchecked Sendable {
   let isPrefix: Bool
@@ -48,7 +48,7 @@ class DeclaredEdit: @unchecked Sendable {
   }
 }
 
-/// What is common to the edits of queries with one type of state.
+/// What all edits of a declaration share, for queries with one type of state.
 // @unchecked: as the class above it.
 final class TypedDeclaredEdit<State: OptimisticQueryState>: DeclaredEdit, @unchecked Sendable {
   /// Makes an edit that was declared by this.
