@@ -75,6 +75,28 @@ import Testing
     #expect(self.asked == [nil, "1"])
   }
 
+  /// By a client's default of three retries.
+  @Test(arguments: [
+    (404, nil, []), (503, "2", [2.0, 2, 4]), (429, "31", []), (503, "soon", [1, 2, 4]),
+    (503, "-5", [1, 2, 4]), (503, "Thu, 01 Jan 1970 00:00:00 GMT", [1, 2, 4]),
+  ])
+  func whatMayPassIsAskedForAgainAfterTheWaitThatTheServerNames(
+    _ status: Int, _ wait: String?, _ delays: [TimeInterval]
+  ) async throws {
+    self.server["/notes"] = Resource(
+      "", headers: wait.map { ["Retry-After": $0] } ?? [:], status: status)
+    let delayer = RecordingDelayer()
+    let client = QueryClient(
+      storage: self.scratch.storage, storeCreator: .default(retryLimit: 3, delayer: delayer))
+    let store = client.store(for: self.query().persisted())
+    let error = await #expect(throws: HTTPStatusError.self) { try await store.fetch() }
+    #expect(error?.statusCode == status)
+    #expect(delayer.delays == delays)
+    #expect(self.asked.count == delays.count + 1)
+    self.server["/notes"] = Resource("[1]")
+    #expect(try await store.fetch() == [1])
+  }
+
   @Test func aDateIsSentBackWhereThereIsNoETag() async throws {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     self.server["/notes"] = Resource("[1]", headers: ["Last-Modified": date])

@@ -39,6 +39,21 @@ struct InterruptedRunTests {
     #expect(entry.failures == 0)
   }
 
+  @Test func whoRunsAMutationIsNamedAndThatItHasEndedIfItWasKilled() async throws {
+    let server = try LoopbackServer { _, _ in .silence }
+    let store = try ReplayStore()
+    try await store.add(to: server.url, ids: [.starting("3f")])
+    let child = try ToolRun.start(["run", "--once", "--store", store.path])
+    await server.requests.wait(forCount: 1)
+    let running = try await ToolRun("why", "3f", on: store).lines.joined()
+    #expect(running.hasPrefix("It runs in process \(child.pid), owner "))
+    child.kill()
+    #expect(await child.end() == .signal(SIGKILL))
+    let left = try await ToolRun("why", "3f", on: store).lines.joined()
+    #expect(left.hasPrefix("It ran in process \(child.pid), owner "))
+    #expect(left.hasSuffix(", which has ended: whoever sends next takes it over."))
+  }
+
   @Test func aReaderThatGoesEndsAWatchWith0AndGivesBackWhatIsLeased() async throws {
     let server = try LoopbackServer { _, number in number == 1 ? .status(200) : .silence }
     let store = try ReplayStore()

@@ -15,18 +15,23 @@ package final class EndSignals: Sendable {
   // say so.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-  /// Begins to wait.
+  /// Begins to wait. When it returns, no such signal is missed.
   package init() {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Int32.self, bufferingPolicy: .bufferingOldest(2))
     self.stream = stream
     let queue = DispatchQueue(label: "end-signals")
+    // Sources are installed on a thread of libdispatch; until then a signal would end the process.
+    let installing = DispatchGroup()
     self.sources = [SIGINT, SIGTERM].map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { continuation.yield(number) }
+      installing.enter()
+      source.setRegistrationHandler { installing.leave() }
       source.resume()
       return source
     }
+    installing.wait()
   }
 
   deinit { for source in self.sources { source.cancel() } }
