@@ -156,10 +156,15 @@ private func threadWakeUps() -> Int {
 final class OpenWindow {
   let application: UnsafeMutablePointer<GtkApplication>
   private let window: NotesWindow
+  private var onFrame: @MainActor () -> Void = {}
 
   init(application: UnsafeMutablePointer<GtkApplication>, _ notes: NotesModel) {
     self.application = application
     self.window = NotesWindow(notes, in: application)
+    // Before the window connects what it does after a frame that is on the screen.
+    gtk_widget_realize(self.window.ui.widget("window"))
+    let clock = gtk_widget_get_frame_clock(self.window.ui.widget("window"))
+    connect(UnsafeMutableRawPointer(clock), "after-paint") { [self] _ in self.onFrame() }
     self.window.present()
   }
 
@@ -168,12 +173,7 @@ final class OpenWindow {
     return Int(g_list_model_get_n_items(model))
   }
 
-  func afterEachFrame(_ body: @escaping @MainActor () -> Void) {
-    let clock = gtk_widget_get_frame_clock(self.window.ui.widget("window"))
-    connect(UnsafeMutableRawPointer(clock), "after-paint") { [self] _ in
-      withExtendedLifetime(self) { body() }
-    }
-  }
+  func afterEachFrame(_ body: @escaping @MainActor () -> Void) { self.onFrame = body }
 
   /// Asks for a frame after each frame, as an animation does.
   func drawAlways() {

@@ -64,6 +64,8 @@ extension NotesModel {
   /// What was fetched, page by page, with what was entered and is not sent.
   var pages: [[Note]] { self.noteStore?.currentValue.map(\.value.notes) ?? [] }
 
+  var count: Int { self.pages.reduce(0) { $0 + $1.count } }
+
   var selected: Note? {
     guard let selectedId else { return nil }
     return self.pages.joined().first { $0.id == selectedId }

@@ -11,6 +11,7 @@ final class NotesWindow {
   private let noteList: RowList<Note>
   private var following = [Task<Void, Never>]()
   private var isNarrow = false
+  private var hasDrawn = false
   /// The note in the editor, as it was put there.
   private var edited: Note?
 
@@ -34,7 +35,9 @@ final class NotesWindow {
     connect(UnsafeMutableRawPointer(surface), "layout") { [unowned self] _ in self.fitWidth() }
     let frames = gtk_widget_get_frame_clock(self.ui.widget("window"))
     connect(UnsafeMutableRawPointer(frames), "after-paint") { [unowned self] _ in
-      self.noteList.showAll()
+      if self.hasDrawn { return }
+      self.hasDrawn = true
+      self.show(self.notes.pages)
     }
     self.beginNote()
   }
@@ -95,7 +98,8 @@ extension NotesWindow {
 
   private func show(_ pages: [[Note]]) {
     let shownCount = self.noteList.count
-    self.noteList.show(pages)
+    // The first frame is to have the rows in view alone: for a long list GTK makes two hundred widgets.
+    self.noteList.show(self.hasDrawn ? pages : pages.prefix(1).map { Array($0.prefix(20)) })
     self.noteList.select(self.notes.selectedId.map(self.notes.nameInList(of:)))
     self.notes.selectedId = self.noteList.selected
     // What was just entered comes into view.
@@ -130,8 +134,8 @@ extension NotesWindow {
     }
     self.noteList.onSelection = { notes.selectedId = $0 }
     // Before the end is in view, so that the user need not wait for the next page.
-    self.noteList.onRowShown = { [unowned self] position in
-      if position + 20 > self.noteList.count { notes.fetchNextPage() }
+    self.noteList.onRowShown = { position in
+      if position + 20 > notes.count { notes.fetchNextPage() }
     }
     // What buttons and keys of the description call.
     self.addAction("new") { [unowned self] in self.beginNote() }

@@ -25,8 +25,6 @@ final class RowList<Row: ListRow> {
 
   private var pages = [[Row]]()
   private let model: OpaquePointer = gtk_string_list_new(nil)
-  /// Its first rows, or all.
-  private let slice: OpaquePointer
   private let selection: OpaquePointer
   private let view: OpaquePointer
   /// By their list items.
@@ -36,8 +34,7 @@ final class RowList<Row: ListRow> {
   /// - Parameter needsSelection: Whether one row is always selected, if there is one.
   init(in view: OpaquePointer, needsSelection: Bool) {
     self.view = view
-    self.slice = gtk_slice_list_model_new(self.model, 0, 20)
-    self.selection = gtk_single_selection_new(self.slice)
+    self.selection = gtk_single_selection_new(self.model)
     gtk_single_selection_set_autoselect(self.selection, needsSelection ? 1 : 0)
     gtk_single_selection_set_can_unselect(self.selection, needsSelection ? 0 : 1)
     let factory = gtk_signal_list_item_factory_new()
@@ -50,10 +47,6 @@ final class RowList<Row: ListRow> {
       if !self.isChanging { self.onSelection(self.selected) }
     }
   }
-
-  /// Shows all rows. The first frame is to have those in view alone: for a long list GTK makes two hundred
-  /// widgets.
-  func showAll() { gtk_slice_list_model_set_size(self.slice, .max) }
 
   var count: Int { self.pages.reduce(0) { $0 + $1.count } }
 
