@@ -1,3 +1,5 @@
+import Query
+
 /// The answer to a read is not a value. Its text says nothing of what the server sent.
 public enum HTTPBodyError: Error, Sendable, CustomStringConvertible {
   /// The body is none of the type. The error of the coder may quote the body; it is for the program at
@@ -13,3 +15,5 @@ public enum HTTPBodyError: Error, Sendable, CustomStringConvertible {
     }
   }
 }
+
+extension HTTPBodyError: FinalError {}

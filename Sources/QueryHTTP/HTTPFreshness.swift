@@ -24,7 +24,7 @@ struct HTTPFreshness: Hashable, Sendable {
       // What is no number counts as stale.
       self.lifetime = .seconds(max(0, (Self.seconds(maximum) ?? 0) - age))
     } else if let expires = headers["expires"] {
-      let from = headers["date"].flatMap(HTTPDate.parse) ?? now
+      let from = headers["date"].flatMap { HTTPDate.parse($0) } ?? now
       let seconds = HTTPDate.parse(expires)?.timeIntervalSince(from) ?? 0
       self.lifetime = min(max(.zero, .seconds(seconds)), Self.longestDate)
     }

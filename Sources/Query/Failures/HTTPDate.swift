@@ -1,22 +1,57 @@
 package import FoundationEssentials
 
-/// A date in the preferred form of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
+/// A date of HTTP in one of the three forms that a recipient takes (RFC 9110, 5.6.7): that of today,
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, that of RFC 850, `Sunday, 06-Nov-94 08:49:37 GMT`, and that of `asctime`,
+/// `Sun Nov  6 08:49:37 1994`.
 ///
 /// It is read by hand: Foundation's formatter comes with ICU, which a program that shows no dates
 /// need not load.
 package enum HTTPDate {
-  private static let weekdays: Set = ["Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,"]
+  private static let weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+  private static let longWeekdays = [
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+  ]
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
   /// The date that a text says; nil if it says none.
-  package static func parse(_ text: String) -> Date? {
-    let parts = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 6, parts[5] == "GMT", Self.weekdays.contains(parts[0]),
-      let day = Self.number(parts[1], digits: 2), let month = Self.months.firstIndex(of: parts[2]),
-      let year = Self.number(parts[3], digits: 4), let second = Self.secondOfDay(parts[4]),
-      (1...Self.days(in: month, of: year)).contains(day)
+  ///
+  /// - Parameters:
+  ///   - text: The text, without spaces around it.
+  ///   - now: A year of two digits that lies more than 50 years after this is one of the past.
+  package static func parse(_ text: String, now: Date = Date()) -> Date? {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    switch words.count {
+    case 6 where words[5] == "GMT":
+      guard Self.weekdays.contains(where: { words[0] == "\($0)," }) else { return nil }
+      return Self.date(
+        Self.number(words[1], digits: 2), words[2], Self.number(words[3], digits: 4), words[4])
+    case 4 where words[3] == "GMT":
+      let parts = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+      guard Self.longWeekdays.contains(where: { words[0] == "\($0)," }), parts.count == 3,
+        let year = Self.number(parts[2], digits: 2).map({ $0 + 2_000 })
+      else { return nil }
+      let time = { Self.date(Self.number(parts[0], digits: 2), parts[1], $0, words[2]) }
+      guard let date = time(year) else { return time(year - 100) }
+      return date.timeIntervalSince(now) > Self.fiftyYears ? time(year - 100) : date
+    case 5:
+      guard Self.weekdays.contains(words[0]) else { return nil }
+      return Self.date(
+        Self.number(words[2], digits: 2), words[1], Self.number(words[4], digits: 4), words[3])
+    case 6 where words[2].isEmpty:
+      guard Self.weekdays.contains(words[0]) else { return nil }
+      return Self.date(
+        Self.number(words[3], digits: 1), words[1], Self.number(words[5], digits: 4), words[4])
+    default: return nil
+    }
+  }
+
+  private static let fiftyYears: TimeInterval = 50 * 365.25 * 86_400
+
+  private static func date(_ day: Int?, _ month: String, _ year: Int?, _ time: String) -> Date? {
+    guard let day, let month = Self.months.firstIndex(of: month), let year,
+      let second = Self.secondOfDay(time), (1...Self.days(in: month, of: year)).contains(day)
     else { return nil }
     let days =
       Self.days(before: year) - Self.days(before: 1970)

@@ -41,6 +41,12 @@ extension HTTPStatusError {
   ///   - now: The time relative to which a date counts.
   /// - Returns: At most 24 hours: a server's mistake must not park a write for a year.
   public static func retryAfter(header: String, now: Date) -> Duration? {
+    if let wait = Self.wait(header, now: now) { return wait }
+    // A field that came twice, which is joined by commas.
+    return header.split(separator: ",").compactMap { Self.wait(String($0), now: now) }.max()
+  }
+
+  private static func wait(_ header: String, now: Date) -> Duration? {
     let end = header.lastIndex { !Self.isSpace($0) }.map { header.index(after: $0) }
     let text = header[..<(end ?? header.startIndex)].drop(while: Self.isSpace)
     let limit = Duration.seconds(24 * 3_600)
@@ -48,7 +54,7 @@ extension HTTPStatusError {
       // A number with too many digits is more than a day.
       return Int(text).map { min(.seconds(min($0, 86_400)), limit) } ?? limit
     }
-    guard let date = HTTPDate.parse(String(text)) else { return nil }
+    guard let date = HTTPDate.parse(String(text), now: now) else { return nil }
     let seconds = date.timeIntervalSince(now)
     return seconds > 0 ? min(.seconds(seconds), limit) : nil
   }

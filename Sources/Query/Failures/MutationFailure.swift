@@ -75,3 +75,5 @@ extension MutationFailure {
     }
   }
 }
+
+extension MutationAppliedError: FinalError {}

@@ -49,3 +49,5 @@ extension MutationQueuedError: CustomStringConvertible {
     return "The mutation \(self.id) is saved\(wait) and will be sent.\(cause)"
   }
 }
+
+extension MutationQueuedError: FinalError {}

@@ -3,12 +3,14 @@ public import FoundationEssentials
 extension QueryRequest {
   /// Retries this query when it fails, with the waits of the context's backoff function between.
   ///
-  /// The errors of attempts that are followed by another one do not reach the store. Neither a cancellation
-  /// is retried nor an ``HTTPStatusError`` whose status another attempt does not change: one below 500 other
-  /// than 407, 408, 423, 425, 429 and 409 with a wait, and 501 and 505. If the server asks for a wait
-  /// (``HTTPStatusError/retryAfter``), the next attempt waits for as long, up to 30 seconds; if it asks for
-  /// more, the fetch fails. If a query has several retry modifiers, the one nearest to the request counts,
-  /// with its limit; the context's ``QueryContext/maxRetries`` can be changed later.
+  /// The errors of attempts that are followed by another one do not reach the store. A cancellation is not
+  /// retried, nor is an ``HTTPStatusError`` whose status another attempt does not change: one below 500 other
+  /// than 407, 408, 423, 425, 429 and 409 with a wait, and 501 and 505. Neither is an error that says what
+  /// became of a mutation, such as ``MutationQueuedError`` and ``MutationEndedError``, since another attempt
+  /// would save it again. If the server asks for a wait (``HTTPStatusError/retryAfter``), the next attempt
+  /// waits for as long, up to 30 seconds; if it asks for more, the fetch fails. If a query has several retry
+  /// modifiers, the one nearest to the request counts, with its limit; the context's
+  /// ``QueryContext/maxRetries`` can be changed later.
   ///
   /// - Parameter limit: How many times the query is retried, 0 or more.
   /// - Precondition: `limit` is not negative.
@@ -28,7 +30,8 @@ extension QueryRequest {
   /// ```
   /// - Parameters:
   ///   - limit: How many times the query is retried, 0 or more.
-  ///   - mayPass: Whether another attempt may help. It is not asked about cancellations.
+  ///   - mayPass: Whether another attempt may help. It is not asked about cancellations, nor about a
+  ///     ``MutationAppliedError``.
   /// - Precondition: `limit` is not negative.
   @inlinable
   public func retry(
@@ -122,15 +125,23 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
   /// the outbox instead; one that is not durable has no key by which its server knows it again.
   @usableFromInline
   func isTriedAgain(_ error: any Error, in context: QueryContext) -> Bool {
-    if error is CancellationError || error is QueryCircularFetchError { return false }
+    if error is CancellationError || error is QueryCircularFetchError
+      || error is MutationAppliedError
+    {
+      return false
+    }
     if Task.isCancelled || self.wait(askedBy: error) > Self.longestWait { return false }
     let verdict = FailureVerdict(of: error)
+    if verdict.failure == .cancelled { return false }
     if context.mutationPlan != nil, verdict.failure == .connectivity { return false }
     if let mayPass { return mayPass(error) }
+    if error is any FinalError { return false }
     guard verdict.isKnown else { return true }
     // Writes are not deduplicated.
     let mayWrite = !Query.State._isDeduplicatedByClients
-    if self.isDefault, mayWrite, verdict.maybeApplied { return false }
+    // A server that answers 409 and asks for a wait is carrying it out.
+    let isUnderWay = (error as? HTTPStatusError)?.statusCode == 409
+    if self.isDefault, mayWrite, verdict.maybeApplied || isUnderWay { return false }
     switch verdict.failure {
     case .connectivity, .transient: return true
     case .authentication, .cancelled, .conflict, .permanent: return false

@@ -351,7 +351,9 @@ extension OutboxTables {
   /// - Throws: `StorageError`.
   func value(ofAlias alias: String) throws -> String? {
     guard let partition else { return nil }
-    return try self.connection.first(AliasRow.read, partition.id, alias) { try $0.text(at: 0) }
+    return try self.connection.first(AliasRow.read, partition.id, alias.canonicallyComposed) {
+      try $0.text(at: 0)
+    }
   }
 }
 

@@ -58,6 +58,15 @@ extension OutboxTransaction {
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func cancel(_ id: UUID) throws -> Bool {
     var row = try self.requireRow(id)
+    if let owner = row.standing.lease?.owner, owner != self.terms.owner,
+      self.terms.reaper.isGone(owner)
+    {
+      // Nobody is left who could be asked.
+      _ = try self.reap()
+      // If it was asked before, it has ended.
+      guard let left = try self.row(id) else { return true }
+      row = left
+    }
     var standing = row.standing
     if let sequel = standing.cancel() {
       try self.follow(sequel, &row, to: standing)

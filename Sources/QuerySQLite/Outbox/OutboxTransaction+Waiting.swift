@@ -79,7 +79,8 @@ extension OutboxTransaction {
     if aliases.isEmpty { return }
     self.memory.isFreeOfAliases = false
     let newest = try self.partition.newestNumber(on: self.connection)
-    for (alias, value) in aliases.sorted(by: { $0.key < $1.key }) {
+    for (name, value) in aliases.sorted(by: { $0.key < $1.key }) {
+      let alias = name.canonicallyComposed
       try self.connection.execute(
         AliasRow.insert, self.partition.id, alias, value, id, self.nowAt, newest)
       try self.releaseWaiting(for: alias, .rows(Self.releasedAtOnce))
@@ -109,7 +110,8 @@ extension OutboxTransaction {
 
   /// Whether an alias has a value.
   func hasAlias(_ alias: String) throws -> Bool {
-    try self.connection.first(AliasRow.read, self.partition.id, alias) { _ in true } ?? false
+    let name = alias.canonicallyComposed
+    return try self.connection.first(AliasRow.read, self.partition.id, name) { _ in true } ?? false
   }
 
   /// Whether a live row before another one may still publish something.

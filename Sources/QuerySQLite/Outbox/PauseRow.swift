@@ -58,7 +58,10 @@ extension OutboxTransaction {
   ///
   /// - Throws: `StorageError`.
   mutating func set(_ pause: OutboxPause, isPaused: Bool) throws {
-    if (self.pauses[pause] != nil) == isPaused { return }
+    // Names that Swift takes for equal may have other bytes: those on disk are the ones to look for.
+    let known = self.pauses.index(forKey: pause).map { self.pauses[$0].key }
+    if (known != nil) == isPaused { return }
+    let pause = known ?? pause
     self.pauses[pause] = isPaused ? self.now.wall : nil
     if let words = pause.words {
       if isPaused {
@@ -73,7 +76,7 @@ extension OutboxTransaction {
       self.partition.pausedAt = isPaused ? self.nowAt : nil
     }
     // The head of a lane says whether a claim may look at it.
-    if case .lane(let lane) = pause { try self.findHead(of: lane) }
+    if case .lane(let lane) = pause { try self.findHead(of: lane.canonicallyComposed) }
     self.tell(.released)
   }
 }

@@ -223,8 +223,26 @@ import Testing
     let file = try self.lockFile(scratch, isLocked: true)
     #expect(try scratch.outbox.why(id).hasSuffix("which was asked to cancel it."))
     #expect(flock(file.fileDescriptor, LOCK_UN) == 0)
-    #expect(try scratch.outbox.why(id).contains("which has ended: whoever sends next"))
+    #expect(try scratch.outbox.why(id).contains("which has ended: whoever sends next ends it"))
     #expect(try await scratch.claim().isEmpty)
+    let record = try scratch.outbox.history(of: "note", instance: "[]").first
+    #expect(record?.state == .ended(.cancelled))
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  @Test(arguments: [false, true])
+  func whatNobodyRunsIsCancelledAtOnce(wasAskedBefore: Bool) async throws {
+    let scratch = try self.scratch()
+    let id = try await scratch.add()
+    try self.leaseToOther(scratch)
+    let file = try self.lockFile(scratch, isLocked: true)
+    if wasAskedBefore { #expect(try await !scratch.outbox.cancel(id)) }
+    #expect(flock(file.fileDescriptor, LOCK_UN) == 0)
+    if wasAskedBefore {
+      #expect(try scratch.outbox.why(id).hasSuffix("whoever sends next ends it, as was asked."))
+    }
+    #expect(try await scratch.outbox.cancel(id))
     let record = try scratch.outbox.history(of: "note", instance: "[]").first
     #expect(record?.state == .ended(.cancelled))
     try file.close()

@@ -20,7 +20,9 @@ import Testing
     self.client = QueryClient(storage: self.storage, defaultContext: context)
   }
 
-  @Test func theCallReturnsWithWhatIsSaved() async throws {
+  /// - Parameter isBusy: Whether other writes are entered meanwhile, without an end.
+  @Test(arguments: [false, true])
+  func theCallReturnsWithWhatIsSaved(isBusy: Bool) async throws {
     let sent = Recorder<Int>()
     let send = BlockMutation<Int, Void>(["send"]) { number, _ in sent.append(number) }
       .persisted(as: "send", .init(scope: .named("notes")))
@@ -34,12 +36,20 @@ import Testing
     #expect(await lines.next()?.hasPrefix("leased ") == true)
     let call = Task { try await store.submit(with: 2) }
     for await counts in self.storage.outbox.changes where counts.pending == 1 { break }
+    let others = Task { [storage] in
+      while isBusy, !Task.isCancelled {
+        let other = NewMutation(name: "other", instance: "", coder: "json", arguments: Data())
+        _ = try await storage.outbox.enqueue(other, claiming: false)
+      }
+    }
     worker.killNow()
     _ = await worker.waitForEnd()
     guard case .saved(let ticket, _) = try await call.value else {
       Issue.record("what waits behind a write that nobody sends was sent")
       return
     }
+    others.cancel()
+    try await others.value
     #expect(try self.storage.outbox.entry(ticket.id)?.state == .pending)
     #expect(sent.elements.isEmpty)
     try await self.storage.close()

@@ -16,6 +16,15 @@ import Testing
     #expect(HTTPStatusError.retryAfter(header: header, now: self.now) == .seconds(60))
   }
 
+  /// A field that came twice.
+  @Test(arguments: [
+    ("2, 2", 2), ("1, 60", 60), ("60,1", 60), ("soon, 2", 2),
+    ("2, Sun, 06 Nov 1994 08:50:37 GMT", 2),
+  ])
+  func theLongestOfSeveralIsWaited(_ header: String, _ seconds: Int) {
+    #expect(HTTPStatusError.retryAfter(header: header, now: self.now) == .seconds(seconds))
+  }
+
   @Test func noWaitIsLongerThanADay() {
     let day = Duration.seconds(86_400)
     for header in ["86401", "99999999999999999999999", "Sun, 06 Nov 2094 08:49:37 GMT"] {

@@ -51,10 +51,43 @@ import Testing
     }
   }
 
-  @Test func theCallerIsNotAskedAboutCancellations() async {
-    let query = self.failing(CancellationError()).retry(limit: 2) { _ in true }.delayer(.noDelay)
+  @Test(
+    arguments: [
+      CancellationError(), URLError(.cancelled),
+      MutationAppliedError(underlying: HTTPStatusError(statusCode: 500)),
+    ] as [any Error])
+  func theCallerIsNotAskedAboutCancellationsAndWhatHasBeenDone(_ error: any Error) async {
+    let query = self.failing(error).retry(limit: 2) { _ in true }.delayer(.noDelay)
     let store = QueryStore.detached(query: query, initialValue: nil)
-    await #expect(throws: CancellationError.self) { try await store.fetch() }
+    await #expect(throws: (any Error).self) { try await store.fetch() }
+    #expect(self.attempts.value == 1)
+  }
+
+  /// What saves a write, or waits for one, must not save it once more.
+  @Test func whatBecameOfAWriteIsNotAskedForAgain() async {
+    let id = UUID()
+    let errors: [any Error] = [
+      MutationEndedError(id: id, reason: .cancelled),
+      MutationQueuedError(id: id, idempotencyKey: "key", waitReason: nil, underlyingError: nil),
+      MutationAppliedError(underlying: HTTPStatusError(statusCode: 500)),
+    ]
+    for (count, error) in errors.enumerated() {
+      let query = self.failing(error).retry(limit: 2).delayer(.noDelay)
+      let store = QueryStore.detached(query: query, initialValue: nil)
+      await #expect(throws: (any Error).self) { try await store.fetch() }
+      #expect(self.attempts.value == count + 1)
+    }
+  }
+
+  /// It carries the write out at this moment.
+  @Test func aMutationThatItsServerIsBusyWithIsNotSentAgain() async {
+    let client = QueryClient(storeCreator: .default(retryLimit: 2, delayer: .noDelay))
+    let error = HTTPStatusError(statusCode: 409, retryAfter: .seconds(1))
+    let mutation = BlockMutation<String, Int>(["send"]) { [attempts] _, _ in
+      attempts.increment()
+      throw error
+    }
+    await #expect(throws: error) { try await client.store(for: mutation).mutate(with: "a") }
     #expect(self.attempts.value == 1)
   }
 

@@ -12,6 +12,15 @@ struct AttemptRuling: Sendable {
   var isTriedAgain = false
 }
 
+extension AttemptRuling {
+  /// The ruling for a mutation that somebody cancelled while it ran.
+  static func cancelled(_ id: UUID, maybeApplied: Bool) -> Self {
+    Self(
+      outcome: .cancelled(maybeApplied: maybeApplied), report: .cancelled,
+      error: MutationEndedError(id: id, reason: .cancelled))
+  }
+}
+
 extension DurableAttachment {
   /// Decides what to do about a failed attempt.
   func ruling(
@@ -22,9 +31,7 @@ extension DurableAttachment {
   ) async -> AttemptRuling {
     var verdict = self.verdict(on: error, context)
     if lease.revocation == .cancelRequested {
-      return AttemptRuling(
-        outcome: .cancelled(maybeApplied: verdict.maybeApplied), report: .cancelled,
-        error: MutationEndedError(id: lease.entry.id, reason: .cancelled))
+      return .cancelled(lease.entry.id, maybeApplied: verdict.maybeApplied)
     }
     if let left = error as? LeftOutOfBatch { return self.ruling(on: left, lease) }
     if let ruling = self.ruling(onEndOf: lease, error) { return ruling }

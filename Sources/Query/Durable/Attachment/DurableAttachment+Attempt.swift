@@ -201,13 +201,17 @@ extension DurableAttachment {
     }
     if case .failed(let failed) = ruling.outcome {
       self.invalidateStores(under: failed.invalidates, in: context)
-    }
-    if error is MutationAliasError,
-      case .dead(let entry)? = try? ground.outbox.standing(of: lease.entry.id)
-    {
-      // Only the outbox knows whether a live row is left to publish the alias.
-      ruling.report = .dead(entry.deadReason ?? .dependency)
-      ruling.error = error
+      switch try? ground.outbox.standing(of: lease.entry.id) {
+      case .ended(let record)? where record.isCancelled:
+        // Another process has asked for it while the attempt failed: that counts, whatever the failure
+        // would have led to.
+        ruling = .cancelled(lease.entry.id, maybeApplied: failed.maybeApplied)
+      case .dead(let entry)? where error is MutationAliasError:
+        // Only the outbox knows whether a live row is left to publish the alias.
+        ruling.report = .dead(entry.deadReason ?? .dependency)
+        ruling.error = error
+      default: break
+      }
     }
     self.showEnd(of: lease.entry.id, ruling, arguments, admission, in: context)
     switch ruling.report {
@@ -263,7 +267,11 @@ extension DurableAttachment {
       next: .waitForHandler)
     let isSettled = await self.write(.failed(failed), of: lease, outbox)
     let failure = MutationFailure.permanent(reason: "\(reason)")
-    let report: AttemptReport = isSettled ? .pending(failure, .handler) : .leaseLost
+    var report: AttemptReport = isSettled ? .pending(failure, .handler) : .leaseLost
+    if isSettled, case .ended(let record)? = try? outbox.standing(of: entry.id), record.isCancelled
+    {
+      report = .cancelled
+    }
     admission.report(report)
     return report
   }

@@ -39,6 +39,7 @@ extension DurableAttachment {
   ) async throws -> MutationValue<Value> {
     let watch = OutboxWatch(ground.outbox)
     var id = admission.id
+    var lastLook = ContinuousClock.now
     while true {
       switch try ground.outbox.standing(of: id) {
       case .ended(let record):
@@ -55,14 +56,18 @@ extension DurableAttachment {
             lease, admission, in: context, with: continuation, ground)
           if let result = attempt.result { return try result.get() }
         } else {
-          _ = try await self.wait(for: entry, watch, in: context)
+          _ = try await self.wait(for: entry, watch, atMost: context.turnPatience)
         }
       case .leased(let entry):
         if admission.isReplayers { throw MutationQueuedError(entry) }
+        // What is told of other mutations does not put the look off.
+        let patience = max(.zero, context.turnPatience - (.now - lastLook))
+        guard try await self.wait(for: entry, watch, atMost: patience) || patience == .zero else {
+          continue
+        }
+        lastLook = .now
         // A claim takes rows back whose process has died.
-        guard try await self.wait(for: entry, watch, in: context),
-          let lease = try await self.lease(of: id, ground)
-        else { continue }
+        guard let lease = try await self.lease(of: id, ground) else { continue }
         let attempt = await self.attempt(lease, admission, in: context, with: continuation, ground)
         if let result = attempt.result { return try result.get() }
       }
@@ -77,11 +82,11 @@ extension DurableAttachment {
   /// - Throws: ``MutationQueuedError`` if this task must not wait, or is cancelled: the mutation is saved,
   ///   and its caller must not save it again.
   private func wait(
-    for entry: OutboxEntry, _ watch: OutboxWatch, in context: QueryContext
+    for entry: OutboxEntry, _ watch: OutboxWatch, atMost patience: Duration
   ) async throws -> Bool {
     if AttemptScope.isInside { throw MutationQueuedError(entry) }
     do {
-      return try await watch.nextChange(atMost: context.turnPatience)
+      return try await watch.nextChange(atMost: patience)
     } catch let error as CancellationError {
       throw MutationQueuedError(entry, underlying: error)
     }
@@ -94,6 +99,8 @@ extension DurableAttachment {
 }
 
 extension RecordedMutation {
+  var isCancelled: Bool { if case .ended(.cancelled) = self.state { true } else { false } }
+
   /// This record, of a mutation that succeeded.
   ///
   /// - Throws: `MutationEndedError` if it ended otherwise.

@@ -63,3 +63,7 @@ public struct MutationEndedError: Error, Hashable, Sendable, CustomStringConvert
       : "The mutation \(self.id) ended: \(self.reason.rawValue)."
   }
 }
+
+extension MutationDeadError: FinalError {}
+
+extension MutationEndedError: FinalError {}

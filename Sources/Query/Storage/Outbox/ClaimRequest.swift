@@ -38,7 +38,7 @@ public struct ClaimRequest: Sendable {
     self.target = target
     self.limit = limit
     self.hostSlots = hostSlots
-    self.lane = lane
+    self.lane = lane?.canonicallyComposed
     self.batchLimits = batchLimits
   }
 

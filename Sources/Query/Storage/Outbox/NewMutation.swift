@@ -12,10 +12,10 @@ public struct NewMutation: Sendable {
   public var instance: String
   /// The version of the coded arguments.
   public var version: Int
-  /// The lane; nil: one of its own.
-  public var lane: String?
-  /// The host that it is sent to; nil: its name counts as one.
-  public var host: String?
+  /// The lane; nil: one of its own. It is canonically composed (NFC), so that equal names are one lane.
+  public var lane: String? { didSet { self.lane = self.lane?.canonicallyComposed } }
+  /// The host that it is sent to, canonically composed; nil: its name counts as one.
+  public var host: String? { didSet { self.host = self.host?.canonicallyComposed } }
   /// What the lane does when this mutation is dead.
   public var onFailure: LanePolicy
   /// It is dead after so many failures in which the server was reached; nil: never.
@@ -78,8 +78,8 @@ public struct NewMutation: Sendable {
     self.name = name
     self.instance = instance
     self.version = version
-    self.lane = lane
-    self.host = host
+    self.lane = lane?.canonicallyComposed
+    self.host = host?.canonicallyComposed
     self.onFailure = onFailure
     self.maxAttempts = maxAttempts
     self.maxAge = maxAge

@@ -26,8 +26,8 @@ package enum OutboxClause: Sendable {
   case due
   /// A process has run it since this time, and may have been asked to end it.
   case leased(by: String, since: Date?, isCancelRequested: Bool)
-  /// A process ran it and has ended.
-  case left(by: String)
+  /// A process ran it and has ended, and may have been asked to end it.
+  case left(by: String, isCancelRequested: Bool)
   /// It is dead.
   case dead(MutationDeadReason, RestoredError?)
   /// It ended.
@@ -60,8 +60,9 @@ extension OutboxClause: CustomStringConvertible {
     case .leased(let owner, let date, let isCancelRequested):
       "It runs in \(owner)\(date.map { " since \($0.words)" } ?? "")"
         + (isCancelRequested ? ", which was asked to cancel it." : ".")
-    case .left(let owner):
-      "It ran in \(owner), which has ended: whoever sends next takes it over."
+    case .left(let owner, let isCancelRequested):
+      "It ran in \(owner), which has ended: whoever sends next "
+        + (isCancelRequested ? "ends it, as was asked." : "takes it over.")
     case .dead(let reason, let error):
       "It is dead (\(reason.rawValue)), until it is retried or discarded."
         + (error.map { " The last attempt failed: \($0)" } ?? "")

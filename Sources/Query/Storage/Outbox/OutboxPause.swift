@@ -21,9 +21,9 @@ public enum OutboxPause: Hashable, Sendable {
   package var words: (part: String, value: String)? {
     switch self {
     case .everything: nil
-    case .lane(let lane): ("lane", lane)
+    case .lane(let lane): ("lane", lane.canonicallyComposed)
     case .name(let name): ("name", name)
-    case .host(let host): ("host", host)
+    case .host(let host): ("host", host.canonicallyComposed)
     }
   }
 

@@ -232,7 +232,7 @@ extension OutboxStanding {
     case .waitForAlias(let alias):
       switch prospect {
       case .published: self.makeDue(at: now)
-      case .awaited: self.makePending(.alias(alias))
+      case .awaited: self.makePending(.alias(alias.canonicallyComposed))
       case .vain: return self.kill(.dependency)
       }
     case .retry(_, _, let delay):

@@ -104,7 +104,9 @@ extension OutboxEntry {
     switch self.state {
     case .leased:
       let (name, hasEnded) = try owner()
-      if hasEnded { return .left(by: name) }
+      if hasEnded {
+        return .left(by: name, isCancelRequested: standing.isCancelRequested)
+      }
       // 0: an earlier release has not stored it.
       let start = standing.lease?.startedAt ?? 0
       return .leased(

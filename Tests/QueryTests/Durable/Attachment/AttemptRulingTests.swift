@@ -61,6 +61,31 @@ struct AttemptRulingTests {
     #expect(entry?.deadReason == reason)
   }
 
+  @Test(arguments: [
+    ConflictResolution<Note>.giveUp, .drop, .retry(with: Note(id: 1, text: "b")), nil,
+  ])
+  func aCancellationIsToldWhateverTheFailureWouldHaveLedTo(
+    _ resolution: ConflictResolution<Note>?
+  ) async throws {
+    let device = Device()
+    let save = SaveNote { _ in throw HTTPStatusError(statusCode: 409) }
+    var options = MutationPersistenceOptions<Note>()
+    options.onConflict = { _, _, context in
+      let attempt = try #require(context.mutationAttempt)
+      #expect(try await !device.outbox.cancel(attempt.id), "it is asked to cancel")
+      guard let resolution else { throw HTTPStatusError(statusCode: 503) }
+      return resolution
+    }
+    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    let error = await failure { try await store.submit(with: Note(id: 1, text: "a")) }
+    #expect((error as? MutationEndedError)?.reason == .cancelled)
+    let shown = #expect(throws: MutationEndedError.self) {
+      try store.history.last?.currentResult?.get()
+    }
+    #expect(shown?.reason == .cancelled)
+    #expect(try device.outbox.counts == OutboxCounts())
+  }
+
   @Test func onlyFailuresInWhichTheServerWasReachedExhaust() async throws {
     let device = Device()
     let errors: [any Error] = [
