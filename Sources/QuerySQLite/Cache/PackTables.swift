@@ -118,6 +118,7 @@ extension PackTables {
   /// - Returns: Whether there was one.
   /// - Throws: `StorageError`.
   package func remove(_ name: String) throws -> Bool {
+    let name = name.canonicallyComposed
     let found = try self.connection.first(PackRow.read, self.partition, name) { try PackRow($0) }
     guard let found else { return false }
     try self.connection.execute(PackRow.delete, found.id)

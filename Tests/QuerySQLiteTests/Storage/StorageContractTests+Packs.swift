@@ -39,6 +39,19 @@ extension StorageContractTests {
     }
   }
 
+  /// Equal in Swift, of other bytes.
+  @Test(arguments: StorageUnderTest.allCases)
+  func equalNamesAreOnePack(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    try await device.run { client in
+      try await client.keep("caf\u{e9}") { StoredQuery(["one"]) { 1 } }.whole()
+      try await client.keep("cafe\u{301}") { StoredQuery(["two"]) { 2 } }.whole()
+      #expect(try await client.packs.list().map(\.progress.total) == [1])
+      #expect(try await client.packs.remove("cafe\u{301}"))
+      #expect(try await client.packs.list().isEmpty)
+    }
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func whatIsThereIsNotFetchedAgainWhenTheListIsKeptAgain(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)

@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// A list of queries that is to be kept.
 public struct NewPack: Sendable {
-  /// The name.
-  public var name: String
+  /// The name, canonically composed (NFC), so that equal names are one pack.
+  public var name: String { didSet { self.name = self.name.canonicallyComposed } }
   /// When it was kept.
   public var createdAt: Date
   /// When it is to be removed; nil: not by itself.
@@ -20,7 +20,7 @@ public struct NewPack: Sendable {
     name: String, createdAt: Date, endsAt: Date? = nil, refreshEvery: Duration? = nil,
     network: PackNetwork = .any, members: [Member]
   ) {
-    self.name = name
+    self.name = name.canonicallyComposed
     self.createdAt = createdAt
     self.endsAt = endsAt
     self.refreshEvery = refreshEvery
