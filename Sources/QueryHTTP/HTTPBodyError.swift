@@ -16,4 +16,4 @@ public enum HTTPBodyError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-extension HTTPBodyError: FinalError {}
+extension HTTPBodyError: AnsweredError {}

@@ -97,6 +97,24 @@ import Testing
     #expect(try await store.fetch() == [1])
   }
 
+  /// A server may send something else the next time; a write of it has arrived.
+  @Test func anAnswerThatIsNoneIsAskedForAgainAndAWriteIsNotSentAgain() async throws {
+    self.server["/notes"] = Resource("no list")
+    let client = QueryClient(
+      storage: self.scratch.storage, storeCreator: .default(retryLimit: 3, delayer: .noDelay))
+    await #expect(throws: HTTPBodyError.self) {
+      try await client.store(for: self.query().persisted()).fetch()
+    }
+    #expect(self.asked.count == 4)
+    var request = URLRequest(url: self.server.url("/notes"))
+    request.httpMethod = "POST"
+    let add = BlockMutation<Int, Int>(["add"]) { [request] _, _ in
+      try await HTTPTransport.shared.answer(to: request, limit: 2).0.count
+    }
+    await #expect(throws: HTTPBodyError.self) { try await client.store(for: add).mutate(with: 1) }
+    #expect(self.asked.count == 5)
+  }
+
   @Test func aDateIsSentBackWhereThereIsNoETag() async throws {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     self.server["/notes"] = Resource("[1]", headers: ["Last-Modified": date])

@@ -122,9 +122,11 @@ extension FailureVerdict {
 /// An error thrown before anything was sent; retrying cannot help.
 package protocol UnsentError: Error {}
 
-/// An error that says what became of a mutation, or of an answer that is there: another attempt at the same
-/// would make it once more, or end likewise.
+/// An error that says what became of a mutation: another attempt would save it once more.
 package protocol FinalError: Error {}
+
+/// An error of an answer that is the server's: the request has arrived.
+package protocol AnsweredError: Error {}
 
 /// An error of an answer that is not the server's: the mutation is sent again when the network is
 /// back, and may have been carried out.

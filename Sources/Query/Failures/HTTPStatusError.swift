@@ -33,8 +33,8 @@ public struct HTTPStatusError: Error, Hashable, Sendable, CustomStringConvertibl
 // MARK: - Retry-After
 
 extension HTTPStatusError {
-  /// How long a `Retry-After` asks to wait: seconds, or a date (RFC 9110, 10.2.3). Nil for what is
-  /// neither, a date in the past included.
+  /// How long a `Retry-After` asks to wait: seconds, or a date (RFC 9110, 10.2.3); of several, the longest.
+  /// Nil for what is neither, a date in the past included.
   ///
   /// - Parameters:
   ///   - header: The field's value.

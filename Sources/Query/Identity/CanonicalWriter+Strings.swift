@@ -1,8 +1,3 @@
-// The library's own `==` of strings goes by this normal form. Foundation's
-// `precomposedStringWithCanonicalMapping` knows an older Unicode, so that strings which are equal
-// came out different, and takes forty times as long.
-@_spi(_Unicode) import Swift
-
 extension CanonicalWriter {
   /// Writes a string in NFC, with the escapes of RFC 8785.
   func writeString(_ string: String) {
@@ -18,13 +13,7 @@ extension CanonicalWriter {
   }
 
   /// The UTF-8 of a string in NFC.
-  static func normalized(_ string: String) -> [UInt8] {
-    var string = string
-    if string.withUTF8({ Self.isCertainlyNormal($0) }) { return Array(string.utf8) }
-    var normal = String.UnicodeScalarView()
-    normal.append(contentsOf: string._nfc)
-    return Array(String(normal).utf8)
-  }
+  static func normalized(_ string: String) -> [UInt8] { Array(string.canonicallyComposed.utf8) }
 
   /// Whether all scalars come before U+0300, the first that combines with another. It begins with
   /// the byte 0xCC, as do all up to U+033F; every later scalar begins with a greater byte.

@@ -125,23 +125,19 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
   /// the outbox instead; one that is not durable has no key by which its server knows it again.
   @usableFromInline
   func isTriedAgain(_ error: any Error, in context: QueryContext) -> Bool {
-    if error is CancellationError || error is QueryCircularFetchError
-      || error is MutationAppliedError
-    {
-      return false
-    }
+    if error is QueryCircularFetchError || error is MutationAppliedError { return false }
     if Task.isCancelled || self.wait(askedBy: error) > Self.longestWait { return false }
     let verdict = FailureVerdict(of: error)
     if verdict.failure == .cancelled { return false }
     if context.mutationPlan != nil, verdict.failure == .connectivity { return false }
     if let mayPass { return mayPass(error) }
     if error is any FinalError { return false }
-    guard verdict.isKnown else { return true }
     // Writes are not deduplicated.
-    let mayWrite = !Query.State._isDeduplicatedByClients
+    let mayWriteTwice = self.isDefault && !Query.State._isDeduplicatedByClients
+    guard verdict.isKnown else { return !(mayWriteTwice && error is any AnsweredError) }
     // A server that answers 409 and asks for a wait is carrying it out.
     let isUnderWay = (error as? HTTPStatusError)?.statusCode == 409
-    if self.isDefault, mayWrite, verdict.maybeApplied || isUnderWay { return false }
+    if mayWriteTwice, verdict.maybeApplied || isUnderWay { return false }
     switch verdict.failure {
     case .connectivity, .transient: return true
     case .authentication, .cancelled, .conflict, .permanent: return false

@@ -43,6 +43,30 @@ struct ChangeCommandTests {
     }
   }
 
+  /// Whatever the failure would have led to, and whether the process has seen the request or not.
+  @Test func whoWaitsForAWriteThatFailsIsToldThatAnotherProcessHasCancelledIt() async throws {
+    let store = try ReplayStore()
+    try await store.open { storage in
+      var options = MutationPersistenceOptions<Int>()
+      options.onConflict = { _, _, context in
+        let id = try #require(context.mutationAttempt?.id.uuidString)
+        let run = try await ToolRun("cancel", id, on: store)
+        #expect(run.lines.map { $0.hasPrefix("asked to cancel ") } == [true])
+        return .giveUp
+      }
+      let save = BlockMutation<Int, Int>(["save"]) { _, _ in
+        throw HTTPStatusError(statusCode: 409)
+      }
+      let mutation = save.persisted(as: "save", options)
+      let waiting = QueryClient(storage: storage).store(for: mutation)
+      let told = await Task { try await waiting.submit(with: 1) }.result
+      let error = #expect(throws: MutationEndedError.self) { try told.get() }
+      #expect(error?.reason == .cancelled)
+      let counts = try storage.outbox.counts
+      #expect(counts == OutboxCounts())
+    }
+  }
+
   @Test func anAmbiguousBeginningNamesItsCandidatesAndChangesNothing() async throws {
     let store = try await self.store()
     let run = try await ToolRun("cancel", "4b", "3f2a", on: store)

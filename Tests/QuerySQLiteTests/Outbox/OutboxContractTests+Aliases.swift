@@ -26,19 +26,24 @@ extension OutboxContractTests {
     #expect(try trial.ending(second)?.outcome == .succeeded)
   }
 
-  @Test(arguments: StorageUnderTest.withOutbox)
-  func whoeverWaitsForAnAliasGoesOnWhenItIsPublished(_ kind: StorageUnderTest) async throws {
+  @Test(
+    arguments: StorageUnderTest.withOutbox, [("9F2C", "9F2C"), (Self.decomposed, Self.composed)])
+  func whoeverWaitsForAnAliasGoesOnWhenItIsPublished(
+    _ kind: StorageUnderTest, _ names: (awaited: String, published: String)
+  ) async throws {
     let trial = try OutboxTrial(kind)
     let publisher = try await trial.add()
     let waiter = try await trial.add()
-    try await trial.run(waiter, .failure(.waitForAlias("9F2C"), isCharged: false))
+    try await trial.run(waiter, .failure(.waitForAlias(names.awaited), isCharged: false))
     let entry = try trial.entry(waiter)
     #expect(entry.state == .pending)
     #expect(entry.waitReason == .dependency)
     #expect(entry.nextAttemptAt == nil)
     #expect(try trial.isNext(waiter) == false)
     #expect(try await trial.outbox.claim(ClaimRequest(.mutation(waiter))).leases.isEmpty)
-    try await trial.run(publisher, .success(publishing: "9F2C", "1337"))
+    try await trial.run(publisher, .success(publishing: names.published, "1337"))
+    #expect(try trial.outbox.value(ofAlias: names.awaited) == "1337")
+    #expect(try trial.outbox.value(ofAlias: names.published) == "1337")
     #expect(try trial.entry(waiter).waitReason == nil)
     #expect(try await trial.claimed() == [waiter])
   }

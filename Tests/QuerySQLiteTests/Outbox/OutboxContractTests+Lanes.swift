@@ -7,6 +7,18 @@ import Testing
 
 extension OutboxContractTests {
   @Test(arguments: StorageUnderTest.withOutbox)
+  func equalNamesAreOneLane(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let first = try await trial.add(lane: Self.composed)
+    let second = try await trial.add(lane: Self.decomposed)
+    let lease = try #require(try await trial.claim().leases.first)
+    #expect(lease.entry.id == first)
+    #expect(try await trial.claimed() == [])
+    #expect(try await trial.outbox.settle(lease, .success))
+    #expect(try await trial.claimed() == [second])
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
   func aLaneIsSentOneAfterAnother(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)
     var ids = [UUID]()

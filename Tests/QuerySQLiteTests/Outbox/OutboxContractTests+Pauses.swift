@@ -46,8 +46,8 @@ extension OutboxContractTests {
   }
 
   /// They are equal in Swift.
-  private static let composed = "\u{e9}"
-  private static let decomposed = "e\u{301}"
+  static let composed = "\u{e9}"
+  static let decomposed = "e\u{301}"
 
   @Test(
     arguments: StorageUnderTest.withOutbox,
@@ -68,30 +68,6 @@ extension OutboxContractTests {
     #expect(try await trial.claimed() == [id])
     try await trial.outbox.pause(.name("other"))
     #expect(try trial.outbox.pauses.count == 1)
-  }
-
-  @Test(arguments: StorageUnderTest.withOutbox)
-  func equalNamesAreOneLane(_ kind: StorageUnderTest) async throws {
-    let trial = try OutboxTrial(kind)
-    let first = try await trial.add(lane: Self.composed)
-    let second = try await trial.add(lane: Self.decomposed)
-    let lease = try #require(try await trial.claim().leases.first)
-    #expect(lease.entry.id == first)
-    #expect(try await trial.claimed() == [])
-    #expect(try await trial.outbox.settle(lease, .success))
-    #expect(try await trial.claimed() == [second])
-  }
-
-  @Test(arguments: StorageUnderTest.withOutbox)
-  func equalNamesAreOneAlias(_ kind: StorageUnderTest) async throws {
-    let trial = try OutboxTrial(kind)
-    let publisher = try await trial.add()
-    let waiter = try await trial.add()
-    try await trial.run(waiter, .failure(.waitForAlias(Self.decomposed), isCharged: false))
-    try await trial.run(publisher, .success(publishing: Self.composed, "1337"))
-    #expect(try trial.entry(waiter).waitReason == nil)
-    #expect(try trial.outbox.value(ofAlias: Self.decomposed) == "1337")
-    #expect(try trial.outbox.value(ofAlias: Self.composed) == "1337")
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)

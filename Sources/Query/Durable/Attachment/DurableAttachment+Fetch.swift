@@ -61,10 +61,8 @@ extension DurableAttachment {
       case .leased(let entry):
         if admission.isReplayers { throw MutationQueuedError(entry) }
         // What is told of other mutations does not put the look off.
-        let patience = max(.zero, context.turnPatience - (.now - lastLook))
-        guard try await self.wait(for: entry, watch, atMost: patience) || patience == .zero else {
-          continue
-        }
+        let patience = context.turnPatience - (.now - lastLook)
+        if patience > .zero, try await !self.wait(for: entry, watch, atMost: patience) { continue }
         lastLook = .now
         // A claim takes rows back whose process has died.
         guard let lease = try await self.lease(of: id, ground) else { continue }

@@ -19,7 +19,7 @@ public struct ClaimRequest: Sendable {
   public var hostSlots: HostSlots
   /// The only lane to claim from with ``ClaimRequest/Target/lowest(handledBy:)``; nil: rows of any
   /// lane, and those without one.
-  public var lane: String?
+  public var lane: String? { didSet { self.lane = self.lane?.canonicallyComposed } }
   /// How many rows of a lane may be leased together for a handler: its first, and those right behind it
   /// that this handler can run as well, have the same host, wait for nothing else, and have never failed.
   /// They count as one, for ``limit`` and ``hostSlots``, and their leases follow one another. Of handlers

@@ -37,7 +37,7 @@ final class NotesWindow {
     connect(UnsafeMutableRawPointer(frames), "after-paint") { [unowned self] _ in
       if self.hasDrawn { return }
       self.hasDrawn = true
-      self.show(self.notes.pages)
+      self.noteList.show(self.notes.pages)
     }
     self.beginNote()
   }
