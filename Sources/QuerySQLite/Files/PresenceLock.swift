@@ -1,3 +1,6 @@
+// Both have <fcntl.h>: to the compiler `flock` belongs to the one that it has built last, as after an
+// update of SQLite's header.
+import CSQLite
 import Glibc
 
 /// A lock on the first byte of a file, which keeps nobody out: it shows the others who have it that
