@@ -398,16 +398,12 @@ extension OutboxTables {
     }
   }
 
-  /// The first row that a row waits for in its lane, or depends on.
+  /// The row that another one waits for in its lane: the first that runs, be it a later one, or else the
+  /// first.
   ///
   /// - Throws: `StorageError`.
   func predecessor(of row: OutboxRow) throws -> OutboxRow? {
     guard let lane = row.lane else { return nil }
-    let number = try self.connection.first(Self.before, row.partition, lane, row.number) {
-      try $0.integer(at: 0)
-    }
-    if let number { return try self.row(number) }
-    // A later one, which runs.
     let head = try self.connection.first(LaneHeadRow.readOfLane, row.partition, lane) {
       try $0.integer(at: 0)
     }

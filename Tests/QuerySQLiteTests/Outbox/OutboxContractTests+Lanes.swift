@@ -133,6 +133,8 @@ extension OutboxContractTests {
     #expect(try await trial.outbox.claim(ClaimRequest(.mutation(first))).leases.isEmpty)
     #expect(try trial.entry(first).waitReason == .predecessor)
     #expect(try trial.outbox.why(first).contains("runs"))
+    #expect(
+      try trial.outbox.why(third).contains("runs"), "not the one before it, which waits as well")
     #expect(try await trial.outbox.settle(lease, outcome))
     #expect(try await trial.claimed() == [first])
     #expect(try trial.entry(third).waitReason == .predecessor)
