@@ -19,8 +19,9 @@ CREATE TABLE migrations (
 
 -- An account (10), its change counter (4, 9) and its totals (7). Its row is written where the counter
 -- changes without a row of entries that shows it: where an entry is removed or used. The newest number
--- is the greater one of revision and the greatest revision of its entries, and the totals are those of
--- the row that shows it: a written entry has them itself, so that it costs no frame of this table.
+-- is the greatest one of revision, of the revisions of its entries and of those of its confirmations. The
+-- totals are those of this row, or of the entry with the greatest revision if that is newer: a written entry
+-- has them itself, so that it costs no frame of this table, and a confirmation changes none.
 CREATE TABLE partitions (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -84,6 +85,20 @@ CREATE INDEX entries_by_revision ON entries (partition, revision);
 -- for what was never used, and two frames for a use that is recorded.
 CREATE INDEX entries_by_expiry ON entries (partition, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX entries_by_use ON entries (partition, last_use) WHERE last_use IS NOT NULL;
+
+-- What a fetch has changed that has found the value as it is stored, and nothing else of the entry: when it
+-- was known last, and how often. It counts as long as its revision is greater than its entry's. Apart from
+-- the entries, so that it costs one frame, and a hundred of them a few instead of one each. No index but its
+-- key, which would cost another one: who looks for the newest reads all of them, so that there are at most
+-- 500. What finds no place here is written into its entry's row.
+CREATE TABLE confirmations (
+  entry INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+  partition INTEGER NOT NULL,           -- the entry's
+  revision INTEGER NOT NULL,            -- of the partition, when it was confirmed
+  value_updated_at INTEGER NOT NULL,    -- these three in the place of the entry's
+  value_update_count INTEGER NOT NULL,
+  fresh_for INTEGER
+) STRICT;
 
 -- A page of an infinite query (4). Positions leave gaps, so that a page in front moves no other.
 -- Also a value of more than 3 000 bytes, alone and with an empty id: where its entry's row becomes

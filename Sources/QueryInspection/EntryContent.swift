@@ -10,12 +10,14 @@ struct EntryContent {
   private(set) var faults = [(kind: InspectionFinding.Kind, message: String)]()
 
   /// Id: the columns that are checked.
-  private static let read: SQL = """
-    SELECT hash, checksum, byte_count, next_page_id, previous_page_id, value, identity, error_type,
-      error_text, kind, coder, revision, value_version, value_updated_at, expires_at,
-      metadata, fresh_for
-    FROM entries WHERE id = ?
-    """
+  private static let read = SQL(
+    assembling: """
+      SELECT e.hash, e.checksum, e.byte_count, e.next_page_id, e.previous_page_id, e.value,
+        e.identity, e.error_type, e.error_text, e.kind, e.coder, \(ConfirmationRow.revision),
+        e.value_version, \(ConfirmationRow.updatedAt), e.expires_at, e.metadata,
+        \(ConfirmationRow.freshFor)
+      FROM entries AS e \(ConfirmationRow.ofEntry) WHERE e.id = ?
+      """)
 
   /// Entry: position, checksum, page id, value, metadata.
   private static let pages: SQL = """

@@ -10,12 +10,14 @@ enum ExportedEntry {
   }
 
   /// Id: all columns but those that a store assigns.
-  private static let read: SQL = """
-    SELECT kind, coder, value_version, value_updated_at, value_update_count, error_updated_at,
-      error_update_count, invalidated_at <> 0, is_pinned, expires_at, identity, error_type, error_text,
-      next_page_id, previous_page_id, value, checksum, hash
-    FROM entries WHERE id = ?
-    """
+  private static let read = SQL(
+    assembling: """
+      SELECT e.kind, e.coder, e.value_version, \(ConfirmationRow.updatedAt),
+        \(ConfirmationRow.updateCount), e.error_updated_at, e.error_update_count,
+        e.invalidated_at <> 0, e.is_pinned, e.expires_at, e.identity, e.error_type, e.error_text,
+        e.next_page_id, e.previous_page_id, e.value, e.checksum, e.hash
+      FROM entries AS e \(ConfirmationRow.ofEntry) WHERE e.id = ?
+      """)
 
   /// Entry, in order.
   private static let readPages: SQL = """

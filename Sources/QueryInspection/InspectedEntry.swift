@@ -75,6 +75,13 @@ package struct InspectedEntry: Hashable, Sendable {
 // MARK: - SQL
 
 extension InspectedEntry {
+  private static let columns: SQL.Words = """
+    e.id, e.partition, e.hash, e.kind, e.coder, e.value_version, e.byte_count,
+    \(ConfirmationRow.updatedAt), \(ConfirmationRow.updateCount), e.error_updated_at,
+    e.error_update_count, e.error_type IS NOT NULL, e.invalidated_at, \(EntryRow.isKept),
+    e.expires_at, \(ConfirmationRow.revision), e.last_use, e.identity
+    """
+
   /// Partition or NULL, kind or NULL, only invalidated ones, only failed ones, sorting: all but the
   /// value, in the order of ``init(_:_:identity:)``. Sorting: 1 by size, the largest first; 2 by
   /// age, the oldest first; 3 by use, the next to be evicted first; 4 by identity; else by number.
@@ -82,27 +89,24 @@ extension InspectedEntry {
   /// There is no limit: with one, SQLite sorts by inserting into a tree, which takes twice as long.
   static let list = SQL(
     assembling: """
-      SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
-        value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
-        invalidated_at, \(EntryRow.isKept), expires_at, revision, last_use, identity
-      FROM entries NOT INDEXED
-      WHERE (?1 IS NULL OR partition = ?1) AND (?2 IS NULL OR kind = ?2)
-        AND (?3 = 0 OR invalidated_at <> 0) AND (?4 = 0 OR error_type IS NOT NULL)
-        AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+      SELECT \(columns)
+      FROM entries AS e NOT INDEXED \(ConfirmationRow.ofEntry)
+      WHERE (?1 IS NULL OR e.partition = ?1) AND (?2 IS NULL OR e.kind = ?2)
+        AND (?3 = 0 OR e.invalidated_at <> 0) AND (?4 = 0 OR e.error_type IS NOT NULL)
+        AND e.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
       ORDER BY
-        CASE ?5 WHEN 1 THEN -byte_count WHEN 2 THEN coalesce(value_updated_at, error_updated_at)
-          WHEN 3 THEN max(revision, coalesce(last_use, 0)) END,
-        CASE ?5 WHEN 4 THEN identity END, id
+        CASE ?5 WHEN 1 THEN -e.byte_count
+          WHEN 2 THEN coalesce(\(ConfirmationRow.updatedAt), e.error_updated_at)
+          WHEN 3 THEN max(\(ConfirmationRow.revision), coalesce(e.last_use, 0)) END,
+        CASE ?5 WHEN 4 THEN e.identity END, e.id
       """)
 
   /// Id: one row, as ``list``.
   static let read = SQL(
     assembling: """
-      SELECT id, partition, hash, kind, coder, value_version, byte_count, value_updated_at,
-        value_update_count, error_updated_at, error_update_count, error_type IS NOT NULL,
-        invalidated_at, \(EntryRow.isKept), expires_at, revision, last_use, identity
-      FROM entries
-      WHERE id = ? AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+      SELECT \(columns)
+      FROM entries AS e \(ConfirmationRow.ofEntry)
+      WHERE e.id = ? AND e.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
       """)
 
   /// Reads a row.

@@ -21,13 +21,13 @@ extension StoreInspection {
     """
 
   /// Partition or NULL, now: kind, age by ``StoreStatistics/ageEnds``, count, bytes.
-  private static let groups: SQL = """
-    SELECT kind, CASE WHEN value_updated_at IS NULL THEN -1 ELSE ?2 - value_updated_at END,
-      byte_count
-    FROM entries NOT INDEXED
-    WHERE (?1 IS NULL OR partition = ?1)
-      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
-    """
+  private static let groups = SQL(
+    assembling: """
+      SELECT e.kind, coalesce(?2 - \(ConfirmationRow.updatedAt), -1), e.byte_count
+      FROM entries AS e NOT INDEXED \(ConfirmationRow.ofEntry)
+      WHERE (?1 IS NULL OR e.partition = ?1)
+        AND e.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+      """)
 
   /// Adds up what is in the store.
   ///

@@ -6,11 +6,12 @@ import QuerySQLite
 
 extension StoreInspection {
   /// Id: the columns that ``InspectedEntry/read`` leaves out.
-  private static let content: SQL = """
-    SELECT error_type, error_text, checksum, next_page_id, previous_page_id, value, identity, kind,
-      metadata, fresh_for
-    FROM entries WHERE id = ?
-    """
+  private static let content = SQL(
+    assembling: """
+      SELECT e.error_type, e.error_text, e.checksum, e.next_page_id, e.previous_page_id, e.value,
+        e.identity, e.kind, e.metadata, \(ConfirmationRow.freshFor)
+      FROM entries AS e \(ConfirmationRow.ofEntry) WHERE e.id = ?
+      """)
 
   /// Entry: its pages in order. Position, date, checksum, page id, value, metadata.
   private static let pages: SQL = """

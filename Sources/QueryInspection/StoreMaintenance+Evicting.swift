@@ -58,12 +58,12 @@ extension StoreMaintenance {
   /// count.
   private static let older = SQL(
     assembling: """
-      SELECT id, byte_count FROM entries NOT INDEXED
-      WHERE partition = ? AND NOT \(EntryRow.isKept)
-        AND max(coalesce(value_updated_at, error_updated_at, 0),
-          coalesce(error_updated_at, value_updated_at, 0)) < ?
-        AND id > ?
-      ORDER BY id LIMIT ?
+      SELECT e.id, e.byte_count FROM entries AS e NOT INDEXED \(ConfirmationRow.ofEntry)
+      WHERE e.partition = ? AND NOT \(EntryRow.isKept)
+        AND max(coalesce(\(ConfirmationRow.updatedAt), e.error_updated_at, 0),
+          coalesce(e.error_updated_at, \(ConfirmationRow.updatedAt), 0)) < ?
+        AND e.id > ?
+      ORDER BY e.id LIMIT ?
       """)
 
   /// Removes entries whose value and error are from before a time. Pinned entries, and those of packs,

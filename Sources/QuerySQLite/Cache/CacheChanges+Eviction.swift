@@ -29,15 +29,23 @@ extension CacheChanges {
       guard case .candidate(let candidate) = next else { break }
       try self.evict(candidate, &eviction, isKept)
     }
+    // Entries that were confirmed since: another transaction meets them in their new place.
+    var moved = 0
     if next == .end {
       var oldest = try OldestFirst(self.tables, cursor, looks: looks)
-      while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
+      while limits.areExceeded(by: self.totals),
+        !budget.isSpent(after: eviction.removed.count + moved)
+      {
         next = oldest.next(&cursor)
         guard case .candidate(let candidate) = next else { break }
-        try self.evict(candidate, &eviction, isKept)
+        if try self.countConfirmationAsUse(ofRowWithID: candidate.id) {
+          moved += 1
+        } else {
+          try self.evict(candidate, &eviction, isKept)
+        }
       }
     }
-    eviction.hasMore = next != .end && limits.areExceeded(by: self.totals)
+    eviction.hasMore = (next != .end || moved > 0) && limits.areExceeded(by: self.totals)
     return eviction
   }
 

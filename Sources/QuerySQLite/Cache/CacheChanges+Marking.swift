@@ -60,6 +60,7 @@ extension CacheChanges {
   ///   - time: When it was invalidated, in microseconds since the start of the machine.
   /// - Throws: `StorageError`.
   mutating func invalidate(rowWithID id: Int64, at time: Int64) throws {
+    try self.foldConfirmation(ofRowWithID: id)
     try self.connection.execute(
       EntryRow.invalidate, time, self.nextRevision(), self.totals.entries, self.totals.bytes, id)
   }

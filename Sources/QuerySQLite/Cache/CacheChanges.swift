@@ -20,6 +20,9 @@ package struct CacheChanges {
 
   private var hasHiddenNumber = false
 
+  /// Whether values are confirmed apart from their entries.
+  var hasConfirmations: Bool
+
   /// The totals of a partition.
   package struct Totals: Equatable {
     /// The number of entries.
@@ -34,6 +37,7 @@ package struct CacheChanges {
     self.tables = tables
     self.row = row
     self.totals = row.totals
+    self.hasConfirmations = row.hasConfirmations
   }
 
   package var connection: SQLiteConnection { self.tables.connection }
@@ -78,6 +82,7 @@ extension CacheChanges {
       self.hasHiddenNumber = false
     }
     self.row.totals = self.totals
+    self.row.hasConfirmations = self.hasConfirmations
     return self.row
   }
 }

@@ -142,16 +142,21 @@ extension CacheTables {
 // MARK: - What changed
 
 extension CacheTables {
-  /// Reads which entries were written after a revision, in the order of writing. Removed entries
-  /// are not among them; a removal only raises the number in ``readPartition()``.
+  /// Reads which entries were written or confirmed after a revision, in the order of writing. Removed
+  /// entries are not among them; a removal only raises the number in ``readPartition()``.
   ///
   /// - Parameter revision: The newest number that the caller knows.
   /// - Throws: `StorageError`.
   package func changes(after revision: Int64) throws -> [(identity: QueryIdentity, revision: Int64)]
   {
-    try self.connection.rows(EntryRow.readChanged, self.partition, revision) { row in
-      (QueryIdentity(canonicalText: try row.text(at: 0)), try row.integer(at: 1))
+    func changes(_ sql: SQL) throws -> [(identity: QueryIdentity, revision: Int64)] {
+      try self.connection.rows(sql, self.partition, revision) { row in
+        (QueryIdentity(canonicalText: try row.text(at: 0)), try row.integer(at: 1))
+      }
     }
+    let written = try changes(EntryRow.readChanged)
+    let confirmed = try changes(ConfirmationRow.readChanged)
+    return confirmed.isEmpty ? written : (written + confirmed).sorted { $0.revision < $1.revision }
   }
 }
 

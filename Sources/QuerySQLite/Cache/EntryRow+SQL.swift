@@ -8,12 +8,13 @@ extension EntryRow {
   /// value is not touched. SQLite takes the identity from the index; the hash is the row's own, and
   /// tells whether a damaged index has led to another one's row.
   private static let content: SQL.Words = """
-    SELECT id, revision, hash, byte_count, checksum, kind, coder, value_version,
-      value_updated_at, value_update_count, error_updated_at, error_update_count, invalidated_at,
-      is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id,
-      CASE WHEN byte_count <= ? THEN value END, identity, metadata, fresh_for, outbox_sequence,
-      included_keys
-    FROM entries
+    SELECT e.id, e.revision, e.hash, e.byte_count, e.checksum, e.kind, e.coder, e.value_version,
+      \(ConfirmationRow.updatedAt), \(ConfirmationRow.updateCount), e.error_updated_at,
+      e.error_update_count, e.invalidated_at,
+      e.is_pinned, e.expires_at, e.error_type, e.error_text, e.next_page_id, e.previous_page_id,
+      CASE WHEN e.byte_count <= ? THEN e.value END, e.identity, e.metadata,
+      \(ConfirmationRow.freshFor), e.outbox_sequence, e.included_keys, confirmed.revision
+    FROM entries AS e \(ConfirmationRow.ofEntry)
     """
 
   /// Limit, partition, identity: the one read of hydration. A process that still has the number of an
@@ -21,7 +22,8 @@ extension EntryRow {
   static let read = SQL(
     assembling: """
       \(content)
-      WHERE partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2) AND identity = ?
+      WHERE e.partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2)
+        AND e.identity = ?
       """)
 
   /// Limit, partition, lowest identity, end: the entries under a path, as ``read``, in the order of
@@ -29,19 +31,22 @@ extension EntryRow {
   static let readRange = SQL(
     assembling: """
       \(content)
-      WHERE partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2)
-        AND identity >= ? AND identity < ? ORDER BY identity
+      WHERE e.partition = (SELECT id FROM partitions WHERE id = ? AND is_erasing <> 2)
+        AND e.identity >= ? AND e.identity < ? ORDER BY e.identity
       """)
 
   /// Partition, identity: what a write compares with, and whether the value is in this row. It names
   /// the index, so that a file that has lost the index is recognised as damaged.
-  static let readStamp: SQL = """
-    SELECT id, byte_count, hash, value IS NOT NULL, checksum, kind, coder, value_version,
-      value_updated_at, value_update_count, error_updated_at, error_update_count, invalidated_at,
-      is_pinned, expires_at, error_type, error_text, next_page_id, previous_page_id, metadata,
-      fresh_for, outbox_sequence, included_keys
-    FROM entries INDEXED BY entries_by_identity WHERE partition = ? AND identity = ?
-    """
+  static let readStamp = SQL(
+    assembling: """
+      SELECT e.id, e.byte_count, e.hash, e.value IS NOT NULL, e.checksum, e.kind, e.coder,
+        e.value_version, \(ConfirmationRow.updatedAt), \(ConfirmationRow.updateCount),
+        e.error_updated_at, e.error_update_count, e.invalidated_at,
+        e.is_pinned, e.expires_at, e.error_type, e.error_text, e.next_page_id, e.previous_page_id,
+        e.metadata, \(ConfirmationRow.freshFor), e.outbox_sequence, e.included_keys
+      FROM entries AS e INDEXED BY entries_by_identity \(ConfirmationRow.ofEntry)
+      WHERE e.partition = ? AND e.identity = ?
+      """)
 
   /// Partition, identity: the columns that a removal needs. Id, byte_count, hash.
   package static let readPlace: SQL = """
@@ -104,10 +109,10 @@ extension EntryRow {
 // MARK: - All entries of a partition
 
 extension EntryRow {
-  /// Whether an entry stays when others are evicted: it is pinned, or in a pack.
+  /// Whether the entry `e` stays when others are evicted: it is pinned, or in a pack.
   package static let isKept: SQL.Words = """
-    (entries.is_pinned <> 0 OR EXISTS (SELECT 1 FROM pack_members AS m
-      WHERE m.partition = entries.partition AND m.hash = entries.hash))
+    (e.is_pinned <> 0 OR EXISTS (SELECT 1 FROM pack_members AS m
+      WHERE m.partition = e.partition AND m.hash = e.hash))
     """
 
   /// Partition, revision: the entries written after it, in order. Identity, revision.
@@ -127,7 +132,7 @@ extension EntryRow {
   static let readExpired = SQL(
     assembling: """
       SELECT id, identity, byte_count, \(isKept), revision, last_use, expires_at
-      FROM entries INDEXED BY entries_by_expiry
+      FROM entries AS e INDEXED BY entries_by_expiry
       WHERE partition = ? AND expires_at < ? AND (expires_at, id) > (?, ?)
       ORDER BY expires_at, id LIMIT ?
       """)
@@ -137,7 +142,7 @@ extension EntryRow {
   static let readWritten = SQL(
     assembling: """
       SELECT id, identity, byte_count, \(isKept), revision, last_use, expires_at
-      FROM entries INDEXED BY entries_by_revision
+      FROM entries AS e INDEXED BY entries_by_revision
       WHERE partition = ? AND revision > ? ORDER BY revision LIMIT ?
       """)
 
@@ -145,7 +150,7 @@ extension EntryRow {
   static let readUsed = SQL(
     assembling: """
       SELECT id, identity, byte_count, \(isKept), revision, last_use, expires_at
-      FROM entries INDEXED BY entries_by_use
+      FROM entries AS e INDEXED BY entries_by_use
       WHERE partition = ? AND last_use > ? ORDER BY last_use LIMIT ?
       """)
 

@@ -323,7 +323,7 @@ extension CacheTables {
     if let keys = try row.optionalText(at: 24) {
       entry.includedKeys = Set(keys.split(separator: "\n").map(String.init))
     }
-    entry.revision = revision
+    entry.revision = try row.isNull(at: 25) ? revision : row.amount(at: 25)
     return entry
   }
 }

@@ -8,7 +8,9 @@ struct EntryStamp {
   enum Difference {
     /// Not at all.
     case none
-    /// In the columns beside the value.
+    /// In when the value was known last, how often, and how long it is fresh.
+    case date
+    /// In other columns beside the value.
     case state
     /// In the value or its encoding.
     case value
@@ -42,7 +44,7 @@ struct EntryStamp {
       } else if try self.byteCount != wanted.byteCount || !Self.hasSameState(row, wanted) {
         .state
       } else {
-        .none
+        try Self.hasSameDate(row, wanted) ? .none : .date
       }
   }
 
@@ -67,9 +69,7 @@ struct EntryStamp {
   }
 
   private static func hasSameState(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
-    try row.optionalInteger(at: 8) == wanted.valueUpdatedAt
-      && row.amount(at: 9) == wanted.valueUpdateCount
-      && row.optionalInteger(at: 10) == wanted.errorUpdatedAt
+    try row.optionalInteger(at: 10) == wanted.errorUpdatedAt
       && row.amount(at: 11) == wanted.errorUpdateCount
       && row.amount(at: 12) == wanted.invalidatedAt && row.bool(at: 13) == wanted.isPinned
       && row.optionalInteger(at: 14) == wanted.expiresAt
@@ -78,9 +78,14 @@ struct EntryStamp {
       && row.optionalData(at: 17) == wanted.nextPageID
       && row.optionalData(at: 18) == wanted.previousPageID
       && row.optionalData(at: 19) == wanted.metadata
-      && row.optionalInteger(at: 20) == wanted.freshFor
       && row.optionalInteger(at: 21) == wanted.outboxSequence
       && row.optionalText(at: 22) == wanted.includedKeys
+  }
+
+  private static func hasSameDate(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
+    try row.optionalInteger(at: 8) == wanted.valueUpdatedAt
+      && row.amount(at: 9) == wanted.valueUpdateCount
+      && row.optionalInteger(at: 20) == wanted.freshFor
   }
 }
 

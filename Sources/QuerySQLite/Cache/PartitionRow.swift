@@ -7,14 +7,16 @@ package struct PartitionRow: Equatable {
   var epoch: Int64
   /// Whether an `erase()` is unfinished.
   var isErasing: Bool
-  /// The newest number that was given to a change or a use of an entry, whether this row or an
-  /// entry's shows it.
+  /// The newest number that was given to a change or a use of an entry, whether this row, an entry's or a
+  /// confirmation's shows it.
   package var revision: Int64
   package var entryCount: Int64
   var byteCount: Int64
   /// Whether the row has the account's name. `erase()` takes it away until something is written
   /// again: see ``ErasedName``.
   var isNamed: Bool
+  /// Whether values are confirmed apart from their entries.
+  var hasConfirmations: Bool
 
   /// The partition's totals.
   var totals: CacheChanges.Totals {
@@ -51,11 +53,12 @@ extension PartitionRow {
     CASE WHEN newest.revision > p.revision THEN newest.total_bytes ELSE p.byte_count END
     """
 
-  /// Id.
+  /// Id. The last column: the newest confirmation's revision.
   static let read = SQL(
     assembling: """
       SELECT p.id, p.epoch, p.is_erasing, max(p.revision, coalesce(newest.revision, 0)),
-        \(totals), substr(p.name, 1, 7) <> 'erased:'
+        \(totals), substr(p.name, 1, 7) <> 'erased:',
+        (SELECT coalesce(max(c.revision), 0) FROM confirmations AS c WHERE c.partition = p.id)
       FROM \(withNewest) WHERE p.id = ?
       """)
 
@@ -74,9 +77,11 @@ extension PartitionRow {
     self.id = try row.integer(at: 0)
     self.epoch = try row.amount(at: 1)
     self.isErasing = try row.bool(at: 2)
-    self.revision = try row.amount(at: 3)
+    let confirmed = try row.amount(at: 7)
+    self.revision = max(try row.amount(at: 3), confirmed)
     self.entryCount = try row.amount(at: 4)
     self.byteCount = try row.amount(at: 5)
     self.isNamed = try row.bool(at: 6)
+    self.hasConfirmations = confirmed > 0
   }
 }

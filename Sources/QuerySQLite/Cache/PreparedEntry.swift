@@ -172,14 +172,17 @@ extension CacheChanges {
       return .otherKept
     }
     let difference = byteCount - Int(stamp.byteCount)
+    entry.row.id = stamp.id
+    if stamp.difference == .date, try self.confirmApart(&entry.row) {
+      return .updated(revision: entry.row.revision, bytes: 0)
+    }
     self.count(entries: 0, bytes: difference)
     self.stamp(&entry.row)
-    entry.row.id = stamp.id
-    if stamp.difference == .state {
-      try entry.row.updateState(in: self.connection)
-    } else {
+    if stamp.difference == .value {
       try entry.row.update(in: self.connection)
       try self.writePages(of: entry, hadPages: stamp.hasPages)
+    } else {
+      try entry.row.updateState(in: self.connection)
     }
     return .updated(revision: entry.row.revision, bytes: difference)
   }
@@ -205,9 +208,10 @@ extension CacheChanges {
     if let notes { return try self.note(confirmation, beside: stamp, notes) }
     if stamp.difference == .value { return .refused }
     if stamp.difference == .none { return .written }
+    confirmation.row.id = stamp.id
+    if stamp.difference == .date, try self.confirmApart(&confirmation.row) { return .written }
     self.count(entries: 0, bytes: Int(confirmation.row.byteCount - stamp.byteCount))
     self.stamp(&confirmation.row)
-    confirmation.row.id = stamp.id
     try confirmation.row.updateState(in: self.connection)
     return .written
   }
@@ -253,6 +257,7 @@ extension CacheChanges {
       (new.outboxSequence, new.includedKeys) = (row.outboxSequence, row.includedKeys)
     }
     if new == notes { return .written }
+    try self.foldConfirmation(ofRowWithID: stamp.id)
     let byteCount = max(stamp.byteCount + new.errorBytes - notes.errorBytes, 0)
     self.count(entries: 0, bytes: Int(byteCount - stamp.byteCount))
     try new.write(

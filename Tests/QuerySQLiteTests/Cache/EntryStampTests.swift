@@ -62,7 +62,16 @@ import Testing
 
   @Test(
     arguments: [
-      { $0.valueUpdatedAt = nil }, { $0.valueUpdateCount = 2 }, { $0.errorUpdatedAt = 0 },
+      { $0.valueUpdatedAt = nil }, { $0.valueUpdatedAt = 7 }, { $0.valueUpdateCount = 2 },
+      { $0.freshFor = 8 },
+    ] as [@Sendable (inout EntryRow) -> Void])
+  func whatAConfirmationChangesIsTheDate(_ edit: @Sendable (inout EntryRow) -> Void) throws {
+    try self.check(edit, .date)
+  }
+
+  @Test(
+    arguments: [
+      { $0.errorUpdatedAt = 0 },
       { $0.errorUpdateCount = 0 }, { $0.errorType = nil }, { $0.errorText = "" },
       { $0.invalidatedAt = 7 }, { $0.isPinned = true }, { $0.expiresAt = nil },
       { $0.byteCount = 0 }, { $0.nextPageID = nil }, { $0.previousPageID = Data() },
@@ -82,10 +91,10 @@ import Testing
     edit(&wanted)
     #expect(try self.difference(to: wanted) == difference)
     try self.cache.connection.write {
-      if difference == .state {
-        try wanted.updateState(in: self.cache.connection)
-      } else {
+      if difference == .value {
         try wanted.update(in: self.cache.connection)
+      } else {
+        try wanted.updateState(in: self.cache.connection)
       }
     }
     #expect(try self.difference(to: wanted) == EntryStamp.Difference.none)

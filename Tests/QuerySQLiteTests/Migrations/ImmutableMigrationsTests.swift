@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries a837510372ad2f5e9af85f03d09d5b29"]
+      ["cache-0001-entries 8ca13c794eec76fafae17a8c8f2f62ac"]
     ),
     (
       DatabaseKind.mutations,

@@ -28,6 +28,8 @@ import Testing
   ]
 
   private static let whole = [
+    "ConfirmationRow.insert": "500 narrow rows at most",
+    "ConfirmationRow.readChanged": "500 narrow rows at most",
     "LaneHeadRow.findRunning":
       "the index has what runs, a few rows; asked if one comes before those of its lane",
     "AliasRow.firstLive": "in the order of numbers, to the first that is not dead",

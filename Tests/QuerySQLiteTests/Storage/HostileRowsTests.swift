@@ -32,6 +32,18 @@ import Testing
     "UPDATE entries SET identity = ''",
     "UPDATE entries SET kind = 'other', coder = ''",
     "UPDATE entries SET partition = 1000",
+    "INSERT INTO confirmations VALUES (1, 1, 9223372036854775807, 0, 2, NULL)",
+    "INSERT INTO confirmations VALUES (1, 1, -9223372036854775808, 0, 2, NULL)",
+    """
+    INSERT INTO confirmations
+    VALUES (1, 1, 1000, 9223372036854775807, -9223372036854775808, -9223372036854775808)
+    """,
+    "INSERT INTO confirmations VALUES (77, 1, 1000, 0, 2, NULL)",
+    """
+    WITH RECURSIVE n (i) AS (SELECT 77 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+    INSERT INTO confirmations SELECT i, 1, i, 0, 2, NULL FROM n
+    """,
+    "DROP TABLE confirmations",
     "DROP INDEX entries_by_identity",
     "DROP TABLE entries",
     "DROP TABLE pages",
