@@ -281,6 +281,26 @@ import Testing
     try await next.close()
   }
 
+  @Test func whatIsGivenBackBeforeTheClockIsMovedIsDueAtOnce() async throws {
+    let folder = try ScratchFolder()
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.clock = self.clock
+    let storage = try SQLiteQueryStorage(directory: folder.url, configuration: configuration)
+    let handler = MutationHandler(name: "post", instance: "", version: 1, upgradesOlder: false)
+    let claim = ClaimRequest(.lowest(handledBy: [handler]))
+    for outbox in [storage.outbox, self.storage.outbox] as [any MutationOutbox] {
+      let mutation = NewMutation(name: "post", instance: "", coder: "json", arguments: Data())
+      let id = try await outbox.enqueue(mutation, claiming: false).entry.id
+      let lease = try #require(try await outbox.claim(claim).leases.first)
+      let failure = FailedAttempt(
+        error: RestoredError(CancellationError()), outcome: "cancelled", isCharged: false,
+        maybeApplied: false, next: .now)
+      #expect(try await outbox.settle(lease, .failed(failure)))
+      #expect(try await outbox.claim(claim).leases.map(\.entry.id) == [id])
+    }
+    try await storage.close()
+  }
+
   @Test func aReplayerThatRunsGoesByTheClock() async throws {
     let post = self.post
     let replayer = MutationReplayer(

@@ -282,9 +282,11 @@ extension SQLiteOutbox {
     _ id: UUID, withArguments arguments: Data, version: Int?
   ) async throws -> Bool {
     try self.requireRoom(for: arguments, "retry")
-    return try await self.write {
+    let isOvertaken = try await self.write {
       try $0.retry(id, arguments: arguments, version: version, newKey: true)
     }
+    self.partition.hooks?.show(.rewritten)
+    return isOvertaken
   }
 
   func discard(_ id: UUID) async throws {

@@ -11,6 +11,8 @@ extension OptimisticIndex: MutationFollower {
       // Its server may have what is shown no longer.
       if maybeApplied { for store in stores { store.invalidate() } }
     case .retried(let id): self.show(id, as: .waiting(nil))
+    // Its edits are others.
+    case .rewritten: if self.isActive { self.read() }
     }
   }
 

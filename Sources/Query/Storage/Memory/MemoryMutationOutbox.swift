@@ -190,9 +190,11 @@ extension MemoryMutationOutbox {
   ) async throws -> Bool {
     try self.requireRoom(for: arguments, "retry")
     let key = UUID.random().uuidString
-    return try self.change("retry") { table, time in
+    let isOvertaken = try self.change("retry") { table, time in
       try table.retry(id, key: key, arguments: arguments, version: version, at: time)
     }
+    self.values.show(.rewritten)
+    return isOvertaken
   }
 
   func discard(_ id: UUID) async throws {

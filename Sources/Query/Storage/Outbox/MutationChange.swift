@@ -9,6 +9,8 @@ package enum MutationChange: Sendable {
   case ended(UUID, maybeApplied: Bool)
   /// It is to be sent at once.
   case retried(UUID)
+  /// One is to be sent at once, with other arguments.
+  case rewritten
 }
 
 /// A client that shows mutations.

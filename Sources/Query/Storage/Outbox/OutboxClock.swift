@@ -44,10 +44,11 @@ package struct OutboxClock: Sendable {
       isSynchronised: false)
   }
 
-  /// A test's clock. It is of a boot of its own, whose wall clock is right.
+  /// A test's clock. It is of a boot of its own, a second ago, whose wall clock is right: in a boot's very
+  /// first microsecond nothing is due, since 0 stands for no time.
   package init(_ clock: MockQueryClock) {
     self.init {
-      let microseconds = Int(clock.elapsed.microseconds)
+      let microseconds = 1_000_000 + Int(clock.elapsed.microseconds)
       return OutboxTime(
         wall: clock.now(), boottime: microseconds, monotonic: microseconds, bootID: "mock",
         isSynchronised: true)
