@@ -183,6 +183,28 @@ import Testing
     try await storage.close()
   }
 
+  /// A write whose answer was lost is sent again by the next release as this one sent it, since its key is the
+  /// same.
+  @Test func anAttemptKnowsOfWhichVersionItsArgumentsAre() async throws {
+    let storage = try self.storage()
+    let versions = Recorder<[Int]>()
+    let post = BlockMutation(["post"]) { (_: String, context: QueryContext) in
+      let attempt = try #require(context.mutationAttempt)
+      versions.append([attempt.storedVersion, attempt.maybeApplied ? 1 : 0])
+      if versions.count == 1 { throw URLError(.networkConnectionLost) }
+    }
+    let old = post.persisted(as: "post")
+    let new = post.persisted(as: "post", .init(version: 2, upgrade: { data, _ in data }))
+    _ = try? await QueryClient(storage: storage).store(for: old).mutate(with: "old")
+    let client = QueryClient(storage: storage)
+    try await client.store(for: new).enqueue(with: "new")
+    let replayer = MutationReplayer(client: client)
+    try replayer.register(new)
+    while try storage.outbox.counts.pending > 0 { _ = try await replayer.replayOnce() }
+    #expect(Set(versions.elements) == [[1, 0], [1, 1], [2, 0]])
+    try await storage.close()
+  }
+
   @Test func argumentsOfAnotherCoderAreNotGivenToARow() async throws {
     let storage = try self.storage()
     let refusing = Post { _, _ in throw HTTPStatusError(statusCode: 422) }

@@ -24,6 +24,11 @@ public struct MutationAttempt: Sendable {
   public let maybeApplied: Bool
   /// When the mutation was enqueued, by the wall clock.
   public let createdAt: Date
+  /// The version that its arguments are stored with: lower than that of
+  /// ``MutationPersistenceOptions/version`` if they have been upgraded. What may have been applied is sent
+  /// as a release of that version sent it: a server that compares requests refuses another one with the
+  /// same key.
+  public let storedVersion: Int
 
   private let aliases: AttemptAliases
   private let lease: MutationLease
@@ -57,6 +62,7 @@ public struct MutationAttempt: Sendable {
     self.number = lease.entry.attempts
     self.isReplay = lease.isReplay
     self.maybeApplied = lease.entry.maybeApplied
+    self.storedVersion = lease.entry.version
     self.createdAt = lease.entry.createdAt
     self.aliases = aliases
     self.lease = lease
