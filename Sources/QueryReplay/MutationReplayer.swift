@@ -19,7 +19,7 @@ public final class MutationReplayer: Sendable {
   private let client: QueryClient?
   private let outbox: @Sendable () -> (any MutationOutbox)?
   private let network: (any NetworkObserver)?
-  private let configuration: ReplayConfiguration
+  let configuration: ReplayConfiguration
   private let registry = Locked(HandlerRegistry())
   private let hub = ReplayEventHub()
   let ledger: ReplayLedger

@@ -47,4 +47,20 @@ public final class Replaying: Sendable {
     self.run.cancel()
     await self.run.value
   }
+
+  /// Begins no more attempts, and returns when those that run have ended by themselves, as a service does
+  /// that is told to end. Nothing of this is on disk: another process, or another replayer, goes on.
+  ///
+  /// - Parameter limit: How long that may take; what still runs then is stopped as by ``stop()``.
+  public func finish(within limit: Duration = .seconds(30)) async {
+    self.replayer.ledger.close()
+    let (clock, run) = (self.replayer.configuration.clock, self.run)
+    let end = clock.now() + limit
+    let timer = Task {
+      try await clock.sleep(end)
+      run.cancel()
+    }
+    await run.value
+    timer.cancel()
+  }
 }

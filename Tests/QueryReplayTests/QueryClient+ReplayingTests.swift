@@ -1,9 +1,10 @@
 import Foundation
 import Query
-import QueryReplay
 import QuerySQLite
 import TestSupport
 import Testing
+
+@testable import QueryReplay
 
 /// One call to start, with the storage that is shipped.
 @Suite(.warningsAreIssues) struct QueryClientReplayingTests {
@@ -47,6 +48,54 @@ import Testing
     #expect(replaying != nil)
     replaying = nil
     for await counts in storage.outbox.changes where counts.pending == 1 { break }
+  }
+
+  @Test func whatRunsIsFinishedAndNothingMoreIsBegun() async throws {
+    let folder = try ScratchFolder()
+    let storage = try SQLiteQueryStorage(directory: folder.url)
+    let client = QueryClient(storage: storage)
+    let (gate, sent) = (Gate(), Recorder<String>())
+    let slow = BlockMutation(["slow"]) { (text: String, _) in
+      try await gate.pass()
+      sent.append(text)
+    }
+    .persisted(as: "slow", .init(scope: .named("lane")))
+    let replaying = try client.startReplaying(slow, network: MockNetworkObserver())
+    let first = try await client.store(for: slow).enqueue(with: "a")
+    let second = try await client.store(for: slow).enqueue(with: "b")
+    await gate.arrival()
+    let end = Task { await replaying.finish() }
+    while !replaying.replayer.ledger.isUsedUp { await Task.yield() }
+    gate.open()
+    await end.value
+    #expect(sent.elements == ["a"])
+    _ = try await first.outcome()
+    #expect(try storage.outbox.entry(second.id)?.attempts == 0)
+    // Another one goes on.
+    let next = MutationReplayer(client: client)
+    try next.register(slow)
+    #expect(try await next.replayOnce() == ReplaySummary(succeeded: 1))
+    #expect(sent.elements == ["a", "b"])
+    try await storage.close()
+  }
+
+  @Test func whatDoesNotFinishInTimeIsPendingAgain() async throws {
+    let clock = MockQueryClock()
+    let storage = MemoryQueryStorage(clock: clock)
+    let client = QueryClient(storage: storage)
+    let gate = Gate()
+    let hanging = BlockMutation(["hang"]) { (_: String, _) in try await gate.pass() }
+      .persisted(as: "hang")
+    let replaying = try client.startReplaying(
+      hanging, configuration: ReplayConfiguration(clock: clock))
+    try await client.store(for: hanging).enqueue(with: "a")
+    await gate.arrival()
+    let end = Task { await replaying.finish(within: .seconds(5)) }
+    while !replaying.replayer.ledger.isUsedUp { await Task.yield() }
+    #expect(try storage.outbox.counts.leased == 1)
+    clock.advance(by: .seconds(5))
+    await end.value
+    #expect(try storage.outbox.counts.pending == 1)
   }
 
   @Test func aClientWithoutAStorageIsRefused() {

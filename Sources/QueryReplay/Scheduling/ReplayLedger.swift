@@ -16,6 +16,7 @@ final class ReplayLedger: Sendable {
     var mustRelease: Set<MutationWaitReason> = [.authentication, .handler]
     var turns = 0
     var claims = 0
+    var isClosed = false
   }
 
   private let guarded: Locked<Guarded>
@@ -75,7 +76,13 @@ extension ReplayLedger {
   func isProbe(_ id: UUID) -> Bool { self.guarded.withLock { $0.slots.isProbe(id) } }
 
   /// Whether no further attempt may be made.
-  var isUsedUp: Bool { self.guarded.withLock { $0.slots.isUsedUp } }
+  var isUsedUp: Bool { self.guarded.withLock { $0.slots.isUsedUp || $0.isClosed } }
+
+  /// Lets no further attempt be made: all runs end once theirs have.
+  func close() {
+    self.guarded.withLock { $0.isClosed = true }
+    self.wakeAll()
+  }
 
   /// When the next host is probed again while there is no network; nil if none waits for that.
   var nextProbe: Duration? {
