@@ -16,8 +16,8 @@ package enum OutboxClause: Sendable {
   case host(String, HostStanding.Reason, failures: Int, until: Date?)
   /// There is no network.
   case network
-  /// A time has to come.
-  case time(MutationWaitReason, remaining: Duration)
+  /// A time has to come, since the last attempt failed, or because it is wanted so.
+  case time(MutationWaitReason, remaining: Duration, RestoredError?)
   /// No program has registered its name in this version.
   case handler(name: String, version: Int)
   /// No program has been able to read its arguments.
@@ -49,9 +49,10 @@ extension OutboxClause: CustomStringConvertible {
     case .host(let host, let reason, let failures, let date):
       "\(Self.words(for: host)) \(Self.words(for: reason, failures, date))"
     case .network: "It waits for the network."
-    case .time(.scheduled, let remaining): "It is to be sent in \(remaining.secondWords)."
-    case .time(let reason, let remaining):
+    case .time(.scheduled, let remaining, _): "It is to be sent in \(remaining.secondWords)."
+    case .time(let reason, let remaining, let error):
       "It is tried again in \(remaining.secondWords)\(reason.ofTimeWords)."
+        + (error.map { " The last attempt failed: \($0)" } ?? "")
     case .handler(let name, let version):
       "This process has registered no handler for “\(name)” in version \(version)."
     case .unreadable(let error):

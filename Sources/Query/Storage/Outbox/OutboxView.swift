@@ -135,7 +135,8 @@ extension OutboxEntry {
     case .offline, .backoff, .retryAfter, .scheduled:
       let remaining = standing.remaining(view.now) ?? 0
       if remaining == 0 { return .network }
-      return .time(self.waitReason ?? .backoff, remaining: .microseconds(remaining))
+      return .time(
+        self.waitReason ?? .backoff, remaining: .microseconds(remaining), self.lastError)
     }
   }
 }

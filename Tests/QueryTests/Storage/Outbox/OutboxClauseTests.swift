@@ -30,8 +30,16 @@ import Testing
   }
 
   @Test func whatIsStillToComeIsNeverZeroSeconds() {
-    let clause = OutboxClause.time(.backoff, remaining: .microseconds(1))
+    let clause = OutboxClause.time(.backoff, remaining: .microseconds(1), nil)
     #expect(clause.description == "It is tried again in 1 s, after a failure (backoff).")
+  }
+
+  @Test func whatIsTriedAgainTellsWhatFailed() {
+    let error = RestoredError(typeName: "Test.Failure", text: "status 503")
+    let clause = OutboxClause.time(.retryAfter, remaining: .seconds(8), error)
+    #expect(clause.description.hasSuffix("The last attempt failed: \(error)"))
+    let later = OutboxClause.time(.scheduled, remaining: .seconds(8), nil)
+    #expect(later.description == "It is to be sent in 8 s.")
   }
 
   @Test func aTimeIsToldInUTC() {
