@@ -89,7 +89,7 @@ CREATE INDEX entries_by_use ON entries (partition, last_use) WHERE last_use IS N
 -- What a fetch has changed that has found the value as it is stored, and nothing else of the entry: when it
 -- was known last, and how often. It counts as long as its revision is greater than its entry's. Apart from
 -- the entries, so that it costs one frame, and a hundred of them a few instead of one each. No index but its
--- key, which would cost another one: who looks for the newest reads all of them, so that there are at most
+-- key, which would cost another one: to find the newest all of them are read, so that there are at most
 -- 500. What finds no place here is written into its entry's row.
 CREATE TABLE confirmations (
   entry INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,

@@ -52,7 +52,8 @@ public enum StorageMiss: Hashable, Sendable {
   /// It could not be read now, so whether there is one is not known.
   case failed(StorageError)
 
-  /// Whether the entry cannot be used by any release, and is moved to the quarantine.
+  /// Whether the entry is moved to the quarantine, since this release cannot use it. It does not come back from
+  /// there, though another release could read it.
   public var isQuarantined: Bool {
     switch self {
     case .olderVersion, .otherCoder, .undecodable, .wrongChecksum: true

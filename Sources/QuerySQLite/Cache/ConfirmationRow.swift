@@ -3,7 +3,7 @@ import Query
 /// That a fetch has found the value of an entry as it is stored, apart from the entry: see the table
 /// `confirmations`.
 package enum ConfirmationRow {
-  /// The most of them: who looks for the newest reads all.
+  /// The most of them: to find the newest, all are read.
   static let limit = 500
 
   /// The confirmation `confirmed` of the entry `e`, if it is newer than what the entry has.

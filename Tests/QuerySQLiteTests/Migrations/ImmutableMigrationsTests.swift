@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [
     (
       DatabaseKind.cache,
-      ["cache-0001-entries 8ca13c794eec76fafae17a8c8f2f62ac"]
+      ["cache-0001-entries eb3569a235aee2570cd351eb31a0658b"]
     ),
     (
       DatabaseKind.mutations,
