@@ -82,6 +82,7 @@ import Testing
     let storage = try scratch.storage { $0.maximumEntries = 10 }
     try await storage.set(["large": String(repeating: "x", count: 8 << 20)])
     try await Self.write((0..<10).map { "\($0)" }, to: storage)
+    try await Self.settle(storage)
     #expect(await storage.text("large") == nil)
     try await storage.close()
     #expect(scratch.size(of: "cache.sqlite") < 1 << 20)
