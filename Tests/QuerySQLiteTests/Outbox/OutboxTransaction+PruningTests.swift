@@ -118,6 +118,19 @@ import Testing
     try self.expectSound()
   }
 
+  /// Counts of a damaged file are not looked for again and again.
+  @Test func countsOfRowsThatAreNotThereAreMended() throws {
+    for number in 0..<3 { _ = try self.end("\(number)", instance: "[\(number)]") }
+    _ = try self.connection.rowsOfText("UPDATE partitions SET history_count = 1000")
+    let limits = MutationHistoryLimits(perMutation: 0, total: 5, days: 0, bytes: 0)
+    var (changes, steps) = (try self.end("last", limits), 0)
+    while changes.outcome.mustPrune, steps < 10 {
+      changes = try self.change(limits) { try $0.pruneStep(.rows(1)) }
+      steps += 1
+    }
+    #expect(!changes.outcome.mustPrune)
+  }
+
   @Test func largeRowsAreFewerInOneTransaction() throws {
     let large = String(repeating: "x", count: 400_000)
     for number in 0..<10 { _ = try self.end(large, instance: "[\(number)]") }

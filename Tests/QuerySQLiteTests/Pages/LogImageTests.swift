@@ -50,6 +50,23 @@ import Testing
     }
   }
 
+  /// The last word of a page changes one bit of the checksum, as a bit of the checksum itself would: the frame
+  /// behind it tells which of the two it was.
+  @Test func aFlippedBitOfAPagesLastWordIsMendedThere() {
+    let whole = LogImage(self.log, pageSize: 4_096)
+    for frame in 0..<whole.validCount - 1 {
+      let end = 32 + (frame + 1) * 4_120
+      for bit in 0..<16 {
+        var bytes = self.log
+        bytes[end - 4 + bit / 8] ^= 1 << UInt8(bit % 8)
+        let image = LogImage(bytes, pageSize: 4_096)
+        #expect(image.isDamaged, "frame \(frame), bit \(bit)")
+        #expect(image.committedCount == whole.committedCount, "frame \(frame), bit \(bit)")
+        #expect(image.bytes[..<end] == whole.bytes[..<end], "frame \(frame), bit \(bit)")
+      }
+    }
+  }
+
   @Test func whatIsCutOffIsNoDamage() {
     let whole = LogImage(self.log, pageSize: 4_096)
     for count in 0..<whole.validCount {

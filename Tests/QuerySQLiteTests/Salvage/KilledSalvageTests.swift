@@ -69,6 +69,19 @@ import Testing
     }
   }
 
+  /// The note was created, and the power went before its text was on the disk.
+  @Test func aNoteWithoutATextIsOfTheNewestFile() async throws {
+    let folder = try self.damaged()
+    let lock = FileLock(kind: .mutations, folder: folder.path)
+    #expect(try lock.tryExclusive())
+    let files = SetAside(kind: .mutations, folder: folder.path)
+    let name = try files.freeName(for: .corrupt)
+    for step in files.linkingSteps(to: name) { #expect(files.perform(step) == 0) }
+    try Data().write(to: URL(filePath: OutboxSalvage.notePath(in: folder.path)))
+    lock.unlock()
+    try await self.expectAll(in: folder, "the note is empty")
+  }
+
   /// A release that knew nothing of the note has made the new file, and used it.
   @Test func whatWasEnqueuedBetweenIsKept() async throws {
     let folder = try self.damaged()

@@ -39,6 +39,25 @@ extension StorageContractTests {
     }
   }
 
+  @Test(arguments: StorageUnderTest.allCases)
+  func aPackIsFetchedFromItsBeginningOnUnlessItIsWhole(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let gate = Gate()
+    let held = BlockQuery(["held"]) { _ in
+      try await gate.pass()
+      return 1
+    }
+    try await device.run { client in
+      let pack = try await client.keep("pack") { held }
+      #expect(pack.state == .fetching)
+      gate.open()
+      try await pack.whole()
+    }
+    let client = device.client()
+    let pack = try await client.keep("pack") { held }
+    #expect(pack.state == .complete)
+  }
+
   /// Equal in Swift, of other bytes.
   @Test(arguments: StorageUnderTest.allCases)
   func equalNamesAreOnePack(_ kind: StorageUnderTest) async throws {
