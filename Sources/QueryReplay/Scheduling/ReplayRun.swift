@@ -335,8 +335,9 @@ extension ReplayRun {
     afterOffline answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration
   ) -> Step {
     let ledger = self.parts.ledger
-    if answer.leases.isEmpty {
-      if self.isOnce, wasIdle, ledger.isIdle { return .end }
+    // While a probe is under way, there may be a network.
+    if answer.leases.isEmpty, wasIdle, ledger.isIdle {
+      if self.isOnce { return .end }
       self.announce(.waiting(.network))
     }
     let now = self.clock.now()

@@ -52,6 +52,31 @@ import Testing
     }
   }
 
+  /// A probe that is under way may still find the server.
+  @Test func aProbeEndsBeforeTheNetworkIsWaitedFor() async throws {
+    let scratch = ReplayScratch(.disconnected)
+    let gate = Gate()
+    _ = try scratch.runner { _ in
+      try await gate.pass()
+      return .failure(.connectivity, .wait(.offline, .seconds(1)))
+    }
+    let events = scratch.replayer.events
+    let id = try await scratch.enqueue(host: "gone")[0]
+    try await scratch.whileRunning {
+      await gate.arrival()
+      let turns = scratch.replayer.ledger.turns
+      scratch.network.send(status: .disconnected)
+      while scratch.replayer.ledger.turns == turns { await Task.yield() }
+      gate.open()
+      let story = await self.events(of: events, upTo: .waiting(.network))
+      #expect(
+        story == [
+          .enqueued(id), .claimed(id), .attemptStarted(id, number: 1),
+          .attemptFailed(id, .connectivity, next: .offline), .waiting(.network),
+        ])
+    }
+  }
+
   @Test func onlyTheNewestEventsAreKept() async throws {
     let hub = ReplayEventHub()
     let events = hub.makeEvents(of: nil)

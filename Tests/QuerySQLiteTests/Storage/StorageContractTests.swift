@@ -121,6 +121,17 @@ extension StorageContractTests {
     #expect(!after.isDegraded)
     _ = device.client().store(for: StoredQuery.one.persisted())
     #expect(device.storage.statistics.hits == before.hits + 1)
+    // The same value once more, and what is only written beside it.
+    device.clock.advance(by: 60)
+    for change in [{ try await store.fetch() }, { store.invalidate() }] as [() async throws -> Void] {
+      let counts = device.storage.statistics
+      try await change()
+      try await device.storage.flush()
+      let changed = device.storage.statistics
+      #expect(changed.writes == counts.writes + 1)
+      #expect(changed.commits == counts.commits + 1)
+      #expect((changed.entries, changed.bytes) == (after.entries, after.bytes))
+    }
   }
 
   @Test(arguments: StorageUnderTest.allCases)
