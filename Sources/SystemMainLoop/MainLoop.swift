@@ -31,7 +31,7 @@ public enum MainLoop {
     MainQueueSource.keep()
   }
 
-  /// Runs GLib's main loop, and the main actor inside it, until `SIGTERM`, `SIGINT`, or the
+  /// Runs GLib's main loop, and the main actor inside it, until `SIGTERM`, `SIGINT`, ``quit()``, or the
   /// cancellation of the task.
   ///
   /// For programs without a loop of their own, such as services:
@@ -49,7 +49,7 @@ public enum MainLoop {
   /// It does not suspend there, since the main thread would be lost to the loop: it stays in this
   /// call, and runs the other tasks of the main actor from the loop. So it has to come before the
   /// first `await` of the main function that suspends; after that there is no main thread any more.
-  /// Inside a loop of GLib that runs already it suspends, and waits for the same three ends.
+  /// Inside a loop of GLib that runs already it suspends, and waits for the same ends.
   ///
   /// After it the two signals end the process again, as they do by default: a second one is not
   /// lost on a program that takes long to end.
@@ -67,6 +67,8 @@ public enum MainLoop {
         + " had suspended")
     try Task.checkCancellation()
     let ending = Mark()
+    let outer = Self.ending
+    Self.ending = ending
     let signals = [SIGTERM, SIGINT].map { signal in
       g_unix_signal_add(signal, setMark, Unmanaged.passUnretained(ending).toOpaque())
     }
@@ -75,6 +77,7 @@ public enum MainLoop {
       MainQueueSource.end()
       for signal in signals { g_source_remove(signal) }
       withExtendedLifetime(ending) {}
+      Self.ending = outer
     }
     await withTaskCancellationHandler {
       if g_main_depth() > 0 { await ending.wait() } else { Self.iterate(until: ending) }
@@ -83,6 +86,16 @@ public enum MainLoop {
       g_main_context_wakeup(nil)
     }
     try Task.checkCancellation()
+  }
+
+  /// What ends the innermost call of `run()`.
+  @MainActor private static var ending: Mark?
+
+  /// Lets ``run()`` return, as a signal does; nothing happens if it does not run.
+  @MainActor
+  public static func quit() {
+    self.ending?.set()
+    g_main_context_wakeup(nil)
   }
 
   /// Runs the loop on this thread.

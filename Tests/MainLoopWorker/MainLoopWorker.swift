@@ -20,6 +20,12 @@ struct MainLoopWorker {
     case "serve": try await Self.serve()
     case "restore": try await Self.restore()
     case "cancel": try await Self.loop(place) { await Self.cancel() }
+    case "quit":
+      MainLoop.quit()
+      try await Self.loop(place) {
+        Self.say("inside")
+        MainLoop.quit()
+      }
     case "inside": try await Self.loop(place) { await Self.waitInside() }
     case "immediate": try await Self.cancelTheLoopItself()
     case "elsewhere":

@@ -99,6 +99,13 @@ import Testing
     #expect(await worker.line() == "ended")
   }
 
+  @Test func quittingEndsTheLoopThatRuns() async throws {
+    let worker = try self.worker("quit")
+    #expect(await worker.line() == "inside")
+    #expect(await worker.line() == "ended")
+    #expect(await worker.end() == .code(0))
+  }
+
   @Test(arguments: [SIGTERM, SIGINT])
   func aSignalEndsACallInsideALoopAndNotTheLoop(signal: Int32) async throws {
     let worker = try self.worker("inside", "attach")

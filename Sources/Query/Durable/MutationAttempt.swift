@@ -25,9 +25,9 @@ public struct MutationAttempt: Sendable {
   /// When the mutation was enqueued, by the wall clock.
   public let createdAt: Date
   /// The version that its arguments are stored with: lower than that of
-  /// ``MutationPersistenceOptions/version`` if they have been upgraded. What may have been applied is sent
-  /// as a release of that version sent it: a server that compares requests refuses another one with the
-  /// same key.
+  /// ``MutationPersistenceOptions/version`` if they have been upgraded. A server that compares requests
+  /// refuses another one with the same key, so let the form of the request depend on this: it stays,
+  /// whichever release sends it.
   public let storedVersion: Int
 
   private let aliases: AttemptAliases

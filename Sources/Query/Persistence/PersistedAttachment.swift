@@ -404,9 +404,16 @@ extension QueryStore where State: PersistableQueryState {
   }
 
   private func take(_ restored: Restored<State>, _ history: UpdateHistory) {
+    var history = history
+    let known = self._state.valueLastUpdatedAt
+    // A stored date has microseconds. Another process that only failed has stored nothing new.
+    let isKnown =
+      known != nil && self._state.valueUpdateCount == history.valueUpdateCount
+      && known?.microsecondsSince1970 == history.valueLastUpdatedAt?.microsecondsSince1970
+    if isKnown { history.valueLastUpdatedAt = known }
     self._state.restore(restored.value, history: history)
     self.tag.replace(restored.record)
-    if history.valueUpdateCount > 0, let date = history.valueLastUpdatedAt {
+    if history.valueUpdateCount > 0, let date = history.valueLastUpdatedAt, !isKnown {
       self.valueOrigin = .storage(storedAt: date)
     }
   }

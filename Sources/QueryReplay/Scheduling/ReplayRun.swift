@@ -263,7 +263,7 @@ extension ReplayRun {
     }
     return reach == .everywhere
       ? try self.step(after: all, wasIdle: wasIdle, poll)
-      : self.step(afterOffline: all, wasIdle: wasIdle, poll)
+      : try self.step(afterOffline: all, wasIdle: wasIdle, poll)
   }
 
   private static func rounds(_ registry: HandlerRegistry, _ reach: ReplayParts.Reach) -> [Round] {
@@ -333,12 +333,12 @@ extension ReplayRun {
 
   private func step(
     afterOffline answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration
-  ) -> Step {
+  ) throws -> Step {
     let ledger = self.parts.ledger
     // While a probe is under way, there may be a network.
     if answer.leases.isEmpty, wasIdle, ledger.isIdle {
       if self.isOnce { return .end }
-      self.announce(.waiting(.network))
+      try self.announceRest(.waiting(.network))
     }
     let now = self.clock.now()
     let nextDue = answer.nextDue.flatMap { $0 > .zero ? now + $0 : nil }
@@ -355,13 +355,17 @@ extension ReplayRun {
     let isIdle = wasIdle && ledger.isIdle
     if answer.leases.isEmpty, isIdle, nextSlot == nil {
       if self.isOnce { return .end }
-      let counts = try self.parts.outbox.counts
-      let isDrained = counts.pending == 0 && counts.leased == 0
-      self.announce(isDrained ? .drained : .waiting(.outbox))
+      try self.announceRest(.waiting(.outbox))
     }
     // A row that is due and was not leased waits for another attempt to end.
     let nextDue = answer.nextDue.flatMap { $0 > .zero ? now + $0 : nil }
     return .wait(until: min(poll, nextSlot ?? poll, nextDue ?? poll))
+  }
+
+  /// Tells what keeps the rest from being sent, or that there is none.
+  private func announceRest(_ wait: ReplayEvent) throws {
+    let counts = try self.parts.outbox.counts
+    self.announce(counts.pending == 0 && counts.leased == 0 ? .drained : wait)
   }
 
   private func nextRecovery() -> Duration {

@@ -176,6 +176,29 @@ import Testing
     #expect(notes.pendingChanges.map(\.name) == ["rename-note"])
   }
 
+  /// A release without an upgrade, and one with a type of its own under the same version.
+  @Test(arguments: StorageKind.allCases, [1, 2])
+  func whatCannotBeReadIsPendingAndNotShown(_ kind: StorageKind, _ version: Int) async throws {
+    let storage = try kind.make(in: self.folder)
+    let earlier = self.client(storage)
+    try earlier.register(self.change())
+    let id = try await earlier.store(for: self.change()).enqueue(
+      with: NoteChange(id: "a", text: "1")
+    ).id
+    let client = self.client(storage)
+    let changes = BlockMutation(["change-note"]) { (_: Int, _) in false }
+      .persisted(as: "change-note", .init(version: version))
+      .optimistic(on: { _ in NotesQuery() }, { notes, _, _ in notes = [] })
+    try client.register(changes)
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    #expect(notes.hasPendingChanges)
+    #expect(notes.pendingChanges.isEmpty)
+    try await storage.outbox.cancel(id)
+    client.optimistic.read()
+    #expect(!notes.hasPendingChanges)
+  }
+
   private struct OtherList: QueryRequest {
     var path: QueryPath { ["other-notes"] }
 

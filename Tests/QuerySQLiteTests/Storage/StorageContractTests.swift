@@ -123,7 +123,8 @@ extension StorageContractTests {
     #expect(device.storage.statistics.hits == before.hits + 1)
     // The same value once more, and what is only written beside it.
     device.clock.advance(by: 60)
-    for change in [{ try await store.fetch() }, { store.invalidate() }] as [() async throws -> Void] {
+    for change in [{ try await store.fetch() }, { store.invalidate() }] as [() async throws -> Void]
+    {
       let counts = device.storage.statistics
       try await change()
       try await device.storage.flush()

@@ -137,6 +137,7 @@ extension OptimisticIndex.Guarded {
     var change = RowChange(since: self.seen)
     for other in log.others { self.noteForeign(other.sequence, .init(other)) }
     var found = Set<UUID>(minimumCapacity: log.records.count)
+    var unknown = Dictionary(log.unknown.map { ($0.id, $0.editedPaths) }) { first, _ in first }
     self.removed = self.removed.filter { $0.value > stamp }
     for record in log.records {
       found.insert(record.id)
@@ -151,8 +152,13 @@ extension OptimisticIndex.Guarded {
         continue
       }
       if let known, known.row.isSame(as: row) { continue }
-      if unreadable.contains(record.id), let sequence = row.sequence {
-        self.noteForeign(sequence, nil)
+      if unreadable.contains(record.id) {
+        if let sequence = row.sequence {
+          self.noteForeign(sequence, nil)
+        } else if known == nil, record.entry.state != .dead {
+          // It waits for a release that can read it, and changes its queries all the same.
+          unknown[record.id] = record.entry.editedPaths
+        }
       }
       guard let edits = placed[record.id].map({ PlacedEdits($0) }) ?? known?.edits,
         mutation != nil
@@ -167,7 +173,6 @@ extension OptimisticIndex.Guarded {
     where row.row.sequence == nil && row.stamp <= stamp && !found.contains(id) {
       self.remove(id, &change, at: stamp)
     }
-    let unknown = Dictionary(log.unknown.map { ($0.id, $0.editedPaths) }) { first, _ in first }
     change.hasOtherUnknown = unknown != self.unknown
     self.unknown = unknown
     self.seen = max(self.seen, log.sequence)
