@@ -35,6 +35,7 @@ struct StorageWorker {
     switch arguments.first {
     case "write": try await Self.write(arguments)
     case "read": try Self.read(arguments)
+    case "fail": try await Self.fail(arguments)
     case "locks": try Self.locks(arguments)
     case "lease": try await Self.lease(arguments)
     case "enqueue": try await Self.enqueue(arguments)
@@ -79,6 +80,16 @@ struct StorageWorker {
       }
     }
     if storage.statistics.isDegraded { Self.say("degraded") }
+  }
+
+  /// Fetches a note in vain.
+  private static func fail(_ arguments: [String]) async throws {
+    let storage = try Self.storage(arguments[1])
+    let query = BlockQuery<Note>(["notes", arguments[2], 1]) { _ in
+      throw HTTPStatusError(statusCode: 404)
+    }
+    _ = try? await QueryClient(storage: storage).store(for: query.persisted()).fetch()
+    try await storage.close()
   }
 
   private static func read(_ arguments: [String]) throws {

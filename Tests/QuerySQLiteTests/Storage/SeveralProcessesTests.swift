@@ -109,6 +109,31 @@ import Testing
     try await storage.close()
   }
 
+  /// What is on the disk has no parts of a microsecond.
+  @Test func anErrorOfAnotherProcessChangesNoDateOfTheValue() async throws {
+    let folder = try TemporaryFolder()
+    var configuration = SQLiteQueryStorage.Configuration()
+    configuration.followsOtherProcesses = true
+    let storage = try SQLiteQueryStorage(
+      directory: URL(filePath: folder.path), configuration: configuration)
+    var context = QueryContext()
+    context.queryClock = TestClock(Date(timeIntervalSinceReferenceDate: 8e8 + 0.000_000_6))
+    let client = QueryClient(storage: storage, defaultContext: context)
+    let query = TextQuery(writer: "other", number: 1)
+      .enableAutomaticFetching(onlyWhen: .always(false))
+    let store = client.store(for: query.persisted())
+    try await store.fetch()
+    try await storage.flush()
+    let date = try #require(store.valueLastUpdatedAt)
+    let states = store.states
+    let worker = try WorkerProcess("fail", folder.path, "other")
+    #expect(await states.contains { $0.state.error != nil })
+    #expect(store.valueLastUpdatedAt == date)
+    #expect(store.origin == .network)
+    _ = await worker.finish()
+    try await storage.close()
+  }
+
   private struct TextQuery: QueryRequest, Hashable {
     struct Text: Codable, Sendable {
       var text: String

@@ -277,28 +277,6 @@ extension StorageContractTests {
     try await second.storage.close()
   }
 
-  /// What is on the disk has no parts of a microsecond.
-  @Test(arguments: StorageUnderTest.onDisk)
-  func anErrorOfAnotherProcessChangesNoDateOfTheValue(_ kind: StorageUnderTest) async throws {
-    var settings = Device.Settings()
-    settings.followsOtherProcesses = true
-    let first = try Device(kind, settings)
-    let second = try Device(kind, folder: first.folder)
-    let query = self.failing.persisted()
-    first.clock.advance(by: 0.000_000_25)
-    let store = first.client().store(for: query)
-    store.currentValue = "by the first"
-    try await first.storage.flush()
-    let date = try #require(store.valueLastUpdatedAt)
-    _ = try? await second.client().store(for: query).fetch()
-    try await second.storage.flush()
-    #expect(await store.states.contains { $0.state.error != nil })
-    #expect(store.valueLastUpdatedAt == date)
-    #expect(store.origin == .local)
-    try await first.storage.close()
-    try await second.storage.close()
-  }
-
   @Test(arguments: StorageUnderTest.allCases, [false, true])
   func anErrorOfOneStoreReplacesNoValueOfAnother(
     _ kind: StorageUnderTest, isInvalidation: Bool
