@@ -29,24 +29,29 @@ extension CacheChanges {
       guard case .candidate(let candidate) = next else { break }
       try self.evict(candidate, &eviction, isKept)
     }
-    // Entries that were confirmed since: another transaction meets them in their new place.
-    var moved = 0
     if next == .end {
-      var oldest = try OldestFirst(self.tables, cursor, looks: looks)
-      while limits.areExceeded(by: self.totals),
-        !budget.isSpent(after: eviction.removed.count + moved)
-      {
+      var oldest = try self.oldest(from: cursor, looks: looks)
+      while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
         next = oldest.next(&cursor)
         guard case .candidate(let candidate) = next else { break }
-        if try self.countConfirmationAsUse(ofRowWithID: candidate.id) {
-          moved += 1
-        } else {
-          try self.evict(candidate, &eviction, isKept)
-        }
+        try self.evict(candidate, &eviction, isKept)
       }
     }
-    eviction.hasMore = (next != .end || moved > 0) && limits.areExceeded(by: self.totals)
+    eviction.hasMore = next != .end && limits.areExceeded(by: self.totals)
     return eviction
+  }
+
+  /// The entries that were written, used or confirmed longest ago, some of them.
+  private func oldest(from cursor: EvictionCursor, looks: Int) throws -> OldestFirst {
+    while true {
+      let oldest = try OldestFirst(self.tables, cursor, looks: looks)
+      var hasMoved = false
+      for id in oldest.ids where try self.countConfirmationAsUse(ofRowWithID: id) {
+        hasMoved = true
+      }
+      // Those that have moved are looked for in their new places; none moves twice.
+      if !hasMoved { return oldest }
+    }
   }
 
   private mutating func evict(

@@ -156,7 +156,11 @@ extension CacheTables {
     }
     let written = try changes(EntryRow.readChanged)
     let confirmed = try changes(ConfirmationRow.readChanged)
-    return confirmed.isEmpty ? written : (written + confirmed).sorted { $0.revision < $1.revision }
+    if confirmed.isEmpty { return written }
+    // Each entry once, by its last change.
+    let latest = Set(confirmed.map(\.identity))
+    return (written.filter { !latest.contains($0.identity) } + confirmed)
+      .sorted { $0.revision < $1.revision }
   }
 }
 

@@ -85,6 +85,8 @@ struct EvictionCandidates {
     self.isWhole = rows.count < limit
   }
 
+  var ids: [Int64] { self.rows.map(\.id) }
+
   /// The first one that was not examined yet.
   var head: EvictionCandidate.Next {
     if self.index < self.rows.count { return .candidate(self.rows[self.index]) }
@@ -142,6 +144,9 @@ struct OldestFirst {
     self.written = EvictionCandidates(written, limit: looks)
     self.used = EvictionCandidates(used, limit: looks)
   }
+
+  /// The numbers of the rows that were read.
+  var ids: [Int64] { self.written.ids + self.used.ids }
 
   /// Takes the next one.
   mutating func next(_ cursor: inout EvictionCursor) -> EvictionCandidate.Next {

@@ -1,5 +1,6 @@
 import Foundation
 import StorageTestSupport
+import TestSupport
 import Testing
 
 @testable import Query
@@ -206,5 +207,96 @@ import Testing
     for number in [3, 1, 0, 4, 2] { try self.confirm(number) }
     #expect(try self.evict(to: 2) == [.sample(3), .sample(1), .sample(0)])
     #expect(try self.cache.entry(.sample(4)) == Self.confirmed(4))
+  }
+
+  // MARK: - All of it
+
+  /// What a walk knows of an entry.
+  private struct Known {
+    var entry: StoredEntry
+    /// The number of its last change, be it a confirmation.
+    var revision: Int64
+  }
+
+  /// Writes, confirmations, errors, invalidations, removals and evictions in any order: entries, what others
+  /// are told, totals and the order of eviction are those of a dictionary.
+  @Test(arguments: SeededGenerator.seeds(8))
+  func aWalkFindsWhatADictionaryHas(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    var known = [Int: Known]()
+    for number in 0..<5 {
+      known[number] = Known(entry: .sample(number), revision: Int64(number + 1))
+    }
+    for step in 1...300 {
+      let number = Int.random(in: 0..<12, using: &generator)
+      let date = Date(timeIntervalSince1970: 1_700_000_000 + Double(step))
+      var entry = known[number]?.entry ?? .sample(0)
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0, 1:
+        entry = .sample(step)
+        entry.history.valueLastUpdatedAt = date
+        try self.write(entry, number, &known)
+      case 2, 3, 4, 5:
+        guard known[number] != nil else { continue }
+        entry.history.valueLastUpdatedAt = date
+        entry.history.valueUpdateCount += 1
+        entry.history.isInvalidated = false
+        entry.history.invalidatedAt = nil
+        entry.history.error = nil
+        entry.freshFor = Bool.random(using: &generator) ? .seconds(step) : nil
+        try self.write(entry, number, &known)
+      case 6:
+        guard known[number] != nil else { continue }
+        entry.history.error = RestoredError(typeName: "E", text: "failed \(step)")
+        entry.history.errorUpdateCount += 1
+        entry.history.errorLastUpdatedAt = date
+        try self.write(entry, number, &known)
+      case 7:
+        let before = try self.revision()
+        try self.cache.change { changes in
+          _ = try changes.invalidate(
+            from: IdentityCursor(try IdentityPrefix(path: ["sample"])), at: Int64(step),
+            .rows(.max))
+        }
+        let changes = try self.cache.tables.changes(after: before)
+        #expect(changes.count == known.count, "seed \(seed), step \(step)")
+        for change in changes {
+          let number = try #require(known.keys.first { .sample($0) == change.identity })
+          known[number]?.revision = change.revision
+          known[number]?.entry.history.isInvalidated = true
+          known[number]?.entry.history.invalidatedAt = .init(microsecondsSinceBoot: Int64(step))
+        }
+      case 8:
+        #expect(
+          try self.cache.change { try $0.remove(.sample(number)) } == (known[number] != nil))
+        known[number] = nil
+      default:
+        guard known.count > 6 else { continue }
+        let left = Int.random(in: 4..<known.count, using: &generator)
+        let oldest = known.sorted { $0.value.revision < $1.value.revision }
+          .prefix(known.count - left).map(\.key)
+        #expect(
+          try self.evict(to: left) == oldest.map { .sample($0) }, "seed \(seed), step \(step)")
+        for number in oldest { known[number] = nil }
+      }
+      try self.compare(known, since: Int64.random(in: 0...(try self.revision()), using: &generator))
+    }
+  }
+
+  private func write(_ entry: StoredEntry, _ number: Int, _ known: inout [Int: Known]) throws {
+    try self.cache.write(entry, .sample(number))
+    known[number] = Known(entry: entry, revision: try self.revision())
+  }
+
+  private func compare(_ known: [Int: Known], since revision: Int64) throws {
+    for number in 0..<12 {
+      #expect(try self.cache.entry(.sample(number)) == known[number]?.entry)
+    }
+    let changes = try self.cache.tables.changes(after: revision)
+    let expected = known.filter { $0.value.revision > revision }
+      .sorted { $0.value.revision < $1.value.revision }
+    #expect(changes.map(\.identity) == expected.map { .sample($0.key) })
+    #expect(changes.map(\.revision) == expected.map(\.value.revision))
+    #expect(try self.cache.tables.readPartition().totals.entries == known.count)
   }
 }
