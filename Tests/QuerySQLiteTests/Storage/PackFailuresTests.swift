@@ -17,7 +17,8 @@ import Testing
     let queries = (0..<10).map { number in
       StoredQuery(["n", number]) {
         try await gate.pass()
-        return String(repeating: "\(number)", count: 100_000)
+        // More than there is room for in the WAL that has made the schema, once that is checkpointed.
+        return String(repeating: "\(number)", count: 400_000)
       }
     }
     let pack = try await client.keep("pack") { for query in queries { query } }
