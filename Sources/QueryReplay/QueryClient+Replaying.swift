@@ -49,7 +49,8 @@ public final class Replaying: Sendable {
   }
 
   /// Begins no more attempts, and returns when those that run have ended by themselves, as a service does
-  /// that is told to end. Nothing of this is on disk: another process, or another replayer, goes on.
+  /// that is told to end. The replayer begins nothing after that, be it run again. Nothing of this is on disk:
+  /// another process, or another replayer, goes on.
   ///
   /// - Parameter limit: How long that may take; what still runs then is stopped as by ``stop()``.
   public func finish(within limit: Duration = .seconds(30)) async {

@@ -21,7 +21,10 @@ package struct CacheChanges {
   private var hasHiddenNumber = false
 
   /// Whether values are confirmed apart from their entries.
-  var hasConfirmations: Bool
+  var hasConfirmations: Bool {
+    get { self.row.hasConfirmations }
+    set { self.row.hasConfirmations = newValue }
+  }
 
   /// The totals of a partition.
   package struct Totals: Equatable {
@@ -37,7 +40,6 @@ package struct CacheChanges {
     self.tables = tables
     self.row = row
     self.totals = row.totals
-    self.hasConfirmations = row.hasConfirmations
   }
 
   package var connection: SQLiteConnection { self.tables.connection }
@@ -82,7 +84,6 @@ extension CacheChanges {
       self.hasHiddenNumber = false
     }
     self.row.totals = self.totals
-    self.row.hasConfirmations = self.hasConfirmations
     return self.row
   }
 }

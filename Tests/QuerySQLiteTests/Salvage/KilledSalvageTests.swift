@@ -23,6 +23,16 @@ import Testing
     return folder
   }
 
+  /// Takes the lock under which the file of a folder is set aside.
+  private func lockedForSettingAside(
+    _ folder: TemporaryFolder
+  ) throws -> (lock: FileLock, files: SetAside, name: SetAside.Name) {
+    let lock = FileLock(kind: .mutations, folder: folder.path)
+    #expect(try lock.tryExclusive())
+    let files = SetAside(kind: .mutations, folder: folder.path)
+    return (lock, files, try files.freeName(for: .corrupt))
+  }
+
   private func expectAll(
     in folder: TemporaryFolder, _ comment: Comment
   ) async throws {
@@ -43,10 +53,7 @@ import Testing
   @Test func whatIsSetAsideIsSalvagedFromEachStepOn() async throws {
     for count in 0...10 {
       let folder = try self.damaged()
-      let lock = FileLock(kind: .mutations, folder: folder.path)
-      #expect(try lock.tryExclusive())
-      let files = SetAside(kind: .mutations, folder: folder.path)
-      let name = try files.freeName(for: .corrupt)
+      let (lock, files, name) = try self.lockedForSettingAside(folder)
       try OutboxSalvage(folder: folder.path, now: OutboxClock.system.now()).begin(name)
       let steps = files.linkingSteps(to: name)
       guard count <= steps.count else { break }
@@ -72,10 +79,7 @@ import Testing
   /// The note was created, and the power went before its text was on the disk.
   @Test func aNoteWithoutATextIsOfTheNewestFile() async throws {
     let folder = try self.damaged()
-    let lock = FileLock(kind: .mutations, folder: folder.path)
-    #expect(try lock.tryExclusive())
-    let files = SetAside(kind: .mutations, folder: folder.path)
-    let name = try files.freeName(for: .corrupt)
+    let (lock, files, name) = try self.lockedForSettingAside(folder)
     for step in files.linkingSteps(to: name) { #expect(files.perform(step) == 0) }
     try Data().write(to: URL(filePath: OutboxSalvage.notePath(in: folder.path)))
     lock.unlock()
@@ -85,10 +89,7 @@ import Testing
   /// A release that knew nothing of the note has made the new file, and used it.
   @Test func whatWasEnqueuedBetweenIsKept() async throws {
     let folder = try self.damaged()
-    let lock = FileLock(kind: .mutations, folder: folder.path)
-    #expect(try lock.tryExclusive())
-    let files = SetAside(kind: .mutations, folder: folder.path)
-    let name = try files.freeName(for: .corrupt)
+    let (lock, files, name) = try self.lockedForSettingAside(folder)
     try files.run(.corrupt, as: name, holding: lock)
     lock.unlock()
     #expect(try await DamagedOutbox.open(folder).texts == [:])

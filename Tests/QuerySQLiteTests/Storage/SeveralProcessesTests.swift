@@ -90,12 +90,17 @@ import Testing
     try await storage.close()
   }
 
-  @Test func aStoreFollowsAnotherProcessWhereItIsToldTo() async throws {
-    let folder = try TemporaryFolder()
+  /// A storage whose stores show what other processes write.
+  private static func followingStorage(in folder: TemporaryFolder) throws -> SQLiteQueryStorage {
     var configuration = SQLiteQueryStorage.Configuration()
     configuration.followsOtherProcesses = true
-    let storage = try SQLiteQueryStorage(
+    return try SQLiteQueryStorage(
       directory: URL(filePath: folder.path), configuration: configuration)
+  }
+
+  @Test func aStoreFollowsAnotherProcessWhereItIsToldTo() async throws {
+    let folder = try TemporaryFolder()
+    let storage = try Self.followingStorage(in: folder)
     let client = QueryClient(storage: storage)
     // Looking at an empty store makes it fetch, and the fetched value would be the newest.
     let query = TextQuery(writer: "other", number: 1)
@@ -112,10 +117,7 @@ import Testing
   /// What is on the disk has no parts of a microsecond.
   @Test func anErrorOfAnotherProcessChangesNoDateOfTheValue() async throws {
     let folder = try TemporaryFolder()
-    var configuration = SQLiteQueryStorage.Configuration()
-    configuration.followsOtherProcesses = true
-    let storage = try SQLiteQueryStorage(
-      directory: URL(filePath: folder.path), configuration: configuration)
+    let storage = try Self.followingStorage(in: folder)
     var context = QueryContext()
     context.queryClock = TestClock(Date(timeIntervalSinceReferenceDate: 8e8 + 0.000_000_6))
     let client = QueryClient(storage: storage, defaultContext: context)
