@@ -6,7 +6,7 @@ public struct ReplaySummary: Hashable, Sendable {
   public var failed: Int
   /// How many are pending that it has not tried.
   public var waiting: Int
-  /// How many it has declared dead.
+  /// How many it has declared dead, with those that died of it: they waited for one that has ended.
   public var dead: Int
 
   /// Creates a summary. See the properties for what each is.

@@ -24,6 +24,37 @@ import Testing
     #expect(summary == ReplaySummary(succeeded: 4, failed: 1, waiting: 3, dead: 2))
   }
 
+  /// One waits for an alias that another one of its batch might publish, and dies when that has not.
+  @Test(arguments: StorageKind.allCases)
+  func whatDiesOfTheEndOfAnotherOneIsCounted(_ kind: StorageKind) async throws {
+    let folder = try ScratchFolder()
+    let storage = try kind.make(in: folder)
+    let client = QueryClient(storage: storage)
+    let hasWaited = Gate()
+    let slow = BlockMutation(["slow"]) { (_: Int, _) in try await hasWaited.pass() }
+      .persisted(as: "slow", .init(scope: .named("a")))
+    let orphan = BlockMutation(["orphan"]) { (alias: String, context) in
+      _ = try context.mutationAttempt?.resolve(alias)
+    }.persisted(as: "orphan", .init(scope: .named("b"), onFailure: .halt))
+    let replayer = MutationReplayer(client: client)
+    try replayer.register(slow)
+    try replayer.register(orphan)
+    try await client.store(for: slow).enqueue(with: 1)
+    let orphans = client.store(for: orphan)
+    let waits = AsyncStream<Void>.makeStream()
+    let subscription = storage.outbox.subscribe {
+      if case .pending = $0 { waits.continuation.yield() }
+    }
+    defer { subscription.cancel() }
+    for _ in 0..<2 { try await orphans.enqueue(with: UUID().uuidString) }
+    async let summary = replayer.replayOnce()
+    await hasWaited.arrival(1)
+    for await _ in waits.stream { break }
+    hasWaited.open()
+    #expect(try await summary == ReplaySummary(succeeded: 1, waiting: 1, dead: 1))
+    #expect(try storage.outbox.counts.dead == 1)
+  }
+
   @Test func anAttemptThatEndsWhileTheOutboxIsAskedDoesNotEndTheReplay() async throws {
     let (claims, attempts) = (Gate(), Gate())
     let scratch = ReplayScratch(.connected) { ScriptedOutbox($0, gate: claims) }

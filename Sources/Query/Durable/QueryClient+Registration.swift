@@ -9,7 +9,10 @@ extension QueryClient {
   /// - Throws: ``MutationDeclarationError``, also if it is not durable; ``QueryIdentityError``;
   ///   ``StorageError`` if the client has no storage.
   public func register<M: MutationRequest>(_ mutation: M) throws {
-    guard let runner = try self.durableRunner(for: mutation) else {
+    let runner = try Registration.$path.withValue(mutation.path) {
+      try self.durableRunner(for: mutation)
+    }
+    guard let runner else {
       throw MutationDeclarationError.notPersisted(mutation: mutation._debugTypeName)
     }
     runner.declareEdits()
@@ -25,4 +28,11 @@ extension QueryClient {
   ) -> QuerySubscription {
     self.registrations.subscribe(handler)
   }
+}
+
+/// A registration that is under way. It declares the edits itself, whether there was a store or not: a new
+/// store leaves that to it, or all rows would be read twice.
+enum Registration {
+  /// The path of the mutation that the current call registers.
+  @TaskLocal static var path: QueryPath?
 }

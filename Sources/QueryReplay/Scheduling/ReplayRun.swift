@@ -122,6 +122,7 @@ extension ReplayRun {
           if $0.newRows.count <= Self.mostReadAlone { $0.newRows.append(id) }
         }
       }
+      self?.count(event)
       if Self.isNews(event, to: parts.ledger) { signal.wake() }
     }
     let isKnown = Locked(false)
@@ -135,6 +136,22 @@ extension ReplayRun {
       signal.wake()
     }
     return .combined([outbox, parts.ledger.subscribe(signal)] + (network.map { [$0] } ?? []))
+  }
+
+  /// Counts what ends while none of this replayer's attempts runs it: the end of one mutation may be that
+  /// of others.
+  private func count(_ event: OutboxEvent) {
+    guard self.isOnce else { return }
+    switch event {
+    case .dead(let id, let reason) where !self.parts.ledger.isRunning(id):
+      // A claim counts those that it has found too old.
+      self.guarded.withLock { run in
+        if reason == .expired { run.tally.noteEnd(of: id) } else { run.tally.noteDeath(of: id) }
+      }
+    case .succeeded(let id), .cancelled(let id), .superseded(let id, _):
+      if !self.parts.ledger.isRunning(id) { self.guarded.withLock { $0.tally.noteEnd(of: id) } }
+    default: break
+    }
   }
 
   /// Whether an event may make something due. The ledger reports the attempts that this replayer

@@ -5,6 +5,8 @@ import Query
 struct ReplayTally: Sendable {
   private var summary = ReplaySummary()
   private var vain = Set<UUID>()
+  // The outbox may report it besides the attempt.
+  private var dead = Set<UUID>()
   // Those that go on with other arguments.
   private var changed = Set<UUID>()
   private var firstTries = 0
@@ -12,16 +14,28 @@ struct ReplayTally: Sendable {
 
   /// Notes how an attempt ended.
   mutating func note(_ report: AttemptReport, of id: UUID) {
-    self.vain.remove(id)
-    self.changed.remove(id)
+    self.noteEnd(of: id)
     switch report {
     case .succeeded, .superseded: self.summary.succeeded += 1
-    case .dead: self.summary.dead += 1
+    case .dead: self.dead.insert(id)
     case .pending(let failure, let reason):
       self.vain.insert(id)
       if failure == .conflict, reason == nil { self.changed.insert(id) }
     case .leftOut, .cancelled, .leaseLost: break
     }
+  }
+
+  /// Notes that a mutation has died while nobody ran it, such as one that waited for what can no longer
+  /// come.
+  mutating func noteDeath(of id: UUID) {
+    self.noteEnd(of: id)
+    self.dead.insert(id)
+  }
+
+  /// Notes that a mutation is no longer pending, by whatever has ended it.
+  mutating func noteEnd(of id: UUID) {
+    self.vain.remove(id)
+    self.changed.remove(id)
   }
 
   /// Notes mutations that a claim has found too old.
@@ -43,6 +57,7 @@ struct ReplayTally: Sendable {
   /// - Parameter pending: How many mutations are pending in the end.
   func summary(pending: Int) -> ReplaySummary {
     var summary = self.summary
+    summary.dead += self.dead.count
     summary.failed = self.vain.count
     summary.waiting = max(0, pending - self.vain.count)
     return summary

@@ -159,14 +159,16 @@ extension OutboxRow {
     try row.standing.otherColumns(&names)
   }
 
-  /// Number: all columns, and two of other tables, in the order of ``init(_:)``.
-  package static let read = SQL(
-    assembling: """
-      SELECT \(allColumns.list),
-        EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = outbox.number),
-        EXISTS (SELECT 1 FROM dependencies WHERE dependant = outbox.number)
-      FROM outbox WHERE number = ?
-      """)
+  /// All columns, and two of other tables, in the order of ``init(_:)``.
+  static let all: SQL.Words = """
+    SELECT \(allColumns.list),
+      EXISTS (SELECT 1 FROM lane_heads AS h WHERE h.number = outbox.number),
+      EXISTS (SELECT 1 FROM dependencies WHERE dependant = outbox.number)
+    FROM outbox
+    """
+
+  /// Number.
+  package static let read = SQL(assembling: "\(all) WHERE number = ?")
 
   /// Partition, id.
   static let findByID: SQL = """

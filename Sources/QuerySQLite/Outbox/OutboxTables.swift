@@ -191,14 +191,16 @@ extension OutboxTables {
     WHERE state = 'leased' AND partition = ? AND number > ? ORDER BY number LIMIT ?
     """
 
-  /// Partition, name, instance, how many (-1: all): the newest first.
-  static let numbersOfMutation: SQL = """
-    SELECT number FROM outbox
-    WHERE has_waited <> 0 AND partition = ?1 AND name = ?2 AND instance = ?3
-    UNION ALL SELECT number FROM outbox INDEXED BY outbox_leased
-    WHERE state = 'leased' AND has_waited = 0 AND partition = ?1 AND name = ?2 AND instance = ?3
-    ORDER BY number DESC LIMIT ?4
-    """
+  /// Partition, name, instance, how many of the newest (-1: all).
+  static let rowsOfMutation = SQL(
+    assembling: """
+      \(OutboxRow.all) WHERE number IN (
+        SELECT number FROM outbox
+        WHERE has_waited <> 0 AND partition = ?1 AND name = ?2 AND instance = ?3
+        UNION ALL SELECT number FROM outbox INDEXED BY outbox_leased
+        WHERE state = 'leased' AND has_waited = 0 AND partition = ?1 AND name = ?2 AND instance = ?3
+        ORDER BY number DESC LIMIT ?4)
+      """)
 
   /// Reads a chunk of the live and dead mutations after a number: a read transaction must not last long.
   ///
@@ -327,13 +329,11 @@ extension OutboxTables {
     of name: String, instance: String, newest limit: Int? = nil
   ) throws -> [RecordedMutation] {
     guard let partition else { return [] }
-    let numbers = try self.connection.rows(
-      Self.numbersOfMutation, partition.id, name, instance, limit ?? -1
-    ) { try $0.integer(at: 0) }
-    return try numbers.compactMap { number in
-      try self.row(number).map {
-        RecordedMutation($0.entry(self.view), failedAt: $0.standing.failedAt)
-      }
+    return try self.connection.rows(
+      Self.rowsOfMutation, partition.id, name, instance, limit ?? -1
+    ) {
+      let row = try OutboxRow($0)
+      return RecordedMutation(row.entry(self.view), failedAt: row.standing.failedAt)
     }
   }
 

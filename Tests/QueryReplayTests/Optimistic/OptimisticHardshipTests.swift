@@ -199,6 +199,42 @@ import Testing
     #expect(!notes.hasPendingChanges)
   }
 
+  /// Two releases: the query has a name on disk, and its type has another one in the second.
+  @Test(arguments: StorageKind.allCases)
+  func whatCannotBeReadIsPendingWhereTheTypeOfAQueryWasRenamed(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let earlier = self.client(storage)
+    let change = ChangeNote().persisted(as: "change-note")
+      .optimistic(
+        on: { _ in NotesOnce().persisted(as: "notes") },
+        { notes, change, _ in change.apply(to: &notes, default: []) })
+    try earlier.register(change)
+    let id = try await earlier.store(for: change).enqueue(with: NoteChange(id: "a", text: "1")).id
+    let client = self.client(storage)
+    let changes = BlockMutation(["change-note"]) { (_: Int, _) in false }
+      .persisted(as: "change-note")
+      .optimistic(on: { _ in NotesNow().persisted(as: "notes") }, { notes, _, _ in notes = [] })
+    try client.register(changes)
+    let notes = client.store(for: NotesNow().persisted(as: "notes"))
+    #expect(notes.hasPendingChanges)
+    #expect(!client.store(for: OtherList().persisted(as: "notes")).hasPendingChanges)
+    try await storage.outbox.cancel(id)
+    client.optimistic.read()
+    #expect(!notes.hasPendingChanges)
+  }
+
+  private struct NotesOnce: QueryRequest, Hashable {
+    func fetch(
+      in context: QueryContext, with continuation: QueryContinuation<[Note]>
+    ) async throws -> [Note] { [] }
+  }
+
+  private struct NotesNow: QueryRequest, Hashable {
+    func fetch(
+      in context: QueryContext, with continuation: QueryContinuation<[Note]>
+    ) async throws -> [Note] { [] }
+  }
+
   private struct OtherList: QueryRequest {
     var path: QueryPath { ["other-notes"] }
 

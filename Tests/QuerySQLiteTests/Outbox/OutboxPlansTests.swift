@@ -81,9 +81,10 @@ import Testing
   }
 
   @Test func theRowsOfAMutationAreFoundByNameAndAmongThoseThatRun() throws {
-    let plan = try self.plans[OutboxTables.numbersOfMutation]
+    let plan = try self.plans[OutboxTables.rowsOfMutation]
     #expect(plan.contains("SEARCH outbox USING INDEX outbox_by_name"), "\(plan)")
     #expect(plan.contains("SCAN outbox USING INDEX outbox_leased"), "\(plan)")
+    #expect(plan.contains("SEARCH outbox USING INTEGER PRIMARY KEY (rowid=?)"), "\(plan)")
   }
 
   /// The first rows in the order of ends are examined, as many as the limit.

@@ -45,7 +45,6 @@ import Testing
     "SQLiteConnection.deleteMark": "its reference is looked for in the rows of other accounts",
     "OwnerRow.leases": "those that run are sorted",
     "OutboxTables.leasedNumbers": "those that run are sorted",
-    "OutboxTables.numbersOfMutation": "those of one mutation are merged with those that run",
     "OutboxTables.firstHead": "in the order of numbers, to the first",
     "OutboxTables.kinds": "at the opening of an outbox whose rows are not known",
     "OutboxTables.countsOfHosts": "at the opening of an outbox whose rows are not known",

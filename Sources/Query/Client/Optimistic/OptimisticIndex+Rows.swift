@@ -39,10 +39,14 @@ extension OptimisticIndex.Guarded {
   }
 
   /// Whether a live mutation changes a query, and this process does not know how.
-  func hasUnknownChange(at path: QueryPath) -> Bool {
+  ///
+  /// - Parameters:
+  ///   - path: The path of the query.
+  ///   - identity: What it is stored as. A name on disk outlives the types that its path names.
+  func hasUnknownChange(at path: QueryPath, storedAs identity: QueryIdentity?) -> Bool {
     if self.unknown.isEmpty { return false }
-    guard let identity = try? QueryIdentity(path: path) else { return false }
-    return Set(self.unknown.values).contains { $0.covers(identity) }
+    let identities = Set([identity, try? QueryIdentity(path: path)].compactMap { $0 })
+    return Set(self.unknown.values).contains { paths in identities.contains(where: paths.covers) }
   }
 
   func version(at path: QueryPath) -> Int {

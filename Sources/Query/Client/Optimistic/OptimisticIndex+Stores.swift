@@ -53,8 +53,8 @@ extension OptimisticIndex {
   }
 
   /// Whether a live mutation changes a query, and this process does not know how.
-  func hasUnknownChange(at path: QueryPath) -> Bool {
-    self.isActive && self.guarded.withLock { $0.hasUnknownChange(at: path) }
+  func hasUnknownChange(at path: QueryPath, storedAs identity: QueryIdentity?) -> Bool {
+    self.isActive && self.guarded.withLock { $0.hasUnknownChange(at: path, storedAs: identity) }
   }
 
   func note(_ store: any OverlaidStore) {

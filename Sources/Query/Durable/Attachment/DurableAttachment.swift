@@ -46,7 +46,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       durable?.didChange(event)
     }
     durable.hydrate(store, from: ground)
-    if !durable.edits.list.isEmpty { durable.declaration.declareEdits(of: store, replacing: false) }
+    if !durable.edits.list.isEmpty, Registration.path != store.path {
+      durable.declaration.declareEdits(of: store, replacing: false)
+    }
   }
 
   private init(_ plan: TypedMutationPlan<Arguments, Value>, for store: Store) {

@@ -58,6 +58,10 @@ final class OptimisticRow: Sendable {
   /// Whether it is shown, and not only the edits of it that are kept when it is dead.
   var isDead: Bool { if case .dead = self.standing { true } else { false } }
 
+  /// Where its edits are made: what is acknowledged comes first, in the order of its ends; then the rest,
+  /// in that of its numbers.
+  var place: (group: Int, number: Int) { self.sequence.map { (0, Int($0)) } ?? (1, self.number) }
+
   /// What an edit is told of it.
   func context(_ aliases: AliasReader?) -> OptimisticContext {
     OptimisticContext(
@@ -99,18 +103,10 @@ struct LaidEdit: Sendable {
   ///
   /// - Parameter edits: Those of one row stand together, and keep their order.
   static func inOrder(_ edits: [LaidEdit]) -> [LaidEdit] {
-    // The sort is stable.
-    edits.sorted(by: <).placingDead(\.row.isDead, number: \.row.number)
-  }
-
-  /// What is acknowledged comes first, in the order of its ends; then the rest, in that of its numbers.
-  static func < (one: Self, other: Self) -> Bool {
-    switch (one.row.sequence, other.row.sequence) {
-    case (let one?, let other?): one < other
-    case (_?, nil): true
-    case (nil, _?): false
-    case (nil, nil): one.row.number < other.row.number
-    }
+    // Places are sorted instead of edits, whose moves count references. The sort is stable.
+    let places = edits.map(\.row.place)
+    let order = places.indices.sorted { places[$0] < places[$1] }
+    return order.map { edits[$0] }.placingDead(\.row.isDead, number: \.row.number)
   }
 }
 

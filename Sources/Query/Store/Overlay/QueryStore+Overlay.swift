@@ -142,7 +142,8 @@ extension QueryStore where State: OptimisticQueryState {
   public var hasPendingChanges: Bool {
     self.observed(.pendingChanges) {
       self.overlay?.hasPendingChanges == true
-        || self._context.queryClient?.optimistic.hasUnknownChange(at: self.path) == true
+        || self._context.queryClient?.optimistic.hasUnknownChange(
+          at: self.path, storedAs: self.storing?.identity) == true
     }
   }
 

@@ -132,7 +132,9 @@ extension StoreOverlay {
   ///   - version: The number of the change of the index.
   /// - Returns: Whether no other change of the index is missing. An event follows then.
   func append(_ edit: LaidEdit, version: Int) -> Bool {
-    guard version == self.version + 1, self.edits.last.map({ $0 < edit }) ?? true else {
+    guard version == self.version + 1,
+      self.edits.last.map({ $0.row.place < edit.row.place }) ?? true
+    else {
       return false
     }
     self.version = version
