@@ -33,15 +33,18 @@ public struct EventStream: Hashable, Sendable {
 }
 
 extension QueryContext {
-  /// What event streams wait by, before they are connected again and before they are ended. The
-  /// continuous clock by default.
+  /// What event streams wait by, before they are connected again and before they are ended. By default
+  /// the context's clock if that is a `MockQueryClock`, else the continuous clock.
   public var eventStreamDelayer: any QueryDelayer {
-    get { self[EventStreamDelayerKey.self] }
+    get {
+      self[EventStreamDelayerKey.self] ?? (self.queryClock as? MockQueryClock)
+        ?? .clock(ContinuousClock())
+    }
     set { self[EventStreamDelayerKey.self] = newValue }
   }
 
   private enum EventStreamDelayerKey: Key {
-    static var defaultValue: any QueryDelayer { .clock(ContinuousClock()) }
+    static var defaultValue: (any QueryDelayer)? { nil }
   }
 }
 

@@ -10,8 +10,10 @@ public import FoundationEssentials
 /// try await store.enqueue(with: note, after: .seconds(3_600))
 /// clock.advance(by: .seconds(3_600))
 /// ```
-/// `context.queryClock = clock` gives the dates of states the same time.
-public final class MockQueryClock: QueryClock {
+/// With `context.queryClock = clock`, the dates of states go by it, and so do all waits of the context's
+/// queries and mutations: those between attempts, unless the context has a delayer of its own, those of
+/// `refetch(every:)`, `timeout(after:)` and `evict(afterUnused:)`, and the time limit of an attempt.
+public final class MockQueryClock: QueryClock, QueryDelayer {
   private struct Sleeper {
     let id: Int
     let time: Duration
@@ -22,10 +24,20 @@ public final class MockQueryClock: QueryClock {
     var elapsed = Duration.zero
     var lastID = 0
     var sleepers = [Sleeper]()
+    var observers = [Observer]()
+  }
+
+  /// Waits until there is a sleeper until this time, or an earlier one; nil: any sleeper.
+  private struct Observer {
+    let time: Duration?
+    let continuation: CheckedContinuation<Void, Never>
+
+    func isAbout(_ sleeper: Sleeper) -> Bool { self.time.map { sleeper.time <= $0 } ?? true }
   }
 
   private let start: Date
   private let guarded = Locked(Guarded())
+  private let schedule = Locked<TurnSchedule?>(nil)
 
   /// Creates a clock.
   ///
@@ -50,6 +62,66 @@ public final class MockQueryClock: QueryClock {
     }
     for sleeper in due { sleeper.continuation.resume(returning: true) }
   }
+
+  /// Waits until a task waits by this clock, which may be about to begin that: moved before, the clock
+  /// would not end its wait.
+  ///
+  /// - Parameter duration: How long its wait may be from now; nil: any.
+  public func sleeper(within duration: Duration? = nil) async {
+    await withCheckedContinuation { continuation in
+      let isThere = self.guarded.withLock { clock in
+        let observer = Observer(
+          time: duration.map { clock.elapsed + $0 }, continuation: continuation)
+        if clock.sleepers.contains(where: { observer.isAbout($0) }) { return true }
+        clock.observers.append(observer)
+        return false
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  public func delay(for seconds: TimeInterval) async throws {
+    try await self.sleep(for: Duration(clampingSeconds: seconds))
+  }
+}
+
+// MARK: - For contexts
+
+extension MockQueryClock {
+  /// Waits until the clock was moved by so much.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
+  func sleep(for duration: Duration) async throws {
+    try await self.sleep(until: self.elapsed + duration)
+  }
+
+  /// The turns of stores by this clock.
+  var turnSchedule: TurnSchedule {
+    self.schedule.withLock { schedule in
+      if let schedule { return schedule }
+      let start = ContinuousClock.now
+      var time = TurnSchedule.Time()
+      time.now = { [weak self] in start + (self?.elapsed ?? .zero) }
+      time.sleep = { [weak self] in
+        guard let self else { throw CancellationError() }
+        try await self.sleep(until: $0 - start)
+      }
+      let new = TurnSchedule(time: time)
+      schedule = new
+      return new
+    }
+  }
+}
+
+extension QueryContext {
+  /// The clock of a test, if the context has one.
+  var mockClock: MockQueryClock? { self.queryClock as? MockQueryClock }
+
+  /// Waits by a test's clock if the context has one, else by the continuous clock.
+  var sleep: @Sendable (Duration) async throws -> Void {
+    if let clock = self.mockClock { return { try await clock.sleep(for: $0) } }
+    return { try await ContinuousClock().sleep(for: $0) }
+  }
 }
 
 // MARK: - For outboxes and replayers
@@ -68,13 +140,17 @@ extension MockQueryClock {
     }
     let hasSlept = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let known = self.guarded.withLock { clock -> Bool? in
-          if Task.isCancelled { return false }
-          if time <= clock.elapsed { return true }
-          clock.sleepers.append(Sleeper(id: id, time: time, continuation: continuation))
-          return nil
+        let (known, observers) = self.guarded.withLock { clock -> (Bool?, [Observer]) in
+          if Task.isCancelled { return (false, []) }
+          if time <= clock.elapsed { return (true, []) }
+          let sleeper = Sleeper(id: id, time: time, continuation: continuation)
+          clock.sleepers.append(sleeper)
+          let observers = clock.observers.filter { $0.isAbout(sleeper) }
+          clock.observers.removeAll { $0.isAbout(sleeper) }
+          return (nil, observers)
         }
         if let known { continuation.resume(returning: known) }
+        for observer in observers { observer.continuation.resume() }
       }
     } onCancel: {
       self.guarded.withLock { clock in

@@ -140,11 +140,11 @@ final class TurnSchedule: Sendable {
 extension QueryContext {
   /// What schedules periodic refetches, and the eviction of stores by age.
   var turnSchedule: TurnSchedule {
-    get { self[TurnScheduleKey.self] }
+    get { self[TurnScheduleKey.self] ?? self.mockClock?.turnSchedule ?? .shared }
     set { self[TurnScheduleKey.self] = newValue }
   }
 
   private enum TurnScheduleKey: Key {
-    static var defaultValue: TurnSchedule { .shared }
+    static var defaultValue: TurnSchedule? { nil }
   }
 }

@@ -6,7 +6,7 @@ extension QueryRequest {
   /// Inside of `retry(limit:)`, nearer to the query, each attempt has the whole time; outside, all have
   /// it together. The attempt fails when its time is over, even if its code goes on although it was
   /// cancelled; what that yields later is dropped. The time goes by the continuous clock, and so goes on
-  /// while the machine sleeps.
+  /// while the machine sleeps; in a test by a ``MockQueryClock``, if that is the context's clock.
   ///
   /// - Parameter duration: How long it may take. With none, nothing is fetched.
   /// - Precondition: `duration` is not negative.
@@ -87,7 +87,7 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
       }
     }
     let timer = Task {
-      try await ContinuousClock().sleep(for: self.error.duration)
+      try await context.sleep(self.error.duration)
       self.resume { progress in
         if progress.result != nil { return }
         progress.result = .failure(self.error)

@@ -76,14 +76,15 @@ extension QueryDelayer {
 // MARK: - Context
 
 extension QueryContext {
-  /// Delays a query before it is retried. The continuous clock by default.
+  /// Delays a query before it is retried. By default the context's clock if that is a
+  /// ``MockQueryClock``, else the continuous clock.
   public var queryDelayer: any QueryDelayer {
-    get { self[QueryDelayerKey.self] }
+    get { self[QueryDelayerKey.self] ?? self.mockClock ?? .clock(ContinuousClock()) }
     set { self[QueryDelayerKey.self] = newValue }
   }
 
   private enum QueryDelayerKey: Key {
-    static var defaultValue: any QueryDelayer { .clock(ContinuousClock()) }
+    static var defaultValue: (any QueryDelayer)? { nil }
   }
 }
 

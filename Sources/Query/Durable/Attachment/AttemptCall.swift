@@ -15,10 +15,25 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
   private let ending = FirstResult<AttemptEnd>()
   private let guarded = Locked(GuardedCall())
   private let grace: Duration
+  private let sleep: @Sendable (Duration) async throws -> Void
   private var result: Result<Value, any Error>?
 
-  /// - Parameter grace: How long a call may go on after it was cancelled.
-  init(grace: Duration) { self.grace = grace }
+  /// - Parameters:
+  ///   - grace: How long a call may go on after it was cancelled.
+  ///   - sleep: Waits.
+  init(
+    grace: Duration,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = {
+      try await ContinuousClock().sleep(for: $0)
+    }
+  ) {
+    (self.grace, self.sleep) = (grace, sleep)
+  }
+
+  /// - Parameter context: That of the attempt.
+  convenience init(in context: QueryContext) {
+    self.init(grace: context.attemptGrace, sleep: context.sleep)
+  }
 
   /// Makes the call, and waits for it.
   ///
@@ -98,7 +113,7 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
     self.guarded.withLock { call in
       if call.hasEnded { return }
       call.timers.append(
-        Task.detached { if (try? await Task.sleep(for: time)) != nil { action() } })
+        Task.detached { [sleep] in if (try? await sleep(time)) != nil { action() } })
     }
   }
 }

@@ -60,7 +60,7 @@ extension DurableAttachment {
     _ body: @escaping @Sendable () async throws -> Answer
   ) async throws -> Answer {
     let plan = self.plan(in: context)
-    let call = AttemptCall<Answer>(grace: context.attemptGrace)
+    let call = AttemptCall<Answer>(in: context)
     // If the call waited for another mutation here, it might never end.
     let ending = await AttemptScope.$isInside.withValue(true) {
       await call.run(lease, limit: plan.options.attemptTimeout, body)

@@ -109,7 +109,7 @@ extension DurableAttachment {
     }
     // The time of a call with others is that call's.
     let limit = body.isBatched ? nil : declaration.plan.options.attemptTimeout
-    let call = AttemptCall<MutationValue<Value>>(grace: context.attemptGrace)
+    let call = AttemptCall<MutationValue<Value>>(in: context)
     let ending = await AttemptScope.$isInside.withValue(true) {
       await call.run(lease, limit: limit) { try await body.body(call) }
     }

@@ -177,6 +177,7 @@ private struct StoreRunner<Arguments: Sendable, Value: Sendable>: DurableRunner 
       of: count, batching,
       BatchCall.Terms(
         limit: plan.options.attemptTimeout, grace: self.store.context.attemptGrace,
+        sleep: self.store.context.sleep,
         timeLimitError: plan.timeLimitError,
         judge: { error, context in
           let verdict = durable.verdict(on: error, context)

@@ -52,6 +52,7 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
     var limit: Duration?
     /// How long it may go on after that before it is left behind.
     var grace: Duration
+    var sleep: @Sendable (Duration) async throws -> Void
     var timeLimitError: QueryTimeoutError
     var judge: @Sendable (any Error, QueryContext) -> Judgement
     /// Called if it is left behind.
@@ -178,11 +179,11 @@ extension BatchCall {
 
   private func startTimer(_ places: Range<Int>) {
     guard let limit = self.terms.limit else { return }
-    let timer = Task.detached { [weak self, grace = self.terms.grace] in
-      guard (try? await Task.sleep(for: limit)) != nil else { return }
+    let timer = Task.detached { [weak self, grace = self.terms.grace, sleep = self.terms.sleep] in
+      guard (try? await sleep(limit)) != nil else { return }
       self?.guarded.withLock { $0.isOverdue = true }
       self?.cancelCall()
-      guard (try? await Task.sleep(for: grace)) != nil, let self else { return }
+      guard (try? await sleep(grace)) != nil, let self else { return }
       if self.end(places, CancellationError()) { self.terms.warn() }
     }
     let hasEnded = self.guarded.withLock { call in
