@@ -3,8 +3,9 @@ import Query
 
 /// How many mutations may be leased now, and for which hosts.
 ///
-/// After the network has come back, each host gets one mutation at a time, its probe, until one is answered.
-/// Then the usual limits apply; if many mutations wait, they are spread over some time. Times are those of
+/// After the network has come back, each host gets one mutation at a time, its probe, until one is answered;
+/// beside one that takes longer than ``HostStanding/probeTime`` another one is sent. Then the usual limits
+/// apply; if many mutations wait, they are spread over some time. Times are those of
 /// a ``ReplayClock``.
 struct ReplaySlots: Sendable {
   private struct Delay {
@@ -22,8 +23,16 @@ struct ReplaySlots: Sendable {
     var isRepeat: Bool
     /// Whether another attempt of the same call has the slot.
     var isFollower: Bool
+    var startedAt: Duration
     /// Whether it began on an earlier network, so that it takes no slot.
     var isSetAside = false
+
+    /// How long it holds back the others of its host, if it is its probe.
+    func probeLeft(at now: Duration) -> Duration? {
+      if self.isSetAside || self.isFollower { return nil }
+      let left = self.startedAt + HostStanding.probeTime - now
+      return left > .zero ? left : nil
+    }
   }
 
   private let limits: ReplayConfiguration
@@ -100,7 +109,7 @@ extension ReplaySlots {
       let host = entry.effectiveHost
       let isRepeat = entry.attempts > 1
       self.running[entry.id] = Attempt(
-        host: host, isRepeat: isRepeat, isFollower: isFollower)
+        host: host, isRepeat: isRepeat, isFollower: isFollower, startedAt: now)
       if isFollower {
         self.followers += 1
         continue
@@ -120,7 +129,11 @@ extension ReplaySlots {
 
   /// When a host that is at its limit may get more; nil if no host waits for a time.
   func nextSlot(after now: Duration) -> Duration? {
-    self.delays.values.map(\.notBefore).filter { $0 > now }.min()
+    let delayed = self.delays.values.map(\.notBefore).filter { $0 > now }.min()
+    let probed = self.running.keys.compactMap { id in
+      self.isProbe(id) ? self.running[id]?.probeLeft(at: now).map { now + $0 } : nil
+    }.min()
+    return [delayed, probed].compactMap(\.self).min()
   }
 
   private func slots(at now: Duration) -> HostSlots {
@@ -137,7 +150,13 @@ extension ReplaySlots {
 
   private func room(for host: String, at now: Duration) -> Int {
     let isProbed = self.answered?.contains(host) ?? true
-    let room = (isProbed ? self.limits.maximumPerHost : 1) - self.counts[host, default: 0]
+    var room = self.limits.maximumPerHost - self.counts[host, default: 0]
+    if !isProbed {
+      let isUnderWay = self.running.values.contains {
+        $0.host == host && $0.probeLeft(at: now) != nil
+      }
+      room = isUnderWay ? 0 : min(room, 1)
+    }
     guard let delay = self.delays[host] else { return max(0, room) }
     return delay.notBefore > now ? 0 : max(0, min(room, 1))
   }

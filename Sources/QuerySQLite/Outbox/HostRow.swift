@@ -25,8 +25,11 @@ enum HostRow {
       AND host IN (SELECT host FROM hosts WHERE partition = ?1 LIMIT ?2)
     """
 
-  /// Number.
-  static let isLeased: SQL = "SELECT 1 FROM outbox WHERE number = ? AND state = 'leased'"
+  /// Number: when its attempt has begun.
+  static let startOfLeased: SQL = """
+    SELECT coalesce(lease_started_monotonic, 0), coalesce(lease_boot_id, '') FROM outbox
+    WHERE number = ? AND state = 'leased'
+    """
 
   /// Reads the hosts of a partition that are not well.
   ///
@@ -116,14 +119,21 @@ extension OutboxTransaction {
       if standing.isForgotten(at: self.now) {
         try self.setHost(host, to: nil)
       } else {
-        slots.limit(host, by: standing, isProbed: try self.isProbed(standing), at: self.now)
+        let isProbed = try self.probeLeft(standing) != nil
+        slots.limit(host, by: standing, isProbed: isProbed, at: self.now)
       }
     }
   }
 
-  private func isProbed(_ standing: HostStanding) throws -> Bool {
-    guard let probe = standing.probe else { return false }
-    return try self.connection.first(HostRow.isLeased, probe) { _ in true } ?? false
+  /// How long the probe of a host holds the others back; nil: none does.
+  private func probeLeft(_ standing: HostStanding) throws -> Duration? {
+    guard let probe = standing.probe else { return nil }
+    let lease = try self.connection.first(HostRow.startOfLeased, probe) { row in
+      OutboxStanding.Lease(
+        owner: "", endMonotonic: 0, bootID: try row.text(at: 1),
+        startedMonotonic: try row.integer(at: 0), startedAt: 0)
+    }
+    return lease.flatMap { HostStanding.left(ofProbe: $0, at: self.now) }
   }
 
   /// Notes that a row is leased, which is its host's probe if that waits for one.
@@ -132,7 +142,7 @@ extension OutboxTransaction {
   mutating func noteProbe(_ row: OutboxRow) throws {
     let host = row.effectiveHost
     guard var standing = self.standing(ofHost: host), standing.room(at: self.now) == .probe,
-      try !self.isProbed(standing)
+      try self.probeLeft(standing) == nil
     else { return }
     standing.probe = row.number
     try self.setHost(host, to: standing)
@@ -144,10 +154,14 @@ extension OutboxTransaction {
   }
 
   /// How long nothing is sent yet to a host, if that ends with time.
-  func hold(ofHost host: String) -> Duration? {
-    guard let standing = self.standing(ofHost: host), standing.room(at: self.now) == .none else {
-      return nil
+  ///
+  /// - Throws: `StorageError`.
+  func hold(ofHost host: String) throws -> Duration? {
+    guard let standing = self.standing(ofHost: host) else { return nil }
+    switch standing.room(at: self.now) {
+    case .any: return nil
+    case .none: return standing.remaining(self.now).map { .microseconds($0) }
+    case .probe: return try self.probeLeft(standing)
     }
-    return standing.remaining(self.now).map { .microseconds($0) }
   }
 }

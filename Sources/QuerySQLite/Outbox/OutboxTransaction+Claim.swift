@@ -29,7 +29,7 @@ extension OutboxTransaction {
           let isFull = try self.claimLowest(handlers, request, &answer)
           // It asks again when one of them has ended.
           if !isFull {
-            answer.nextDue = try self.nextDue(handlers)
+            answer.nextDue = [answer.nextDue, try self.nextDue(handlers)].compactMap(\.self).min()
             try self.noteHolds(handlers, &answer)
           }
         }
@@ -97,7 +97,10 @@ extension OutboxTransaction {
         continue
       }
       // This row is next, once the running ones have ended.
-      guard self.mayRunBesideOthers(row.standing) else { return false }
+      if let wait = self.waitToRunBesideOthers(row.standing) {
+        answer.nextDue = wait
+        return false
+      }
       if let lease = try self.lease(&row, isReplay: true) {
         taken += 1
         answer.leases.append(lease)
@@ -118,13 +121,12 @@ extension OutboxTransaction {
 
   /// Notes when the hosts that due rows wait for may be sent to again.
   private func noteHolds(_ handlers: Set<MutationHandler>, _ answer: inout ClaimAnswer) throws {
-    guard self.hosts?.values.contains(where: { $0.room(at: self.now) == .none }) == true else {
+    guard self.hosts?.values.contains(where: { $0.room(at: self.now) != .any }) == true else {
       return
     }
     for group in try self.groups(of: handlers) {
-      guard self.pauses[.host(group.host)] == nil, let hold = self.hold(ofHost: group.host) else {
-        continue
-      }
+      guard self.pauses[.host(group.host)] == nil, let hold = try self.hold(ofHost: group.host)
+      else { continue }
       answer.nextDue = min(answer.nextDue ?? hold, hold)
     }
   }
@@ -159,7 +161,8 @@ extension OutboxTransaction {
       guard request.limit > 0, slots[row.effectiveHost] > 0,
         self.mayRunBesideOthers(row.standing)
       else {
-        answer.nextDue = self.hold(ofHost: row.effectiveHost)
+        answer.nextDue =
+          try self.waitToRunBesideOthers(row.standing) ?? self.hold(ofHost: row.effectiveHost)
         return
       }
       if let lease = try self.lease(&row, isReplay: true) {
@@ -222,16 +225,26 @@ extension OutboxTransaction {
     return self.beginAttempt(of: row, isReplay: isReplay)
   }
 
-  /// Whether a row may run beside the rows that this process runs. A suspect row runs alone.
+  /// Whether a row may run beside the rows that this process runs.
   func mayRunBesideOthers(_ standing: OutboxStanding) -> Bool {
-    let isKept = self.terms.leases.contains { number, held in
-      (standing.isSuspect || held.leased.row.standing.isSuspect)
-        && !self.outcome.endedLeases.contains(number)
+    self.waitToRunBesideOthers(standing) == nil
+  }
+
+  /// How long a row must not run beside the rows that this process runs; nil: it may. A suspect row runs
+  /// alone, but for attempts that have run so long that a crash is not theirs.
+  private func waitToRunBesideOthers(_ standing: OutboxStanding) -> Duration? {
+    var longest: Duration?
+    func note(_ other: OutboxStanding) {
+      guard standing.isSuspect || other.isSuspect, let lease = other.lease,
+        let left = lease.untilLong(at: self.now, length: self.terms.leaseLength)
+      else { return }
+      longest = max(longest ?? left, left)
     }
-    let isNew = self.outcome.leases.values.contains {
-      standing.isSuspect || $0.row.standing.isSuspect
+    for (number, held) in self.terms.leases where !self.outcome.endedLeases.contains(number) {
+      note(held.leased.row.standing)
     }
-    return !isKept && !isNew
+    for leased in self.outcome.leases.values { note(leased.row.standing) }
+    return longest
   }
 
   /// The standing of a row that this process runs.

@@ -275,16 +275,22 @@ extension OutboxTransaction {
       length: self.terms.leaseLength.microseconds)
   }
 
-  /// Owner: how many rows it has leased, of all accounts.
+  /// Owner, the microseconds between the begin of an attempt and the end of its lease: how many rows it has
+  /// leased, of all accounts, that did not last so long.
   private static let countOfOwner: SQL = """
     SELECT count(*) FROM outbox INDEXED BY outbox_leased
-    WHERE state = 'leased' AND lease_owner = ?
+    WHERE state = 'leased' AND lease_owner = ?1
+      AND (coalesce(lease_started_monotonic, 0) <= 0
+        OR lease_end_monotonic - lease_started_monotonic < ?2)
     """
 
-  /// How many rows an owner has leased; nil if it has not exited.
+  /// How many attempts of an owner may have crashed it; nil if it has not exited.
   private func leaseCount(ofExited owner: String) throws -> Int? {
     guard self.terms.reaper.isGone(owner) else { return nil }
-    return try self.connection.first(Self.countOfOwner, owner) { Int(try $0.integer(at: 0)) }
+    let long = (OutboxStanding.longRun + self.terms.leaseLength).microseconds
+    return try self.connection.first(Self.countOfOwner, owner, long) {
+      Int(try $0.integer(at: 0))
+    }
   }
 
   /// Takes back a row whose attempt no process runs any more.

@@ -155,11 +155,18 @@ extension OutboxTransaction {
 // MARK: - What a crash has left
 
 extension OutboxChores.Chore {
-  /// Partition: rows that depend on an ended mutation. Target.
+  /// Partition: rows that depend on an ended mutation. Target. Each target is looked up once, however many
+  /// depend on it.
   private static let targets: SQL = """
-    SELECT DISTINCT d.target FROM dependencies AS d JOIN outbox AS o ON o.number = d.dependant
-    WHERE o.partition = ? AND NOT EXISTS (SELECT 1 FROM outbox AS t WHERE t.number = d.target)
-    ORDER BY d.target
+    WITH RECURSIVE targets (number) AS (
+      SELECT min(target) FROM dependencies
+      UNION ALL
+      SELECT (SELECT min(target) FROM dependencies WHERE target > targets.number) FROM targets
+      WHERE targets.number IS NOT NULL)
+    SELECT number FROM targets
+    WHERE NOT EXISTS (SELECT 1 FROM outbox AS t WHERE t.number = targets.number)
+      AND (SELECT o.partition FROM dependencies AS d JOIN outbox AS o ON o.number = d.dependant
+        WHERE d.target = targets.number LIMIT 1) = ?
     """
 
   /// Partition: rows that wait for a published alias. Alias.

@@ -97,6 +97,19 @@ extension OutboxWriter {
     }
   }
 
+  /// Finds what other processes have left over: they may have exited.
+  func lookForLeftovers(_ now: SuspendingClock.Instant) {
+    for partition in self.database.partitions {
+      guard let look = self.leftovers.take(for: partition.name, now) else { continue }
+      // One that was killed has not told of its last commit.
+      self.lookForOthers(in: partition)
+      self.findChores(of: partition)
+      let younger = self.applyEffects(of: partition, upTo: look.lastSequence)
+      self.leftovers.note(.now - now, for: partition.name)
+      if let younger { self.leftovers.plan(for: partition.name, after: younger) }
+    }
+  }
+
   /// Reads a partition's row, so that later changes by other processes are noticed.
   func prepare(_ partition: OutboxPartition) {
     guard let connection = self.connection else { return }

@@ -91,6 +91,7 @@ extension OutboxWriter {
     }
     if row.revision &- ownChanges == known.revision { return [] }
     self.revokeCancelled()
+    self.leftovers.plan(for: partition.name, after: row.lastSequence)
     return [.changedByAnotherProcess]
   }
 }
@@ -101,9 +102,17 @@ extension OutboxWriter {
   /// Invalidates what successes have made stale in the cache. A row's effects are cleared with some
   /// later commit; if this process dies before, the next one invalidates again.
   ///
-  /// - Parameter instant: When it is invalidated: later fetches bring newer values.
-  func applyEffects(of partition: OutboxPartition, at instant: ContinuousClock.Instant = .now) {
-    guard let connection = self.connection, let hooks = partition.hooks else { return }
+  /// - Parameters:
+  ///   - partition: The partition.
+  ///   - instant: When it is invalidated: later fetches bring newer values.
+  ///   - lastSequence: Only those of this success and of earlier ones.
+  /// - Returns: The newest one of the others.
+  @discardableResult
+  func applyEffects(
+    of partition: OutboxPartition, at instant: ContinuousClock.Instant = .now,
+    upTo lastSequence: Int64 = .max
+  ) -> Int64? {
+    guard let connection = self.connection, let hooks = partition.hooks else { return nil }
     do {
       let rows = try connection.read {
         guard let row = try OutboxPartitionRow.find(partition.name, on: connection) else {
@@ -114,8 +123,10 @@ extension OutboxWriter {
         }
       }
       let known = self.effectsInFlight.union(self.effectsDone)
-      let new = rows.filter { !known.contains($0.sequence) }
-      if new.isEmpty { return }
+      let unknown = rows.filter { !known.contains($0.sequence) }
+      let new = unknown.filter { $0.sequence <= lastSequence }
+      let younger = unknown.lazy.map(\.sequence).filter { $0 > lastSequence }.max()
+      if new.isEmpty { return younger }
       let sequences = new.map(\.sequence)
       self.effectsInFlight.formUnion(sequences)
       let effects = new.map { OutboxEffects($0.effects) }
@@ -124,13 +135,18 @@ extension OutboxWriter {
       let didApply: @Sendable (Bool) -> Void = { [weak database] isWritten in
         database?.thread.perform { $0.didApply(sequences, isWritten) }
       }
-      if edits.isEmpty { return hooks.invalidate(prefixes, instant, didApply) }
-      hooks.missing(edits) { missing in
-        guard let missing else { return didApply(false) }
-        hooks.invalidate(prefixes + missing.flatMap(\.paths.prefixes), instant, didApply)
+      if edits.isEmpty {
+        hooks.invalidate(prefixes, instant, didApply)
+      } else {
+        hooks.missing(edits) { missing in
+          guard let missing else { return didApply(false) }
+          hooks.invalidate(prefixes + missing.flatMap(\.paths.prefixes), instant, didApply)
+        }
       }
+      return younger
     } catch {
       self.didFail(error)
+      return nil
     }
   }
 

@@ -54,6 +54,9 @@ final class OutboxWriter: DatabaseWriter {
   /// Work left for separate transactions, which no caller waits for.
   var chores = OutboxChores()
 
+  /// When to look for what other processes have left over.
+  var leftovers = LeftoverLooks()
+
   /// When rows of partitions grow too old.
   var expiries = [String: SuspendingClock.Instant]()
 
@@ -127,6 +130,7 @@ extension OutboxWriter {
     self.keepLog { try $0.checkpointIfDue(self.connection, now) }
     self.expire(now)
     if self.chores.isDue(now) { self.doChore() }
+    if let due = self.leftovers.due, now >= due { self.lookForLeftovers(now) }
     self.neighbours.notify()
     self.lookForOthers(now)
   }
@@ -139,6 +143,7 @@ extension OutboxWriter {
     }
     note(self.database.health.due)
     note(self.chores.due)
+    note(self.leftovers.due)
     note(self.heartbeatDue)
     note(self.effectsDue)
     note(self.log.due)

@@ -51,6 +51,28 @@ import Testing
     #expect(self.slots.isIdle)
   }
 
+  @Test mutating func besideAProbeThatGoesOnAHostTakesAnotherOne() throws {
+    self.slots.beginProbing()
+    _ = try self.claim()
+    self.slots.endClaim([self.entry("a")], at: .seconds(1))
+    #expect(self.slots.nextSlot(after: .seconds(1)) == .seconds(11))
+    var slots = try self.claim(at: .seconds(10)).hostSlots
+    #expect(slots["a"] == 0)
+    self.slots.endClaim([], at: .seconds(10))
+    slots = try self.claim(at: .seconds(11)).hostSlots
+    #expect(slots["a"] == 1)
+    let second = self.entry("a")
+    self.slots.endClaim([second], at: .seconds(11))
+    // No more than two at a time, as ever.
+    slots = try self.claim(at: .seconds(30)).hostSlots
+    #expect(slots["a"] == 0)
+    self.slots.endClaim([], at: .seconds(30))
+    self.slots.end(second.id, .answered, waiting: 0, at: .seconds(30))
+    #expect(self.slots.nextSlot(after: .seconds(30)) == nil)
+    slots = try self.claim(at: .seconds(30)).hostSlots
+    #expect(slots["a"] == 1)
+  }
+
   @Test mutating func hostTakesItsProbeAloneUntilItAnswers() throws {
     self.slots.beginProbing()
     let slots2 = try self.claim().hostSlots

@@ -70,6 +70,26 @@ extension OutboxContractTests {
       try await trial.claimed() == [ids[2], ids[3], enqueued.entry.id, ids[0]])
   }
 
+  /// A large upload goes on for an hour, and says nothing of its host meanwhile.
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func besideAProbeThatGoesOnAnotherOneIsSent(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let ids = try await self.host(trial, failingWith: self.failure(.askedToWait(.seconds(60))))
+    trial.clock.advance(by: .seconds(60))
+    let probe = try await trial.claim().leases
+    #expect(probe.map(\.entry.id) == [ids[1]])
+    let none = try await trial.claim()
+    #expect(none.leases.isEmpty && none.nextDue == .seconds(10))
+    trial.clock.advance(by: .seconds(9))
+    #expect(try await trial.claim().nextDue == .seconds(1))
+    trial.clock.advance(by: .seconds(1))
+    let second = try await trial.claim().leases
+    #expect(second.map(\.entry.id) == [ids[2]])
+    #expect(try await trial.claim().leases.isEmpty)
+    try await self.settle(trial, second[0], .success)
+    #expect(try await trial.claimed() == [ids[3], ids[0]])
+  }
+
   @Test(arguments: StorageUnderTest.withOutbox)
   func ofTwoWaitsTheLaterOneIsTold(_ kind: StorageUnderTest) async throws {
     for (own, host) in [(4, 60), (60, 4)] {

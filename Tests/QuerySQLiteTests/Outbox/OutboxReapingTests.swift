@@ -114,6 +114,53 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// By then a crash would not be its own: it holds back nobody any more, nor does what runs hold it back.
+  @Test func aSuspectThatRunsForLongRunsBesideOthers() async throws {
+    let scratch = try self.scratch()
+    let ids = [try await scratch.add(), try await scratch.add()]
+    try self.leaseToOther(scratch)
+    let file = try self.lockFile(scratch, isLocked: false)
+    let first = try await scratch.claim(10)
+    #expect(first.map(\.entry.id) == [ids[0]])
+    let new = try await scratch.add()
+    let request = ClaimRequest(.lowest(handledBy: [OutboxScratch.handler]), limit: 10)
+    let none = try await scratch.outbox.claim(request)
+    // The third of a lease is how much the file may not know of.
+    #expect(none.leases.isEmpty && none.nextDue == .seconds(30 + 20))
+    self.clock.advance(seconds: 49)
+    #expect(try await scratch.outbox.claim(request).nextDue == .seconds(1))
+    self.clock.advance(seconds: 1)
+    #expect(try await scratch.outbox.claim(request).leases.map(\.entry.id) == [new])
+    // The other suspect waits until that has run for long, too.
+    let wait = try await scratch.outbox.claim(request)
+    #expect(wait.leases.isEmpty && wait.nextDue == .seconds(50))
+    self.clock.advance(seconds: 50)
+    #expect(try await scratch.outbox.claim(request).leases.map(\.entry.id) == [ids[1]])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
+  /// Beside those that have run for long, one is what has crashed its process.
+  @Test func whatRanAloneBesideLongOnesIsCharged() async throws {
+    let scratch = try self.scratch()
+    for _ in 0..<2 { try await scratch.add() }
+    try self.leaseToOther(scratch, "number = 1", start: 1_060_000_000 - 90_000_000)
+    try self.leaseToOther(scratch, "number = 2", start: 1_060_000_000 - 70_000_000)
+    let connection = try SQLiteConnection(path: scratch.path)
+    try connection.write {
+      try connection.execute(
+        "UPDATE outbox SET lease_started_monotonic = 970000000 WHERE number = 1")
+    }
+    try connection.close()
+    let file = try self.lockFile(scratch, isLocked: false)
+    _ = try await scratch.outbox.claim(ClaimRequest(.lowest(handledBy: [])))
+    #expect(
+      try scratch.rows("SELECT crash_count || is_suspect FROM outbox ORDER BY number")
+        == ["00", "10"])
+    try file.close()
+    try await scratch.storage.close()
+  }
+
   @Test func onlyASuspectThatRanAloneIsCharged() async throws {
     let scratch = try self.scratch()
     let ids = [try await scratch.add(), try await scratch.add()]

@@ -93,9 +93,13 @@ extension OutboxTable {
       else { continue }
       var remaining = row.standing.remaining(time) ?? 0
       if self.mayRun(row, isHead: true, at: time),
-        let host = self.hosts[row.entry.effectiveHost], host.room(at: time) == .none
+        let host = self.hosts[row.entry.effectiveHost]
       {
-        remaining = host.remaining(time) ?? 0
+        switch host.room(at: time) {
+        case .any: break
+        case .none: remaining = host.remaining(time) ?? 0
+        case .probe: remaining = self.probeLeft(host, at: time)?.microseconds ?? 0
+        }
       }
       guard remaining > 0 else { continue }
       earliest = min(earliest ?? .microseconds(remaining), .microseconds(remaining))
@@ -111,11 +115,12 @@ extension OutboxTable {
     self.rows[index].standing.begin(
       OutboxStanding.Lease(
         owner: Self.owner, endMonotonic: .max, bootID: time.bootID,
-        startedAt: time.wall.microsecondsSince1970), credentialsEpoch: self.credentialsEpoch)
+        startedMonotonic: Int64(time.monotonic), startedAt: time.wall.microsecondsSince1970),
+      credentialsEpoch: self.credentialsEpoch)
     let row = self.rows[index]
     let host = row.entry.effectiveHost
     if let standing = self.hosts[host], standing.room(at: time) == .probe,
-      !self.isProbed(standing)
+      self.probeLeft(standing, at: time) == nil
     {
       self.hosts[host]?.probe = Int64(row.entry.number)
     }

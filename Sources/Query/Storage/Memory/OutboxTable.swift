@@ -124,15 +124,18 @@ extension OutboxTable {
   func slots(of request: ClaimRequest, at time: OutboxTime) -> HostSlots {
     var slots = request.hostSlots
     for (host, standing) in self.hosts {
-      slots.limit(host, by: standing, isProbed: self.isProbed(standing), at: time)
+      let isProbed = self.probeLeft(standing, at: time) != nil
+      slots.limit(host, by: standing, isProbed: isProbed, at: time)
     }
     return slots
   }
 
-  func isProbed(_ standing: HostStanding) -> Bool {
-    self.rows.contains {
+  /// How long the probe of a host holds the others back; nil: none does.
+  func probeLeft(_ standing: HostStanding, at time: OutboxTime) -> Duration? {
+    let row = self.rows.first {
       Int64($0.entry.number) == standing.probe && $0.standing.state == .leased
     }
+    return row?.standing.lease.flatMap { HostStanding.left(ofProbe: $0, at: time) }
   }
 
   /// Notes the end of an attempt.

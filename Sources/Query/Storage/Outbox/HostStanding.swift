@@ -72,6 +72,23 @@ extension HostStanding {
     return self.wait.remaining(now) > 0 ? .none : .probe
   }
 
+  /// How long a probe holds the others back. One that goes on for longer, such as a large upload, says nothing
+  /// of its host meanwhile: another one is sent beside it.
+  package static let probeTime = Duration.seconds(10)
+
+  /// How long a probe still holds the others back; nil: no longer.
+  ///
+  /// - Parameters:
+  ///   - lease: The probe's.
+  ///   - now: The time.
+  package static func left(ofProbe lease: OutboxStanding.Lease, at now: OutboxTime) -> Duration? {
+    // One of another boot is about to be taken back.
+    guard lease.bootID == now.bootID, lease.startedMonotonic > 0 else { return Self.probeTime }
+    let passed = Int64(now.monotonic).clampedDifference(lease.startedMonotonic)
+    let left = Self.probeTime.microseconds.clampedDifference(passed)
+    return left > 0 ? .microseconds(left) : nil
+  }
+
   /// Whether even a mutation whose caller waits for it is held back: the host has asked for that.
   package func holdsCallers(at now: OutboxTime) -> Bool {
     self.reason == .askedToWait && self.room(at: now) == .none

@@ -69,6 +69,15 @@ package struct OutboxStanding: Hashable, Sendable {
       return self.endMonotonic.clampedDifference(self.startedMonotonic)
         .clampedDifference(length.microseconds) >= OutboxStanding.longRun.microseconds
     }
+
+    /// How long until ``hasRunLong(_:)`` will say so of a process that crashes from then on; nil: it does.
+    ///
+    /// - Parameter length: How long a lease lasts. It is extended three times in this time.
+    package func untilLong(at now: OutboxTime, length: Duration) -> Duration? {
+      let passed = Int64(now.monotonic).clampedDifference(self.startedMonotonic)
+      let left = (OutboxStanding.longRun + length / 3).microseconds.clampedDifference(passed)
+      return left > 0 ? .microseconds(left) : nil
+    }
   }
 
   /// How an attempt ended without being settled.
