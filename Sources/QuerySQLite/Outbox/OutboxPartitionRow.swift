@@ -130,7 +130,7 @@ extension OutboxPartitionRow {
     self.lastSequence = try row.integer(at: 12)
     self.illHosts = Int(try row.integer(at: 13))
     self.pauseCount = Int(try row.integer(at: 14))
-    self.turns = ClaimTurns(overtakings: Int(try row.integer(at: 15)))
+    self.turns = ClaimTurns(stored: try row.integer(at: 15))
   }
 
   /// Writes the name of its account, or the hash that stands for it.
@@ -157,7 +157,7 @@ extension OutboxPartitionRow {
       Self.update, self.epoch, self.isErasing, self.revision, self.credentialsEpoch,
       self.pausedAt, self.counts.pending, self.counts.leased, self.counts.dead,
       self.historyCount, self.historyBytes, self.lastNumber, self.lastSequence, self.illHosts,
-      self.pauseCount, self.turns.overtakings, self.id)
+      self.pauseCount, self.turns.stored, self.id)
   }
 }
 

@@ -82,8 +82,8 @@ extension OutboxTransaction {
     var taken = 0
     while taken < request.limit {
       groups.removeAll { slots[$0.host] <= 0 }
-      let candidates = groups.indices.compactMap { index in
-        groups[index].next(slots).map { (index: index, candidate: $0) }
+      let candidates = groups.indices.flatMap { index in
+        groups[index].candidates(slots).map { (index: index, candidate: $0) }
       }
       guard let next = self.partition.turns.next(of: candidates, by: { $0.candidate.order }) else {
         return false
@@ -294,8 +294,8 @@ extension OutboxTransaction {
     /// The first of those that were tried.
     var repeated: (due: Int64, number: Int64)?
 
-    /// The head that goes first.
-    func next(_ slots: HostSlots) -> Candidate? {
+    /// The heads that go first, of those that were never tried and of the others.
+    func candidates(_ slots: HostSlots) -> [Candidate] {
       let first = self.firstTry.map {
         Candidate(
           number: $0, isRepeat: false,
@@ -310,7 +310,7 @@ extension OutboxTransaction {
             number: $0.number, isRepeat: true, dueBoottime: $0.due,
             priority: MutationPriority(nearest: self.priority), host: self.host, slots))
       }
-      return [first, repeated].compactMap(\.self).min { $0.order < $1.order }
+      return [first, repeated].compactMap(\.self)
     }
   }
 

@@ -15,7 +15,7 @@ extension OutboxTransaction {
   mutating func retry(
     _ id: UUID, arguments: Data?, version: Int? = nil, newKey: Bool
   ) throws -> Bool {
-    var row = try self.requireRow(id)
+    guard var row = try self.rowWithoutExited(id) else { throw OutboxError.ended(id) }
     var standing = row.standing
     let wasDead = try standing.retry(id)
     try self.loadHosts()
@@ -28,6 +28,20 @@ extension OutboxTransaction {
     if wasDead { try row.restartAge(self.now, on: self.connection) }
     try self.follow(.pending, &row, to: standing)
     return try self.hasRunBehind(row)
+  }
+
+  /// Reads a row that must be there, and takes it back first if the process that ran it has exited: nobody is
+  /// left there who could be asked.
+  ///
+  /// - Returns: nil if it has ended with that, since its cancellation was requested.
+  /// - Throws: `OutboxError`: ended or unknown; `StorageError`.
+  private mutating func rowWithoutExited(_ id: UUID) throws -> OutboxRow? {
+    let row = try self.requireRow(id)
+    guard let owner = row.standing.lease?.owner, owner != self.terms.owner,
+      self.terms.reaper.isGone(owner)
+    else { return row }
+    _ = try self.reap()
+    return try self.row(id)
   }
 
   /// Partition, lane, number: whether a later one was attempted.
@@ -57,16 +71,7 @@ extension OutboxTransaction {
   /// - Returns: Whether it has ended.
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func cancel(_ id: UUID) throws -> Bool {
-    var row = try self.requireRow(id)
-    if let owner = row.standing.lease?.owner, owner != self.terms.owner,
-      self.terms.reaper.isGone(owner)
-    {
-      // Nobody is left who could be asked.
-      _ = try self.reap()
-      // If it was asked before, it has ended.
-      guard let left = try self.row(id) else { return true }
-      row = left
-    }
+    guard var row = try self.rowWithoutExited(id) else { return true }
     var standing = row.standing
     if let sequel = standing.cancel() {
       try self.follow(sequel, &row, to: standing)

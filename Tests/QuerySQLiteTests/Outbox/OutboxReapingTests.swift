@@ -69,6 +69,20 @@ import Testing
     try await scratch.storage.close()
   }
 
+  @Test func whatItRanCanBeRetriedByAPerson() async throws {
+    let scratch = try self.scratch()
+    let id = try await scratch.add()
+    try self.leaseToOther(scratch)
+    let running = try self.lockFile(scratch, isLocked: true)
+    await #expect(throws: OutboxError.running(id)) { try await scratch.outbox.retry(id) }
+    try running.close()
+    try await scratch.outbox.retry(id)
+    let text = Data("other".utf8)
+    try await scratch.outbox.retry(id, withArguments: text)
+    #expect(try await scratch.claim().map(\.entry.arguments) == [text])
+    try await scratch.storage.close()
+  }
+
   @Test func theFifthCrashIsTheLast() async throws {
     let scratch = try self.scratch()
     let id = try await scratch.add()

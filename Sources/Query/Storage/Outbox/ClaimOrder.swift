@@ -4,7 +4,7 @@
 /// tried. Among each of these the more urgent go first; then those that were never tried go by their
 /// numbers, and repeats by the time since which they are due, so that each has its turn, however short the
 /// waits are. One that waits for no time, since a caller has asked for it or what it waited for is there,
-/// goes first.
+/// goes first. ``ClaimTurns`` sees to it that nobody waits for ever.
 package struct ClaimOrder: Hashable, Sendable, Comparable {
   private let rank: Int
   private let priority: MutationPriority
@@ -34,20 +34,40 @@ package struct ClaimOrder: Hashable, Sendable, Comparable {
       < (b.rank, -b.priority.rawValue, b.dueBoottime, b.number)
   }
 
+  /// Whether it is a repeat that goes behind all that were never tried.
+  fileprivate var isBehindFirstTries: Bool { self.rank == 2 }
+
   /// Whether one goes first if priorities do not count.
   fileprivate func isEarlier(than other: Self) -> Bool {
     (self.rank, self.dueBoottime, self.number) < (other.rank, other.dueBoottime, other.number)
   }
 }
 
-/// How often in a row more urgent rows went before the one whose turn it was.
+/// How often in a row others went before a row whose turn comes in the end.
 package struct ClaimTurns: Hashable, Sendable {
-  /// After so many it is that one's turn.
+  /// After so many it is the turn of the one that was entered first.
   package static let most = 8
+  /// After so many it is the turn of the first repeat: a failure must not keep the others from being tried.
+  package static let mostBeforeRepeat = 64
 
-  package var overtakings: Int
+  /// How often more urgent rows went before the one that was entered first.
+  package let overtakings: Int
+  /// How often others went before the first repeat: new ones may come without an end.
+  package let repeatOvertakings: Int
 
-  package init(overtakings: Int = 0) { self.overtakings = overtakings }
+  package init(overtakings: Int = 0, repeatOvertakings: Int = 0) {
+    (self.overtakings, self.repeatOvertakings) = (overtakings, repeatOvertakings)
+  }
+
+  /// Takes what was stored; any number is possible in a damaged file.
+  package init(stored: Int64) {
+    self.init(
+      overtakings: min(Int(stored & 0xFF), Self.most),
+      repeatOvertakings: min(Int(stored >> 8 & 0xFF), Self.mostBeforeRepeat))
+  }
+
+  /// As one number for a storage.
+  package var stored: Int { self.repeatOvertakings << 8 | self.overtakings }
 
   /// Chooses the next row of those that a claim may take.
   ///
@@ -60,16 +80,28 @@ package struct ClaimTurns: Hashable, Sendable {
   ) -> (candidate: Candidate, turns: ClaimTurns)? {
     var first: (candidate: Candidate, order: ClaimOrder)?
     var fair: (candidate: Candidate, order: ClaimOrder)?
+    var repeated: (candidate: Candidate, order: ClaimOrder)?
     for candidate in candidates {
       let order = order(candidate)
+      if order.isBehindFirstTries, repeated.map({ order.isEarlier(than: $0.order) }) ?? true {
+        repeated = (candidate, order)
+      }
       if first.map({ order < $0.order }) ?? true { first = (candidate, order) }
       if fair.map({ order.isEarlier(than: $0.order) }) ?? true { fair = (candidate, order) }
     }
     guard let first, let fair else { return nil }
-    if first.order == fair.order || self.overtakings >= Self.most {
-      return (fair.candidate, ClaimTurns())
+    if let repeated, self.repeatOvertakings >= Self.mostBeforeRepeat {
+      return (repeated.candidate, ClaimTurns(overtakings: self.overtakings))
     }
-    return (first.candidate, ClaimTurns(overtakings: self.overtakings + 1))
+    let isTurn = first.order == fair.order || self.overtakings >= Self.most
+    let next = isTurn ? fair : first
+    let isOvertaking = repeated.map { $0.order != next.order } ?? false
+    return (
+      next.candidate,
+      ClaimTurns(
+        overtakings: isTurn ? 0 : self.overtakings + 1,
+        repeatOvertakings: isOvertaking ? self.repeatOvertakings + 1 : 0)
+    )
   }
 }
 
