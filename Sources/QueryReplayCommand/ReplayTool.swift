@@ -60,6 +60,7 @@ struct ReplayTool {
       }
       return .success
     }
+    try session.tellOfOtherAccounts(in: self.tool.name)
     switch words.first {
     case "run":
       if session.invocation.command.has(RunOption.dryRun) {

@@ -4,6 +4,13 @@ extension SQLiteQueryStorage {
   /// The mutations of this partition that no server has acknowledged yet, in `mutations.sqlite`.
   public var outbox: any MutationOutbox { self.mutations }
 
+  /// The accounts of the outbox's file that have live or dead mutations, in the order of their names.
+  ///
+  /// - Throws: `StorageError`.
+  package func accountsWithMutations() throws -> [(name: String, counts: OutboxCounts)] {
+    try self.mutations.accounts()
+  }
+
   /// How many transactions this process has committed to the outbox's file.
   package var outboxCommits: Int { self.mutations.database.commits }
 }

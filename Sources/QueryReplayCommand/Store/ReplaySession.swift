@@ -72,6 +72,29 @@ struct ReplaySession {
       "there is no store of \(choice): \(files.mutations) is missing; check --store, --application")
   }
 
+  /// Tells of accounts with mutations if the command line names none, and the one without a name has none:
+  /// they are probably what is meant.
+  ///
+  /// - Parameter tool: The name of the program.
+  /// - Throws: `UsageError` if the command would promise something of an account that has nothing;
+  ///   `StorageError`.
+  func tellOfOtherAccounts(in tool: String) throws {
+    let command = self.invocation.command
+    guard command.text(CommonOption.partition) == nil else { return }
+    let accounts = try self.storage.accountsWithMutations()
+    guard !accounts.isEmpty, !accounts.contains(where: { $0.name.isEmpty }) else { return }
+    let names = accounts.prefix(5).map { account in
+      let counts = account.counts
+      return "“\(SafeText.escape(account.name))” (\(counts.pending + counts.leased + counts.dead))"
+    }
+    let others = names.joined(separator: ", ") + (accounts.count > 5 ? " and others" : "")
+    let text = "the account without a name has no mutations; \(others) has: name it by --partition"
+    switch command.path.first {
+    case "pause", "resume": throw command.usageError(text)
+    default: Output.error("\(tool): \(text)")
+    }
+  }
+
   /// The live and dead mutations that a command line names by identifiers or their beginnings, each
   /// once, in the order of the command line.
   ///

@@ -35,6 +35,24 @@ package struct OutboxTables {
       now: now)
   }
 
+  private static let accounts: SQL = """
+    SELECT name, pending_count, leased_count, dead_count FROM partitions
+    WHERE pending_count > 0 OR leased_count > 0 OR dead_count > 0 ORDER BY name
+    """
+
+  /// The accounts that have live or dead mutations, in the order of their names.
+  ///
+  /// - Throws: `StorageError`.
+  func accounts() throws -> [(name: String, counts: OutboxCounts)] {
+    try self.connection.rows(Self.accounts) { row in
+      let counts = try (1...3).map { Int(try row.amount(at: $0)) }
+      return (
+        name: try row.text(at: 0),
+        counts: OutboxCounts(pending: counts[0], leased: counts[1], dead: counts[2])
+      )
+    }
+  }
+
   package func row(_ number: Int64) throws -> OutboxRow? {
     try self.connection.first(OutboxRow.read, number) { try OutboxRow($0) }
   }

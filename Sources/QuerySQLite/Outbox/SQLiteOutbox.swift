@@ -56,6 +56,13 @@ final class SQLiteOutbox: MutationOutbox {
     if self.isClosed.withLock({ $0 }) { throw OutboxDatabase.closed }
   }
 
+  /// The accounts that have live or dead mutations, in the order of their names.
+  ///
+  /// - Throws: `StorageError`.
+  func accounts() throws -> [(name: String, counts: OutboxCounts)] {
+    try self.read { try $0.accounts() } ?? []
+  }
+
   private func read<Value>(_ body: (OutboxTables) throws -> Value) throws -> Value? {
     try self.requireOpen()
     return try self.database.read(self.partition, body)

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -52,6 +53,32 @@ struct StatusCommandTests {
       run.lines.last
         == "1 mutation “create\\x1b[31m-note” (version 1) left to the application \(store.path)")
     #expect(run.lines.allSatisfy { !$0.contains("\u{1b}") && !$0.contains("\t") })
+  }
+
+  /// Who follows a page that shows `pause` without an account would believe that nothing is sent any more.
+  @Test func withoutAnAccountOthersAreTold() async throws {
+    let store = try ReplayStore()
+    let storage = try SQLiteQueryStorage(directory: store.folder, partition: "lea")
+    let mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
+    var other = mutation
+    other.id = UUID()
+    _ = try await storage.outbox.enqueue([mutation, other])
+    try await storage.close()
+    let text = "the account without a name has no mutations; “lea” (2) has: name it by --partition"
+    for command in ["status", "list"] {
+      let run = try await ToolRun(command, on: store)
+      #expect(run.end == .code(0))
+      #expect(run.errors == ["mutation-replay: \(text)"])
+    }
+    for command in ["pause", "resume"] {
+      let run = try await ToolRun(command, on: store)
+      #expect(run.end == .code(64) && run.lines.isEmpty)
+      #expect(run.errors.first?.contains(text) == true)
+    }
+    for words in [["pause", "--partition", ""], ["status", "--partition", "lea"]] {
+      let run = try await ToolRun(words + ["--store", store.path])
+      #expect(run.end == .code(0) && run.errors.isEmpty)
+    }
   }
 
   @Test func aPauseIsSeenAndEnds() async throws {
