@@ -13,7 +13,7 @@ public import FoundationEssentials
 /// With `context.queryClock = clock`, the dates of states go by it, and so do all waits of the context's
 /// queries and mutations: those between attempts, unless the context has a delayer of its own, those of
 /// `refetch(every:)`, `timeout(after:)` and `evict(afterUnused:)`, and the time limit of an attempt.
-public final class MockQueryClock: QueryClock, QueryDelayer {
+public final class MockQueryClock: QueryClock {
   private struct Sleeper {
     let id: Int
     let time: Duration
@@ -37,7 +37,8 @@ public final class MockQueryClock: QueryClock, QueryDelayer {
 
   private let start: Date
   private let guarded = Locked(Guarded())
-  private let schedule = Locked<TurnSchedule?>(nil)
+  /// What schedules the turns of stores by it, made by the first that asks.
+  let turns = Locked<(any AnyObject & Sendable)?>(nil)
 
   /// Creates a clock.
   ///
@@ -79,10 +80,6 @@ public final class MockQueryClock: QueryClock, QueryDelayer {
       if isThere { continuation.resume() }
     }
   }
-
-  public func delay(for seconds: TimeInterval) async throws {
-    try await self.sleep(for: Duration(clampingSeconds: seconds))
-  }
 }
 
 // MARK: - For contexts
@@ -93,23 +90,6 @@ extension MockQueryClock {
   /// - Throws: `CancellationError` if the task is cancelled.
   func sleep(for duration: Duration) async throws {
     try await self.sleep(until: self.elapsed + duration)
-  }
-
-  /// The turns of stores by this clock.
-  var turnSchedule: TurnSchedule {
-    self.schedule.withLock { schedule in
-      if let schedule { return schedule }
-      let start = ContinuousClock.now
-      var time = TurnSchedule.Time()
-      time.now = { [weak self] in start + (self?.elapsed ?? .zero) }
-      time.sleep = { [weak self] in
-        guard let self else { throw CancellationError() }
-        try await self.sleep(until: $0 - start)
-      }
-      let new = TurnSchedule(time: time)
-      schedule = new
-      return new
-    }
   }
 }
 

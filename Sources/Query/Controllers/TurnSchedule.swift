@@ -137,6 +137,25 @@ final class TurnSchedule: Sendable {
   }
 }
 
+extension MockQueryClock {
+  /// The turns of stores by this clock.
+  fileprivate var turnSchedule: TurnSchedule {
+    self.turns.withLock { turns in
+      if let schedule = turns as? TurnSchedule { return schedule }
+      let start = ContinuousClock.now
+      var time = TurnSchedule.Time()
+      time.now = { [weak self] in start + (self?.elapsed ?? .zero) }
+      time.sleep = { [weak self] in
+        guard let self else { throw CancellationError() }
+        try await self.sleep(until: $0 - start)
+      }
+      let schedule = TurnSchedule(time: time)
+      turns = schedule
+      return schedule
+    }
+  }
+}
+
 extension QueryContext {
   /// What schedules periodic refetches, and the eviction of stores by age.
   var turnSchedule: TurnSchedule {

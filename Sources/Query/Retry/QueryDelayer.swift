@@ -36,6 +36,12 @@ public struct NoDelayer: QueryDelayer {
   public func delay(for seconds: TimeInterval) async throws { try Task.checkCancellation() }
 }
 
+extension MockQueryClock: QueryDelayer {
+  public func delay(for seconds: TimeInterval) async throws {
+    try await self.sleep(for: Duration(clampingSeconds: seconds))
+  }
+}
+
 /// A type-erased delayer.
 public struct AnyDelayer: QueryDelayer {
   /// The delayer inside.

@@ -55,7 +55,7 @@ struct StatusCommandTests {
     #expect(run.lines.allSatisfy { !$0.contains("\u{1b}") && !$0.contains("\t") })
   }
 
-  /// Who follows a page that shows `pause` without an account would believe that nothing is sent any more.
+  /// A page that shows `pause` without an account would make its reader believe that nothing is sent any more.
   @Test func withoutAnAccountOthersAreTold() async throws {
     let store = try ReplayStore()
     let storage = try SQLiteQueryStorage(directory: store.folder, partition: "lea")
