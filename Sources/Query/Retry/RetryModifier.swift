@@ -1,7 +1,8 @@
 public import FoundationEssentials
 
 extension QueryRequest {
-  /// Retries this query when it fails, with the waits of the context's backoff function between.
+  /// Retries this query when it fails, with the waits of the context's backoff function between. If the
+  /// network returns meanwhile, as the context's observer tells, the next attempt is made at once.
   ///
   /// The errors of attempts that are followed by another one do not reach the store. A cancellation is not
   /// retried, nor is an ``HTTPStatusError`` whose status another attempt does not change: one below 500 other
@@ -109,9 +110,8 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
       do {
         return try await query.fetch(in: context, with: continuation)
       } catch  where self.isTriedAgain(error, in: context) {
-        let delay = max(
-          self.delay(after: index + 1, in: context, query), self.wait(askedBy: error))
-        try await context.queryDelayer.delay(for: delay)
+        let delay = self.delay(after: index + 1, in: context, query)
+        try await self.wait(delay, after: error, in: context)
       }
     }
     // The delay may have ignored a cancellation.
@@ -141,6 +141,33 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     switch verdict.failure {
     case .connectivity, .transient: return true
     case .authentication, .cancelled, .conflict, .permanent: return false
+    }
+  }
+
+  /// Waits before the next attempt, for as long as the server has asked for at least. If it has not, the
+  /// return of the network ends the wait.
+  @usableFromInline
+  func wait(_ delay: TimeInterval, after error: any Error, in context: QueryContext) async throws {
+    let (asked, delayer) = (self.wait(askedBy: error), context.queryDelayer)
+    guard asked == 0, delay > 0, let observer = context.networkObserver else {
+      return try await delayer.delay(for: max(delay, asked))
+    }
+    let needed = context.satisfiedConnectionStatus
+    let isAway = Locked(observer.currentStatus < needed)
+    let (returns, continuation) = AsyncStream<Void>.makeStream()
+    let subscription = observer.subscribe { status in
+      let hasReturned = isAway.withLock { isAway in
+        defer { isAway = status < needed }
+        return isAway && status >= needed
+      }
+      if hasReturned { continuation.finish() }
+    }
+    defer { subscription.cancel() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await delayer.delay(for: delay) }
+      group.addTask { for await _ in returns {} }
+      defer { group.cancelAll() }
+      try await group.next()
     }
   }
 

@@ -100,16 +100,20 @@ struct ReplaySession {
   ///
   /// - Throws: `UsageError` if one is not found; `StorageError`.
   func entries(named command: ParsedCommand) throws -> [OutboxEntry] {
-    let all = try self.outbox.entries()
-    let names = all.map(\.id.uuidString)
-    var found = [OutboxEntry]()
+    var (found, all) = ([OutboxEntry](), [OutboxEntry]())
     for word in command.arguments {
-      do {
-        let entry = all[try PrefixLookup.index(of: word, in: names, noun: "live or dead mutation")]
-        if !found.contains(where: { $0.id == entry.id }) { found.append(entry) }
-      } catch {
-        throw command.usageError(error.message)
+      var entry = try UUID(uuidString: word).flatMap { try self.outbox.entry($0) }
+      if entry == nil {
+        // Of a queue of 100 000 all are read, which takes a while.
+        if all.isEmpty { all = try self.outbox.entries() }
+        do {
+          let names = all.map(\.id.uuidString)
+          entry = all[try PrefixLookup.index(of: word, in: names, noun: "live or dead mutation")]
+        } catch {
+          throw command.usageError(error.message)
+        }
       }
+      if let entry, !found.contains(where: { $0.id == entry.id }) { found.append(entry) }
     }
     return found
   }

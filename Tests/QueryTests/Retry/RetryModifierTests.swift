@@ -48,6 +48,61 @@ private typealias Events = EventCollector<QueryState<Int?, Int>>
     )
   }
 
+  // MARK: - The network
+
+  private func client(_ clock: MockQueryClock, _ network: MockNetworkObserver) -> QueryClient {
+    var context = QueryContext()
+    context.queryClock = clock
+    return QueryClient(
+      defaultContext: context,
+      storeCreator: .default(
+        retryLimit: 3, backoff: .constant(3_600), networkObserver: network, activityObserver: nil))
+  }
+
+  /// Also where it was told to be away only after the attempt had failed.
+  @Test(arguments: [NetworkConnectionStatus.disconnected, .connected])
+  func theReturnOfTheNetworkEndsAWait(_ before: NetworkConnectionStatus) async throws {
+    let (clock, network) = (MockQueryClock(), MockNetworkObserver(initialStatus: before))
+    let store = self.client(clock, network).store(for: failing(times: 1))
+    async let value = store.fetch()
+    await clock.sleeper()
+    network.send(status: .disconnected)
+    network.send(status: .connected)
+    #expect(try await value == 1)
+    #expect(clock.now() == MockQueryClock().now(), "nothing has waited")
+  }
+
+  @Test func whatTheServerHasAskedForIsWaitedForWhateverTheNetwork() async throws {
+    let (clock, network) = (MockQueryClock(), MockNetworkObserver(initialStatus: .disconnected))
+    let attempts = Counter()
+    let query = ProbeQuery(onFetch: { _, _ in
+      attempts.increment()
+      if attempts.value > 1 { return 7 }
+      throw HTTPStatusError(statusCode: 503, retryAfter: .seconds(20))
+    })
+    let client = QueryClient(
+      defaultContext: self.client(clock, network).defaultContext,
+      storeCreator: .default(
+        retryLimit: 3, backoff: .constant(10), networkObserver: network, activityObserver: nil))
+    let store = client.store(for: query)
+    let fetch = Task { try await store.fetch() }
+    await clock.sleeper(within: .seconds(20))
+    network.send(status: .connected)
+    clock.advance(by: .seconds(19))
+    #expect(attempts.value == 1)
+    clock.advance(by: .seconds(1))
+    #expect(try await fetch.value == 7)
+  }
+
+  @Test func aFetchThatIsCancelledWhileItWaitsForTheNetworkEnds() async throws {
+    let (clock, network) = (MockQueryClock(), MockNetworkObserver(initialStatus: .disconnected))
+    let store = self.client(clock, network).store(for: failing(times: 9))
+    let fetch = Task { try await store.fetch() }
+    await clock.sleeper()
+    fetch.cancel()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+  }
+
   @Test func theFirstSuccessEndsTheAttempts() async throws {
     let store = QueryStore.detached(
       query: failing(times: 2).retry(limit: 5).delayer(self.delayer).backoff(.constant(3)),
