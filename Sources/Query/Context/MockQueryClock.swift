@@ -29,6 +29,7 @@ public final class MockQueryClock: QueryClock {
 
   /// Waits until there is a sleeper until this time, or an earlier one; nil: any sleeper.
   private struct Observer {
+    let id: Int
     let time: Duration?
     let continuation: CheckedContinuation<Void, Never>
 
@@ -65,19 +66,35 @@ public final class MockQueryClock: QueryClock {
   }
 
   /// Waits until a task waits by this clock, which may be about to begin that: moved before, the clock
-  /// would not end its wait.
+  /// would not end its wait. It also returns if the current task is cancelled.
   ///
   /// - Parameter duration: How long its wait may be from now; nil: any.
   public func sleeper(within duration: Duration? = nil) async {
-    await withCheckedContinuation { continuation in
-      let isThere = self.guarded.withLock { clock in
-        let observer = Observer(
-          time: duration.map { clock.elapsed + $0 }, continuation: continuation)
-        if clock.sleepers.contains(where: { observer.isAbout($0) }) { return true }
-        clock.observers.append(observer)
-        return false
+    let id = self.nextID()
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isWaiting = self.guarded.withLock { clock in
+          let observer = Observer(
+            id: id, time: duration.map { clock.elapsed + $0 }, continuation: continuation)
+          if Task.isCancelled || clock.sleepers.contains(where: { observer.isAbout($0) }) {
+            return false
+          }
+          clock.observers.append(observer)
+          return true
+        }
+        if !isWaiting { continuation.resume() }
       }
-      if isThere { continuation.resume() }
+    } onCancel: {
+      self.guarded.withLock { clock in
+        clock.observers.firstIndex { $0.id == id }.map { clock.observers.remove(at: $0) }
+      }?.continuation.resume()
+    }
+  }
+
+  private func nextID() -> Int {
+    self.guarded.withLock { clock in
+      clock.lastID += 1
+      return clock.lastID
     }
   }
 }
@@ -114,10 +131,7 @@ extension MockQueryClock {
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
   package func sleep(until time: Duration) async throws {
-    let id = self.guarded.withLock { clock in
-      clock.lastID += 1
-      return clock.lastID
-    }
+    let id = self.nextID()
     let hasSlept = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let (known, observers) = self.guarded.withLock { clock -> (Bool?, [Observer]) in

@@ -112,6 +112,9 @@ import Testing
     #expect(hasSeen.withLock { $0 } == ["early"])
     self.clock.advance(by: .seconds(5))
     try await early.value
+    let inVain = Task { await self.clock.sleeper(within: .seconds(1)) }
+    inVain.cancel()
+    await inVain.value
     late.cancel()
     await #expect(throws: CancellationError.self) { try await late.value }
   }
