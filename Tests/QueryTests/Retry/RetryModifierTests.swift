@@ -59,7 +59,7 @@ private typealias Events = EventCollector<QueryState<Int?, Int>>
         retryLimit: 3, backoff: .constant(3_600), networkObserver: network, activityObserver: nil))
   }
 
-  /// Also where it was told to be away only after the attempt had failed.
+  /// Also if the observer reports the loss only after the attempt has failed.
   @Test(arguments: [NetworkConnectionStatus.disconnected, .connected])
   func theReturnOfTheNetworkEndsAWait(_ before: NetworkConnectionStatus) async throws {
     let (clock, network) = (MockQueryClock(), MockNetworkObserver(initialStatus: before))
