@@ -17,6 +17,8 @@ struct ImportedMutations {
   private let partition: Int64
   private var isInOutbox = false
   private var newestNumber: Int64 = 0
+  /// The imported rows of mutations that have ended here, as after an earlier import.
+  private var endedHere = [(number: Int64, outcome: String)]()
   private let now = OutboxClock.systemWithSync.now()
   private let files: HeldFiles
 
@@ -90,9 +92,15 @@ struct ImportedMutations {
       try table.insert(values, partition: self.partition, on: self.connection)
       switch table.kind {
       case .mutation:
-        try self.sealImported(line.integer("number") ?? 0)
+        let number = line.integer("number") ?? 0
+        try self.sealImported(number)
         self.mutations += 1
-        self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
+        self.newestNumber = max(self.newestNumber, number)
+        if let outcome = try self.connection.first(
+          Self.outcome, number, read: { try $0.text(at: 0) })
+        {
+          self.endedHere.append((number, outcome))
+        }
       default: break
       }
     }
@@ -171,11 +179,41 @@ extension ImportedMutations {
     try DerivedRows(connection: self.connection, now: self.now).countRows(of: self.partition)
   }
 
+  /// Number: how it has ended here before.
+  private static let outcome: SQL = """
+    SELECT outcome FROM history WHERE id = (SELECT id FROM outbox WHERE number = ?1)
+    UNION ALL SELECT outcome FROM forgotten WHERE id = (SELECT id FROM outbox WHERE number = ?1)
+    """
+
+  /// Target.
+  private static let dependants: SQL = "SELECT dependant FROM dependencies WHERE target = ?"
+  private static let deleteDependencies: SQL =
+    "DELETE FROM dependencies WHERE target = ?1 OR dependant = ?1"
+  private static let delete: SQL = "DELETE FROM outbox WHERE number = ?"
+
+  /// Removes what has ended here before: it is not sent again. What depends on it goes on, or is dead.
+  private mutating func removeEnded() throws {
+    for (number, outcome) in self.endedHere {
+      let dependants = try self.connection.rows(Self.dependants, number) { try $0.integer(at: 0) }
+      for dependant in dependants where !["succeeded", "superseded"].contains(outcome) {
+        let found = try self.connection.first(OutboxRow.read, dependant, read: OutboxRow.init)
+        guard var row = found, row.standing.state == .pending else { continue }
+        row.standing.kill(.dependency)
+        try row.saveStanding(on: self.connection)
+      }
+      try self.connection.execute(Self.deleteDependencies, number)
+      try self.connection.execute(Self.delete, number)
+    }
+    self.mutations -= self.endedHere.count
+    self.endedHere = []
+  }
+
   /// Creates the heads of lanes, computes the totals, and makes sure that no number is assigned
   /// again.
   ///
   /// - Throws: `StorageError`.
-  func finish() throws {
+  mutating func finish() throws {
+    try self.removeEnded()
     let derived = DerivedRows(connection: self.connection, now: self.now)
     try derived.makeHeads(
       of: try self.connection.rows(Self.live, self.partition) { try $0.integer(at: 0) })

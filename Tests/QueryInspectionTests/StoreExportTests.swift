@@ -111,6 +111,54 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// The export is imported once more after what it brought was sent.
+  @Test func whatHasEndedSinceIsNotImportedAgain() async throws {
+    let scratch = try OutboxScratch()
+    let first = try await scratch.add("first")
+    let second = try await scratch.add("second")
+    try await scratch.add("third", after: [first])
+    try await scratch.add("fourth", after: [second])
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    try await scratch.storage.close()
+    let folder = try TemporaryFolder()
+    #expect(try Self.importExport(data, into: folder).mutations == 4)
+    var copy = try OutboxScratch(in: folder)
+    let lease = try #require(
+      try await copy.outbox.claim(ClaimRequest(.mutation(first))).leases.first)
+    _ = try await copy.outbox.settle(lease, OutboxScratch.success)
+    for entry in try copy.outbox.entries() { try await copy.outbox.cancel(entry.id) }
+    while try copy.outbox.counts.dead > 0 {
+      for entry in try copy.outbox.entries() { try await copy.outbox.discard(entry.id) }
+    }
+    try await copy.storage.close()
+    #expect(try Self.importExport(data, into: folder).mutations == 0)
+    copy = try OutboxScratch(in: folder)
+    #expect(try copy.outbox.entries().isEmpty)
+    #expect(try copy.outbox.counts == OutboxCounts())
+    try await copy.storage.close()
+  }
+
+  /// One that this store knows as sent, and what depends on it, beside one that is new here.
+  @Test func whatDependsOnWhatWasSentHereGoesOn() async throws {
+    let scratch = try OutboxScratch()
+    let first = try await scratch.add("first")
+    try await scratch.add("second", after: [first])
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    try await scratch.storage.close()
+    let folder = try TemporaryFolder()
+    var copy = try OutboxScratch(in: folder)
+    var mutation = OutboxScratch.mutation("first")
+    mutation.id = first
+    let sent = try await copy.outbox.enqueue(mutation, claiming: true)
+    _ = try await copy.outbox.settle(try #require(sent.lease), OutboxScratch.success)
+    try await copy.storage.close()
+    #expect(try Self.importExport(data, into: folder).mutations == 1)
+    copy = try OutboxScratch(in: folder)
+    let leases = try await copy.claim(10)
+    #expect(leases.map { String(decoding: $0.entry.arguments, as: UTF8.self) } == ["second"])
+    try await copy.storage.close()
+  }
+
   @Test func anImportThatWasKilledIsRunAgain() async throws {
     let scratch = try OutboxScratch()
     for number in 0..<7 {

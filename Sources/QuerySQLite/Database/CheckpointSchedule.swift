@@ -29,6 +29,10 @@ struct CheckpointSchedule {
   /// When to call ``isDue(_:)``, if nothing is committed until then; nil: not at all.
   private(set) var due: SuspendingClock.Instant?
 
+  /// Whether the disk was full for the last checkpoint. As soon as there is room the WAL must not take it:
+  /// it would grow until nothing is left for the file that could take its place.
+  private var isFull = false
+
   /// The pause in which this process does not try; nil: no reader is known to be in the way.
   private(set) var pause: Pause?
 
@@ -48,7 +52,7 @@ struct CheckpointSchedule {
   /// - Parameter frames: How many frames the WAL has.
   /// - Returns: Whether to checkpoint now.
   mutating func didCommit(frames: Int, _ now: SuspendingClock.Instant = .now) -> Bool {
-    let isTooLong = frames > self.frameLimit
+    let isTooLong = frames > (self.isFull ? 0 : self.frameLimit)
     if isTooLong || self.pause != nil, self.isPaused(now) { return false }
     if isTooLong { return true }
     self.due = frames > 0 ? now + Self.idleTime : nil
@@ -70,12 +74,14 @@ struct CheckpointSchedule {
   mutating func didCheckpoint(
     _ outcome: CheckpointOutcome, held: Duration = .zero, _ now: SuspendingClock.Instant = .now
   ) {
+    self.isFull = outcome == .full
     switch outcome {
     case .complete:
       self.adaptLimit(toHold: held)
       if let shared = self.shared.read(), shared.length > .zero { self.shared.end() }
       (self.due, self.pause) = (nil, nil)
-    case .busy: self.due = now + Self.idleTime
+    // Nobody waits for a checkpoint that finds no room, so it needs no pause.
+    case .busy, .full: self.due = now + Self.idleTime
     case .blocked:
       // Two tries at the same time met the same reader.
       if self.isPaused(now) { return }

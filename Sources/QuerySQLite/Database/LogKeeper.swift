@@ -75,7 +75,7 @@ struct LogKeeper {
     } catch {
       let failure = StorageError(any: error, operation: "checkpoint")
       if failure.isDamage(of: self.kind) { throw failure }
-      self.schedule.didCheckpoint(.blocked)
+      self.schedule.didCheckpoint(failure.code == .full ? .full : .blocked)
     }
   }
 }

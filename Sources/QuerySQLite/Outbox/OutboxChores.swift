@@ -89,8 +89,13 @@ extension OutboxWriter {
       switch chore {
       case .prune: try changes.pruneStep(budget)
       case .pruneByAge: try changes.pruneOldHistory(budget)
-      case .releaseDependants(let target): try changes.releaseDependants(of: target, budget)
-      case .releaseWaiting(let alias): try changes.releaseWaiting(for: alias, budget)
+      case .releaseDependants(let target):
+        try changes.releaseDependants(of: target, budget)
+        // Whoever waits for something to send looks again.
+        changes.tell(.released)
+      case .releaseWaiting(let alias):
+        try changes.releaseWaiting(for: alias, budget)
+        changes.tell(.released)
       case .endVainWaits: try changes.endVainWaits(budget)
       case .expire: break
       case .expireOlder(let last): try changes.expireOlder(after: last, budget)

@@ -71,7 +71,7 @@ extension OutboxRow {
   /// Writes its standing.
   ///
   /// - Throws: `StorageError`.
-  mutating func saveStanding(on connection: SQLiteConnection) throws {
+  package mutating func saveStanding(on connection: SQLiteConnection) throws {
     var standing = self.standing
     let beginsToWait = !self.hasWaited && standing.state != .leased
     try connection.withStatement(beginsToWait ? Self.updateToWait : Self.update) { statement in

@@ -150,9 +150,14 @@ extension OutboxTransaction {
     var ended = ended
     ended.startedAt = try self.startOfLastAttempt(of: row)
     let isNeeded = try self.hasDependants(row.number)
-    try ended.insert(
-      partition: self.partition.id, sequence: try self.takeSequence(),
-      on: self.connection)
+    let sequence = try self.takeSequence()
+    do {
+      try ended.insert(partition: self.partition.id, sequence: sequence, on: self.connection)
+    } catch StorageError.Code.constraint {
+      // A record of an earlier end, as a tool or damage may leave beside a live row.
+      try self.removeRecord(of: ended.id)
+      try ended.insert(partition: self.partition.id, sequence: sequence, on: self.connection)
+    }
     self.partition.historyCount += 1
     self.partition.historyBytes += Int64(ended.byteCount)
     if ended.effects != nil { self.outcome.hasEffects = true }
@@ -160,6 +165,19 @@ extension OutboxTransaction {
     self.tell(OutboxEvent(ended.outcome, of: ended.id, successor: ended.successor))
     if isNeeded { try self.releaseDependants(of: row.number, from: ended.outcome) }
     try self.pruneHistory(of: ended.entry.name, instance: ended.entry.instance)
+  }
+
+  private static let recorded: SQL = "SELECT partition, byte_count FROM history WHERE id = ?"
+  private static let removeRecorded: SQL = "DELETE FROM history WHERE id = ?"
+
+  private mutating func removeRecord(of id: UUID) throws {
+    let record = try self.connection.first(Self.recorded, id) {
+      (partition: try $0.integer(at: 0), bytes: try $0.integer(at: 1))
+    }
+    try self.connection.execute(Self.removeRecorded, id)
+    guard let record, record.partition == self.partition.id else { return }
+    self.partition.historyCount -= 1
+    self.partition.historyBytes -= record.bytes
   }
 
   private func startOfLastAttempt(of row: OutboxRow) throws -> Int64? {

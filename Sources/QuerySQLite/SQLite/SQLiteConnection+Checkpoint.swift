@@ -149,4 +149,6 @@ enum CheckpointOutcome {
   /// Another connection was checkpointing, or writing for too long: nothing is known about
   /// readers.
   case busy
+  /// The disk is full, so that the file cannot grow.
+  case full
 }

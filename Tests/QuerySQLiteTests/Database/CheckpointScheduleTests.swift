@@ -43,6 +43,19 @@ import Testing
     return Writer(CheckpointSchedule(frameLimit: frameLimit, pause))
   }
 
+  /// Room that is made is not left to the WAL, which would take all of it.
+  @Test func afterAFullDiskEachCommitIsFollowedByACheckpointUntilOneHasRoom() {
+    let schedule = self.schedule()
+    schedule.didCheckpoint(.full, self.start)
+    #expect(schedule.pause == nil)
+    #expect(schedule.due == self.start + .seconds(1))
+    #expect(schedule.didCommit(frames: 1, self.start))
+    schedule.didCheckpoint(.full, self.start)
+    #expect(schedule.didCommit(frames: 2, self.start))
+    schedule.didCheckpoint(.complete, self.start)
+    #expect(!schedule.didCommit(frames: 1, self.start))
+  }
+
   @Test func aLongLogIsCopiedAtOnceAndAShortOneAfterASecond() {
     let schedule = self.schedule()
     #expect(schedule.due == nil)
