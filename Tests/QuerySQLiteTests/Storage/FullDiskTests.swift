@@ -208,4 +208,35 @@ import Testing
     #expect(
       try await StorageTrial.texts(["a", "b"], in: folder.path) == ["a": "text", "b": "new"])
   }
+
+  /// The log must not take the room that is made: the file could not grow then, nor the log be emptied.
+  @Test(
+    .enabled(if: MountedFolder.isPossible, "only root can mount a small file system"),
+    .timeLimit(.minutes(2)))
+  func onASmallFileSystemThatWasFullWhatWaitsIsSentWithWhatRoomThereIs() async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    let scratch = try OutboxScratch(in: TemporaryFolder(path: folder.path))
+    try await scratch.add("first")
+    try folder.fill()
+    let text = String(repeating: "x", count: 200)
+    await #expect(throws: StorageError.self) {
+      while true { try await scratch.add(text) }
+    }
+    let waiting = try scratch.outbox.counts.pending
+    folder.makeRoom()
+    // With its commits this is several times what there is room for.
+    var sent = 0
+    while sent < waiting {
+      do {
+        for lease in try await scratch.claim(1) {
+          _ = try await scratch.outbox.settle(lease, OutboxScratch.success)
+          sent += 1
+        }
+      } catch let error as StorageError where error.code == .full {
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+    #expect(try scratch.outbox.counts.pending == 0)
+    try await scratch.storage.close()
+  }
 }
