@@ -91,7 +91,7 @@ extension OutboxWriter {
       case .pruneByAge: try changes.pruneOldHistory(budget)
       case .releaseDependants(let target):
         try changes.releaseDependants(of: target, budget)
-        // Whoever waits for something to send looks again.
+        // A replayer that waits looks again.
         changes.tell(.released)
       case .releaseWaiting(let alias):
         try changes.releaseWaiting(for: alias, budget)
