@@ -37,8 +37,7 @@ extension QueryContext {
   /// the context's clock if that is a `MockQueryClock`, else the continuous clock.
   public var eventStreamDelayer: any QueryDelayer {
     get {
-      self[EventStreamDelayerKey.self] ?? (self.queryClock as? MockQueryClock)
-        ?? .clock(ContinuousClock())
+      self[EventStreamDelayerKey.self] ?? self.mockClock ?? .clock(ContinuousClock())
     }
     set { self[EventStreamDelayerKey.self] = newValue }
   }

@@ -112,7 +112,7 @@ extension MockQueryClock {
 
 extension QueryContext {
   /// The clock of a test, if the context has one.
-  var mockClock: MockQueryClock? { self.queryClock as? MockQueryClock }
+  package var mockClock: MockQueryClock? { self.queryClock as? MockQueryClock }
 
   /// Waits by a test's clock if the context has one, else by the continuous clock.
   var sleep: @Sendable (Duration) async throws -> Void {

@@ -88,7 +88,8 @@ struct ReplaySession {
       return "“\(SafeText.escape(account.name))” (\(counts.pending + counts.leased + counts.dead))"
     }
     let others = names.joined(separator: ", ") + (accounts.count > 5 ? " and others" : "")
-    let text = "the account without a name has no mutations; \(others) has: name it by --partition"
+    let verb = accounts.count == 1 ? "has: name it" : "have: name one"
+    let text = "the account without a name has no mutations; \(others) \(verb) by --partition"
     switch command.path.first {
     case "pause", "resume": throw command.usageError(text)
     default: Output.error("\(tool): \(text)")

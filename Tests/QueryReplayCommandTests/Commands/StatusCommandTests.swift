@@ -81,6 +81,20 @@ struct StatusCommandTests {
     }
   }
 
+  @Test func severalOtherAccountsAreToldTogether() async throws {
+    let store = try ReplayStore()
+    for account in ["anna", "lea"] {
+      let storage = try SQLiteQueryStorage(directory: store.folder, partition: account)
+      let mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
+      _ = try await storage.outbox.enqueue(mutation, claiming: false)
+      try await storage.close()
+    }
+    let run = try await ToolRun("status", on: store)
+    let text =
+      "the account without a name has no mutations; “anna” (1), “lea” (1) have: name one by --partition"
+    #expect(run.errors == ["mutation-replay: \(text)"])
+  }
+
   @Test func aPauseIsSeenAndEnds() async throws {
     let store = try await self.store()
     #expect(try await ToolRun("pause", on: store).end == .code(0))

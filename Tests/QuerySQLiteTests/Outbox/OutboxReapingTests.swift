@@ -21,7 +21,8 @@ import Testing
   ) throws {
     let connection = try SQLiteConnection(path: scratch.path)
     try connection.write {
-      try connection.execute("UPDATE outbox SET lease_started_monotonic = ?", start)
+      try connection.execute(
+        "UPDATE outbox SET lease_started_monotonic = ? WHERE state = 'pending'", start)
     }
     try connection.close()
     try scratch.damage(
@@ -160,12 +161,6 @@ import Testing
     for _ in 0..<2 { try await scratch.add() }
     try self.leaseToOther(scratch, "number = 1", start: 1_060_000_000 - 90_000_000)
     try self.leaseToOther(scratch, "number = 2", start: 1_060_000_000 - 70_000_000)
-    let connection = try SQLiteConnection(path: scratch.path)
-    try connection.write {
-      try connection.execute(
-        "UPDATE outbox SET lease_started_monotonic = 970000000 WHERE number = 1")
-    }
-    try connection.close()
     let file = try self.lockFile(scratch, isLocked: false)
     _ = try await scratch.outbox.claim(ClaimRequest(.lowest(handledBy: [])))
     #expect(

@@ -16,21 +16,28 @@ import Testing
       storeCreator: .default(networkObserver: nil, activityObserver: nil))
   }
 
-  @Test func theWaitsBetweenAttemptsGoByIt() async throws {
-    let attempts = Counter()
-    let query = BlockQuery<Int>(["retried"]) { [attempts] _ in
+  private let attempts = Counter()
+
+  /// A query that fails so often, and waits for an hour each time.
+  private func failing(
+    times: Int
+  ) -> some QueryRequest<Int, QueryState<Int?, Int>> {
+    BlockQuery<Int>(["failing"]) { [attempts] _ in
       attempts.increment()
-      guard attempts.value > 2 else { throw TestError() }
+      guard attempts.value > times else { throw TestError() }
       return 1
     }
-    .retry(limit: 2).backoff(.constant(3_600))
-    let store = self.client().store(for: query)
+    .retry(limit: times).backoff(.constant(3_600))
+  }
+
+  @Test func theWaitsBetweenAttemptsGoByIt() async throws {
+    let store = self.client().store(for: self.failing(times: 2))
     async let value = store.fetch()
     for attempt in 1...2 {
       await self.clock.sleeper(within: .seconds(3_600))
-      #expect(attempts.value == attempt)
+      #expect(self.attempts.value == attempt)
       self.clock.advance(by: .seconds(3_599))
-      #expect(attempts.value == attempt)
+      #expect(self.attempts.value == attempt)
       self.clock.advance(by: .seconds(1))
     }
     #expect(try await value == 1)
@@ -38,13 +45,7 @@ import Testing
   }
 
   @Test func aDelayerOfTheContextComesBeforeIt() async throws {
-    let attempts = Counter()
-    let query = BlockQuery<Int>(["retried"]) { [attempts] _ in
-      attempts.increment()
-      guard attempts.value > 1 else { throw TestError() }
-      return 1
-    }
-    .retry(limit: 1).backoff(.constant(3_600)).delayer(.noDelay)
+    let query = self.failing(times: 1).delayer(.noDelay)
     #expect(try await self.client().store(for: query).fetch() == 1)
   }
 

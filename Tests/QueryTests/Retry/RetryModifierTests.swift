@@ -50,13 +50,16 @@ private typealias Events = EventCollector<QueryState<Int?, Int>>
 
   // MARK: - The network
 
-  private func client(_ clock: MockQueryClock, _ network: MockNetworkObserver) -> QueryClient {
+  private func client(
+    _ clock: MockQueryClock, _ network: MockNetworkObserver, backoff: Double = 3_600
+  ) -> QueryClient {
     var context = QueryContext()
     context.queryClock = clock
     return QueryClient(
       defaultContext: context,
       storeCreator: .default(
-        retryLimit: 3, backoff: .constant(3_600), networkObserver: network, activityObserver: nil))
+        retryLimit: 3, backoff: .constant(backoff), networkObserver: network, activityObserver: nil)
+    )
   }
 
   /// Also if the observer reports the loss only after the attempt has failed.
@@ -80,11 +83,7 @@ private typealias Events = EventCollector<QueryState<Int?, Int>>
       if attempts.value > 1 { return 7 }
       throw HTTPStatusError(statusCode: 503, retryAfter: .seconds(20))
     })
-    let client = QueryClient(
-      defaultContext: self.client(clock, network).defaultContext,
-      storeCreator: .default(
-        retryLimit: 3, backoff: .constant(10), networkObserver: network, activityObserver: nil))
-    let store = client.store(for: query)
+    let store = self.client(clock, network, backoff: 10).store(for: query)
     let fetch = Task { try await store.fetch() }
     await clock.sleeper(within: .seconds(20))
     network.send(status: .connected)

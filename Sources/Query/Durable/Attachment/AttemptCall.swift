@@ -23,9 +23,7 @@ final class AttemptCall<Value: Sendable>: @unchecked Sendable {
   ///   - sleep: Waits.
   init(
     grace: Duration,
-    sleep: @escaping @Sendable (Duration) async throws -> Void = {
-      try await ContinuousClock().sleep(for: $0)
-    }
+    sleep: @escaping @Sendable (Duration) async throws -> Void = QueryContext().sleep
   ) {
     (self.grace, self.sleep) = (grace, sleep)
   }

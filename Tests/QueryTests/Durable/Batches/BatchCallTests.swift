@@ -26,7 +26,7 @@ import Testing
         return try await send(items.map(\.arguments))
       },
       Call.Terms(
-        limit: limit, grace: grace, sleep: { try await ContinuousClock().sleep(for: $0) },
+        limit: limit, grace: grace, sleep: QueryContext().sleep,
         timeLimitError: QueryTimeoutError(duration: limit ?? .zero),
         judge: { _, _ in Call.Judgement(isAboutOne: isAboutOne, maybeApplied: true) },
         warn: { warnings.append(true) }))
