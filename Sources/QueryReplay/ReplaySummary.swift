@@ -4,7 +4,7 @@ public struct ReplaySummary: Hashable, Sendable {
   public var succeeded: Int
   /// How many it has tried without success and left pending.
   public var failed: Int
-  /// How many are pending that it has not tried.
+  /// How many others are left: pending, or just being sent by another run, or another process.
   public var waiting: Int
   /// How many it has declared dead, with those that died of it: they waited for one that has ended.
   public var dead: Int

@@ -19,11 +19,20 @@ import QuerySQLite
 /// http-worker pack FOLDER ROOT [COUNT]
 ///   with COUNT keeps ROOT/notes, page by page, and as many of ROOT/photos/NUMBER; without it only goes on
 ///   with what an earlier one has kept; "begun", and in the end "whole DONE TOTAL"
+/// http-worker serve PORT
+///   answers, as `NumberServer` says
+/// http-worker ask
+///   reads each URL that comes on standard input, one after another, and waits an hour for the answer; after
+///   each "answered STATUS" or "failed CODE"
 /// ```
 @main
 struct HTTPWorker {
   static func main() async throws {
     let arguments = CommandLine.arguments
+    if arguments.count == 3, arguments[1] == "serve", let port = UInt16(arguments[2]) {
+      try NumberServer(port: port).serve(Self.say)
+    }
+    if arguments.last == "ask" { return await Self.ask() }
     guard arguments.count >= 4, let url = URL(string: arguments[3]) else { exit(2) }
     let storage = try SQLiteQueryStorage(
       directory: URL(filePath: arguments[2], directoryHint: .isDirectory))
@@ -47,6 +56,18 @@ struct HTTPWorker {
     while true {
       let numbers = try await store.fetch()
       Self.say("merged \(numbers.keys.max() ?? 0)")
+    }
+  }
+
+  private static func ask() async {
+    let transport = HTTPTransport(timeout: .seconds(3_600))
+    Self.say("ready")
+    while let line = readLine(), let url = URL(string: line) {
+      do {
+        Self.say("answered \(try await transport.answer(from: url).1.statusCode)")
+      } catch {
+        Self.say("failed \((error as? URLError)?.code.rawValue ?? 0)")
+      }
     }
   }
 
@@ -81,7 +102,7 @@ struct HTTPWorker {
   }
 
   /// Writes a line at once.
-  static func say(_ line: String) {
+  @Sendable static func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
   }
 

@@ -113,6 +113,28 @@ import Testing
     #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 3))
   }
 
+  /// As a program does that signs out while its replayer sends.
+  @Test func besideARunThatSendsItWaitsWithoutLookingAgainAndAgain() async throws {
+    let scratch = ReplayScratch()
+    let gate = Gate()
+    _ = try scratch.runner { _ in
+      try await gate.pass()
+      return .success
+    }
+    try await scratch.enqueue(1)
+    let run = Task { try await scratch.replayer.run() }
+    await gate.arrival(1)
+    let once = Task { try await scratch.replayer.replayOnce(deadline: .seconds(5)) }
+    await scratch.clock.sleeper(until: .seconds(5))
+    // Whoever looks again would do so meanwhile.
+    for _ in 0..<1_000 { await Task.yield() }
+    #expect(scratch.replayer.ledger.turns <= 6)
+    scratch.clock.advance(by: .seconds(5))
+    #expect(try await once.value == ReplaySummary(waiting: 1), "what the other one sends is not sent yet")
+    run.cancel()
+    _ = await run.result
+  }
+
   @Test func deadlineThatIsOverSendsNothing() async throws {
     let scratch = ReplayScratch()
     let runner = try scratch.runner()

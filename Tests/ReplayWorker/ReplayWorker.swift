@@ -38,6 +38,9 @@ import QuerySQLite
 ///   LANE/NUMBER", and replays until it is killed, after each success "settled LANE/NUMBER"
 /// replay-worker show FOLDER URL
 ///   fetches that list, and at each change "shown" with what is seen; then "landed" with the answer
+/// replay-worker depart FOLDER URL HOW
+///   exits at `SIGTERM`, as README shows, while the main function awaits a mutation: by "submit" or by "once",
+///   which stands for `replayOnce`
 /// replay-worker serve PORT
 ///   takes every request; after each "received KEY MILLISECONDS"
 /// ```
@@ -83,6 +86,7 @@ struct ReplayWorker {
       try await worker.shown(url).send(
         lane: arguments[3], count: Int(arguments[4]) ?? 0, fetching: arguments[5] == "1")
     case "show": try await worker.shown(url).show()
+    case "depart": try await worker.depart(by: arguments[3])
     default: exit(64)
     }
     Self.say("drained")
@@ -108,6 +112,23 @@ struct ReplayWorker {
 
   private func shown(_ server: URL) -> ShownNotes {
     ShownNotes(client: self.client, storage: self.storage, server: server, say: Self.say)
+  }
+
+  private func depart(by way: String) async throws {
+    signal(SIGTERM, SIG_IGN)
+    let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+    termination.setEventHandler { exit(0) }
+    termination.resume()
+    let store = self.client.store(for: self.mutation)
+    let note = LaneNote(lane: "last", number: 0)
+    if way == "submit" {
+      _ = try await store.submit(with: note)
+    } else {
+      try await store.enqueue(with: note)
+      let replayer = MutationReplayer(client: self.client)
+      try replayer.register(self.mutation)
+      _ = try await replayer.replayOnce()
+    }
   }
 
   private func enqueueOnce(_ arguments: [String]) async throws {

@@ -26,8 +26,15 @@ final class RunningTransfer {
   private var lastSign = ContinuousClock.now
 
   private let sockets: OpenSockets
+  /// That of its connection, since the request may be sent.
+  private var socket: Int32?
   /// Whether nothing was sent over its connection before.
   private var isConnectionNew = false
+  /// Whether libcurl was allowed to send it over a connection that was used before.
+  private var hasUsedOldConnection = false
+  private var isAcknowledgementLimited = false
+  /// When it is looked whether its connection can still be answered.
+  private var nextLook = ContinuousClock.now + RunningTransfer.lookInterval
   /// Whether it was not sent since its connection is of no use: it may begin again, over a new one.
   private(set) var isConnectionStale = false
 
@@ -57,6 +64,31 @@ final class RunningTransfer {
   var deadline: ContinuousClock.Instant {
     let silent = self.lastSign + self.transfer.patience.silence
     return min(silent, self.transfer.lastMoment ?? silent)
+  }
+
+  /// How long a connection that was used before may leave a request unacknowledged, and how often a silent
+  /// one is looked at.
+  static let lookInterval = Duration.seconds(5)
+
+  /// When the engine must look at it again.
+  var nextDue: ContinuousClock.Instant { min(self.deadline, self.nextLook) }
+
+  /// Ends it if it has taken too long, or if its answer cannot come any more, since this machine has no longer
+  /// the address that it was sent from.
+  func expire(at now: ContinuousClock.Instant) -> Bool {
+    if self.deadline <= now {
+      self.transfer.end(.failure(URLError(.timedOut)))
+      return true
+    }
+    guard self.nextLook <= now else { return false }
+    // A stream may be silent for hours.
+    let silence = self.lastSign.duration(to: now)
+    self.nextLook = now + min(max(silence, Self.lookInterval), .seconds(30))
+    guard silence >= Self.lookInterval, let socket = self.socket,
+      self.sockets.contains(socket), OpenSockets.hasLostItsAddress(socket)
+    else { return false }
+    self.transfer.end(.failure(URLError(.networkConnectionLost)))
+    return true
   }
 
   /// Tells the receiver how libcurl has ended it.
@@ -204,6 +236,7 @@ extension RunningTransfer {
   ) -> Bool {
     guard let me = Self.at(address) else { return false }
     me.lastSign = .now
+    me.didHear()
     do {
       // Behind the body come trailers, which nobody reads.
       guard !me.hasHead else {
@@ -300,14 +333,34 @@ extension RunningTransfer {
     return socket
   }
 
-  /// Refuses a connection that was used before and on which something waits already: the end, or bytes that
-  /// would be taken for the answer to this request.
+  /// Refuses a connection that was used before and is of no use: on which something waits already, the end, or
+  /// bytes that would be taken for the answer to this request; whose address this machine has lost; or which
+  /// is taken after another one has failed, since what has failed is most likely the network.
   fileprivate static func maySend(
-    from localPort: Int32, _ address: UnsafeMutableRawPointer?
+    from localPort: Int32, to remotePort: Int32, _ address: UnsafeMutableRawPointer?
   ) -> Bool {
     guard let me = Self.at(address) else { return false }
-    me.isConnectionStale = !me.isConnectionNew && me.sockets.anyIsReadable(localPort: localPort)
+    let socket = me.sockets.socket(localPort: localPort, remotePort: remotePort)
+    me.socket = socket
+    guard !me.isConnectionNew, let socket else { return true }
+    me.isConnectionStale =
+      me.hasUsedOldConnection || OpenSockets.isReadable(socket)
+      || OpenSockets.hasLostItsAddress(socket)
+    me.hasUsedOldConnection = true
+    if !me.isConnectionStale {
+      // A connection that the network has forgotten answers nothing; libcurl sends it again over another.
+      OpenSockets.limitAcknowledgement(of: socket, to: Self.lookInterval)
+      me.isAcknowledgementLimited = true
+    }
     return !me.isConnectionStale
+  }
+
+  /// Notes that something has come.
+  private func didHear() {
+    guard self.isAcknowledgementLimited, let socket = self.socket, self.sockets.contains(socket)
+    else { return }
+    self.isAcknowledgementLimited = false
+    OpenSockets.limitAcknowledgement(of: socket, to: .zero)
   }
 
   fileprivate static func seekBody(
@@ -352,7 +405,7 @@ private let closeCallback: curl_closesocket_callback = { address, socket in
   return close(socket)
 }
 
-private let gateCallback: curl_prereq_callback = { address, _, _, _, localPort in
-  let mayBeSent = RunningTransfer.maySend(from: localPort, address)
+private let gateCallback: curl_prereq_callback = { address, _, _, remotePort, localPort in
+  let mayBeSent = RunningTransfer.maySend(from: localPort, to: remotePort, address)
   return mayBeSent ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }

@@ -42,10 +42,11 @@ final class TransferEngine: Sendable {
     curl_global_init(Int(CURL_GLOBAL_DEFAULT))
   }
 
-  /// Begins a transfer. Its receiver is told its end, whatever happens.
+  /// Begins a transfer. Its receiver is told its end, whatever happens, unless the process ends first.
   func start(_ transfer: Transfer) {
     let (start, hasFailed) = self.guarded.withLock { guarded -> (Multi?, Bool) in
-      if guarded.isStopping { return (nil, true) }
+      // Whoever waits for it ends with the process, and not by an error that no network has made.
+      if guarded.isStopping { return (nil, false) }
       if let multi = guarded.multi {
         guarded.news.arrivals.append(transfer)
         multi.wake()
@@ -245,10 +246,7 @@ private final class TransferLoop {
   /// Ends what has taken too long.
   private func expire() {
     let now = ContinuousClock.now
-    for transfer in self.running.values where transfer.deadline <= now {
-      transfer.transfer.end(.failure(URLError(.timedOut)))
-      self.remove(transfer)
-    }
+    for transfer in self.running.values where transfer.expire(at: now) { self.remove(transfer) }
     for lane in self.lanes.keys {
       self.lanes[lane]?.waiting.removeAll { transfer in
         guard let last = transfer.lastMoment, last <= now else { return false }
@@ -261,7 +259,7 @@ private final class TransferLoop {
   /// Waits for bytes, for the next deadline, or to be woken.
   private func wait() {
     var next = self.running.isEmpty ? self.lastWork + self.engine.lingering : .now + .seconds(3_600)
-    for transfer in self.running.values { next = min(next, transfer.deadline) }
+    for transfer in self.running.values { next = min(next, transfer.nextDue) }
     for lane in self.lanes.values {
       for transfer in lane.waiting { next = min(next, transfer.lastMoment ?? next) }
     }

@@ -64,7 +64,12 @@ extension ReplayLedger {
 // MARK: - Slots
 
 extension ReplayLedger {
-  var isIdle: Bool { self.guarded.withLock { $0.slots.isIdle } }
+  var isIdle: Bool {
+    self.guarded.withLock { ledger in
+      ledger.slots.noteLook()
+      return ledger.slots.isIdle
+    }
+  }
 
   var nextSlot: Duration? {
     let now = self.clock.now()
@@ -111,9 +116,10 @@ extension ReplayLedger {
   /// See ``ReplaySlots/endClaim(_:at:)``.
   func endClaim(_ entries: [OutboxEntry], isProbing: Bool, wakingBut own: AsyncSignal) {
     let now = self.clock.now()
-    let others = self.guarded.withLock { ledger in
-      ledger.slots.endClaim(entries, at: now)
+    let others = self.guarded.withLock { ledger -> [AsyncSignal] in
+      let isNews = ledger.slots.endClaim(entries, at: now)
       if isProbing { ledger.probes.begin(entries) }
+      guard isNews else { return [] }
       return ledger.signals.values.filter { $0 !== own }
     }
     for signal in others { signal.wake() }

@@ -77,8 +77,10 @@ final class ReplayRun: Sendable {
   ///
   /// - Throws: `StorageError`.
   func summary() throws -> ReplaySummary {
-    let pending = try self.parts.outbox.counts.pending
-    return self.guarded.withLock { $0.tally.summary(pending: pending) }
+    let counts = try self.parts.outbox.counts
+    // Its own attempts are settled: what is leased still, others send.
+    let left = counts.pending + counts.leased
+    return self.guarded.withLock { $0.tally.summary(left: left) }
   }
 }
 

@@ -46,6 +46,8 @@ struct ReplaySlots: Sendable {
   /// The hosts whose last lease was a first try: their next lease is a repeat, if no repeat is running.
   private var hostsOfFirstTries = Set<String>()
   private var isClaiming = false
+  /// Whether a run has looked meanwhile, so that it must look again.
+  private var isClaimAwaited = false
   /// How many were leased until now.
   private var begun = 0
 
@@ -56,6 +58,9 @@ struct ReplaySlots: Sendable {
 
   /// Whether nothing runs and no claim is under way.
   var isIdle: Bool { self.running.isEmpty && !self.isClaiming }
+
+  /// Notes that a run looks at what is under way: if that is a claim, it must look again at its end.
+  mutating func noteLook() { if self.isClaiming { self.isClaimAwaited = true } }
 
   /// How many attempts were begun, and how many of them run.
   var attempts: (begun: Int, running: Int) { (self.begun, self.running.count) }
@@ -85,6 +90,7 @@ extension ReplaySlots {
   ) -> ClaimRequest? {
     let calls = self.running.count - self.followers - self.setAside
     let room = min(self.limits.maximumConcurrency - calls, self.attemptsLeft)
+    self.noteLook()
     guard room > 0, !self.isClaiming, !handlers.isEmpty else { return nil }
     self.delays = self.delays.filter { max($0.value.end, $0.value.notBefore) > now }
     self.isClaiming = true
@@ -99,8 +105,12 @@ extension ReplaySlots {
   /// - Parameters:
   ///   - entries: What was leased.
   ///   - now: The time.
-  mutating func endClaim(_ entries: [OutboxEntry], at now: Duration) {
-    self.isClaiming = false
+  /// - Returns: Whether other runs must look again. Two that woke each other after claims that found nothing
+  ///   would never rest.
+  @discardableResult
+  mutating func endClaim(_ entries: [OutboxEntry], at now: Duration) -> Bool {
+    let isNews = self.isClaimAwaited || !entries.isEmpty
+    (self.isClaiming, self.isClaimAwaited) = (false, false)
     self.begun += entries.count
     var lane: String?
     for entry in entries {
@@ -125,6 +135,7 @@ extension ReplaySlots {
         self.delays[host]?.notBefore = now + interval
       }
     }
+    return isNews
   }
 
   /// When a host that is at its limit may get more; nil if no host waits for a time.

@@ -54,12 +54,12 @@ struct ReplayTally: Sendable {
   /// them is always over.
   var isRepeating: Bool { self.repeats > self.firstTries + 8 }
 
-  /// - Parameter pending: How many mutations are pending in the end.
-  func summary(pending: Int) -> ReplaySummary {
+  /// - Parameter left: How many mutations are left in the end: pending, or sent by other runs.
+  func summary(left: Int) -> ReplaySummary {
     var summary = self.summary
     summary.dead += self.dead.count
     summary.failed = self.vain.count
-    summary.waiting = max(0, pending - self.vain.count)
+    summary.waiting = max(0, left - self.vain.count)
     return summary
   }
 }

@@ -68,8 +68,9 @@ extension CacheDatabase {
           return try body(connection)
         }
       } catch {
-        let isBusy = StorageError(any: error, operation: "read").code == .busy
-        guard isBusy, SuspendingClock.now < end else { throw error }
+        let code = StorageError(any: error, operation: "read").code
+        if code == .misuse { await ExitFlush.untilEnd() }
+        guard code == .busy, SuspendingClock.now < end else { throw error }
         try await Task.sleep(for: .milliseconds(10))
       }
     }

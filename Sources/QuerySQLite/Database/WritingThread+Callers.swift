@@ -13,7 +13,10 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
   ) async throws -> R {
     let outcome = JobOutcome<R>()
     let isTaken = self.perform { writer in outcome.set(Result { try body(writer) }) }
-    guard isTaken else { throw closed }
+    guard isTaken else {
+      await ExitFlush.untilEnd()
+      throw closed
+    }
     return try await outcome.value()
   }
 }

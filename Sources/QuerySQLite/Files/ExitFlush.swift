@@ -19,6 +19,8 @@ enum ExitFlush {
     var last = 0
     var isHooked = false
     var startedAt: SuspendingClock.Instant?
+    /// The thread that exits.
+    var thread: pthread_t?
     /// In the order of registration, each with the process that registered it.
     var entries = [(token: Token, process: pid_t, body: @Sendable () -> Void)]()
   }
@@ -59,8 +61,33 @@ enum ExitFlush {
   /// When the exit began; nil while the program goes on.
   static var startedAt: SuspendingClock.Instant? { self.registry.withLock { $0.startedAt } }
 
+  /// Waits for the end of the process if that is exiting, and not for ever. A call that failed now, because
+  /// what it needs was closed for the exit, would end the program by an error that has not happened.
+  static func waitForEnd() {
+    guard self.isOthers else { return }
+    for _ in 0..<Self.longestWait { usleep(10_000) }
+  }
+
+  /// As ``waitForEnd()``, without a thread.
+  static func untilEnd() async {
+    guard self.isOthers else { return }
+    // Without the cancellation of the caller, which changes nothing.
+    await Task { try? await Task.sleep(for: .milliseconds(10 * Self.longestWait)) }.value
+  }
+
+  /// In hundredths of a second: a program may take its time, or never end.
+  private static let longestWait = 1_000
+
+  /// Whether another thread than this one exits.
+  private static var isOthers: Bool {
+    self.registry.withLock { $0.thread.map { pthread_equal($0, pthread_self()) == 0 } ?? false }
+  }
+
   private static func runAll() {
-    self.registry.withLock { $0.startedAt = .now }
+    self.registry.withLock { registry in
+      registry.startedAt = .now
+      registry.thread = pthread_self()
+    }
     while let entry = self.registry.withLock({ $0.entries.popLast() }) {
       // A forked child has its parent's closures, but not the threads that they wait for.
       if entry.process == getpid() { entry.body() }

@@ -31,7 +31,10 @@ extension OutboxDatabase {
     var round: Int32 = 0
     while true {
       if let value = try self.tryRead(partition, body) { return value }
-      if self.thread.isStopping { throw Self.closed }
+      if self.thread.isStopping {
+        ExitFlush.waitForEnd()
+        throw Self.closed
+      }
       // No file is open: every caller gets the reason.
       if self.fileNumber.withLock({ $0 }) == nil, let error = self.health.error { throw error }
       guard SuspendingClock.now < end else {

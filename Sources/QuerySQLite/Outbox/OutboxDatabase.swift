@@ -100,7 +100,10 @@ extension OutboxDatabase {
       outcome.end(error)
     }
     self.start()
-    if !self.thread.ifIdle({ $0.tryRun(&job) }), !self.thread.commit(job) { throw Self.closed }
+    if !self.thread.ifIdle({ $0.tryRun(&job) }), !self.thread.commit(job) {
+      await ExitFlush.untilEnd()
+      throw Self.closed
+    }
     return try await outcome.value()
   }
 
