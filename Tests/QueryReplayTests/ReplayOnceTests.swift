@@ -126,7 +126,7 @@ import Testing
     await gate.arrival(1)
     let once = Task { try await scratch.replayer.replayOnce(deadline: .seconds(5)) }
     await scratch.clock.sleeper(until: .seconds(5))
-    // Whoever looks again would do so meanwhile.
+    // If one of them looked again and again, it would do so meanwhile.
     for _ in 0..<1_000 { await Task.yield() }
     #expect(scratch.replayer.ledger.turns <= 6)
     scratch.clock.advance(by: .seconds(5))

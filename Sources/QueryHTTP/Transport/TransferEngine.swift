@@ -45,7 +45,7 @@ final class TransferEngine: Sendable {
   /// Begins a transfer. Its receiver is told its end, whatever happens, unless the process ends first.
   func start(_ transfer: Transfer) {
     let (start, hasFailed) = self.guarded.withLock { guarded -> (Multi?, Bool) in
-      // Whoever waits for it ends with the process, and not by an error that no network has made.
+      // Its callers end with the process, and not by an error that no network has made.
       if guarded.isStopping { return (nil, false) }
       if let multi = guarded.multi {
         guarded.news.arrivals.append(transfer)
