@@ -8,7 +8,7 @@ import Testing
 @testable import QueryHTTP
 
 /// What a queue offers to applications holds over two processes of which the first is killed.
-@Suite(.timeLimit(.minutes(2))) struct KilledCapabilitiesTests {
+@Suite(.timeLimit(.minutes(10))) struct KilledCapabilitiesTests {
   /// A process's store, and what sends its requests.
   private struct Launch: Sendable {
     let storage: SQLiteQueryStorage

@@ -74,7 +74,12 @@ struct StorageWorker {
         store.currentValue = Note(
           text: Note.text(writer: writer, number: number, round: round, length: length))
         if number % flushEvery == 0 || number == count {
-          try await storage.flush()
+          do {
+            try await storage.flush()
+          } catch {
+            Self.say("not flushed: \(error)")
+            throw error
+          }
           Self.say("flushed \(round) \(number)")
         }
       }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct MainLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct MainLoopTests {
   private func worker(_ arguments: String..., errors: ChildProcess.Stream = .inherited)
     throws -> ChildProcess
   {

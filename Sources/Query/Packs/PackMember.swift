@@ -52,8 +52,7 @@ extension PackMember {
         defer { if isOwn { store.endControllers() } }
         await store.hydrated()
         try Task.checkCancellation()
-        let date = store.valueUpdateCount > 0 ? store.valueLastUpdatedAt : nil
-        if fetch.isEnough(updatedAt: date, isStale: store.isStale) { return }
+        if fetch.isEnough(updatedAt: store.valueLastUpdatedAt, isStale: store.isStale) { return }
         try await store.fetch()
       })
   }
@@ -86,8 +85,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
       case .all: Int.max
       case .first(let count): count
       }
-    let date = self.valueUpdateCount > 0 ? self.valueLastUpdatedAt : nil
-    let isContinued = fetch.isContinued(from: date)
+    let isContinued = fetch.isContinued(from: self.valueLastUpdatedAt)
     if self.pageCount > 0, !isContinued, fetch.isRefresh || self.isStale {
       try await self.fetchAllPages()
       try await fetch.didFetchPages()

@@ -343,6 +343,7 @@ extension CacheWriter {
     let row = try self.row(of: partition, connection)
     let pages = try connection.writtenPages
     var (before, number) = (Int64(0), row.id)
+    self.neighbours.willCommit()
     let newRow = try connection.write { () throws -> PartitionRow? in
       var changes = try self.begin(partition, connection)
       (before, number) = (changes.totals.revision, changes.partition)

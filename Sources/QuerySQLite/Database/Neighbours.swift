@@ -67,6 +67,9 @@ final class Neighbours {
     self.kick.letGo()
   }
 
+  /// Prepares for a commit: if this process is killed before it has notified them, the system does.
+  func willCommit() { if self.watch == nil { self.kick.hold() } }
+
   /// Notifies them of commits, if there were any. If no other process follows, nobody is notified,
   /// this one included.
   func notify() {

@@ -4,6 +4,9 @@ import Glibc
 /// Notifies other processes of a commit by a byte written to `cache.kick`, which their
 /// ``ChangeWatch`` sees. A watch on the WAL would fire before the commit is visible.
 ///
+/// The file is open from before a commit on: if the process is killed before it has told of that, the others
+/// see the file being closed.
+///
 /// Used by the thread that writes, and by no other. A watch of this process is notified too.
 package final class ChangeKick {
   /// The absolute path of the file.
@@ -32,6 +35,9 @@ package final class ChangeKick {
   package static func path(kind: DatabaseKind, folder: String) -> String {
     "\(folder)/\(kind.rawValue).kick"
   }
+
+  /// Opens the file, unless it is open.
+  func hold() { if self.descriptor < 0 { self.openFile() } }
 
   /// Writes the byte, after a commit. If it cannot be written, the other processes learn of the
   /// commit with the next one.

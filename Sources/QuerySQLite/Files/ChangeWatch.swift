@@ -8,7 +8,8 @@ import Glibc
 /// // poll(2) on watch.descriptor until it is readable, then:
 /// if watch.drain().contains(.kicked) { … }  // ask for what has changed
 /// ```
-/// It is one inotify descriptor with two watches: `cache.kick` for writes, and the folder for files
+/// It is one inotify descriptor with two watches: `cache.kick` for writes and for the end of whoever could write
+/// it, and the folder for files
 /// that are made, removed or renamed in it. The folder alone would do, but would report each write
 /// to the WAL, and so wake the owner several times per commit.
 ///
@@ -17,7 +18,7 @@ import Glibc
 ///
 /// Used by the thread that waits for it, and by no other.
 package final class ChangeWatch {
-  /// What has happened.
+  /// What has happened. A process that has died, or has closed the file, may have committed before.
   package struct Changes: OptionSet, Hashable, Sendable {
     package let rawValue: Int
 
@@ -95,7 +96,7 @@ package final class ChangeWatch {
   private func watchKick() {
     let old = self.kickWatch
     self.kickWatch = inotify_add_watch(
-      self.descriptor, self.kickPath, Self.inModify | Self.inDontFollow)
+      self.descriptor, self.kickPath, Self.inModify | Self.inCloseWrite | Self.inDontFollow)
     let number = errno
     if old >= 0 && old != self.kickWatch { _ = inotify_rm_watch(self.descriptor, old) }
     errno = number
@@ -152,7 +153,7 @@ extension ChangeWatch {
       return [.kicked, .kickMade, .databaseMoved]
     }
     if event.watch == self.kickWatch {
-      return event.mask & Self.inModify != 0 ? .kicked : []
+      return event.mask & (Self.inModify | Self.inCloseWrite) != 0 ? .kicked : []
     }
     guard event.watch == self.folderWatch else { return [] }
     if event.mask & (Self.inDeleteSelf | Self.inMoveSelf | Self.inIgnored) != 0 { return .ended }
@@ -183,6 +184,7 @@ extension ChangeWatch {
 
   // The constants of <sys/inotify.h>, in the types of the functions that take them.
   static let inModify: UInt32 = 0x2
+  static let inCloseWrite: UInt32 = 0x8
   static let inMovedFrom: UInt32 = 0x40
   static let inMovedTo: UInt32 = 0x80
   static let inCreate: UInt32 = 0x100

@@ -130,6 +130,7 @@ extension OutboxWriter {
     let now = self.now
     var attempted = [Attempted]()
     var changes = [PartitionChanges]()
+    self.neighbours.willCommit()
     try connection.write {
       let version = try connection.contentVersion
       let budget = StepBudget()

@@ -212,7 +212,7 @@ import Testing
   /// The log must not take the room that is made: the file could not grow then, nor the log be emptied.
   @Test(
     .enabled(if: MountedFolder.isPossible, "only root can mount a small file system"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
   func onASmallFileSystemThatWasFullWhatWaitsIsSentWithWhatRoomThereIs() async throws {
     let folder = try MountedFolder(bytes: 6 << 20)
     let scratch = try OutboxScratch(in: TemporaryFolder(path: folder.path))

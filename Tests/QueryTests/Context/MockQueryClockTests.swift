@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What goes by a test's clock, so that no test waits: each wait here would take an hour or more.
-@Suite(.warningsAreIssues, .timeLimit(.minutes(1))) struct MockQueryClockTests {
+@Suite(.warningsAreIssues, .timeLimit(.minutes(10))) struct MockQueryClockTests {
   private let clock = MockQueryClock()
 
   private func client(_ storage: (any QueryStorage)? = nil) -> QueryClient {

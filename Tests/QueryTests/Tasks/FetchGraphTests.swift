@@ -2,7 +2,7 @@ import Query
 import TestSupport
 import Testing
 
-@Suite(.warningsAreIssues, .timeLimit(.minutes(5))) struct FetchGraphTests {
+@Suite(.warningsAreIssues, .timeLimit(.minutes(10))) struct FetchGraphTests {
   private let client = QueryClient()
   private let stores = Box<[QueryStore<QueryState<Int?, Int>>]>([])
 
