@@ -130,7 +130,8 @@ import Testing
     for _ in 0..<1_000 { await Task.yield() }
     #expect(scratch.replayer.ledger.turns <= 6)
     scratch.clock.advance(by: .seconds(5))
-    #expect(try await once.value == ReplaySummary(waiting: 1), "what the other one sends is not sent yet")
+    #expect(
+      try await once.value == ReplaySummary(waiting: 1), "what the other one sends is not sent yet")
     run.cancel()
     _ = await run.result
   }

@@ -37,7 +37,9 @@ struct LostConnectionTests {
       try self.client.ip("addr add 192.0.2.3/24 dev inner")
     }
 
-    func ask(_ path: String) throws { try self.asking.write("\(LostConnectionTests.address)\(path)\n") }
+    func ask(_ path: String) throws {
+      try self.asking.write("\(LostConnectionTests.address)\(path)\n")
+    }
 
     func end() {
       self.asking.kill()
