@@ -2,10 +2,17 @@ public import Foundation
 public import Query
 
 /// An outbox that passes everything on to another one, counts what is read, and does what a test
-/// says: its claims fail, or wait at a gate after they are committed.
+/// says: its claims fail, or wait at a gate after they are committed; something happens while the log is read,
+/// or before an enqueueing that was committed returns.
 public struct ScriptedOutbox: MutationOutbox {
   /// The number of mutations that each read returned.
   public let reads = Recorder<Int>()
+
+  /// What the next readings of the log call, one each: before the log is read, and after.
+  package let beforeLog = Locked<(@Sendable () -> Void)?>(nil)
+  package let afterLog = Locked<(@Sendable () -> Void)?>(nil)
+  /// What the next enqueueing calls once it is committed.
+  package let afterEnqueueing = Locked<(@Sendable (UUID) async throws -> Void)?>(nil)
 
   private let base: any MutationOutbox
   private let fault: Locked<StorageError?>
@@ -73,7 +80,9 @@ extension ScriptedOutbox {
   public func log(
     of handlers: Set<MutationHandler>, endedAfter sequence: Int64
   ) throws -> MutationLog {
+    self.beforeLog.taken()?()
     let log = try self.base.log(of: handlers, endedAfter: sequence)
+    self.afterLog.taken()?()
     _ = self.counted(log.records)
     return log
   }
@@ -135,7 +144,9 @@ extension ScriptedOutbox {
   public func enqueue(
     _ mutation: NewMutation, claiming: Bool
   ) async throws -> EnqueuedMutation {
-    try await self.base.enqueue(mutation, claiming: claiming)
+    let enqueued = try await self.base.enqueue(mutation, claiming: claiming)
+    try await self.afterEnqueueing.taken()?(enqueued.entry.id)
+    return enqueued
   }
 
   public func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {
@@ -158,5 +169,15 @@ extension ScriptedOutbox {
 
   public func release(_ reason: MutationWaitReason) async throws {
     try await self.base.release(reason)
+  }
+}
+
+extension Locked {
+  /// Takes what is called once.
+  fileprivate func taken<Wrapped: Sendable>() -> Value where Value == Wrapped? {
+    self.withLock { value in
+      defer { value = nil }
+      return value
+    }
   }
 }

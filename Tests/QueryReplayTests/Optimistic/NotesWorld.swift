@@ -74,7 +74,9 @@ struct ChangeNote: MutationRequest {
     throw TestError()
   }
 
-  var path: QueryPath { ["change-note"] }
+  var name = "change-note"
+
+  var path: QueryPath { [self.name] }
 
   func mutate(
     with arguments: NoteChange, in context: QueryContext,

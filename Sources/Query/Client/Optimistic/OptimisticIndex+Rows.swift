@@ -15,6 +15,14 @@ struct RowChange: Sendable {
   var version = 0
 
   init(since: Int64) { self.since = since }
+
+  /// Adds stores that may not show yet what is known of them.
+  mutating func add(_ edits: some Collection<PlacedEdit>) {
+    self.added = nil
+    for edit in edits {
+      if edit.isPrefix { self.isUnderPaths = true } else { self.paths.insert(edit.path) }
+    }
+  }
 }
 
 // MARK: - Rows, under the lock
@@ -77,10 +85,28 @@ extension OptimisticIndex.Guarded {
 
   mutating func remove(_ id: UUID, _ change: inout RowChange, at stamp: Int) {
     guard let row = self.takeOut(id) else { return }
-    self.removed[id] = stamp
+    self.removed[id] = .init(edits: row.edits, stamp: stamp)
     change.added = nil
     self.touch(row.edits, &change)
   }
+
+  /// Removes a row that a call of this process has ended without success.
+  ///
+  /// A reading on another thread may have taken the end before, and be slower to show it than the call is to
+  /// return; another may be about to bring in the row as it stood before.
+  ///
+  /// - Returns: Its edits.
+  @discardableResult
+  mutating func end(_ id: UUID, _ change: inout RowChange, at stamp: Int) -> PlacedEdits {
+    self.remove(id, &change, at: stamp)
+    let edits = self.removed[id]?.edits ?? PlacedEdits([])
+    change.add(edits)
+    if !edits.isEmpty || self.mayBringIn { self.removed[id] = .init(edits: edits, stamp: stamp) }
+    return edits
+  }
+
+  /// Whether a call or a reading may bring in a row that is not known yet.
+  var mayBringIn: Bool { self.enqueueings > 0 || self.readings > self.takenReading }
 
   /// Removes a row from every look-up. What stores show does not change.
   @discardableResult
@@ -142,17 +168,18 @@ extension OptimisticIndex.Guarded {
     for other in log.others { self.noteForeign(other.sequence, .init(other)) }
     var found = Set<UUID>(minimumCapacity: log.records.count)
     var unknown = Dictionary(log.unknown.map { ($0.id, $0.editedPaths) }) { first, _ in first }
-    self.removed = self.removed.filter { $0.value > stamp }
+    // What another reading has removed and not shown yet stays: see ``end(_:_:at:)``.
+    if self.layings <= 1 { self.removed = self.removed.filter { $0.value.stamp > stamp } }
     for record in log.records {
       found.insert(record.id)
       let known = self.rows[record.id]
       // An end is final, however old the reading is, and no later reading reports it again.
       if let known, known.stamp > stamp, record.sequence == nil { continue }
-      if self.removed[record.id] != nil { continue }
+      if let removed = self.removed[record.id], removed.stamp > stamp { continue }
       let key = MutationHandler.Key(name: record.entry.name, instance: record.entry.instance)
       let mutation = self.declarations[key]?.mutation
       guard let row = OptimisticRow(record, of: mutation ?? EditingMutation(key)) else {
-        self.remove(record.id, &change, at: stamp)
+        self.remove(record.id, &change, at: self.nextStamp())
         continue
       }
       if let known, known.row.isSame(as: row) { continue }
@@ -172,10 +199,11 @@ extension OptimisticIndex.Guarded {
       self.insert(row, edits, &change, at: max(stamp, known?.stamp ?? 0))
       if row.sequence != nil { change.hasSuccess = true }
     }
-    // A live row that is no longer found has ended without success, or so long ago that no record is left.
+    // A live row that is no longer found has ended without success, or so long ago that no record is left:
+    // for good, so that a reading that has begun already does not bring it back.
     for (id, row) in self.rows
     where row.row.sequence == nil && row.stamp <= stamp && !found.contains(id) {
-      self.remove(id, &change, at: stamp)
+      self.remove(id, &change, at: self.nextStamp())
     }
     change.hasOtherUnknown = unknown != self.unknown
     self.unknown = unknown

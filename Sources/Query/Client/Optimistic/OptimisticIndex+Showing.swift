@@ -10,7 +10,10 @@ extension OptimisticIndex: MutationFollower {
       let stores = self.show(id, as: nil)
       // Its server may have what is shown no longer.
       if maybeApplied { for store in stores { store.invalidate() } }
-    case .retried(let id): self.show(id, as: .waiting(nil))
+    case .retried(let id):
+      self.show(id, as: .waiting(nil))
+      // It may have been sent since, and a reading may have shown that already.
+      self.requestReading()
     // Its edits are others.
     case .rewritten: if self.isActive { self.read() }
     }
@@ -29,17 +32,16 @@ extension OptimisticIndex: MutationFollower {
     guard self.isActive else { return [] }
     let (edits, change) = self.guarded.withLock { index -> (PlacedEdits, RowChange) in
       var change = RowChange(since: index.seen)
+      let row = index.rows[id]
       // An end is final.
-      guard let row = index.rows[id], row.row.sequence == nil else {
-        return (PlacedEdits([]), change)
-      }
+      if row?.row.sequence != nil { return (PlacedEdits([]), change) }
       let stamp = index.nextStamp()
+      guard let standing else { return (index.end(id, &change, at: stamp), change) }
+      guard let row else { return (PlacedEdits([]), change) }
       index.remove(id, &change, at: stamp)
-      if let standing {
-        index.removed[id] = nil
-        index.insert(row.row.with(standing), row.edits, &change, at: stamp)
-        change.added = nil
-      }
+      index.removed[id] = nil
+      index.insert(row.row.with(standing), row.edits, &change, at: stamp)
+      change.added = nil
       return (row.edits, change)
     }
     if edits.isEmpty { return [] }

@@ -37,6 +37,8 @@ extension OptimisticIndex {
     }
   }
 
+  func version(at path: QueryPath) -> Int { self.guarded.withLock { $0.version(at: path) } }
+
   func close(_ gap: EditGap, of store: any OverlaidStore) {
     self.load(endedAfter: gap.start, upTo: gap.end)
     // Another thread may have read them, and not laid them yet.
@@ -75,15 +77,18 @@ extension OptimisticIndex {
 
   private func lay(over store: any OverlaidStore, since sequence: Int64) {
     let path = store.path
-    let (edits, version) = self.guarded.withLock { ($0.edits(at: path), $0.version(at: path)) }
-    for edit in edits where !store.canShow(edit.edit) && !edit.edit.isPrefix {
-      guard self.guarded.withLock({ $0.reportedPaths.insert(path).inserted }) else { break }
-      QueryWarning.optimisticEditOfOtherState(
-        path: path, expected: edit.edit.declared.state, found: type(of: store)
-      ).report()
+    var isLaid = false
+    while !isLaid {
+      let (edits, version) = self.guarded.withLock { ($0.edits(at: path), $0.version(at: path)) }
+      for edit in edits where !store.canShow(edit.edit) && !edit.edit.isPrefix {
+        guard self.guarded.withLock({ $0.reportedPaths.insert(path).inserted }) else { break }
+        QueryWarning.optimisticEditOfOtherState(
+          path: path, expected: edit.edit.declared.state, found: type(of: store)
+        ).report()
+      }
+      isLaid = store.lay(
+        edits.filter { store.canShow($0.edit) }, version: version, since: sequence, self)
     }
-    store.lay(
-      edits.filter { store.canShow($0.edit) }, version: version, since: sequence, self)
   }
 
   func layEverywhere() {

@@ -32,8 +32,9 @@ final class OptimisticIndex: EditSource, Sendable {
     var reportedPaths = Set<QueryPath>()
     /// Counts the changes of rows.
     var stamp = 0
-    /// Rows that were removed here, and when: an older reading may still have them.
-    var removed = [UUID: Int]()
+    /// Rows that were removed: an older reading may still have them, and the one that has removed them may
+    /// not have shown that yet.
+    var removed = [UUID: RemovedRow]()
     /// How many calls of this client are enqueueing, and what other processes reported meanwhile.
     var enqueueings = 0
     var unplaced = Set<UUID>()
@@ -86,6 +87,12 @@ final class OptimisticIndex: EditSource, Sendable {
     let edits: PlacedEdits
     /// When it changed last.
     var stamp: Int
+  }
+
+  struct RemovedRow: Sendable {
+    let edits: PlacedEdits
+    /// When it was removed.
+    let stamp: Int
   }
 
   struct WeakStore: Sendable {
@@ -195,11 +202,16 @@ extension OptimisticIndex {
           return true
         }
         if index.unknown[id] != nil { return true }
-        // Another mutation has no edits, unless it is a new one.
-        guard case .enqueued = event else { return false }
+        switch event {
         // What this client enqueues is handed over by the call.
-        if index.enqueueings > 0 { index.unplaced.insert(id) }
-        return index.enqueueings == 0
+        case .enqueued where index.enqueueings > 0:
+          index.unplaced.insert(id)
+          return false
+        case .enqueued: return true
+        case .claimed: return false
+        // Another mutation has no edits, unless it is about to be brought in as it stood before.
+        default: return index.mayBringIn
+        }
       }
       if isRead { self.requestReading() }
     case .changedByAnotherProcess, .released: self.requestReading()
@@ -301,13 +313,14 @@ extension OptimisticIndex {
   /// What an enqueueing must know of the index before it commits.
   struct Enqueueing: Sendable {
     fileprivate let readings: Int
+    fileprivate let stamp: Int
   }
 
   /// Begins an enqueueing, which ``didEndEnqueueing()`` ends.
   func willEnqueue() -> Enqueueing {
     self.guarded.withLock { index in
       index.enqueueings += 1
-      return Enqueueing(readings: index.readings)
+      return Enqueueing(readings: index.readings, stamp: index.stamp)
     }
   }
 
@@ -345,13 +358,14 @@ extension OptimisticIndex {
     let (change, isOverlooked) = self.guarded.withLock { index in
       var change = RowChange(since: index.seen)
       let stamp = index.nextStamp()
-      if let old = enqueued.superseded { index.remove(old, &change, at: stamp) }
-      if index.rows[row.id] == nil {
+      if let old = enqueued.superseded { index.end(old, &change, at: stamp) }
+      let hasEnded = index.removed[row.id].map { $0.stamp > before.stamp } ?? false
+      if index.rows[row.id] == nil, !hasEnded {
+        index.removed[row.id] = nil
         index.insert(row, edits, &change, at: stamp)
       } else {
-        // A reading on another thread has it, and may not have shown it yet.
-        change.paths.formUnion(edits.filter { !$0.isPrefix }.map(\.path))
-        change.isUnderPaths = change.isUnderPaths || edits.contains(where: \.isPrefix)
+        // A reading on another thread has it or its end, and may not have shown it yet.
+        change.add(edits)
       }
       // A reading that has begun meanwhile may have seen its end before it was known here.
       return (change, index.readings != before.readings)

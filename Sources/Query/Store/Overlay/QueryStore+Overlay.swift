@@ -173,7 +173,9 @@ protocol OverlaidStore: AnyObject, Sendable {
   var isHydrating: Bool { get }
   /// Lowers its mark to this end if the mark is newer: the history has no more than that.
   func limitMark(to sequence: Int64)
-  func lay(_ edits: [LaidEdit], version: Int, since mark: Int64, _ index: any EditSource)
+  /// - Returns: Whether the edits are laid, or newer ones; if not, the index has newer ones.
+  @discardableResult
+  func lay(_ edits: [LaidEdit], version: Int, since mark: Int64, _ index: any EditSource) -> Bool
   func lay(added edit: LaidEdit, version: Int) -> Bool
   func canShow(_ edit: PlacedEdit) -> Bool
   /// How much of the history its value and all values being fetched include; nil: unknown.
@@ -236,11 +238,20 @@ extension QueryStore: OverlaidStore {
 
   func settleEdits() { self.withLock { self.overlay }?.settle(self) }
 
-  func lay(_ edits: [LaidEdit], version: Int, since sequence: Int64, _ index: any EditSource) {
+  @discardableResult
+  func lay(
+    _ edits: [LaidEdit], version: Int, since sequence: Int64, _ index: any EditSource
+  ) -> Bool {
     self.withLock {
-      if self.overlay == nil, edits.isEmpty || !self.beginOverlay(since: sequence, index) { return }
-      guard let overlay, overlay.take(edits, version: version) else { return }
-      self.emit(.stateChanged, in: self._context.with(.optimistic))
+      if self.overlay == nil, !edits.isEmpty {
+        // That newer ones were laid leaves no trace if there were none.
+        guard index.version(at: self.path) == version else { return false }
+        _ = self.beginOverlay(since: sequence, index)
+      }
+      if let overlay, overlay.take(edits, version: version) {
+        self.emit(.stateChanged, in: self._context.with(.optimistic))
+      }
+      return true
     }
   }
 

@@ -5,6 +5,8 @@ protocol EditSource: AnyObject, Sendable {
   /// The newest end of a mutation that the storage knows.
   var endedSequence: Int64 { get }
   var aliases: AliasReader? { get }
+  /// The version of the edits at a path.
+  func version(at path: QueryPath) -> Int
   /// Whether the ends in a gap are known, and the edits are laid that follow from them.
   ///
   /// - Parameter version: That of the edits that are laid at the path; nil: none are.

@@ -39,11 +39,30 @@ import Testing
     _ = index.take(
       self.log(.outbox(.pending, nil, nil), sequence: 0), [self.id: []], readAt: stamp)
     #expect(index.rows[self.id] != nil)
-    _ = index.take(self.log(.ended(.cancelled), sequence: 1), [:], readAt: stamp)
-    #expect(index.rows[self.id] == nil)
+    _ = index.take(
+      self.log(.outbox(.dead, nil, .rejected), sequence: 1), [self.id: []], readAt: stamp)
+    #expect(index.rows[self.id]?.row.isDead == true)
     _ = index.take(
       self.log(.outbox(.leased, nil, nil), sequence: 1), [self.id: []], readAt: stamp)
     #expect(index.rows[self.id]?.row.standing == .running)
+  }
+
+  /// Which of two that overlap has read the newer state is not known. An end that one has found is final.
+  @Test(arguments: [true, false]) func aReadingBringsNoEndedRowBack(_ isInHistory: Bool) {
+    var index = self.index()
+    let stamp = index.stamp
+    let live = self.log(.outbox(.pending, nil, nil), sequence: 0)
+    let ended =
+      isInHistory
+      ? self.log(.ended(.cancelled), sequence: 1) : MutationLog(sequence: 1, records: [])
+    _ = index.take(live, [self.id: []], readAt: stamp)
+    _ = index.take(ended, [:], readAt: stamp)
+    #expect(index.rows[self.id] == nil)
+    _ = index.take(live, [self.id: []], readAt: stamp)
+    #expect(index.rows[self.id] == nil)
+    // Once no such reading is left, it is forgotten.
+    _ = index.take(ended, [:], readAt: index.stamp)
+    #expect(index.removed.isEmpty)
   }
 
   @Test func aReadingThatBeganBeforeAChangeOfThisProgramDoesNotUndoIt() throws {
