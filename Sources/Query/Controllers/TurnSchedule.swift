@@ -39,6 +39,9 @@ final class TurnSchedule: Sendable {
     self.epoch = time.now()
   }
 
+  /// How many turns are set.
+  var count: Int { self.plan.withLock { $0.turns.count } }
+
   /// Counts an owner that has turns again and again: with a second one, they come into step.
   ///
   /// - Returns: What ends it.

@@ -196,9 +196,10 @@ import Testing
     for subscription in subscriptions { subscription.cancel() }
   }
 
-  /// Waits until no store fetches, and one timer is set.
+  /// Waits until each store has its next turn, and a timer is set.
   private func everyStoreWaits(in stores: [Store]) async {
-    while self.time.sleeperCount == 0 || stores.contains(where: \.isLoading) { await Task.yield() }
+    let schedule = self.context.turnSchedule
+    while self.time.sleeperCount == 0 || schedule.count < stores.count { await Task.yield() }
   }
 
   @Test func aStoreThatIsReleasedTakesItsTurnBack() async {
