@@ -8,10 +8,9 @@ import Glibc
 /// // poll(2) on watch.descriptor until it is readable, then:
 /// if watch.drain().contains(.kicked) { … }  // ask for what has changed
 /// ```
-/// It is one inotify descriptor with two watches: `cache.kick` for writes and for the end of whoever could write
-/// it, and the folder for files
-/// that are made, removed or renamed in it. The folder alone would do, but would report each write
-/// to the WAL, and so wake the owner several times per commit.
+/// It is one inotify descriptor with two watches: `cache.kick` for writes and for the end of a process that
+/// could write it, and the folder for files that are made, removed or renamed in it. The folder alone would
+/// do, but would report each write to the WAL, and so wake the owner several times per commit.
 ///
 /// As long as it watches, it holds a shared lock on `cache.kick`, by which other processes see that a
 /// kick has a reader: see ``hasOthers``.
