@@ -10,12 +10,10 @@ final class OpenSockets {
 
   func contains(_ socket: Int32) -> Bool { self.sockets.contains(socket) }
 
-  /// The one of a connection between these ports. Two that have both in common are to two addresses of a
-  /// server, or from two of this machine.
+  /// The one of a connection between these ports. Connections to several servers may share one on our side.
   func socket(localPort: Int32, remotePort: Int32) -> Int32? {
-    self.sockets.first {
-      Self.port(of: $0, getsockname) == localPort && Self.port(of: $0, getpeername) == remotePort
-    }
+    let sockets = self.sockets.filter { Self.port(of: $0, getsockname) == localPort }
+    return sockets.first { Self.port(of: $0, getpeername) == remotePort } ?? sockets.first
   }
 
   private typealias NameFunction = (
