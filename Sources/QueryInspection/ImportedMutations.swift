@@ -10,6 +10,8 @@ struct ImportedMutations {
   private(set) var ended = 0
   /// How many live or dead mutations were written.
   private(set) var mutations = 0
+  /// Whether some of them are not sent because they were paused where they come from.
+  private(set) var arePaused = false
 
   private let connection: SQLiteConnection
   private let folder: String
@@ -101,6 +103,7 @@ struct ImportedMutations {
         {
           self.endedHere.append((number, outcome))
         }
+      case .pause: self.arePaused = true
       default: break
       }
     }
@@ -123,6 +126,7 @@ struct ImportedMutations {
     """
 
   private mutating func set(_ line: ExportLine) throws {
+    if line.integer("pausedAt") != nil { self.arePaused = true }
     try self.connection.execute(
       Self.setStanding, line.integer("pausedAt"), line.integer("credentialsEpoch") ?? 0,
       self.partition)

@@ -94,7 +94,7 @@ struct StoreImport {
         var rows = try ImportedMutations(self, holding: files, on: connection)
         try self.reader.forEachItem { try rows.addUnended($0) }
         try rows.finish()
-        imported.mutations = rows.mutations
+        (imported.mutations, imported.arePaused) = (rows.mutations, rows.arePaused)
       }
     }
     self.imported = imported
@@ -173,6 +173,8 @@ extension StoreMaintenance {
     package var ended = 0
     /// How many live and dead mutations.
     package var mutations = 0
+    /// Whether some of those are not sent because they were paused where they come from.
+    package var arePaused = false
     /// The account of the export, and the one that it was written into.
     package var (source, account) = ("", "")
   }

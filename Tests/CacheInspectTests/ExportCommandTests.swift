@@ -1,4 +1,6 @@
 import Foundation
+import Query
+import QuerySQLite
 import Testing
 
 /// The tools: a round trip of `export` and `import` is byte-identical, by files and by pipes.
@@ -21,6 +23,20 @@ import Testing
     let again = try await target.inspect("import", "-", "--outbox", "-y", input: golden)
     #expect(again.code == 64)
     #expect(try await target.inspect("export", "--outbox").text == first.text)
+  }
+
+  @Test func whatWasPausedIsToldToBePaused() async throws {
+    let store = try SampleStore()
+    let storage = try SQLiteQueryStorage(directory: URL(filePath: store.path))
+    try await storage.outbox.pause()
+    try await storage.close()
+    let export = try await store.inspect("export", "--outbox")
+    #expect(export.code == 0)
+    let target = try SampleStore(isEmpty: true)
+    let imported = try await target.inspect(
+      "import", "-", "--outbox", "--yes", input: export.text + "\n")
+    #expect(imported.code == 0)
+    #expect(imported.errors.last?.contains("sending is paused") == true)
   }
 
   /// As root, a rename would put a file in the place of a device.

@@ -70,6 +70,10 @@ struct ExportCommand {
     if imported.mutations > 0 {
       try self.invocation.output.flush()
       Output.error("cache-inspect: the store that the mutations came from must not send them too")
+      if imported.arePaused {
+        Output.error(
+          "cache-inspect: sending is paused, as it was there: see 'mutation-replay status', and 'resume'")
+      }
     }
     return .success
   }
