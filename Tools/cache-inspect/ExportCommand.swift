@@ -72,7 +72,8 @@ struct ExportCommand {
       Output.error("cache-inspect: the store that the mutations came from must not send them too")
       if imported.arePaused {
         Output.error(
-          "cache-inspect: sending is paused, as it was there: see 'mutation-replay status', and 'resume'")
+          "cache-inspect: sending is paused, as it was there: see 'mutation-replay status', and 'resume'"
+        )
       }
     }
     return .success
