@@ -199,7 +199,13 @@ extension HostStanding {
 
   /// What is left of it when a person retries a mutation: what the host has asked for holds.
   package func retried(at now: OutboxTime) -> HostStanding {
-    self.reason == .askedToWait ? self : self.due(at: now)
+    if self.reason == .askedToWait { return self }
+    var due = self.due(at: now)
+    // The probe that it is for does not count, if it fails, too: a person who tries again and again would
+    // keep everybody from the host for minutes.
+    let isEarly = self.wait.remaining(now) > 0
+    if isEarly, self.reason == .unreachable, self.failures > Self.patience { due.failures -= 1 }
+    return due
   }
 
   private func due(at now: OutboxTime) -> HostStanding {

@@ -35,6 +35,20 @@ import Testing
     #expect(longer?.remaining(self.time(120)) == 40_000_000)
   }
 
+  @Test func aPersonWhoTriesAgainAndAgainDoesNotLengthenTheWait() {
+    var standing: HostStanding?
+    for _ in 0..<3 { standing = self.after(.unreachable(pause: .seconds(20)), standing) }
+    for second in 101...110 {
+      let probed = standing?.retried(at: self.time(second))
+      #expect(probed?.room(at: self.time(second)) == .probe)
+      standing = self.after(.unreachable(pause: .seconds(20)), probed, at: second)
+      #expect(standing?.remaining(self.time(second)) == 40_000_000)
+    }
+    // One that comes when the wait is over counts.
+    let longer = self.after(.unreachable(pause: .seconds(20)), standing, at: 150)
+    #expect(longer?.remaining(self.time(150)) == 80_000_000)
+  }
+
   @Test func aWaitThatWasAskedForIsNotShortened() {
     let long = self.after(.askedToWait(.seconds(60)), nil)
     #expect(self.after(.askedToWait(.seconds(5)), long) == long)
