@@ -57,8 +57,6 @@ struct StorageWorker {
     // Checkpoints at every turn, so that they meet the commits of others.
     configuration.checkpointFrames = 10
     configuration.writeDelay = .milliseconds(5)
-    // A machine whose disk stands still for some seconds holds up whoever has the lock.
-    configuration.busyTimeout = .seconds(60)
     return try SQLiteQueryStorage(
       directory: URL(filePath: folder), configuration: configuration)
   }

@@ -65,18 +65,18 @@ enum ExitFlush {
   /// what it needs was closed for the exit, would end the program by an error that has not happened.
   static func waitForEnd() {
     guard self.isOthers else { return }
-    for _ in 0..<Self.longestWait { usleep(10_000) }
+    LockWait.sleep(for: Self.longestWait)
   }
 
   /// As ``waitForEnd()``, without a thread.
   static func untilEnd() async {
     guard self.isOthers else { return }
     // Without the cancellation of the caller, which changes nothing.
-    await Task { try? await Task.sleep(for: .milliseconds(10 * Self.longestWait)) }.value
+    await Task { try? await Task.sleep(for: Self.longestWait) }.value
   }
 
-  /// In hundredths of a second: a program may take its time, or never end.
-  private static let longestWait = 1_000
+  /// A program may take its time, or never end.
+  private static let longestWait = Duration.seconds(10)
 
   /// Whether another thread than this one exits.
   private static var isOthers: Bool {
