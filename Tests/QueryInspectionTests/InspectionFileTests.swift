@@ -189,10 +189,11 @@ import Testing
     }
     try FileManager.default.removeItem(atPath: path)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    guard case .failure(.unavailable) = Self.result({ try self.entries(file) }) else {
+    guard case .failure(.unavailable(let error)) = Self.result({ try self.entries(file) }) else {
       Issue.record("a folder")
       return
     }
+    #expect(error.message == String(cString: strerror(EISDIR)))
   }
 
   /// It has a header, and no step of the schema was run: an application makes it just now, or was killed

@@ -97,7 +97,7 @@ import Testing
     try await scratch.whileRunning { await gate.arrival(4) }
     #expect(try scratch.outbox.counts.rows == OutboxCounts(pending: 8))
     #expect(runner.calls.count == 4)
-    #expect(scratch.replayer.ledger.isIdle)
+    #expect(scratch.replayer.ledger.checkIdle())
     let entries = try scratch.outbox.entries()
     #expect(entries.allSatisfy { $0.failures == 0 && $0.waitReason == nil })
   }

@@ -137,13 +137,14 @@ extension QueryClient {
     _ query: Query,
     initialState: Query.State
   ) -> QueryStore<Query.State> {
-    let context = self.defaultContext
     // Called by its type if that is known, so that its code is specialised.
     let store =
       if let creator = self.defaultCreator {
-        creator.store(for: query, in: context, with: initialState)
+        creator.store(
+          for: query, begunWith: self.firstContext(of: Query.State.self, creator.defaults),
+          with: initialState)
       } else {
-        self.storeCreator.store(for: query, in: context, with: initialState)
+        self.storeCreator.store(for: query, in: self.defaultContext, with: initialState)
       }
     store.setRequestType { Query.self }
     if self.optimistic.isActive { self.optimistic.attach(store) }

@@ -18,7 +18,6 @@ extension QueryClient {
   /// Makes stores that retry; those of queries also deduplicate, fetch by themselves, and refetch
   /// when the network or the application comes back.
   public struct DefaultStoreCreator: StoreCreator {
-    @usableFromInline let retryLimit: Int
     @usableFromInline let defaults: ClientDefaults
 
     @inlinable
@@ -27,8 +26,19 @@ extension QueryClient {
       in context: QueryContext,
       with initialState: Query.State
     ) -> QueryStore<Query.State> {
-      let query = query.modifier(_RetryModifier(limit: self.retryLimit, isDefault: true))
-        .modifier(_ClientDefaultsModifier(defaults: self.defaults))
+      self.store(
+        for: query, begunWith: self.defaults.applied(to: context, of: Query.State.self),
+        with: initialState)
+    }
+
+    /// - Parameter context: A context with the defaults.
+    @inlinable
+    func store<Query: QueryRequest>(
+      for query: Query,
+      begunWith context: QueryContext,
+      with initialState: Query.State
+    ) -> QueryStore<Query.State> {
+      let query = query.modifier(_RetryModifier(limit: self.defaults.retryLimit, isDefault: true))
       // Skips writes, and fetches of a state whose differences the library does not know.
       guard Query.State._isDeduplicatedByClients else {
         return .detached(query: query, initialState: initialState, initialContext: context)
@@ -65,8 +75,8 @@ extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator
       QueryClient.defaultApplicationActivityObserver
   ) -> QueryClient.DefaultStoreCreator {
     QueryClient.DefaultStoreCreator(
-      retryLimit: retryLimit,
       defaults: ClientDefaults(
+        retryLimit: retryLimit,
         backoff: backoff,
         delayer: delayer,
         automaticFetchingCondition: queryEnableAutomaticFetchingCondition,
@@ -100,6 +110,7 @@ extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator
 /// What the default creator writes into the context of each store.
 @usableFromInline
 final class ClientDefaults: Sendable {
+  @usableFromInline let retryLimit: Int
   let backoff: QueryBackoffFunction?
   let delayer: (any QueryDelayer)?
   let automaticFetchingCondition: any FetchCondition
@@ -108,6 +119,7 @@ final class ClientDefaults: Sendable {
   let activityObserver: (any ApplicationActivityObserver)?
 
   init(
+    retryLimit: Int,
     backoff: QueryBackoffFunction?,
     delayer: (any QueryDelayer)?,
     automaticFetchingCondition: any FetchCondition,
@@ -115,6 +127,7 @@ final class ClientDefaults: Sendable {
     networkObserver: (any NetworkObserver)?,
     activityObserver: (any ApplicationActivityObserver)?
   ) {
+    self.retryLimit = retryLimit
     self.backoff = backoff
     self.delayer = delayer
     self.automaticFetchingCondition = automaticFetchingCondition
@@ -145,30 +158,28 @@ final class ClientDefaults: Sendable {
   }
 }
 
-public struct _ClientDefaultsModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier {
-  @usableFromInline let defaults: ClientDefaults
-
-  @usableFromInline
-  init(defaults: ClientDefaults) { self.defaults = defaults }
-
-  // Its own type is not needed at run time, which would take a launch a quarter of a millisecond to make.
-  @inlinable
-  public func setup(context: inout QueryContext) {
-    self.defaults.setUp(&context, of: Query.State.self)
-  }
-}
-
 extension ClientDefaults {
+  /// A context with the defaults for stores of a state type.
+  ///
+  /// - Parameters:
+  ///   - base: The context that they are written into.
+  ///   - state: The type.
   @usableFromInline
-  func setUp<State: QueryStateProtocol>(_ context: inout QueryContext, of state: State.Type) {
+  func applied<State: QueryStateProtocol>(
+    to base: QueryContext, of state: State.Type
+  ) -> QueryContext {
+    var context = base
+    QueryStore<State>.dropNotes(in: &context)
+    context.addRetryLayer(limit: self.retryLimit, isDefault: true)
     if let backoff = self.backoff { context.queryBackoffFunction = backoff }
     if let delayer = self.delayer { context.queryDelayer = delayer }
-    guard State._isFetchedAutomatically else { return }
+    guard State._isFetchedAutomatically else { return context }
     context.enableAutomaticFetchingCondition = self.automaticFetchingCondition
     if let condition = self.refetchCondition {
       context.queryControllers.append(
         _RefetchOnChangeController<State, AnyFetchCondition>(condition: condition)
       )
     }
+    return context
   }
 }

@@ -13,7 +13,11 @@
 // @unchecked: see above.
 public final class QueryClient: @unchecked Sendable {
   private struct Guarded {
-    var defaultContext: QueryContext
+    /// See ``QueryClient/firstContext(of:_:)``.
+    var firstContexts = [ObjectIdentifier: QueryContext]()
+    var defaultContext: QueryContext {
+      didSet { self.firstContexts = [:] }
+    }
     var cache: any StoreCache
   }
 
@@ -80,7 +84,7 @@ public final class QueryClient: @unchecked Sendable {
       self.addObservers(to: &new)
       let old = self.withLock { guarded in
         defer { guarded.defaultContext = new }
-        return guarded.defaultContext
+        return (guarded.defaultContext, guarded.firstContexts)
       }
       withExtendedLifetime(old) {}
     }
@@ -97,6 +101,30 @@ extension QueryClient {
     if context.applicationActivityObserver == nil, let observer = defaults.activityObserver {
       context.applicationActivityObserver = observer
     }
+  }
+}
+
+// MARK: - The context of a new store
+
+extension QueryClient {
+  /// The context that the stores of a state type begin with: the default one, with what the creator writes into
+  /// it. They share it, which is most of what a store would have of its own.
+  @usableFromInline
+  func firstContext<State: QueryStateProtocol>(
+    of state: State.Type, _ defaults: ClientDefaults
+  ) -> QueryContext {
+    let type = ObjectIdentifier(state)
+    let (known, base) = self.withLock { ($0.firstContexts[type], $0.defaultContext) }
+    if let known { return known }
+    let context = defaults.applied(to: base, of: state)
+    self.withLock { guarded in
+      // Another thread may have set another default.
+      let isStill =
+        guarded.defaultContext.head === base.head
+        && guarded.defaultContext.setupNumber == base.setupNumber
+      if isStill { guarded.firstContexts[type] = context }
+    }
+    return context
   }
 }
 

@@ -43,6 +43,12 @@ public struct QuerySubscription: Sendable {
     Self.combined(subscriptions)
   }
 
+  /// One subscription for this one and others. Most stores have one controller: then there is nothing to combine.
+  func joined(with others: [QuerySubscription]) -> QuerySubscription {
+    if self.content != .empty { return .combined([self] + others) }
+    return others.count == 1 ? others[0] : .combined(others)
+  }
+
   /// Ends it. Later calls do nothing.
   public func cancel() {
     switch self.content {

@@ -34,7 +34,8 @@ extension IdentifiedArray {
     @usableFromInline var holes = SlotSet()
     /// The first position that has a slot of this storage, if it stands on another one.
     @usableFromInline var seam = Int.min
-    /// The storage that has the elements before the seam. It stands on no other.
+    /// The storage that has the elements before the seam. It stands on no other one, or on one that does
+    /// not and has an earlier seam.
     @usableFromInline var base: Storage?
 
     @inlinable

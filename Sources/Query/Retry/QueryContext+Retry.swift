@@ -23,6 +23,14 @@ extension QueryContext {
     set { self[RetryKey.self] = newValue }
   }
 
+  /// Notes a retry layer inside those that are noted: its limit counts.
+  @inlinable
+  mutating func addRetryLayer(limit: Int, isDefault: Bool) {
+    self.retryValues.limit = limit
+    self.retryValues.isDefault = isDefault
+    self.retryValues.layerCount += 1
+  }
+
   /// Starts anew with the retry layers of another store's request. The limit stays: it is a setting.
   mutating func takeRetryLayers(of other: QueryContext) {
     var values = RetryValues()

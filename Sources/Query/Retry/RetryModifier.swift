@@ -70,9 +70,8 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
 
   @inlinable
   public func setup(context: inout QueryContext, using query: Query) {
-    context.retryValues.limit = self.limit
-    context.retryValues.isDefault = self.isDefault
-    context.retryValues.layerCount += 1
+    // The layer of a client's default is noted in the context that the client's stores begin with.
+    if !self.isDefault { context.addRetryLayer(limit: self.limit, isDefault: false) }
     query.setup(context: &context)
   }
 

@@ -90,6 +90,15 @@ final class ObservationAnchor: Observable, @unchecked Sendable {
     return self.readParts.intersection(isSame ? .rest : [.rest, .value])
   }
 
+  /// Notes a change of a state of which value and error count as changed each time. The caller holds the lock
+  /// of the store.
+  ///
+  /// - Returns: The parts that have changed, of those that were ever read; nil if that does not say all.
+  @usableFromInline
+  func noteChange() -> ObservedParts? {
+    self.readParts.isSubset(of: [.rest, .value, .error]) ? self.readParts : nil
+  }
+
   /// Notes what is the case after a change. The caller holds the lock of the store.
   ///
   /// - Parameters:
@@ -161,10 +170,9 @@ extension QueryStore: Observable {
   @inlinable
   func noteObservedChange(to state: @autoclosure () -> State) {
     guard let observation else { return }
-    var changes: ObservedParts?
-    if State._isObservedByParts {
-      changes = observation.note(valueNumber: self.observedValueNumber)
-    }
+    let changes =
+      State._isObservedByParts
+      ? observation.note(valueNumber: self.observedValueNumber) : observation.noteChange()
     self.aftermath.changes.formUnion(changes ?? self.observedChanges(to: state(), observation))
   }
 

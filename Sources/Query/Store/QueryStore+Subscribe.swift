@@ -114,7 +114,7 @@ extension QueryStore {
   /// Keeps subscriptions for as long as the store lives.
   func keep(_ subscriptions: [QuerySubscription]) {
     self.withLock {
-      self.controllerSubscription = .combined([self.controllerSubscription] + subscriptions)
+      self.controllerSubscription = self.controllerSubscription.joined(with: subscriptions)
     }
   }
 

@@ -11,8 +11,15 @@ extension QueryStore {
   /// Prepares a context for the setup of a new store of this type.
   @usableFromInline
   static func beginSetup(of context: inout QueryContext) {
-    if context.setupNumber != 0 { self.replaceNotes(in: &context, by: QueryContext()) }
+    self.dropNotes(in: &context)
     context.setupNumber = lastSetupNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  /// Removes the notes about a store from a context.
+  static func dropNotes(in context: inout QueryContext) {
+    if context.setupNumber == 0 { return }
+    self.replaceNotes(in: &context, by: QueryContext())
+    context.setupNumber = 0
   }
 
   /// Whether the notes in a context are about another store.

@@ -64,7 +64,8 @@ extension ReplayLedger {
 // MARK: - Slots
 
 extension ReplayLedger {
-  var isIdle: Bool {
+  /// Whether nothing runs and no claim is under way. If one is, its end wakes the runs that wait.
+  func checkIdle() -> Bool {
     self.guarded.withLock { ledger in
       ledger.slots.noteLook()
       return ledger.slots.isIdle

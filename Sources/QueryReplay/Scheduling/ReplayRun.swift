@@ -271,7 +271,7 @@ extension ReplayRun {
       return (self.isOnce || isUsedUp) && self.isIdle ? .end : .wait(until: poll)
     }
     // An attempt that ends during the claim may free more than the answer shows.
-    let wasIdle = ledger.isIdle
+    let wasIdle = ledger.checkIdle()
     var all = ClaimAnswer()
     for round in Self.rounds(registry, reach) {
       guard let answer = try await self.claim(round, in: &group) else {
@@ -355,7 +355,7 @@ extension ReplayRun {
   ) throws -> Step {
     let ledger = self.parts.ledger
     // While a probe is under way, there may be a network.
-    if answer.leases.isEmpty, wasIdle, ledger.isIdle {
+    if answer.leases.isEmpty, wasIdle, ledger.checkIdle() {
       if self.isOnce { return .end }
       try self.announceRest(.waiting(.network))
     }
@@ -371,7 +371,7 @@ extension ReplayRun {
     let ledger = self.parts.ledger
     let now = self.clock.now()
     let nextSlot = ledger.nextSlot
-    let isIdle = wasIdle && ledger.isIdle
+    let isIdle = wasIdle && ledger.checkIdle()
     if answer.leases.isEmpty, isIdle, nextSlot == nil {
       if self.isOnce { return .end }
       try self.announceRest(.waiting(.outbox))

@@ -7,9 +7,14 @@ import Glibc
 /// It does not notice that the folder itself was moved.
 final class FilePlace {
   /// When the names of the folder last changed: a rename, a link and a removal set both times.
-  private struct Stamp: Equatable {
+  struct Stamp: Equatable {
     let modified: Int64
     let changed: Int64
+
+    init(modified: Int64, changed: Int64) {
+      self.modified = modified
+      self.changed = changed
+    }
 
     /// nil if the folder cannot be examined.
     init?(of descriptor: Int32) {

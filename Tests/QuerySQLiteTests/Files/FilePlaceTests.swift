@@ -83,6 +83,18 @@ import Testing
     }
   }
 
+  /// A FAT keeps hundredths of a second of one time, and ticks every two seconds.
+  @Test(
+    arguments: [
+      (1_700_000_000_123_456_789, 1_700_000_000_123_456_789, true),
+      (1_700_000_000_120_000_000, 1_700_000_000_123_456_789, false),
+      (1_700_000_000_123_456_789, 1_700_000_000_120_000_000, false),
+      (1_700_000_000_000_000_000, 1_700_000_000_000_000_000, false),
+    ] as [(Int64, Int64, Bool)])
+  func aStampOfWholeHundredthsIsACoarseOne(_ modified: Int64, _ changed: Int64, _ isFine: Bool) {
+    #expect(FilePlace.Stamp(modified: modified, changed: changed).isFine == isFine)
+  }
+
   @Test func aFileWhoseTimesWereSetBackIsNoticed() throws {
     let place = self.place
     self.settle()

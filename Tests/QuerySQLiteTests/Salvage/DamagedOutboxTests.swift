@@ -57,6 +57,19 @@ import Testing
     }
   }
 
+  /// The rows are whole, and nothing tells where they begin.
+  @Test func theHeaderOfAPageOfRows() async throws {
+    let outbox = try await DamagedOutbox(isKilled: false)
+    let pages = (1..<outbox.file.count / 4_096).filter { outbox.file[$0 * 4_096] == 13 }
+    #expect(pages.count > 12)
+    for page in self.sample(pages, 12) {
+      var bytes = outbox.file
+      let start = page * 4_096
+      bytes.replaceSubrange(start..<start + 8, with: repeatElement(0xa5, count: 8))
+      try await outbox.check(bytes, [], mayLose: 0, "the header of page \(page + 1)")
+    }
+  }
+
   @Test func aFileThatIsCut() async throws {
     let outbox = try await DamagedOutbox(isKilled: false)
     let count = outbox.file.count / 4_096

@@ -58,6 +58,28 @@ extension StorageContractTests {
     #expect(pack.state == .complete)
   }
 
+  @Test(arguments: StorageUnderTest.allCases)
+  func aMemberUnderWayOfWhichNothingIsStoredHasNoBytes(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let gate = Gate()
+    let held = BlockQuery(["held"]) { _ in
+      try await gate.pass()
+      return 1
+    }
+    try await device.run { client in
+      let pack = try await client.keep("pack") { held }
+      await gate.arrival()
+      let packs = device.storage.packs
+      let stored = try #require(try await packs.packs().first)
+      let identity = try QueryIdentity(path: held.path)
+      let standing = try await packs.settle(
+        [PackResult(identity: identity, outcome: .underWay)], of: stored.id, at: device.clock.now())
+      #expect(standing?.pack.counts.bytes == 0)
+      gate.open()
+      try await pack.whole()
+    }
+  }
+
   /// Equal in Swift, of other bytes.
   @Test(arguments: StorageUnderTest.allCases)
   func equalNamesAreOnePack(_ kind: StorageUnderTest) async throws {

@@ -84,17 +84,76 @@ struct IdentifiedArrayStorageSharingTests {
     #expect(kept.ids == Array(2_000..<12_000))
     #expect(kept.suffix(2_000).allSatisfy { $0.name == "done" })
     // As often as not it takes 16 384, if all are copied.
-    #expect(slots / 4_000 < 600)
+    #expect(slots / 4_000 < 80)
   }
 
-  @Test(arguments: SeededGenerator.seeds(4))
-  func randomWalkBesideAnArray(seed: UInt64) throws {
+  /// Appends with a copy of each state, until the storage stands on one that stands on another.
+  private func layeredTwice(_ kept: inout IdentifiedArrayOf<Item>) throws -> IdentifiedArrayOf<Item>
+  {
+    var array = kept
+    for id in kept.count... {
+      array.append(Item(id: id))
+      if try #require(array.storage).fields.pointee.base?.isLayered == true { break }
+      kept = array
+    }
+    return array
+  }
+
+  @Test func aLongEndIsStoodOnInTurnAndComesTogetherAgainWithoutTheCopies() throws {
+    var first: IdentifiedArrayOf<Item>? = items(0..<1000)
+    var kept = try #require(first)
+    var array = try self.layeredTwice(&kept)
+    let count = array.count
+    #expect(try #require(array.storage).slotCount == 1)
+    array.removeFirst()
+    #expect(array.ids == Array(1..<count) && kept.ids == Array(0..<count - 1))
+    #expect((1..<count).allSatisfy { array[id: $0]?.id == $0 } && !array.contains(id: 0))
+    kept = IdentifiedArrayOf<Item>()
+    array.append(Item(id: count))
+    #expect(try #require(array.storage).isLayered, "the first copy is there yet")
+    #expect(array.ids == Array(1...count) && first?.ids == Array(0..<1000))
+    #expect((1...count).allSatisfy { array[id: $0]?.id == $0 } && !array.contains(id: 0))
+    first = nil
+    array.append(Item(id: 0, name: "again"))
+    #expect(try !#require(array.storage).isLayered)
+    #expect(array.ids == Array(1...count) + [0])
+    #expect(array.index(id: 0) == count && array.index(id: count) == count - 1)
+  }
+
+  @Test func whatIsStoodOnTwiceBecomesOneEndBesideACopy() throws {
+    var kept = items(0..<1000)
+    var array = try self.layeredTwice(&kept)
+    let bottom = try #require(array.storage?.fields.pointee.base?.fields.pointee.base)
+    var isOne = false
+    for id in array.count..<array.count + 40 {
+      kept = array
+      array.append(Item(id: id))
+      array.removeFirst()
+      array.modify(id: id) { $0.name = "\(id)" }
+      isOne = isOne || array.storage?.fields.pointee.base === bottom
+    }
+    #expect(isOne)
+    #expect(array.ids == Array(40..<array.count + 40))
+    #expect(array.ids.allSatisfy { array[id: $0]?.id == $0 })
+    #expect(array.suffix(40).allSatisfy { $0.name == "\($0.id)" })
+    #expect((0..<40).allSatisfy { !array.contains(id: $0) })
+    #expect(kept.ids == Array(39..<array.count + 39))
+  }
+
+  @Test(arguments: SeededGenerator.seeds(3), [false, true])
+  func randomWalkBesideAnArray(seed: UInt64, isAtTheEnds: Bool) throws {
     var random = SeededGenerator(seed: seed)
     var (array, model) = (items(0..<600), Array(items(0..<600)))
     var copies = [(IdentifiedArrayOf<Item>, [Item])]()
     var next = 600
+    var depths = Set<Int>()
     for step in 0..<6_000 {
-      switch Int.random(in: 0..<40, using: &random) {
+      let base = array.storage?.fields.pointee.base
+      depths.insert(base == nil ? 1 : base?.isLayered == true ? 3 : 2)
+      let choice = Int.random(in: 0..<40, using: &random)
+      // What brings all elements together comes seldom, or no end would grow.
+      let isOfAll = [30, 31, 33, 34].contains(choice)
+      switch isAtTheEnds && isOfAll && !step.isMultiple(of: 40) ? 0 : choice {
       case 0..<12:
         let item = Item(id: next)
         next += 1
@@ -135,5 +194,6 @@ struct IdentifiedArrayStorageSharingTests {
       #expect(isEach, "seed \(seed), step \(step)")
     }
     for (copy, model) in copies { #expect(copy.elements == model, "seed \(seed)") }
+    if isAtTheEnds { #expect(depths == [1, 2, 3], "seed \(seed)") }
   }
 }

@@ -43,7 +43,7 @@ enum MutationRows {
   }
 
   /// So many that what is copied now and then is copied in each round.
-  private static let keptCount = 500
+  private static let keptCount = 4_000
 
   @concurrent
   private static func keepingEachState(
