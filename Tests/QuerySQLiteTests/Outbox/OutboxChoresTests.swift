@@ -37,6 +37,21 @@ import Testing
     try await scratch.storage.close()
   }
 
+  @Test func eachChoreOfEachPartitionIsNotedOnce() {
+    let (one, other) = (OutboxPartition(name: "one"), OutboxPartition(name: "other"))
+    var chores = OutboxChores()
+    for _ in 0..<2 {
+      chores.add(.prune, of: one)
+      chores.add(.expire, of: one)
+      chores.add(.prune, of: other)
+    }
+    var found = [(partition: String, chore: OutboxChores.Chore)]()
+    while let next = chores.next() { found.append((next.partition.name, next.chore)) }
+    #expect(found.map(\.partition) == ["one", "one", "other"])
+    #expect(found.map(\.chore) == [.prune, .expire, .prune])
+    #expect(chores.due == nil)
+  }
+
   @Test func whatAKilledProcessHasLeftOfTheHistoryGoesWithTheNext() async throws {
     let origin = try TemporaryFolder()
     let first = try OutboxScratch(in: origin) {
