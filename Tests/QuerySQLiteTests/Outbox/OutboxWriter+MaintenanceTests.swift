@@ -77,7 +77,10 @@ import Testing
     try await scratch.add()
     let before = scratch.storage.mutations.database.commits
     let gate = DispatchSemaphore(value: 0)
-    scratch.storage.mutations.database.thread.perform { _ in gate.wait() }
+    let thread = scratch.storage.mutations.database.thread
+    thread.perform { _ in gate.wait() }
+    // Or it might take a job with that, which would not be counted below.
+    while thread.count > 0 { await Task.yield() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<3 {
         group.addTask {
@@ -89,9 +92,7 @@ import Testing
           }
         }
       }
-      while scratch.storage.mutations.database.thread.count < 3 {
-        await Task.yield()
-      }
+      while thread.count < 3 { await Task.yield() }
       gate.signal()
       try await group.waitForAll()
     }
