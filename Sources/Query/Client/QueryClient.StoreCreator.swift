@@ -38,7 +38,7 @@ extension QueryClient {
       begunWith context: QueryContext,
       with initialState: Query.State
     ) -> QueryStore<Query.State> {
-      let query = query.modifier(_RetryModifier(limit: self.defaults.retryLimit, isDefault: true))
+      let query = query.modifier(_RetryModifier(limit: nil))
       // Skips writes, and fetches of a state whose differences the library does not know.
       guard Query.State._isDeduplicatedByClients else {
         return .detached(query: query, initialState: initialState, initialContext: context)
@@ -110,7 +110,7 @@ extension QueryClient.StoreCreator where Self == QueryClient.DefaultStoreCreator
 /// What the default creator writes into the context of each store.
 @usableFromInline
 final class ClientDefaults: Sendable {
-  @usableFromInline let retryLimit: Int
+  let retryLimit: Int
   let backoff: QueryBackoffFunction?
   let delayer: (any QueryDelayer)?
   let automaticFetchingCondition: any FetchCondition

@@ -113,18 +113,12 @@ extension QueryClient {
   func firstContext<State: QueryStateProtocol>(
     of state: State.Type, _ defaults: ClientDefaults
   ) -> QueryContext {
-    let type = ObjectIdentifier(state)
-    let (known, base) = self.withLock { ($0.firstContexts[type], $0.defaultContext) }
-    if let known { return known }
-    let context = defaults.applied(to: base, of: state)
     self.withLock { guarded in
-      // Another thread may have set another default.
-      let isStill =
-        guarded.defaultContext.head === base.head
-        && guarded.defaultContext.setupNumber == base.setupNumber
-      if isStill { guarded.firstContexts[type] = context }
+      if let known = guarded.firstContexts[ObjectIdentifier(state)] { return known }
+      let context = defaults.applied(to: guarded.defaultContext, of: state)
+      guarded.firstContexts[ObjectIdentifier(state)] = context
+      return context
     }
-    return context
   }
 }
 

@@ -115,9 +115,11 @@ extension IdentifiedArray.Storage {
   func withOwnEnd(
     from position: Int, adding extra: Int, isUnique: Bool
   ) -> IdentifiedArray.Storage? {
+    func slotCount(from start: Int) -> Int {
+      Self.slotCount(for: end - start + Swift.max(extra, 1))
+    }
     func layered(from start: Int, moving: Bool = false) -> IdentifiedArray.Storage {
-      let slotCount = Self.slotCount(for: end - start + Swift.max(extra, 1))
-      return self.layered(from: start, slotCount: slotCount, moving: moving)
+      self.layered(from: start, slotCount: slotCount(from: start), moving: moving)
     }
     let start = Swift.min(position, isLayered ? seam : end)
     if isUnique, start == seam {
@@ -130,8 +132,7 @@ extension IdentifiedArray.Storage {
     let baseStart = base.isLayered ? Swift.min(position, base.seam) : start
     guard Self.isEnd(end - baseStart, of: count) else { return nil }
     if base.isLayered || end - position > Self.copiedCapacity { return layered(from: baseStart) }
-    let slotCount = Self.slotCount(for: end - position + Swift.max(extra, 1))
-    return self.layered(on: self, from: position, slotCount: slotCount)
+    return self.layered(on: self, from: position, slotCount: slotCount(from: position))
   }
 
   /// Moves the elements from the seam on into the base, and returns the base; nil if another value still

@@ -47,31 +47,25 @@ extension QueryRequest {
 }
 
 public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
-  @usableFromInline let limit: Int
-
-  @usableFromInline let isDefault: Bool
+  /// How many times the query is retried; nil: this layer is a client's default, which the context that the
+  /// client's stores begin with has already, and which the outbox of durable mutations replaces.
+  @usableFromInline let limit: Int?
 
   /// Whether another attempt may help; nil: the library decides.
   @usableFromInline let mayPass: (@Sendable (any Error) -> Bool)?
 
   /// - Parameters:
-  ///   - limit: How many times the query is retried.
-  ///   - isDefault: Whether it is a client's default, which the outbox of durable mutations
-  ///     replaces.
+  ///   - limit: How many times the query is retried; nil: this layer is a client's default.
   ///   - mayPass: Whether another attempt may help; nil: the library decides.
   @inlinable
-  init(
-    limit: Int, isDefault: Bool = false, mayPass: (@Sendable (any Error) -> Bool)? = nil
-  ) {
+  init(limit: Int?, mayPass: (@Sendable (any Error) -> Bool)? = nil) {
     self.limit = limit
-    self.isDefault = isDefault
     self.mayPass = mayPass
   }
 
   @inlinable
   public func setup(context: inout QueryContext, using query: Query) {
-    // The layer of a client's default is noted in the context that the client's stores begin with.
-    if !self.isDefault { context.addRetryLayer(limit: self.limit, isDefault: false) }
+    if let limit { context.addRetryLayer(limit: limit, isDefault: false) }
     query.setup(context: &context)
   }
 
@@ -132,7 +126,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
     if let mayPass { return mayPass(error) }
     if error is any FinalError { return false }
     // Writes are not deduplicated.
-    let mayWriteTwice = self.isDefault && !Query.State._isDeduplicatedByClients
+    let mayWriteTwice = self.limit == nil && !Query.State._isDeduplicatedByClients
     guard verdict.isKnown else { return !(mayWriteTwice && error is any AnsweredError) }
     // A server that answers 409 and asks for a wait is carrying it out.
     let isUnderWay = (error as? HTTPStatusError)?.statusCode == 409

@@ -39,14 +39,19 @@ extension StorageContractTests {
     }
   }
 
+  /// A query whose fetch waits at a gate.
+  private static func held(by gate: Gate) -> BlockQuery<Int> {
+    BlockQuery(["held"]) { _ in
+      try await gate.pass()
+      return 1
+    }
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func aPackIsFetchedFromItsBeginningOnUnlessItIsWhole(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
     let gate = Gate()
-    let held = BlockQuery(["held"]) { _ in
-      try await gate.pass()
-      return 1
-    }
+    let held = Self.held(by: gate)
     try await device.run { client in
       let pack = try await client.keep("pack") { held }
       #expect(pack.state == .fetching)
@@ -62,10 +67,7 @@ extension StorageContractTests {
   func aMemberUnderWayOfWhichNothingIsStoredHasNoBytes(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
     let gate = Gate()
-    let held = BlockQuery(["held"]) { _ in
-      try await gate.pass()
-      return 1
-    }
+    let held = Self.held(by: gate)
     try await device.run { client in
       let pack = try await client.keep("pack") { held }
       await gate.arrival()

@@ -17,6 +17,22 @@ import Testing
     #expect(context.trace == ["default"])
   }
 
+  /// The stores of a type share what they begin with.
+  @Test func aDefaultContextThatWasReplacedIsLetGo() {
+    let client = QueryClient()
+    weak var held: HeldObject?
+    do {
+      let object = HeldObject()
+      held = object
+      client.defaultContext.heldObject = object
+    }
+    _ = client.store(for: ProbeQuery())
+    client.clearStores()
+    #expect(held != nil)
+    client.defaultContext = QueryContext()
+    #expect(held == nil)
+  }
+
   @Test func theContextHasTheClient() {
     let client = QueryClient()
     #expect(client.defaultContext.queryClient === client)
@@ -163,5 +179,18 @@ import Testing
     #expect(store.context.queryBackoffFunction.rawDescription == "No Backoff")
     await #expect(throws: TestError()) { try await store.fetch() }
     #expect(attempts.value == 1)
+  }
+}
+
+private final class HeldObject: Sendable {}
+
+extension QueryContext {
+  fileprivate var heldObject: HeldObject? {
+    get { self[HeldObjectKey.self] }
+    set { self[HeldObjectKey.self] = newValue }
+  }
+
+  private enum HeldObjectKey: Key {
+    static var defaultValue: HeldObject? { nil }
   }
 }

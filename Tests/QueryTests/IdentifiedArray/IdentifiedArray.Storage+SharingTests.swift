@@ -140,7 +140,7 @@ struct IdentifiedArrayStorageSharingTests {
     #expect(kept.ids == Array(39..<array.count + 39))
   }
 
-  @Test(arguments: SeededGenerator.seeds(3), [false, true])
+  @Test(arguments: SeededGenerator.seeds(4), [false, true])
   func randomWalkBesideAnArray(seed: UInt64, isAtTheEnds: Bool) throws {
     var random = SeededGenerator(seed: seed)
     var (array, model) = (items(0..<600), Array(items(0..<600)))
