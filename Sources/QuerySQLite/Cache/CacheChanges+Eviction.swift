@@ -21,24 +21,41 @@ extension CacheChanges {
     keeping isKept: (QueryIdentity) -> Bool
   ) throws -> Eviction {
     var eviction = Eviction()
-    let looks = max(budget.rows, 16) * 2
-    var expired = try ExpiredFirst(self.tables, now: now, cursor, looks: looks)
+    let looks = min(max(budget.rows, 16), 1 << 40) * 2
+    var looked = 0
     var next = EvictionCandidate.Next.unknown
-    while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
-      next = expired.next(&cursor)
-      guard case .candidate(let candidate) = next else { break }
-      try self.evict(candidate, &eviction, isKept)
-    }
-    if next == .end {
-      var oldest = try self.oldest(from: cursor, looks: looks)
-      while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
-        next = oldest.next(&cursor)
-        guard case .candidate(let candidate) = next else { break }
-        try self.evict(candidate, &eviction, isKept)
-      }
+    // Few at a time: a short step would spend its time on reading more of them than it removes.
+    while next != .end, limits.areExceeded(by: self.totals), looked < looks,
+      looked == 0 || !budget.isSpent && eviction.removed.count < budget.rows
+    {
+      let few = min(looks - looked, Self.readAtOnce)
+      looked += few
+      var expired = try ExpiredFirst(self.tables, now: now, cursor, looks: few)
+      next = try self.evict(&eviction, budget, limits, isKept) { expired.next(&cursor) }
+      guard next == .end else { continue }
+      var oldest = try self.oldest(from: cursor, looks: few)
+      next = try self.evict(&eviction, budget, limits, isKept) { oldest.next(&cursor) }
     }
     eviction.hasMore = next != .end && limits.areExceeded(by: self.totals)
     return eviction
+  }
+
+  /// How many candidates are read at once.
+  private static let readAtOnce = 128
+
+  /// Removes candidates until the limits hold, the step is spent, or no more are known.
+  ///
+  /// - Returns: end if there are no more.
+  private mutating func evict(
+    _ eviction: inout Eviction, _ budget: StepBudget, _ limits: CacheLimits,
+    _ isKept: (QueryIdentity) -> Bool, _ nextCandidate: () -> EvictionCandidate.Next
+  ) throws -> EvictionCandidate.Next {
+    while limits.areExceeded(by: self.totals), !budget.isSpent(after: eviction.removed.count) {
+      let next = nextCandidate()
+      guard case .candidate(let candidate) = next else { return next }
+      try self.evict(candidate, &eviction, isKept)
+    }
+    return .unknown
   }
 
   /// The entries that were written, used or confirmed longest ago, some of them.

@@ -195,7 +195,7 @@ extension CacheTables {
   /// - Throws: `StorageError`.
   func vacuumStep(pages: Int) throws -> (freed: Int, isDone: Bool) {
     try self.connection.write {
-      let step = try self.vacuum(StepBudget(rows: pages))
+      let step = try self.vacuum(self.connection.stepBudget(rows: pages))
       // SQLite counts it as no change.
       if step.freed > 0 { try self.connection.linkLog() }
       return step

@@ -257,6 +257,12 @@ extension CacheWriter {
     }
   }
 
+  /// The maximum number of changes in a transaction, so that the checkpoint of their pages is short on this
+  /// disk.
+  static func batch(on connection: SQLiteConnection) -> Int {
+    max(1, Int(Double(Self.maximumBatch) * connection.stepShare))
+  }
+
   /// What one transaction has written.
   private struct CommittedStep {
     /// How many changes.
@@ -283,7 +289,8 @@ extension CacheWriter {
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
-      let budget = StepBudget(rows: self.changesInStep)
+      let budget = StepBudget(
+        rows: min(self.changesInStep, Self.batch(on: connection)), time: StepBudget.callersTime)
       for change in changes {
         if budget.isSpent(after: count) { break }
         count += 1
@@ -454,7 +461,7 @@ extension CacheWriter {
       while let cursor = next {
         try self.write(in: invalidation.partition, connection) { changes in
           let step = try changes.invalidate(
-            from: cursor, at: time, StepBudget(rows: self.configuration.stepRows))
+            from: cursor, at: time, connection.stepBudget(rows: self.configuration.stepRows))
           next = step.next
           return step.marked > 0
         }

@@ -15,9 +15,12 @@ struct PendingEviction {
   /// How many entries a turn removes, if nothing else comes and it has the time.
   static let rowsPerTurn = 200
 
-  /// How many entries the next turn removes, if it has the time: more than come meanwhile, or the
-  /// limit would not hold.
-  var rows: Int { max(Self.rowsPerTurn, 2 * self.written) }
+  /// Begins the next turn, which on a slow disk removes fewer entries, but always more than come.
+  func budget(on connection: SQLiteConnection) -> StepBudget {
+    let usual = connection.stepBudget(rows: Self.rowsPerTurn)
+    if 2 * self.written <= usual.rows { return usual }
+    return StepBudget(rows: 2 * self.written, time: StepBudget.callersTime)
+  }
 }
 
 // MARK: - Limits
@@ -32,7 +35,8 @@ extension CacheWriter {
       self.evictions.append(PendingEviction(partition: partition, written: count))
     }
     // So many come at a time that nobody would be served between two turns anyway.
-    if let first = self.evictions.first, first.written >= Self.maximumBatch { self.evictInTurn() }
+    let many = self.connection.map(Self.batch) ?? Self.maximumBatch
+    if let first = self.evictions.first, first.written >= many { self.evictInTurn() }
   }
 
   /// Whether there is something to evict, or to give back to the file system.
@@ -66,7 +70,7 @@ extension CacheWriter {
       var eviction = Eviction()
       try self.write(in: partition, connection) { changes in
         eviction = try changes.evict(
-          StepBudget(rows: pending.rows), limits: partition.limits.withRoom, now: Date(),
+          pending.budget(on: connection), limits: partition.limits.withRoom, now: Date(),
           from: &pending.cursor, keeping: { partition.slots.existingSlot(for: $0) != nil })
         return !eviction.removed.isEmpty
       }

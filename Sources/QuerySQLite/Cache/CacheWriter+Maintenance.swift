@@ -34,7 +34,8 @@ extension CacheWriter {
         try self.makingRoom {
           try self.write(in: partition, connection) { changes in
             let newest = changes.totals
-            count = try changes.recordUses(uses, StepBudget(rows: self.configuration.stepRows))
+            count = try changes.recordUses(
+              uses, connection.stepBudget(rows: self.configuration.stepRows))
             return changes.totals != newest
           }
         }

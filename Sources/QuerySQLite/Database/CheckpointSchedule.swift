@@ -23,6 +23,9 @@ struct CheckpointSchedule {
   /// How many frames the WAL may have now.
   private(set) var frameLimit: Int
 
+  /// How many frames the WAL had after the last commit; nil: not known.
+  private var lastFrames: Int?
+
   /// The pause that all processes share.
   private let shared: CheckpointPause
 
@@ -52,7 +55,10 @@ struct CheckpointSchedule {
   /// - Parameter frames: How many frames the WAL has.
   /// - Returns: Whether to checkpoint now.
   mutating func didCommit(frames: Int, _ now: SuspendingClock.Instant = .now) -> Bool {
-    let isTooLong = frames > (self.isFull ? 0 : self.frameLimit)
+    // A commit as long as this one must not make it too long, either.
+    let added = self.lastFrames.map { frames - $0 } ?? 0
+    self.lastFrames = frames
+    let isTooLong = frames + max(added, 0) > (self.isFull ? 0 : self.frameLimit)
     if isTooLong || self.pause != nil, self.isPaused(now) { return false }
     if isTooLong { return true }
     self.due = frames > 0 ? now + Self.idleTime : nil
@@ -77,6 +83,7 @@ struct CheckpointSchedule {
     self.isFull = outcome == .full
     switch outcome {
     case .complete:
+      self.lastFrames = 0
       self.adaptLimit(toHold: held)
       if let shared = self.shared.read(), shared.length > .zero { self.shared.end() }
       (self.due, self.pause) = (nil, nil)
@@ -92,6 +99,9 @@ struct CheckpointSchedule {
       self.due = now + length
     }
   }
+
+  /// The part of its full length that the WAL may have now.
+  var limitShare: Double { Double(self.frameLimit) / Double(max(self.mostFrames, 1)) }
 
   /// Makes the next checkpoint shorter after one that took too long, and longer step by step after
   /// fast ones.

@@ -72,6 +72,7 @@ struct LogKeeper {
     do {
       let (outcome, held) = try connection.checkpointGivingWay(self.mode)
       self.schedule.didCheckpoint(outcome, held: held)
+      connection.stepShare = self.schedule.limitShare
     } catch {
       let failure = StorageError(any: error, operation: "checkpoint")
       if failure.isDamage(of: self.kind) { throw failure }

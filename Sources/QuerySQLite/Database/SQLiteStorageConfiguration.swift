@@ -63,8 +63,8 @@ public struct SQLiteStorageConfiguration: Sendable {
   /// How many pages the WAL may have before it is checkpointed. 1 000.
   package var checkpointFrames = 1_000
 
-  /// How many rows one transaction of long work changes, if it has the time. 1 000.
-  package var stepRows = 1_000
+  /// How many rows one transaction of long work changes, if it has the time. 250.
+  package var stepRows = 250
 
   /// The delay before a failed write is retried, doubled each time, at most 30 s. 100 ms.
   package var retryDelay = Duration.milliseconds(100)

@@ -85,7 +85,7 @@ extension OutboxWriter {
     if !self.isNeeded(chore, partition) { return }
     let rows = self.configuration.stepRows
     let job = OutboxJob(partition: partition, needsOwner: false) { changes in
-      let budget = StepBudget(rows: rows)
+      let budget = changes.connection.stepBudget(rows: rows)
       switch chore {
       case .prune: try changes.pruneStep(budget)
       case .pruneByAge: try changes.pruneOldHistory(budget)

@@ -133,7 +133,7 @@ extension OutboxWriter {
     self.neighbours.willCommit()
     try connection.write {
       let version = try connection.contentVersion
-      let budget = StepBudget()
+      let budget = StepBudget(time: StepBudget.callersTime)
       for job in jobs {
         if budget.isSpent(after: attempted.count) { break }
         let partition = job.partition

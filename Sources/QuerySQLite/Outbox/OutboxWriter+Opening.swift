@@ -146,7 +146,7 @@ extension OutboxWriter {
     var next: Int64? = .min
     while let last = next {
       if last > .min { connection.letOthersWrite() }
-      let budget = StepBudget(rows: self.configuration.stepRows)
+      let budget = connection.stepBudget(rows: self.configuration.stepRows)
       next = try connection.write {
         // Another process may have done it meanwhile.
         let bootID = try connection.first(ClockRow.read) { try $0.optionalText(at: 0) }

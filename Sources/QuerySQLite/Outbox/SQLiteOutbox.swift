@@ -327,7 +327,7 @@ extension SQLiteOutbox {
     var isDone = false
     while !isDone {
       isDone = try await self.write {
-        try $0.clearHistory(of: name, instance: instance, StepBudget(rows: rows))
+        try $0.clearHistory(of: name, instance: instance, $0.connection.stepBudget(rows: rows))
       }
       if !isDone { await Self.letOthersWrite() }
     }
@@ -338,7 +338,9 @@ extension SQLiteOutbox {
     var next: Int64? = 0
     while let last = next {
       if last > 0 { await Self.letOthersWrite() }
-      next = try await self.write { try $0.release(reason, after: last, StepBudget(rows: rows)) }
+      next = try await self.write {
+        try $0.release(reason, after: last, $0.connection.stepBudget(rows: rows))
+      }
     }
   }
 

@@ -105,7 +105,8 @@ extension Erasure {
         var isDone = false
         while !isDone {
           isDone = try self.connection.write {
-            guard try self.deleteRows(partition, StepBudget(rows: self.stepRows)) else {
+            guard try self.deleteRows(partition, self.connection.stepBudget(rows: self.stepRows))
+            else {
               return false
             }
             try self.connection.execute(Self.remove, partition)

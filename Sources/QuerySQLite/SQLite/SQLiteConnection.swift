@@ -38,6 +38,10 @@ package final class SQLiteConnection {
   /// frames of the WAL can be copied although the disk is full.
   var reservedBytes = 0
 
+  /// How much of its usual time a step of long work may take: less on a slow disk, or the checkpoint of what
+  /// it wrote would keep writers out for too long.
+  var stepShare = 1.0
+
   /// How long it has kept other connections from writing.
   var writeHolds = WriteHolds()
 

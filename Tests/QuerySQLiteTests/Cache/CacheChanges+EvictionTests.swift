@@ -116,6 +116,32 @@ import Testing
     #expect(looks == 150)
   }
 
+  /// The candidates are read a hundred and twenty-eight at a time: a step whose time is up reads no more of them.
+  @Test func aStepRemovesWhatItHasTheTimeFor() throws {
+    for number in 0..<300 { try self.add(number) }
+    let (limits, spent) = (CacheLimits(entries: 0, bytes: 0), StepBudget.spent)
+    var cursor = EvictionCursor()
+    var looks = 0
+    let short = try self.cache.change { changes in
+      try changes.evict(spent, limits: limits, now: self.now, from: &cursor) { _ in
+        looks += 1
+        return looks <= 200
+      }
+    }
+    #expect(looks == 128 && short.removed.isEmpty && short.hasMore)
+    let next = try self.cache.change { changes in
+      try changes.evict(spent, limits: limits, now: self.now, from: &cursor) { _ in
+        looks += 1
+        return looks <= 200
+      }
+    }
+    #expect(next.removed == [.sample(200)] && next.hasMore)
+    let whole = try self.cache.change { changes in
+      try changes.evict(.rows(250), limits: limits, now: self.now, from: &cursor) { _ in false }
+    }
+    #expect(whole.removed == (201..<300).map { .sample($0) } && !whole.hasMore)
+  }
+
   @Test(arguments: SeededGenerator.seeds(5))
   func theOrderIsThatOfAModel(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)

@@ -65,7 +65,22 @@ import Testing
     defer { self.writer.stop() }
     try self.write(0..<1_001)
     self.writer.didWrite(300, in: self.partition)
-    #expect(self.writer.evictions.map(\.rows) == [602])
+    let connection = try self.writer.usableConnection()
+    func rows() -> [Int] { self.writer.evictions.map { $0.budget(on: connection).rows } }
+    #expect(rows() == [602])
+    self.writer.evictions[0].written = 100
+    #expect(rows() == [PendingEviction.rowsPerTurn])
+    // Also on a slow disk.
+    connection.stepShare = 0.1
+    #expect(rows() == [200])
+    self.writer.evictions[0].written = 5
+    #expect(rows() == [20])
+    // As many as a commit writes there: a turn follows at once.
+    let entries = self.partition.statistics.entries
+    self.writer.didWrite(94, in: self.partition)
+    #expect(self.partition.statistics.entries == entries)
+    self.writer.didWrite(1, in: self.partition)
+    #expect(self.partition.statistics.entries == 900)
   }
 
   @Test func whatWasBegunIsDroppedWithTheFile() throws {

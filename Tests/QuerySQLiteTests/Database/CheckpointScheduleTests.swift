@@ -35,6 +35,7 @@ import Testing
     }
 
     var frameLimit: Int { self.schedule.frameLimit }
+    var limitShare: Double { self.schedule.limitShare }
   }
 
   /// That of one process.
@@ -77,11 +78,28 @@ import Testing
     #expect(schedule.didCommit(frames: 251, self.start))
     // As long as it should be: it stays.
     schedule.didCheckpoint(.complete, held: .milliseconds(20), self.start)
-    #expect(schedule.frameLimit == 250)
+    #expect(schedule.frameLimit == 250 && schedule.limitShare == 0.25)
     schedule.didCheckpoint(.complete, held: .seconds(10), self.start)
     #expect(schedule.frameLimit == CheckpointSchedule.fewestFrames)
     for _ in 0..<20 { schedule.didCheckpoint(.complete, held: .milliseconds(1), self.start) }
     #expect(schedule.frameLimit == 1_000)
+  }
+
+  @Test func aLogIsCopiedBeforeACommitAsLongAsTheLastWouldMakeItTooLong() {
+    let schedule = self.schedule(frameLimit: 1_000)
+    // What another process has left says nothing about the commits of this one.
+    #expect(!schedule.didCommit(frames: 600, self.start))
+    #expect(!schedule.didCommit(frames: 700, self.start))
+    #expect(!schedule.didCommit(frames: 800, self.start))
+    #expect(!schedule.didCommit(frames: 900, self.start))
+    #expect(schedule.didCommit(frames: 990, self.start))
+    schedule.didCheckpoint(.complete, self.start)
+    #expect(!schedule.didCommit(frames: 500, self.start))
+    schedule.didCheckpoint(.complete, self.start)
+    #expect(schedule.didCommit(frames: 501, self.start))
+    // Another process has let the log begin anew.
+    #expect(!schedule.didCommit(frames: 3, self.start))
+    #expect(!schedule.didCommit(frames: 6, self.start))
   }
 
   @Test func aLimitThatIsLowAnywayIsNotRaised() {

@@ -87,7 +87,7 @@ import Testing
           _ = try await scratch.storage.mutations.database.write(
             in: scratch.storage.mutations.partition
           ) { changes in
-            usleep(UInt32(StepBudget.time.microseconds))
+            usleep(UInt32(StepBudget.callersTime.microseconds))
             return try changes.enqueue(OutboxScratch.mutation("\(index)"), claiming: false)
           }
         }
