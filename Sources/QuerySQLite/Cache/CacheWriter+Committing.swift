@@ -459,9 +459,13 @@ extension CacheWriter {
       let time = invalidation.instant.microsecondsSinceBoot
       var next = IdentityCursor?.some(IdentityCursor(invalidation.prefix))
       while let cursor = next {
+        // Callers wait for all of it, and what is marked together lies together.
+        let budget = StepBudget(
+          rows: min(4 * self.configuration.stepRows, Self.batch(on: connection)),
+          time: StepBudget.callersTime)
         try self.write(in: invalidation.partition, connection) { changes in
           let step = try changes.invalidate(
-            from: cursor, at: time, connection.stepBudget(rows: self.configuration.stepRows))
+            from: cursor, at: time, budget)
           next = step.next
           return step.marked > 0
         }
