@@ -7,7 +7,7 @@ extension CacheDatabase {
   /// Returns when all earlier changes are committed.
   func flush() async throws {
     if !self.thread.ifIdle({ $0.tryCommit() }) {
-      try await self.perform { try $0.commitAll() }
+      try await self.perform { try $0.commitAllForCaller() }
     }
     // What was flushed earlier may have been in a file that has been replaced.
     try await self.flushHandedOver()

@@ -124,7 +124,7 @@ extension CacheDatabase {
     }
     for slot in slots { self.write(slot, in: partition) }
     // If it cannot be written, it is retried with everything else.
-    self.thread.perform { try? $0.commitAll() }
+    self.thread.perform { try? $0.commitAllForCaller() }
   }
 
   /// Invalidates the entries under paths, and reports whether that is written.
@@ -136,7 +136,7 @@ extension CacheDatabase {
   ) {
     for prefix in prefixes { self.invalidate(prefix, in: partition, at: instant) }
     let isTaken = self.thread.perform { writer in
-      completion((try? writer.commitAll()) != nil)
+      completion((try? writer.commitAllForCaller()) != nil)
     }
     if !isTaken { completion(false) }
   }
@@ -168,7 +168,7 @@ extension CacheDatabase {
   func flushHandedOver() async throws {
     guard let handingOver = self.handingOver.withLock({ $0 }) else { return }
     await handingOver.value
-    try await self.perform { try $0.commitAll() }
+    try await self.perform { try $0.commitAllForCaller() }
     // Until then, each caller waits for it.
     self.handingOver.withLock { if $0 == handingOver { $0 = nil } }
   }

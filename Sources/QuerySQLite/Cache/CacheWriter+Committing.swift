@@ -55,13 +55,22 @@ extension CacheWriter {
     }
   }
 
-  /// Writes everything that waits.
+  /// Writes everything that waits while a caller waits for it. If it is little, a checkpoint that is due
+  /// then comes after the caller has gone on.
   ///
   /// - Throws: `StorageError` if it cannot be written now; then it waits again.
-  func commitAll() throws {
+  func commitAllForCaller() throws {
+    try self.commitAll(leavesCheckpoint: self.database.queuedCount <= Self.callerBatch)
+  }
+
+  /// Writes everything that waits.
+  ///
+  /// - Parameter leavesCheckpoint: Whether the first checkpoint that is due is left to what follows.
+  /// - Throws: `StorageError` if it cannot be written now; then it waits again.
+  func commitAll(leavesCheckpoint: Bool = false) throws {
     let wasDegraded = self.database.health.isRetryPending
     do {
-      try self.commitOnce()
+      try self.commitOnce(leavesCheckpoint: leavesCheckpoint)
     } catch {
       let failure = StorageError(any: error, operation: "write")
       guard failure.isDamage, self.connection != nil else { throw failure }
@@ -83,13 +92,15 @@ extension CacheWriter {
     }
   }
 
-  private func commitOnce() throws {
+  private func commitOnce(leavesCheckpoint: Bool = false) throws {
     do {
       // Before anything is written: if the file is damaged, it is about to be replaced.
       if let failure = self.callersFailure {
         self.callersFailure = nil
         throw failure
       }
+      self.log.leavesCheckpoints = leavesCheckpoint
+      defer { self.log.leavesCheckpoints = false }
       try self.commitQueued()
     } catch {
       try self.commitInSmallerSteps(after: error)

@@ -9,7 +9,8 @@ struct LogKeeper {
   private let kind: DatabaseKind
   private(set) var schedule: CheckpointSchedule
 
-  /// Whether a checkpoint is left to the writing thread, since a caller commits on its own.
+  /// Whether the first checkpoint that is due is left to the writing thread's other work, since a caller waits
+  /// for what is committed.
   var leavesCheckpoints = false
 
   /// Whether one has been left to it.
@@ -64,7 +65,7 @@ struct LogKeeper {
   ///
   /// - Throws: `StorageError` if the file is damaged.
   mutating func checkpoint(_ connection: SQLiteConnection) throws(StorageError) {
-    if self.leavesCheckpoints {
+    if self.leavesCheckpoints, !self.isLeft {
       self.isLeft = true
       return self.schedule.checkpointSoon()
     }

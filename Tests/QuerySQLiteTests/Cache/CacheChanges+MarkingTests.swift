@@ -85,6 +85,19 @@ import Testing
     #expect(try self.invalidated() == ["1", "1", "1", "1", "1"])
   }
 
+  /// What follows an invalidation waits between two transactions.
+  @Test func noTransactionFollowsWhereNothingIsLeft() throws {
+    let prefix = IdentityCursor(try IdentityPrefix(path: []))
+    let all = try self.cache.change { try $0.invalidate(from: prefix, at: 1, .rows(5)) }
+    #expect(all.marked == 5 && all.next == nil)
+    let some = try self.cache.change { try $0.invalidate(from: prefix, at: 2, .rows(4)) }
+    let rest = try self.cache.change {
+      try $0.invalidate(from: try #require(some.next), at: 2, .rows(4))
+    }
+    #expect(some.marked == 4 && rest.marked == 1 && rest.next == nil)
+    #expect(try self.invalidated() == ["2", "2", "2", "2", "2"])
+  }
+
   @Test func aSpentBudgetEndsATransactionAfterOneEntry() throws {
     let prefix = IdentityCursor(try IdentityPrefix(path: []))
     let first = try self.cache.change { try $0.invalidate(from: prefix, at: 1, .spent) }

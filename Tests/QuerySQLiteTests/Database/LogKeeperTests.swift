@@ -37,6 +37,25 @@ import Testing
     #expect(try connection.isWALEmpty == (kind == .mutations))
   }
 
+  @Test func oneThatIsLeftComesNextAndASecondOneAtOnce() throws {
+    let connection = try self.writer(.cache)
+    defer { try? connection.close() }
+    var log = self.keeper(.cache, frameLimit: 1)
+    log.leavesCheckpoints = true
+    try self.commit(connection, "a")
+    try log.didCommit(connection)
+    let due = try #require(log.due)
+    #expect(log.isLeft && connection.walFrames > 0 && due <= .now)
+    try self.commit(connection, "b")
+    try log.didCommit(connection)
+    #expect(!log.isLeft && connection.walFrames == 0 && log.due == nil)
+    try self.commit(connection, "c")
+    try log.didCommit(connection)
+    log.leavesCheckpoints = false
+    try log.checkpointIfDue(connection, .now)
+    #expect(!log.isLeft && connection.walFrames == 0)
+  }
+
   @Test func aReaderInTheWayIsNotWaitedFor() async throws {
     let connection = try self.writer(.cache)
     defer { try? connection.close() }
