@@ -11,10 +11,12 @@ struct CacheWriterScratch {
 
   var writer: CacheWriter { self.database.thread.writer }
 
-  init() throws {
+  init(configure: (inout SQLiteQueryStorage.Configuration) -> Void = { _ in }) throws {
+    var configuration = SQLiteQueryStorage.Configuration()
+    configure(&configuration)
     self.folder = try TemporaryFolder()
     self.database = try CacheDatabase(
-      folder: self.folder.path, SQLiteQueryStorage.Configuration())
+      folder: self.folder.path, configuration)
     _ = self.database.openPartitions.hold("", orAdd: self.partition)
     try self.writer.start(for: self.database)
   }
