@@ -47,7 +47,7 @@ struct StoreImport {
         while !rest.isEmpty {
           var count = 0
           try self.maintenance.write(account: self.partition, on: connection) { changes in
-            let budget = StepBudget(rows: Self.entriesPerWrite)
+            let budget = StepBudget(rows: Self.entriesPerWrite, time: StepBudget.callersTime)
             for entry in rest where !budget.isSpent(after: count) {
               try changes.write(imported: entry)
               count += 1
@@ -112,7 +112,7 @@ struct StoreImport {
       // Even if there are none: then it only checks whether the outbox may have others.
       repeat {
         try connection.write {
-          let budget = StepBudget(rows: Self.entriesPerWrite)
+          let budget = StepBudget(rows: Self.entriesPerWrite, time: StepBudget.callersTime)
           var rows = try ImportedMutations(self, on: connection)
           var done = 0
           for item in rest where !budget.isSpent(after: done) {

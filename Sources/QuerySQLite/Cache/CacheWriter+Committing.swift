@@ -271,7 +271,7 @@ extension CacheWriter {
   /// The maximum number of changes in a transaction, so that the checkpoint of their pages is short on this
   /// disk.
   static func batch(on connection: SQLiteConnection) -> Int {
-    max(1, Int(Double(Self.maximumBatch) * connection.stepShare))
+    connection.share(of: Self.maximumBatch)
   }
 
   /// What one transaction has written.
@@ -470,13 +470,12 @@ extension CacheWriter {
       let time = invalidation.instant.microsecondsSinceBoot
       var next = IdentityCursor?.some(IdentityCursor(invalidation.prefix))
       while let cursor = next {
-        // Callers wait for all of it, and what is marked together lies together.
-        let budget = StepBudget(
-          rows: min(4 * self.configuration.stepRows, Self.batch(on: connection)),
-          time: StepBudget.callersTime)
         try self.write(in: invalidation.partition, connection) { changes in
-          let step = try changes.invalidate(
-            from: cursor, at: time, budget)
+          // Callers wait for all of it, and what is marked together lies together.
+          let budget = StepBudget(
+            rows: min(4 * self.configuration.stepRows, Self.batch(on: connection)),
+            time: StepBudget.callersTime)
+          let step = try changes.invalidate(from: cursor, at: time, budget)
           next = step.next
           return step.marked > 0
         }

@@ -146,8 +146,9 @@ extension OutboxWriter {
     var next: Int64? = .min
     while let last = next {
       if last > .min { connection.letOthersWrite() }
-      let budget = connection.stepBudget(rows: self.configuration.stepRows)
       next = try connection.write {
+        // Not before: waiting for the lock is no part of the step.
+        let budget = connection.stepBudget(rows: self.configuration.stepRows)
         // Another process may have done it meanwhile.
         let bootID = try connection.first(ClockRow.read) { try $0.optionalText(at: 0) }
         if bootID == now.bootID { return nil }

@@ -8,7 +8,7 @@ package struct StepBudget {
 
   /// How long one transaction works on what callers have changed: seldom more than one page for each
   /// change, and they wait for all of it.
-  static let callersTime = Duration.milliseconds(15)
+  package static let callersTime = Duration.milliseconds(15)
 
   /// The maximum number of rows.
   let rows: Int
@@ -41,9 +41,12 @@ extension SQLiteConnection {
   ///
   /// - Parameter rows: The maximum number of rows on a quick disk.
   package func stepBudget(rows: Int) -> StepBudget {
-    StepBudget(
-      rows: Int(Double(min(rows, 1 << 40)) * self.stepShare),
-      time: StepBudget.time * self.stepShare)
+    StepBudget(rows: self.share(of: rows), time: StepBudget.time * self.stepShare)
+  }
+
+  /// How many of so many rows a step changes on this disk, at least one.
+  func share(of rows: Int) -> Int {
+    max(1, Int(Double(min(rows, 1 << 40)) * self.stepShare))
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import StorageTestSupport
 import Testing
 
@@ -24,5 +25,29 @@ import Testing
     #expect(cache.partition.statistics.commits == commits)
     #expect(cache.partition.statistics.entries == 250)
     withExtendedLifetime((table, store)) {}
+  }
+
+  /// A step's time begins with the lock: beside a neighbour that holds it for long, each transaction would mark
+  /// one entry.
+  @Test func waitingForTheLockIsNoPartOfAStep() throws {
+    let cache = try CacheWriterScratch()
+    defer { cache.writer.stop() }
+    try cache.write(0..<100)
+    let commits = cache.partition.statistics.commits
+    let other = try DatabaseOpener(kind: .cache, folder: cache.writer.opener.folder).openWriter()
+    try other.pragma("BEGIN IMMEDIATE")
+    // The thread has it until it has signalled.
+    nonisolated(unsafe) let held = other
+    let hasLetGo = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      usleep(UInt32(3 * StepBudget.callersTime.microseconds))
+      _ = try? held.pragma("ROLLBACK")
+      hasLetGo.signal()
+    }
+    cache.database.invalidate(try IdentityPrefix(path: []), in: cache.partition)
+    try cache.writer.commitAll()
+    hasLetGo.wait()
+    try other.close()
+    #expect(cache.partition.statistics.commits == commits + 1)
   }
 }
