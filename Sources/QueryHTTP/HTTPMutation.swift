@@ -100,22 +100,10 @@ extension HTTPMutation {
     _ options: MutationPersistenceOptions<HTTPRequestDescription> = MutationPersistenceOptions()
   ) -> ModifiedQuery<Self, some QueryModifier<Self>> {
     var options = options
-    let (classify, host) = (options.classify, options.host)
-    options.classify = { error, attempt in
-      try classify?(error, attempt) ?? Self.failure(of: error)
-    }
+    let host = options.host
     options.host = { host?($0) ?? HTTPOrigin($0.url)?.authority }
     options.bodies = { if case .file(let file) = $0.body { [file] } else { [] } }
     return self.persisted(reservedAs: Self.name, options)
-  }
-
-  /// What the errors of this module mean; nil if the library classifies the error.
-  static func failure(of error: any Error) -> MutationFailure? {
-    switch error {
-    case is HTTPCredentialError: .authentication
-    case let error as HTTPRequestError: .permanent(reason: "\(error)")
-    default: nil
-    }
   }
 }
 

@@ -32,4 +32,4 @@ extension HTTPRequestError: CustomStringConvertible {
 
 // Both are thrown before anything is sent.
 extension HTTPRequestError: UnsentError {}
-extension HTTPCredentialError: UnsentError {}
+extension HTTPCredentialError: MissingCredentialError {}

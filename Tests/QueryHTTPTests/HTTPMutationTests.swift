@@ -179,7 +179,6 @@ extension HTTPMutationTests {
       try await self.send(request, self.credentials(for: other))
     }
     #expect(server.requests.count == 0)
-    #expect(HTTPMutation.failure(of: HTTPCredentialError.unknown(name: "api")) == .authentication)
   }
 
   @Test func redirectWithinTheOriginKeepsAll() async throws {

@@ -406,6 +406,14 @@ import Testing
     for _ in 0..<2 { #expect(try await store.fetch() == [2]) }
   }
 
+  @Test(arguments: ["", "\"a\u{1}b\"", "\"a\u{7f}\""])
+  func aValidatorThatCannotBeSentBackIsLeftOut(_ tag: String) async throws {
+    self.server["/notes"] = Resource("[1]", headers: ["ETag": tag])
+    let store = self.scratch.client().store(for: self.query().persisted())
+    for _ in 0..<2 { #expect(try await store.fetch() == [1]) }
+    #expect(self.asked == [nil, nil])
+  }
+
   @Test func packedAnswersAreUnpacked() async throws {
     // [1,2,3], packed by gzip.
     let packed: [UInt8] = [

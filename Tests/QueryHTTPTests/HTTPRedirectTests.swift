@@ -35,6 +35,14 @@ import Testing
     }
     let upgrade = try self.redirect(308, "PUT", from: "http://a.org/x", to: "https://a.org/x")
     #expect(upgrade?.keepsBody == true && upgrade?.keepsCredentials == false)
+    for (origin, location) in [
+      ("http://a.org/x", "https://b.org/x"), ("http://a.org/x", "https://a.org:444/x"),
+      ("http://a.org:81/x", "https://a.org/x"),
+    ] {
+      #expect(throws: HTTPForeignAnswerError.self) {
+        try self.redirect(status, "PUT", from: origin, to: location)
+      }
+    }
   }
 
   @Test func sameOriginMayBeWrittenInOtherWays() throws {

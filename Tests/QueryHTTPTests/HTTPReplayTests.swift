@@ -220,6 +220,23 @@ import Testing
     #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
   }
 
+  /// A mutation of one's own may send by an `HTTPMutation`, too: its error says the same there.
+  @Test func aMutationThatSendsByAnotherOneWaitsForItsCredential() async throws {
+    let server = try LoopbackServer { _, _ in .status(200) }
+    let request = try HTTPRequestDescription(url: server.url, credential: "api")
+    let create = BlockMutation(["create"]) { (_: Int, context) in
+      let continuation = QueryContinuation<HTTPResponseDescription> { _, _ in }
+      return try await HTTPMutation().mutate(with: request, in: context, with: continuation).status
+    }.persisted(as: "create")
+    try self.replayer.register(create)
+    let ticket = try await self.client.store(for: create).enqueue(with: 1)
+    #expect(try await self.replayer.replayOnce() == ReplaySummary(failed: 1))
+    let entry = try self.entry(ticket.id)
+    #expect(entry.waitReason == .authentication)
+    #expect(!entry.maybeApplied && entry.failures == 0)
+    #expect(server.requests.count == 0)
+  }
+
   @Test func refusedRequestIsDeadAndKept() async throws {
     let server = try LoopbackServer { _, _ in .status(422, body: "no") }
     let http = HTTPMutation().durable(.init(scope: .named("a")))

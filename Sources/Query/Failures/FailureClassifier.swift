@@ -37,6 +37,7 @@ extension FailureVerdict {
     case is MutationUnreachedError: self.init(failure: .connectivity, maybeApplied: false)
     case is any UnansweredError: self.init(failure: .connectivity, maybeApplied: true)
     case let error as HTTPStatusError: self.init(of: error)
+    case is any MissingCredentialError: self.init(failure: .authentication, maybeApplied: false)
     case is any UnsentError:
       self.init(failure: .permanent(reason: "\(error)"), maybeApplied: false)
     case is QueryTimeoutError: self.init(failure: .connectivity, maybeApplied: true)
@@ -121,6 +122,9 @@ extension FailureVerdict {
 
 /// An error thrown before anything was sent; retrying cannot help.
 package protocol UnsentError: Error {}
+
+/// An error thrown before anything was sent, since there is no credential for it.
+package protocol MissingCredentialError: UnsentError {}
 
 /// An error that says what became of a mutation: another attempt would save it once more.
 package protocol FinalError: Error {}

@@ -74,6 +74,22 @@ extension QueryPath {
   }
 }
 
+extension Collection<QueryPath> {
+  /// Those that no other one is a prefix of, each once: what begins with any of the paths begins with
+  /// exactly one of these.
+  package var outermost: [QueryPath] {
+    if self.count < 2 { return Array(self) }
+    let all = Set(self)
+    var found = Set<QueryPath>()
+    return self.filter { path in
+      let isCovered = (0..<path.elements.count).contains { count in
+        all.contains(QueryPath(elements: path.elements.prefix(count)))
+      }
+      return !isCovered && found.insert(path).inserted
+    }
+  }
+}
+
 // MARK: - Appending
 
 extension QueryPath {

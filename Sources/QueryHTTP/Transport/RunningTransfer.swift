@@ -137,14 +137,22 @@ extension RunningTransfer {
     options.set(CURLOPT_WRITEDATA, me)
     options.note(ccurl_set_progress(self.handle, progressCallback))
     options.set(CURLOPT_XFERINFODATA, me)
-    // As OpenSSL's own programs and curl look for a site's certificates.
-    for (name, option) in [("SSL_CERT_FILE", CURLOPT_CAINFO), ("SSL_CERT_DIR", CURLOPT_CAPATH)] {
-      guard let path = getenv(name), path.pointee != 0 else { continue }
-      options.set(option, String(cString: path))
-    }
+    let places = Self.certificatePlaces { getenv($0).map { String(cString: $0) } }
+    for (option, path) in places { options.set(option, path) }
     self.setMethod(&options, me)
     self.setHeaders(&options)
     return options.areTaken
+  }
+
+  /// Where a site keeps its certificates, as OpenSSL's own programs and curl look for them.
+  ///
+  /// - Parameter variable: The value of a variable of the environment; an empty one counts as none.
+  static func certificatePlaces(
+    _ variable: (String) -> String?
+  ) -> [(option: CURLoption, path: String)] {
+    [("SSL_CERT_FILE", CURLOPT_CAINFO), ("SSL_CERT_DIR", CURLOPT_CAPATH)].compactMap { name, option in
+      variable(name).flatMap { $0.isEmpty ? nil : (option, $0) }
+    }
   }
 
   private func setMethod(_ options: inout TransferOptions, _ me: UnsafeMutableRawPointer) {

@@ -55,4 +55,13 @@ import Testing
       #expect(await worker.end() == .code(0))
     }
   }
+
+  @Test func aSitesCertificatesAreWhereItsEnvironmentSays() {
+    let places = RunningTransfer.certificatePlaces {
+      ["SSL_CERT_FILE": "", "SSL_CERT_DIR": "/etc/certificates"][$0]
+    }
+    #expect(places.map(\.path) == ["/etc/certificates"])
+    #expect(RunningTransfer.certificatePlaces { _ in "a" }.map(\.path) == ["a", "a"])
+    #expect(RunningTransfer.certificatePlaces { _ in nil }.isEmpty)
+  }
 }

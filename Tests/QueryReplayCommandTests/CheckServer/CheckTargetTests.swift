@@ -36,6 +36,18 @@ struct CheckTargetTests {
     #expect(run.lines == [])
   }
 
+  /// The writes are lost; what was there before is not counted among them.
+  @Test func aCountThatDoesNotGrowIsTold() async throws {
+    let server = try LoopbackServer { _, _ in .status(200, body: "[1, 2, 3]") }
+    let target = try self.target(
+      server.url.absoluteString, "--example", "--count-url", server.url.absoluteString)
+    let check = ServerCheck(target, keyFile: nil, olderThan: nil)
+    #expect(try await check.count() == 3)
+    #expect(try await check.growth(since: 3, 1) == 0)
+    #expect(try await check.growth(since: 1, 1) == 2)
+    #expect(try await check.growth(since: nil, 1) == nil)
+  }
+
   @Test func aServerThatIsNotThereEndsWith75() async throws {
     let run = try await ToolRun(["check-server", "http://127.0.0.1:1/", "--example", "--yes"])
     #expect(run.end == .code(75))

@@ -59,6 +59,37 @@ import Testing
     #expect(!notes.isInvalidated)
   }
 
+  /// Its query is named by its options and by its edit, and is fetched once for both.
+  @Test(arguments: StorageKind.allCases, [200, 422])
+  func aWriteThatHasEndedLetsItsQueryBeFetchedOnce(_ kind: StorageKind, _ status: Int) async throws {
+    let storage = try kind.make(in: self.folder)
+    let fetches = Counter()
+    let list = NotesQuery { [server] _ in
+      fetches.increment()
+      return server.list
+    }.persisted()
+    let path = NotesQuery().path
+    let change = ChangeNote { _, _ in
+      if status != 200 { throw HTTPStatusError(statusCode: status) }
+    }
+    .persisted(as: "change-note", .init(invalidates: { [path, path.appending($0.id), path] }))
+    .optimistic(on: { _ in NotesQuery() }, { $1.apply(to: &$0, default: []); _ = $2 })
+    let client = QueryClient(storage: storage)
+    try client.register(change)
+    let notes = client.store(for: list)
+    let subscription = notes.subscribe { _ in }
+    try await notes.fetch()
+    for round in 1...20 {
+      let before = fetches.value
+      try await client.store(for: change).enqueue(with: NoteChange(id: "\(round)", text: ""))
+      _ = try await MutationReplayer(client: client).replayOnce()
+      for await shown in notes.states where !shown.state.isInvalidated && !shown.state.isLoading { break }
+      #expect(fetches.value == before + 1)
+    }
+    subscription.cancel()
+    try await storage.close()
+  }
+
   @Test(arguments: StorageKind.allCases)
   func whatIsDiscardedOrRetriedIsShownWhenTheCallReturns(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)

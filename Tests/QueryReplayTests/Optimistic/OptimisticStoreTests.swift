@@ -129,6 +129,41 @@ import Testing
     #expect(shown.currentValue == [Note(id: "a", text: "somebody's")])
   }
 
+  /// Whoever only reads takes no part in making the edits: those run for as long as they like.
+  @Test func whoReadsWhileAnEditIsMadeIsShownWhatWasShownBefore() async throws {
+    let storage = MemoryQueryStorage()
+    let (isEditing, mayEdit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let edits = Counter()
+    let change = ChangeNote().persisted(as: "change-note").optimistic(
+      on: { _ in NotesQuery() },
+      { notes, change, _ in
+        if edits.increment() == 1 {
+          isEditing.signal()
+          mayEdit.wait()
+        }
+        change.apply(to: &notes, default: [])
+      })
+    let client = QueryClient.toldByHand(storage)
+    try client.register(change)
+    let notes = client.store(for: self.list)
+    try await notes.fetch()
+    await client.useUpItsReading()
+    let other = QueryClient.toldByHand(storage)
+    try other.register(change)
+    try await other.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
+    await runOnThreads(2) { thread in
+      if thread == 0 {
+        client.optimistic.read()
+      } else {
+        isEditing.wait()
+        #expect(notes.currentValue == [])
+        #expect(edits.value == 1)
+        mayEdit.signal()
+      }
+    }
+    #expect(notes.currentValue?.map(\.id) == ["a"])
+  }
+
   /// A reading that finds nothing new does not return before what an earlier one has found is shown.
   @Test func aReadingShowsWhatAnotherHasTakenAndNotShownYet() async throws {
     let storage = MemoryQueryStorage()

@@ -27,6 +27,35 @@ import Testing
     #expect(image.committedCount == image.validCount)
   }
 
+  /// That a database begins in its log: nothing was copied into the file yet.
+  @Test func theFirstPageIsReadFromTheLogToo() throws {
+    let image = DatabaseImage(file: [], log: self.log)
+    let page = try #require(image.current(1))
+    let text = page.bytes[page.offset..<page.offset + 16]
+    #expect(Array(text) == Array("SQLite format 3\u{0}".utf8))
+    #expect(DatabaseImage(file: [], log: []).current(1) == nil)
+  }
+
+  /// Files of the kernel's are shorter than they say, as one is that was cut off while it was read.
+  @Test(.enabled(if: access("/sys/kernel/fscaps", R_OK) == 0, "there is no /sys"))
+  func aFileThatIsShorterThanItWasIsReadToItsEnd() throws {
+    let read = try #require(try FileBytes.read("/sys/kernel/fscaps"))
+    #expect(read.bytes.count > 16 && read.bytes[0] == UInt8(ascii: "1"))
+    #expect(read.unreadable == 0)
+  }
+
+  @Test func textsAreReadInTheirByteOrder() {
+    let text = "Zoë 😀"
+    for (encoding, order) in [(StoredEncoding.utf16LittleEndian, 0), (.utf16BigEndian, 1)] {
+      let bytes = text.utf16.flatMap { unit -> [UInt8] in
+        let pair = [UInt8(unit & 0xff), UInt8(unit >> 8)]
+        return order == 0 ? pair : pair.reversed()
+      }
+      #expect(encoding.utf8(bytes[...]) == Array(text.utf8))
+    }
+    #expect(StoredEncoding.utf8.utf8(Array(text.utf8)[...]) == Array(text.utf8))
+  }
+
   @Test func aFlippedBitIsMended() throws {
     let whole = LogImage(self.log, pageSize: 4_096)
     let end = 32 + whole.validCount * 4_120

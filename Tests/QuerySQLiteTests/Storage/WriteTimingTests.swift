@@ -49,6 +49,19 @@ import Testing
     try await storage.close()
   }
 
+  @Test func aMarkThatWaitsComesWithTheValueOfItsStore() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage { $0.writeDelay = Self.hour }
+    try await storage.set(["a": "edited"])
+    storage.store("a").invalidate()
+    let other = try scratch.connection()
+    try other.write { try other.execute("DELETE FROM entries") }
+    try other.close()
+    let store = storage.store("a")
+    #expect(store.currentValue == "edited" && store.isInvalidated)
+    try await storage.close()
+  }
+
   @Test func ofTheChangesOfAnEntryTheNewestIsWrittenAlone() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage { $0.writeDelay = Self.hour }

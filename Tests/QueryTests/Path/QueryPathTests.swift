@@ -127,4 +127,11 @@ import Testing
     let name: String
     var description: String { "<\(name)>" }
   }
+
+  @Test func ofPathsThoseAreLeftThatNoOtherOneIsAPrefixOf() {
+    let paths: [QueryPath] = [["a", 1], ["b"], ["a"], ["b", 2, 3], ["a"], ["ab", 1]]
+    #expect(paths.outermost == [["b"], ["a"], ["ab", 1]])
+    #expect([["a"], []].outermost == [[]])
+    #expect([QueryPath]().outermost == [] && [["a"]].outermost == [["a"]])
+  }
 }

@@ -282,10 +282,11 @@ extension DurableAttachment {
     }
   }
 
-  /// The paths of the queries that a mutation changes, as its options and its edits name them.
+  /// The paths of the queries that a mutation changes, as its options and its edits name them. Each query is
+  /// under one of them, so that it is fetched once.
   func changedPaths(with arguments: Arguments, in context: QueryContext) -> [QueryPath] {
-    (self.plan(in: context).options.invalidates?(arguments) ?? [])
-      + self.edits.list.compactMap { $0.place(arguments)?.path }
+    let named = self.plan(in: context).options.invalidates?(arguments) ?? []
+    return (named + self.edits.list.compactMap { $0.place(arguments)?.path }).outermost
   }
 
   private func failed(

@@ -126,7 +126,7 @@ extension DurableAttachment {
   ) -> SuccessfulAttempt {
     var success = SuccessfulAttempt(
       result: nil, warning: warning, aliases: aliases.all,
-      invalidates: plan.options.invalidates?(arguments) ?? [])
+      invalidates: (plan.options.invalidates?(arguments) ?? []).outermost)
     guard let value else { return success }
     do {
       success.result = try plan.codec.encodeValue(value, plan.options.coder)

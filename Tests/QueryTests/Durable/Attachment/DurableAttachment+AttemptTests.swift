@@ -7,6 +7,13 @@ import Testing
 /// What an attempt is given, and what its success leaves behind.
 @Suite(.warningsAreIssues)
 struct DurableAttachmentAttemptTests {
+  @Test func anAttemptThatIsMadeAtOnceIsClaimedByTheCommitThatKeepsTheMutation() async throws {
+    let fault = StorageError(operation: "claim", code: .inputOutput, message: "scripted")
+    let storage = ScriptedStorage(outbox: { ScriptedOutbox($0, fault: Locked(fault)) })
+    let store = QueryClient(storage: storage).store(for: SaveNote().persisted(as: "save-note"))
+    #expect(try await store.mutate(with: Note(id: 1, text: "a")) == "A")
+  }
+
   @Test func anAliasIsCommittedWithTheSuccessAndResolvedLater() async throws {
     let device = Device()
     let save = SaveNote { call in
