@@ -55,6 +55,28 @@ import Testing
     #expect(try storage.outbox.counts.dead == 1)
   }
 
+  /// A test's clock is waited on by what the test has asked for alone.
+  @Test func nothingWaitsByTheClockWhileAnAttemptIsUnderWay() async throws {
+    let sleeps = Recorder<Duration>()
+    let attempt = Gate()
+    var configuration = ReplayConfiguration()
+    configuration.clock = ReplayClock(now: { .zero }) { time in
+      sleeps.append(time)
+      try await Gate().pass()
+    }
+    let client = QueryClient(storage: MemoryQueryStorage())
+    let slow = BlockMutation(["slow"]) { (_: Int, _) in try await attempt.pass() }
+      .persisted(as: "slow")
+    let replayer = MutationReplayer(client: client, configuration: configuration)
+    try replayer.register(slow)
+    try await client.store(for: slow).enqueue(with: 1)
+    let run = Task { try await replayer.replayOnce() }
+    await attempt.arrival()
+    attempt.open()
+    #expect(try await run.value == ReplaySummary(succeeded: 1))
+    #expect(sleeps.elements.isEmpty)
+  }
+
   @Test func anAttemptThatEndsWhileTheOutboxIsAskedDoesNotEndTheReplay() async throws {
     let (claims, attempts) = (Gate(), Gate())
     let scratch = ReplayScratch(.connected) { ScriptedOutbox($0, gate: claims) }

@@ -16,7 +16,8 @@ final class ReplayRun: Sendable {
 
   private enum Step {
     case end
-    case wait(until: Duration)
+    /// Nil: until an attempt ends, or something else that is signalled happens.
+    case wait(until: Duration?)
     /// The outbox failed: only the time ends this wait.
     case recover(until: Duration)
   }
@@ -93,8 +94,13 @@ extension ReplayRun {
       if self.isTimeUp { return }
       switch try await self.step(&group) {
       case .end: return
-      case .wait(let time): await self.signal.wait(until: self.notAfterEnd(time), by: self.clock)
-      case .recover(let time): try await self.clock.sleep(self.notAfterEnd(time))
+      case .wait(let time):
+        if let time = Self.earliest(time, self.end) {
+          await self.signal.wait(until: time, by: self.clock)
+        } else {
+          await self.signal.wait()
+        }
+      case .recover(let time): try await self.clock.sleep(time)
       }
     }
   }
@@ -105,14 +111,15 @@ extension ReplayRun {
     if case .whenNothingIsDue = self.ending { true } else { false }
   }
 
-  private var isTimeUp: Bool {
-    guard case .whenNothingIsDue(let deadline?) = self.ending else { return false }
-    return self.clock.now() >= deadline
+  /// When it ends, whatever is left; nil: at no time.
+  private var end: Duration? {
+    if case .whenNothingIsDue(let deadline) = self.ending { deadline } else { nil }
   }
 
-  private func notAfterEnd(_ time: Duration) -> Duration {
-    guard case .whenNothingIsDue(let deadline?) = self.ending else { return time }
-    return min(time, deadline)
+  private var isTimeUp: Bool { self.end.map { self.clock.now() >= $0 } ?? false }
+
+  private static func earliest(_ times: Duration?...) -> Duration? {
+    times.compactMap { $0 }.min()
   }
 
   private func subscribe() -> QuerySubscription {
@@ -218,7 +225,8 @@ extension ReplayRun {
 extension ReplayRun {
   private func step(_ group: inout DiscardingTaskGroup) async throws -> Step {
     self.parts.ledger.countTurn()
-    let poll = self.clock.now() + self.parts.configuration.pollInterval
+    // Whatever a single replay waits for is signalled: it has attempts under way.
+    let poll = self.isOnce ? nil : self.clock.now() + self.parts.configuration.pollInterval
     let reach = self.parts.reach
     if reach == .everywhere {
       self.parts.ledger.noteOnline()
@@ -236,7 +244,7 @@ extension ReplayRun {
         return run.watch.next
       }
       guard reach == .everywhere, case .wait(let time) = step, let look else { return step }
-      return .wait(until: min(time, look))
+      return .wait(until: Self.earliest(time, look))
     } catch {
       try Task.checkCancellation()
       if self.isOnce { throw error }
@@ -260,7 +268,7 @@ extension ReplayRun {
   }
 
   private func claim(
-    _ group: inout DiscardingTaskGroup, _ poll: Duration, _ reach: ReplayParts.Reach
+    _ group: inout DiscardingTaskGroup, _ poll: Duration?, _ reach: ReplayParts.Reach
   ) async throws -> Step {
     let ledger = self.parts.ledger
     let registry = self.parts.registry()
@@ -275,7 +283,7 @@ extension ReplayRun {
     var all = ClaimAnswer()
     for round in Self.rounds(registry, reach) {
       guard let answer = try await self.claim(round, in: &group) else {
-        return .wait(until: min(poll, ledger.nextSlot ?? poll))
+        return .wait(until: Self.earliest(poll, ledger.nextSlot))
       }
       all.leases += answer.leases
       all.nextDue = [all.nextDue, answer.nextDue].compactMap { $0 }.min()
@@ -351,7 +359,7 @@ extension ReplayRun {
   }
 
   private func step(
-    afterOffline answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration
+    afterOffline answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration?
   ) throws -> Step {
     let ledger = self.parts.ledger
     // While a probe is under way, there may be a network.
@@ -361,12 +369,11 @@ extension ReplayRun {
     }
     let now = self.clock.now()
     let nextDue = answer.nextDue.flatMap { $0 > .zero ? now + $0 : nil }
-    let next = [ledger.nextSlot, ledger.nextProbe, nextDue].compactMap { $0 }.min()
-    return .wait(until: min(poll, next ?? poll))
+    return .wait(until: Self.earliest(poll, ledger.nextSlot, ledger.nextProbe, nextDue))
   }
 
   private func step(
-    after answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration
+    after answer: ClaimAnswer, wasIdle: Bool, _ poll: Duration?
   ) throws -> Step {
     let ledger = self.parts.ledger
     let now = self.clock.now()
@@ -378,7 +385,7 @@ extension ReplayRun {
     }
     // A row that is due and was not leased waits for another attempt to end.
     let nextDue = answer.nextDue.flatMap { $0 > .zero ? now + $0 : nil }
-    return .wait(until: min(poll, nextSlot ?? poll, nextDue ?? poll))
+    return .wait(until: Self.earliest(poll, nextSlot, nextDue))
   }
 
   /// Tells what keeps the rest from being sent, or that there is none.

@@ -59,6 +59,33 @@ import Testing
     #expect(!notes.isInvalidated)
   }
 
+  /// No reading of the outbox takes part: a program may look at its list behind the call.
+  @Test(arguments: StorageKind.allCases, [false, true])
+  func whatIsSentIsShownAsSentWhenTheCallReturns(_ kind: StorageKind, _ isTicket: Bool) async throws {
+    let storage = try kind.make(in: self.folder)
+    let change = self.change { _, _ in }
+    let (client, notes) = try await self.launch(storage, change)
+    let store = client.store(for: change)
+    for number in 1...20 {
+      let note = NoteChange(id: "\(number)", text: "")
+      if isTicket {
+        let ticket = try await store.enqueue(with: note)
+        let other = MutationReplayer(client: QueryClient.toldByHand(storage))
+        try other.register(change)
+        let sent = Task { try await other.replayOnce() }
+        _ = try await ticket.outcome()
+        #expect(!notes.hasPendingChanges)
+        _ = try await sent.value
+      } else {
+        try await store.mutate(with: note)
+        #expect(!notes.hasPendingChanges)
+      }
+      #expect(notes.currentValue?.count == number)
+    }
+    try await client.store(for: self.list).fetch()
+    #expect(notes.currentValue == [])
+  }
+
   /// Its query is named by its options and by its edit, and is fetched once for both.
   @Test(arguments: StorageKind.allCases, [200, 422])
   func aWriteThatHasEndedLetsItsQueryBeFetchedOnce(_ kind: StorageKind, _ status: Int) async throws {

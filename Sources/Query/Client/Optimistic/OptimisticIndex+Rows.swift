@@ -182,7 +182,14 @@ extension OptimisticIndex.Guarded {
         self.remove(record.id, &change, at: self.nextStamp())
         continue
       }
-      if let known, known.row.isSame(as: row) { continue }
+      if let known, known.row.isSame(as: row) {
+        // A call has shown it; values are folded now, since all that has ended before it is known.
+        if let sequence = row.sequence, sequence > self.seen {
+          self.touch(known.edits, &change)
+          change.hasSuccess = true
+        }
+        continue
+      }
       if unreadable.contains(record.id) {
         if let sequence = row.sequence {
           self.noteForeign(sequence, nil)

@@ -54,6 +54,42 @@ extension OptimisticIndex: MutationFollower {
   }
 }
 
+extension OptimisticIndex {
+  /// Shows that a mutation has succeeded, or has ended otherwise, or is dead.
+  ///
+  /// - Parameter standing: Where it stands; nothing is shown of one that is still to be sent.
+  func showEnd(_ standing: MutationStanding) {
+    switch standing {
+    case .ended(let record):
+      if self.isActive, !self.showSuccess(record) { self.show(record.id, as: nil) }
+    case .dead(let entry): self.show(entry.id, as: .dead(entry.deadReason ?? .rejected))
+    case .pending, .leased, .unknown: break
+    }
+  }
+
+  /// - Returns: Whether it is a success, as far as this process has to show it.
+  private func showSuccess(_ record: RecordedMutation) -> Bool {
+    guard case .ended(.succeeded) = record.state else { return false }
+    let change = self.guarded.withLock { index -> RowChange in
+      var change = RowChange(since: index.seen)
+      guard let known = index.rows[record.id] else { return change }
+      if known.row.sequence == nil, let row = OptimisticRow(record, of: known.row.mutation) {
+        let stamp = index.nextStamp()
+        index.remove(record.id, &change, at: stamp)
+        index.removed[record.id] = nil
+        index.insert(row, known.edits, &change, at: stamp)
+      }
+      // If a reading on another thread has taken it, that may not have shown it yet.
+      change.add(known.edits)
+      return change
+    }
+    let stores = self.stores(of: change)
+    self.lay(change)
+    for store in stores { store.settleEdits() }
+    return true
+  }
+}
+
 extension QueryClient {
   /// Shows what has become of the mutations of the storage.
   package func showMutations() {

@@ -172,6 +172,12 @@ extension DurableAttachment {
       return Attempt(result: nil)
     }
     self.close(lease.entry.id, isOver: true)
+    // A replayer may make thousands of attempts a second, which the readings show together.
+    if !admission.isReplayers, !self.edits.list.isEmpty, let client = context.queryClient,
+      let standing = try? ground.outbox.standing(of: lease.entry.id)
+    {
+      client.optimistic.showEnd(standing)
+    }
     self.invalidateStores(under: success.invalidates, in: context)
     admission.report(.succeeded)
     return Attempt(result: result)

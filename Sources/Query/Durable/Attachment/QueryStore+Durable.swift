@@ -99,8 +99,10 @@ extension MutationTicket {
 
 extension DurableAttachment {
   func ticket(_ id: UUID, _ idempotencyKey: String) throws -> MutationTicket<Value> {
-    MutationTicket(
+    let client = self.edits.list.isEmpty ? nil : self.store?.context.queryClient
+    return MutationTicket(
       id: id, idempotencyKey: idempotencyKey, outbox: try self.ground.get().outbox,
+      showEnd: { [weak client] standing in client?.optimistic.showEnd(standing) },
       decode: { [plan] record in try DurableAttachment.value(of: record, by: plan) })
   }
 

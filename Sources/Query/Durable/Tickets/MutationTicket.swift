@@ -15,21 +15,24 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
 
   private let outbox: any MutationOutbox
   private let decode: @Sendable (RecordedMutation) throws -> Value
+  private let showEnd: @Sendable (MutationStanding) -> Void
 
   init(
     id: UUID,
     idempotencyKey: String,
     outbox: any MutationOutbox,
+    showEnd: @escaping @Sendable (MutationStanding) -> Void,
     decode: @escaping @Sendable (RecordedMutation) throws -> Value
   ) {
     self.id = id
     self.idempotencyKey = idempotencyKey
     self.outbox = outbox
     self.decode = decode
+    self.showEnd = showEnd
   }
 
   /// Waits for the end of the mutation, whichever process sends it. If it is superseded, the wait
-  /// goes on with its successor.
+  /// goes on with its successor. When this returns, the stores of the client show what it says.
   ///
   /// - Returns: What the mutation returned.
   /// - Throws: ``MutationDeadError`` if it is dead; ``MutationEndedError`` if it ended otherwise, or so long
@@ -42,7 +45,9 @@ public struct MutationTicket<Value: Sendable>: Sendable, Identifiable {
     // With a thousand tickets, each is woken by its own row alone.
     var watch = OutboxWatch(self.outbox, of: id)
     while true {
-      switch try self.outbox.standing(of: id) {
+      let standing = try self.outbox.standing(of: id)
+      self.showEnd(standing)
+      switch standing {
       case .dead(let entry):
         throw MutationDeadError(entry)
       case .ended(let record):
