@@ -21,7 +21,7 @@ public final class MutationReplayer: Sendable {
   private let network: (any NetworkObserver)?
   let configuration: ReplayConfiguration
   private let registry = Locked(HandlerRegistry())
-  private let hub = ReplayEventHub()
+  let hub = ReplayEventHub()
   let ledger: ReplayLedger
   private let registrations = Locked(QuerySubscription.empty)
 
@@ -62,7 +62,8 @@ public final class MutationReplayer: Sendable {
   }
 
   /// What it does, and what it sees in the outbox, from now on: each access returns a stream of its
-  /// own, which keeps the newest 256 events not yet taken and tells how many it dropped.
+  /// own, which keeps the newest 256 events not yet taken and tells how many it dropped. It ends when the
+  /// replayer has finished: see ``Replaying/finish(within:)``.
   public var events: some AsyncSequence<ReplayEvent, Never> & Sendable {
     self.hub.makeEvents(of: self.outbox())
   }

@@ -20,14 +20,30 @@ extension QueryClient {
     configuration: ReplayConfiguration = ReplayConfiguration()
   ) throws -> Replaying {
     let replayer = MutationReplayer(client: self, network: network, configuration: configuration)
-    // Without a storage nothing can be registered.
-    _ = try replayer.parts()
     for mutation in repeat each mutations { try replayer.register(mutation) }
-    return Replaying(replayer)
+    return try replayer.start()
   }
 }
 
-/// A replayer that runs as long as this is kept: see `QueryClient.startReplaying`.
+extension MutationReplayer {
+  /// Runs it, as long as the result is kept. Take the ``events`` before, to miss none.
+  ///
+  /// ```swift
+  /// let replayer = MutationReplayer(client: client)
+  /// try replayer.register(create)
+  /// let events = replayer.events
+  /// let replaying = try replayer.start()
+  /// ```
+  /// - Returns: The run. It ends when that is stopped or released.
+  /// - Throws: `StorageError` if the client has no storage. Nothing runs then.
+  public func start() throws -> Replaying {
+    _ = try self.parts()
+    return Replaying(self)
+  }
+}
+
+/// A replayer that runs as long as this is kept: see `QueryClient.startReplaying` and
+/// ``MutationReplayer/start()``.
 public final class Replaying: Sendable {
   /// The replayer, for its events, and for more registrations.
   public let replayer: MutationReplayer
@@ -49,8 +65,9 @@ public final class Replaying: Sendable {
   }
 
   /// Begins no more attempts, and returns when those that run have ended by themselves, as a service does
-  /// that is told to end. The replayer begins nothing after that, be it run again. Nothing of this is on disk:
-  /// another process, or another replayer, goes on.
+  /// that is told to end. The replayer begins nothing after that, be it run again, and its events end. Nothing of
+  /// this is on disk: another process, or another replayer, goes on. While one call waits, another one may set a
+  /// shorter limit.
   ///
   /// - Parameter limit: How long that may take; what still runs then is stopped as by ``stop()``.
   public func finish(within limit: Duration = .seconds(30)) async {
@@ -63,5 +80,6 @@ public final class Replaying: Sendable {
     }
     await run.value
     timer.cancel()
+    self.replayer.hub.end()
   }
 }

@@ -98,10 +98,31 @@ import Testing
     #expect(try storage.outbox.counts.pending == 1)
   }
 
+  @Test func whoTakesTheEventsBeforeItStartsHasAllOfThem() async throws {
+    let client = QueryClient(storage: MemoryQueryStorage())
+    let sent = Recorder<String>()
+    let create = self.mutation("create", sent)
+    let ids = try await [
+      client.store(for: create).enqueue(with: "a").id,
+      client.store(for: create).enqueue(with: "b").id,
+    ]
+    let replayer = MutationReplayer(client: client)
+    try replayer.register(create)
+    let events = replayer.events
+    let replaying = try replayer.start()
+    await sent.wait(forCount: 2)
+    await replaying.finish()
+    var succeeded = [UUID]()
+    for await event in events { if case .succeeded(let id) = event { succeeded.append(id) } }
+    #expect(Set(succeeded) == Set(ids))
+    for await _ in replayer.events { Issue.record("it has finished") }
+  }
+
   @Test func aClientWithoutAStorageIsRefused() {
     let sent = Recorder<String>()
     #expect(throws: StorageError.self) {
       try QueryClient().startReplaying(self.mutation("create", sent))
     }
+    #expect(throws: StorageError.self) { try MutationReplayer(client: QueryClient()).start() }
   }
 }

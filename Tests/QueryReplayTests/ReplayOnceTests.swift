@@ -60,10 +60,12 @@ import Testing
     let sleeps = Recorder<Duration>()
     let attempt = Gate()
     var configuration = ReplayConfiguration()
-    configuration.clock = ReplayClock(now: { .zero }) { time in
-      sleeps.append(time)
-      try await Gate().pass()
-    }
+    configuration.clock = ReplayClock(
+      now: { .zero },
+      sleep: { time in
+        sleeps.append(time)
+        try await Gate().pass()
+      })
     let client = QueryClient(storage: MemoryQueryStorage())
     let slow = BlockMutation(["slow"]) { (_: Int, _) in try await attempt.pass() }
       .persisted(as: "slow")

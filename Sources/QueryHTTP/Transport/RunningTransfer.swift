@@ -144,13 +144,14 @@ extension RunningTransfer {
     return options.areTaken
   }
 
-  /// Where a site keeps its certificates, as OpenSSL's own programs and curl look for them.
+  /// The certificates that a site trusts, as OpenSSL's own programs and curl look for them.
   ///
   /// - Parameter variable: The value of a variable of the environment; an empty one counts as none.
   static func certificatePlaces(
     _ variable: (String) -> String?
   ) -> [(option: CURLoption, path: String)] {
-    [("SSL_CERT_FILE", CURLOPT_CAINFO), ("SSL_CERT_DIR", CURLOPT_CAPATH)].compactMap { name, option in
+    [("SSL_CERT_FILE", CURLOPT_CAINFO), ("SSL_CERT_DIR", CURLOPT_CAPATH)].compactMap {
+      name, option in
       variable(name).flatMap { $0.isEmpty ? nil : (option, $0) }
     }
   }

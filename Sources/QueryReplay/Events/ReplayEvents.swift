@@ -1,7 +1,8 @@
 import Query
 
 /// The events of a ``MutationReplayer``, from now on: each reader has a stream of its own, which
-/// keeps the newest 256 events not yet taken, and says how many it dropped. It ends when the replayer is released.
+/// keeps the newest 256 events not yet taken, and says how many it dropped. It ends when the replayer is released,
+/// or has finished: see ``Replaying/finish(within:)``.
 public struct ReplayEvents: AsyncSequence, Sendable {
   public typealias Element = ReplayEvent
   public typealias Failure = Never
@@ -24,7 +25,7 @@ public struct ReplayEvents: AsyncSequence, Sendable {
       self.drops = drops
     }
 
-    /// The next event; nil when the replayer is gone or the task is cancelled.
+    /// The next event; nil when the replayer is gone or has finished, or the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> ReplayEvent? {
@@ -66,14 +67,22 @@ final class ReplayEventHub: Sendable {
     var next = 0
     var listeners = [Int: Listener]()
     var outbox: QuerySubscription?
+    var hasEnded = false
   }
 
   private let guarded = Locked(Guarded())
 
-  deinit {
-    for listener in self.guarded.withLock({ $0.listeners }).values {
-      listener.continuation.finish()
+  deinit { self.end() }
+
+  /// Ends all streams behind the events that they have.
+  func end() {
+    let (listeners, outbox) = self.guarded.withLock { hub in
+      hub.hasEnded = true
+      defer { (hub.listeners, hub.outbox) = ([:], nil) }
+      return (hub.listeners, hub.outbox)
     }
+    for listener in listeners.values { listener.continuation.finish() }
+    outbox?.cancel()
   }
 
   /// A stream of the events from now on.
@@ -83,11 +92,13 @@ final class ReplayEventHub: Sendable {
     let (stream, continuation) = AsyncStream.makeStream(
       of: ReplayEvent.self, bufferingPolicy: .bufferingNewest(256))
     let drops = DroppedEvents()
-    let (number, isFirst) = self.guarded.withLock { hub in
+    let (number, isFirst, hasEnded) = self.guarded.withLock { hub in
       hub.next += 1
+      if hub.hasEnded { return (hub.next, false, true) }
       hub.listeners[hub.next] = Listener(continuation: continuation, drops: drops)
-      return (hub.next, hub.outbox == nil)
+      return (hub.next, hub.outbox == nil, false)
     }
+    if hasEnded { continuation.finish() }
     continuation.onTermination = { [weak self] _ in
       let removed = self?.guarded.withLock { $0.listeners.removeValue(forKey: number) }
       withExtendedLifetime(removed) {}
@@ -115,7 +126,7 @@ final class ReplayEventHub: Sendable {
     }
     // If two threads raced, the later subscription ends with the one returned here.
     let superfluous = self.guarded.withLock { hub -> QuerySubscription? in
-      if hub.outbox != nil { return subscription }
+      if hub.outbox != nil || hub.hasEnded { return subscription }
       hub.outbox = subscription
       return nil
     }

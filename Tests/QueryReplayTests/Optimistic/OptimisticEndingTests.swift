@@ -61,7 +61,8 @@ import Testing
 
   /// No reading of the outbox takes part: a program may look at its list behind the call.
   @Test(arguments: StorageKind.allCases, [false, true])
-  func whatIsSentIsShownAsSentWhenTheCallReturns(_ kind: StorageKind, _ isTicket: Bool) async throws {
+  func whatIsSentIsShownAsSentWhenTheCallReturns(_ kind: StorageKind, _ isTicket: Bool) async throws
+  {
     let storage = try kind.make(in: self.folder)
     let change = self.change { _, _ in }
     let (client, notes) = try await self.launch(storage, change)
@@ -88,7 +89,8 @@ import Testing
 
   /// Its query is named by its options and by its edit, and is fetched once for both.
   @Test(arguments: StorageKind.allCases, [200, 422])
-  func aWriteThatHasEndedLetsItsQueryBeFetchedOnce(_ kind: StorageKind, _ status: Int) async throws {
+  func aWriteThatHasEndedLetsItsQueryBeFetchedOnce(_ kind: StorageKind, _ status: Int) async throws
+  {
     let storage = try kind.make(in: self.folder)
     let fetches = Counter()
     let list = NotesQuery { [server] _ in
@@ -100,7 +102,12 @@ import Testing
       if status != 200 { throw HTTPStatusError(statusCode: status) }
     }
     .persisted(as: "change-note", .init(invalidates: { [path, path.appending($0.id), path] }))
-    .optimistic(on: { _ in NotesQuery() }, { $1.apply(to: &$0, default: []); _ = $2 })
+    .optimistic(
+      on: { _ in NotesQuery() },
+      {
+        $1.apply(to: &$0, default: [])
+        _ = $2
+      })
     let client = QueryClient(storage: storage)
     try client.register(change)
     let notes = client.store(for: list)
@@ -110,7 +117,9 @@ import Testing
       let before = fetches.value
       try await client.store(for: change).enqueue(with: NoteChange(id: "\(round)", text: ""))
       _ = try await MutationReplayer(client: client).replayOnce()
-      for await shown in notes.states where !shown.state.isInvalidated && !shown.state.isLoading { break }
+      for await shown in notes.states where !shown.state.isInvalidated && !shown.state.isLoading {
+        break
+      }
       #expect(fetches.value == before + 1)
     }
     subscription.cancel()

@@ -129,7 +129,7 @@ import Testing
     #expect(shown.currentValue == [Note(id: "a", text: "somebody's")])
   }
 
-  /// Whoever only reads takes no part in making the edits: those run for as long as they like.
+  /// A thread that only reads takes no part in making the edits, however long they run.
   @Test func whoReadsWhileAnEditIsMadeIsShownWhatWasShownBefore() async throws {
     let storage = MemoryQueryStorage()
     let (isEditing, mayEdit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

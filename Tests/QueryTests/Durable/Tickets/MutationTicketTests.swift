@@ -17,10 +17,8 @@ import Testing
       claiming: false
     ).entry
     return MutationTicket(
-      id: entry.id, idempotencyKey: entry.idempotencyKey, outbox: self.outbox, showEnd: { _ in }
-    ) {
-      String(decoding: $0.result ?? Data(), as: UTF8.self)
-    }
+      id: entry.id, idempotencyKey: entry.idempotencyKey, outbox: self.outbox, showEnd: { _ in },
+      decode: { String(decoding: $0.result ?? Data(), as: UTF8.self) })
   }
 
   private func settle(_ id: UUID, _ outcome: AttemptOutcome) async throws {
@@ -52,7 +50,8 @@ import Testing
     let id = try await run()
     time.withLock { $0.wall += 90_000 }
     for _ in 0..<20 { _ = try await run() }
-    let ticket = MutationTicket(id: id, idempotencyKey: "", outbox: storage.outbox, showEnd: { _ in }) { _ in "" }
+    let ticket = MutationTicket(
+      id: id, idempotencyKey: "", outbox: storage.outbox, showEnd: { _ in }, decode: { _ in "" })
     await #expect(throws: MutationEndedError(id: id, reason: .succeeded)) {
       try await ticket.outcome()
     }
@@ -68,7 +67,8 @@ import Testing
   @Test func aTicketIsWokenByItsOwnMutationAlone() async throws {
     let counted = ScriptedOutbox(self.outbox)
     let id = try await self.add().id
-    let ticket = MutationTicket(id: id, idempotencyKey: "", outbox: counted, showEnd: { _ in }) { _ in "done" }
+    let ticket = MutationTicket(
+      id: id, idempotencyKey: "", outbox: counted, showEnd: { _ in }, decode: { _ in "done" })
     async let outcome = ticket.outcome()
     while counted.reads.count == 0 { await Task.yield() }
     for _ in 1...20 { try await self.settle(self.add().id, self.success("other")) }
@@ -112,9 +112,8 @@ import Testing
     await #expect(throws: MutationEndedError(id: ticket.id, reason: .cancelled)) {
       try await ticket.outcome()
     }
-    let unknown = MutationTicket<String>(id: UUID(), idempotencyKey: "", outbox: self.outbox, showEnd: { _ in }) {
-      _ in ""
-    }
+    let unknown = MutationTicket<String>(
+      id: UUID(), idempotencyKey: "", outbox: self.outbox, showEnd: { _ in }, decode: { _ in "" })
     await #expect(throws: MutationEndedError(id: unknown.id, reason: .unknown)) {
       try await unknown.outcome()
     }
