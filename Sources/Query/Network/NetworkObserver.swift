@@ -3,7 +3,7 @@ public protocol NetworkObserver: Sendable {
   /// The status now.
   var currentStatus: NetworkConnectionStatus { get }
 
-  /// Calls a handler with the status whenever it changes.
+  /// Calls a handler with the status, before this returns, and then at each change.
   ///
   /// - Parameter handler: Takes the status.
   /// - Returns: The observation, which ends when it is cancelled.
