@@ -79,6 +79,26 @@ import Testing
     #expect(sleeps.elements.isEmpty)
   }
 
+  @Test(arguments: [Date(timeIntervalSinceReferenceDate: 0), .now])
+  func aWriteIsDueWhenTheClockShowsItsTime(_ start: Date) async throws {
+    let fail = BlockMutation(["fail"]) { (_: Int, _) in throw HTTPStatusError(statusCode: 500) }
+      .persisted(as: "fail")
+    for _ in 0..<40 {
+      let clock = MockQueryClock(startingAt: start)
+      let storage = MemoryQueryStorage(clock: clock)
+      let client = QueryClient(storage: storage)
+      let replayer = MutationReplayer(
+        client: client, configuration: ReplayConfiguration(clock: clock))
+      try replayer.register(fail)
+      let ticket = try await client.store(for: fail).enqueue(with: 1)
+      for _ in 0..<5 {
+        #expect(try await replayer.replayOnce() == ReplaySummary(failed: 1))
+        let due = try #require(try storage.outbox.entry(ticket.id)?.nextAttemptAt)
+        clock.advance(by: .seconds(due.timeIntervalSince(clock.now())))
+      }
+    }
+  }
+
   @Test func anAttemptThatEndsWhileTheOutboxIsAskedDoesNotEndTheReplay() async throws {
     let (claims, attempts) = (Gate(), Gate())
     let scratch = ReplayScratch(.connected) { ScriptedOutbox($0, gate: claims) }

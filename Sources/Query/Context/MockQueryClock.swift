@@ -36,7 +36,7 @@ public final class MockQueryClock: QueryClock {
     func isAbout(_ sleeper: Sleeper) -> Bool { self.time.map { sleeper.time <= $0 } ?? true }
   }
 
-  private let start: Date
+  let start: Date
   private let guarded = Locked(Guarded())
   /// What schedules the turns of stores by it, made by the first that asks.
   let turns = Locked<(any AnyObject & Sendable)?>(nil)

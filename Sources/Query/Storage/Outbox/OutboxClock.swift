@@ -47,10 +47,14 @@ package struct OutboxClock: Sendable {
   /// A test's clock. It is of a boot of its own, a second ago, whose wall clock is right: in a boot's very
   /// first microsecond nothing is due, since 0 stands for no time.
   package init(_ clock: MockQueryClock) {
+    let start = clock.start.microsecondsSince1970
+    let first = Date(microsecondsSince1970: start) < clock.start ? start + 1 : start
     self.init {
-      let microseconds = 1_000_000 + Int(clock.elapsed.microseconds)
+      // All are of one whole microsecond, so that a wait is over when the test's clock shows its end.
+      let elapsed = clock.elapsed.microseconds
       return OutboxTime(
-        wall: clock.now(), boottime: microseconds, monotonic: microseconds, bootID: "mock",
+        wall: Date(microsecondsSince1970: first.clampedSum(elapsed)),
+        boottime: 1_000_000 + Int(elapsed), monotonic: 1_000_000 + Int(elapsed), bootID: "mock",
         isSynchronised: true)
     }
   }
