@@ -86,7 +86,8 @@ import Testing
     let replayer = MutationReplayer(client: self.client)
     try replayer.register(send)
     let summary = try await replayer.replayOnce()
-    #expect(summary.failed == calls.elements.count, "\(summary) \(calls.elements)")
+    // On a slow machine the pause of one may be over before the host is left alone.
+    #expect(summary.failed == Set(calls.elements).count, "\(summary) \(calls.elements)")
     #expect(calls.elements.count <= 4)
     try await self.storage.close()
   }
