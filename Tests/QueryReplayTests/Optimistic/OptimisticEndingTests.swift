@@ -103,11 +103,7 @@ import Testing
     }
     .persisted(as: "change-note", .init(invalidates: { [path, path.appending($0.id), path] }))
     .optimistic(
-      on: { _ in NotesQuery() },
-      {
-        $1.apply(to: &$0, default: [])
-        _ = $2
-      })
+      on: { _ in NotesQuery() }, { notes, change, _ in change.apply(to: &notes, default: []) })
     let client = QueryClient(storage: storage)
     try client.register(change)
     let notes = client.store(for: list)

@@ -59,15 +59,15 @@ extension OptimisticIndex {
   ///
   /// - Parameter standing: Where it stands; nothing is shown of one that is still to be sent.
   func showEnd(_ standing: MutationStanding) {
+    guard self.isActive else { return }
     switch standing {
-    case .ended(let record):
-      if self.isActive, !self.showSuccess(record) { self.show(record.id, as: nil) }
+    case .ended(let record): if !self.showSuccess(record) { self.show(record.id, as: nil) }
     case .dead(let entry): self.show(entry.id, as: .dead(entry.deadReason ?? .rejected))
     case .pending, .leased, .unknown: break
     }
   }
 
-  /// - Returns: Whether it is a success, as far as this process has to show it.
+  /// - Returns: Whether it is a success.
   private func showSuccess(_ record: RecordedMutation) -> Bool {
     guard case .ended(.succeeded) = record.state else { return false }
     let change = self.guarded.withLock { index -> RowChange in
