@@ -42,7 +42,7 @@ import Testing
     let tickets = try await client.enqueue { batch in
       let first = try batch.add(creating, with: "inspection")
       return [
-        first, try batch.add(uploading, with: "photo", dependsOn: [first.id]),
+        first, try batch.add(upload, with: "photo", dependsOn: [first.id]),
         try batch.add(creating, with: "submit", dependsOn: [first.id]),
       ]
     }

@@ -209,15 +209,20 @@ extension OutboxTables {
     WHERE state = 'leased' AND partition = ? AND number > ? ORDER BY number LIMIT ?
     """
 
-  /// Partition, name, instance, how many of the newest (-1: all).
-  static let rowsOfMutation = SQL(
+  /// Partition, name, instance, how many of the newest (-1: all): the rows of a mutation that have ever
+  /// waited.
+  static let waitedRows = SQL(
     assembling: """
-      \(OutboxRow.all) WHERE number IN (
-        SELECT number FROM outbox
-        WHERE has_waited <> 0 AND partition = ?1 AND name = ?2 AND instance = ?3
-        UNION ALL SELECT number FROM outbox INDEXED BY outbox_leased
-        WHERE state = 'leased' AND has_waited = 0 AND partition = ?1 AND name = ?2 AND instance = ?3
-        ORDER BY number DESC LIMIT ?4)
+      \(OutboxRow.all) WHERE has_waited <> 0 AND partition = ? AND name = ? AND instance = ?
+      ORDER BY number DESC LIMIT ?
+      """)
+
+  /// The same of those that run and have never waited, which are in no other index.
+  static let leasedRows = SQL(
+    assembling: """
+      \(OutboxRow.all) INDEXED BY outbox_leased
+      WHERE state = 'leased' AND has_waited = 0 AND partition = ? AND name = ? AND instance = ?
+      ORDER BY number DESC LIMIT ?
       """)
 
   /// Reads a chunk of the live and dead mutations after a number: a read transaction must not last long.
@@ -347,11 +352,11 @@ extension OutboxTables {
     of name: String, instance: String, newest limit: Int? = nil
   ) throws -> [RecordedMutation] {
     guard let partition else { return [] }
-    return try self.connection.rows(
-      Self.rowsOfMutation, partition.id, name, instance, limit ?? -1
-    ) {
-      let row = try OutboxRow($0)
-      return RecordedMutation(row.entry(self.view), failedAt: row.standing.failedAt)
+    return try [Self.waitedRows, Self.leasedRows].flatMap { sql in
+      try self.connection.rows(sql, partition.id, name, instance, limit ?? -1) {
+        let row = try OutboxRow($0)
+        return RecordedMutation(row.entry(self.view), failedAt: row.standing.failedAt)
+      }
     }
   }
 

@@ -1,10 +1,34 @@
 import FoundationEssentials
 
+/// The paths whose rows have changed: mostly one, which needs no memory of its own.
+struct ChangedPaths: Sendable {
+  private var first: QueryPath?
+  private var others = Set<QueryPath>()
+
+  var isEmpty: Bool { self.first == nil }
+  var isOne: Bool { self.first != nil && self.others.isEmpty }
+
+  /// - Returns: Whether it was not among them.
+  @discardableResult
+  mutating func insert(_ path: QueryPath) -> Bool {
+    guard let first else {
+      self.first = path
+      return true
+    }
+    return first != path && self.others.insert(path).inserted
+  }
+
+  func visit(_ body: (QueryPath) -> Void) {
+    if let first { body(first) }
+    for path in self.others { body(path) }
+  }
+}
+
 /// The stores that a change of rows affects.
 struct RowChange: Sendable {
   /// The newest end that was known before the change.
   let since: Int64
-  var paths = Set<QueryPath>()
+  var paths = ChangedPaths()
   var isUnderPaths = false
   /// Whether a mutation with edits has succeeded.
   var hasSuccess = false
@@ -31,8 +55,9 @@ extension OptimisticIndex.Guarded {
   /// The edits of the stores at a path, in the order in which they are made.
   func edits(at path: QueryPath) -> [LaidEdit] {
     var edits = [LaidEdit]()
-    for id in self.byPath[path] ?? [] { self.addEdits(of: id, at: path, to: &edits) }
-    for id in self.underPaths where self.byPath[path]?.contains(id) != true {
+    let own = self.byPath[path]?.ids ?? []
+    for id in own { self.addEdits(of: id, at: path, to: &edits) }
+    for id in self.underPaths where !own.contains(id) {
       self.addEdits(of: id, at: path, to: &edits)
     }
     return LaidEdit.inOrder(edits)
@@ -58,7 +83,7 @@ extension OptimisticIndex.Guarded {
   }
 
   func version(at path: QueryPath) -> Int {
-    (self.versions[path] ?? 0) + self.versionUnderPaths
+    (self.byPath[path]?.version ?? 0) + self.versionUnderPaths
   }
 
   mutating func insert(
@@ -68,18 +93,12 @@ extension OptimisticIndex.Guarded {
     self.rows[row.id] = .init(row: row, edits: PlacedEdits(edits), stamp: stamp)
     // What was entered later is made over it, whichever values have that: see ``EditsOverKept``.
     if row.isDead, edits.contains(where: { $0.whenDead == .kept }) { self.neededAfter = 0 }
-    for edit in edits {
-      if edit.isPrefix {
-        self.underPaths.insert(row.id)
-      } else {
-        self.byPath[edit.path, default: []].insert(row.id)
-      }
-    }
     let isAlone = change.paths.isEmpty && !change.isUnderPaths
-    self.touch(edits, &change)
+    var version = 0
+    for edit in edits { version = self.touch(edit, &change, adding: row.id) }
     if isAlone, edits.count == 1, let edit = edits.first, !edit.isPrefix {
       change.added = LaidEdit(row: row, edit: edit)
-      change.version = self.version(at: edit.path)
+      change.version = version
     }
   }
 
@@ -87,7 +106,7 @@ extension OptimisticIndex.Guarded {
     guard let row = self.takeOut(id) else { return }
     self.removed[id] = .init(edits: row.edits, stamp: stamp)
     change.added = nil
-    self.touch(row.edits, &change)
+    for edit in row.edits { self.touch(edit, &change) }
   }
 
   /// Removes a row that a call of this process has ended without success.
@@ -113,8 +132,7 @@ extension OptimisticIndex.Guarded {
   mutating func takeOut(_ id: UUID) -> OptimisticIndex.IndexedRow? {
     guard let row = self.rows.removeValue(forKey: id) else { return nil }
     for edit in row.edits where !edit.isPrefix {
-      self.byPath[edit.path]?.remove(id)
-      if self.byPath[edit.path]?.isEmpty == true { self.byPath[edit.path] = nil }
+      self.byPath[edit.path]?.ids.remove(id)
     }
     self.underPaths.remove(id)
     return row
@@ -133,15 +151,24 @@ extension OptimisticIndex.Guarded {
     return self.stamp
   }
 
-  private mutating func touch(_ edits: some Collection<PlacedEdit>, _ change: inout RowChange) {
-    for edit in edits {
-      if edit.isPrefix {
-        if !change.isUnderPaths { self.versionUnderPaths += 1 }
-        change.isUnderPaths = true
-      } else if change.paths.insert(edit.path).inserted {
-        self.versions[edit.path, default: 0] += 1
-      }
+  /// Counts a change of the rows at a path.
+  ///
+  /// - Parameter id: A row that is added there.
+  /// - Returns: The version of the edits at the path.
+  @discardableResult
+  private mutating func touch(
+    _ edit: PlacedEdit, _ change: inout RowChange, adding id: UUID? = nil
+  ) -> Int {
+    if edit.isPrefix {
+      if let id { self.underPaths.insert(id) }
+      if !change.isUnderPaths { self.versionUnderPaths += 1 }
+      change.isUnderPaths = true
+      return self.versionUnderPaths
     }
+    let isFirst = change.paths.insert(edit.path)
+    if !isFirst && id == nil { return self.version(at: edit.path) }
+    let own = self.byPath[edit.path, default: .init()].touch(isFirst, adding: id)
+    return own + self.versionUnderPaths
   }
 
   /// Whether all successes that stores need are in memory.
@@ -185,7 +212,7 @@ extension OptimisticIndex.Guarded {
       if let known, known.row.isSame(as: row) {
         // A call has shown it; values are folded now, since all that has ended before it is known.
         if let sequence = row.sequence, sequence > self.seen {
-          self.touch(known.edits, &change)
+          for edit in known.edits { self.touch(edit, &change) }
           change.hasSuccess = true
         }
         continue

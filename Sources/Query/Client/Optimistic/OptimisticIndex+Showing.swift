@@ -45,10 +45,7 @@ extension OptimisticIndex: MutationFollower {
       return (row.edits, change)
     }
     if edits.isEmpty { return [] }
-    let stores = self.stores(of: change)
-    self.lay(change)
-    for store in stores { store.settleEdits() }
-    return stores.filter { store in
+    return self.lay(change, isSettled: true).filter { store in
       edits.contains { $0.isPrefix ? $0.path.isPrefix(of: store.path) : $0.path == store.path }
     }
   }
@@ -83,9 +80,7 @@ extension OptimisticIndex {
       change.add(known.edits)
       return change
     }
-    let stores = self.stores(of: change)
-    self.lay(change)
-    for store in stores { store.settleEdits() }
+    self.lay(change, isSettled: true)
     return true
   }
 }

@@ -100,27 +100,43 @@ extension OptimisticIndex {
   func stores(of change: RowChange) -> [any OverlaidStore] {
     if change.paths.isEmpty && !change.isUnderPaths { return [] }
     return self.guarded.withLock { index in
-      change.isUnderPaths
-        ? index.stores.values.flatMap { $0.compactMap(\.store) }
-        : change.paths.flatMap { index.stores[$0]?.compactMap(\.store) ?? [] }
+      var stores = [any OverlaidStore]()
+      func add(_ list: [WeakStore]) {
+        for entry in list { if let store = entry.store { stores.append(store) } }
+      }
+      if change.isUnderPaths {
+        for list in index.stores.values { add(list) }
+      } else {
+        change.paths.visit { if let list = index.stores[$0] { add(list) } }
+      }
+      return stores
     }
   }
 
   /// Shows changes of rows in the stores that they touch.
-  func lay(_ change: RowChange) {
+  ///
+  /// - Parameters:
+  ///   - change: What has changed.
+  ///   - isSettled: Whether also what another thread has laid is shown when this returns.
+  /// - Returns: These stores.
+  @discardableResult
+  func lay(_ change: RowChange, isSettled: Bool = false) -> [any OverlaidStore] {
     if change.hasOtherUnknown {
       for store in self.livingStores { store.pendingChangesDidChange() }
     }
-    for store in self.stores(of: change) {
-      if let added = change.added, change.paths.count == 1, store.canShow(added.edit),
+    let stores = self.stores(of: change)
+    for store in stores {
+      if let added = change.added, change.paths.isOne, store.canShow(added.edit),
         store.lay(added: added, version: change.version)
       {
         continue
       }
       self.lay(over: store, since: change.since)
       if change.hasSuccess { self.fold(store) }
+      if isSettled { store.settleEdits() }
     }
     if change.hasSuccess { self.forgetAcknowledged() }
+    return stores
   }
 }
 

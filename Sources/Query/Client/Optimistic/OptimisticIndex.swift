@@ -20,10 +20,9 @@ final class OptimisticIndex: EditSource, Sendable {
     var declarations = [MutationHandler.Key: Declared]()
     var rows = [UUID: IndexedRow]()
     /// The rows with edits at exactly a path, and those with edits in all queries under one.
-    var byPath = [QueryPath: Set<UUID>]()
+    var byPath = [QueryPath: PathRows]()
     var underPaths = Set<UUID>()
-    /// How often the rows at each path have changed, and the rows under path prefixes.
-    var versions = [QueryPath: Int]()
+    /// How often the latter have changed.
     var versionUnderPaths = 0
     var stores = [QueryPath: [WeakStore]]()
     var storeCount = 0
@@ -75,10 +74,37 @@ final class OptimisticIndex: EditSource, Sendable {
   struct Declared: Sendable {
     let declaration: any EditDeclaration
     let mutation: EditingMutation
+    private let edits: [DeclaredEdit]
 
     init(_ declaration: any EditDeclaration) {
       self.declaration = declaration
       self.mutation = EditingMutation(declaration.handler.key)
+      self.edits = declaration.declared
+    }
+
+    /// The edits of a mutation; none if its arguments are of another type.
+    ///
+    /// - Parameters:
+    ///   - arguments: Its arguments.
+    ///   - others: What the store that it was enqueued by declares, which is mostly the same.
+    func edits(
+      withArguments arguments: any Sendable, from others: MutationEdits
+    ) -> [PlacedEdit] {
+      self.edits.elementsEqual(others.declared, by: ===)
+        ? others.placed : self.declaration.edits(withArguments: arguments)
+    }
+  }
+
+  /// The rows with edits at a path, and how often they have changed. That is kept when there are none.
+  struct PathRows: Sendable {
+    var ids = Set<UUID>()
+    var version = 0
+
+    /// - Returns: The version.
+    mutating func touch(_ isFirst: Bool, adding id: UUID?) -> Int {
+      if let id { self.ids.insert(id) }
+      if isFirst { self.version += 1 }
+      return self.version
     }
   }
 
@@ -116,6 +142,7 @@ final class OptimisticIndex: EditSource, Sendable {
 /// A mutation with edits.
 protocol EditDeclaration: Sendable {
   var handler: MutationHandler { get }
+  var declared: [DeclaredEdit] { get }
 
   /// The edits of a row; nil if this release cannot read its arguments. Another one may.
   func edits(of entry: OutboxEntry) -> [PlacedEdit]?
@@ -328,7 +355,7 @@ extension OptimisticIndex {
   func didEndEnqueueing() {
     let isRead = self.guarded.withLock { index in
       index.enqueueings -= 1
-      guard index.enqueueings == 0 else { return false }
+      guard index.enqueueings == 0, !index.unplaced.isEmpty else { return false }
       defer { index.unplaced = [] }
       return !index.unplaced.isSubset(of: index.rows.keys)
     }
@@ -340,11 +367,12 @@ extension OptimisticIndex {
   /// - Parameters:
   ///   - enqueued: The answer of the outbox.
   ///   - arguments: Its arguments.
+  ///   - edits: What the store that it was enqueued by declares.
   ///   - handler: What it is.
   ///   - before: The answer of ``willEnqueue()``.
   func didEnqueue(
-    _ enqueued: EnqueuedMutation, _ arguments: any Sendable, _ handler: MutationHandler,
-    since before: Enqueueing
+    _ enqueued: EnqueuedMutation, _ arguments: any Sendable, _ edits: MutationEdits,
+    _ handler: MutationHandler, since before: Enqueueing
   ) {
     let key = handler.key
     let declared = self.guarded.withLock { index in
@@ -354,7 +382,7 @@ extension OptimisticIndex {
     let record = RecordedMutation(enqueued.entry, failedAt: nil)
     guard !enqueued.isOld, let declared, let row = OptimisticRow(record, of: declared.mutation)
     else { return }
-    let edits = declared.declaration.edits(withArguments: arguments)
+    let edits = declared.edits(withArguments: arguments, from: edits)
     let (change, isOverlooked) = self.guarded.withLock { index in
       var change = RowChange(since: index.seen)
       let stamp = index.nextStamp()
@@ -370,8 +398,7 @@ extension OptimisticIndex {
       // A reading that has begun meanwhile may have seen its end before it was known here.
       return (change, index.readings != before.readings)
     }
-    self.lay(change)
-    for store in self.stores(of: change) { store.settleEdits() }
+    self.lay(change, isSettled: true)
     if isOverlooked { self.requestReading() }
   }
 }

@@ -274,7 +274,7 @@ extension DurableAttachment {
       if case .failed(var failed) = ruling.outcome {
         // The row may have an earlier version; its new arguments have the current one.
         failed.version = plan.options.version
-        failed.editedPaths = self.edits.paths(with: arguments)
+        failed.editedPaths = self.edits.placed(with: arguments).paths
         ruling.outcome = .failed(failed)
       }
       ruling.isTriedAgain = wait == .zero
@@ -286,7 +286,7 @@ extension DurableAttachment {
   /// under one of them, so that it is fetched once.
   func changedPaths(with arguments: Arguments, in context: QueryContext) -> [QueryPath] {
     let named = self.plan(in: context).options.invalidates?(arguments) ?? []
-    return (named + self.edits.list.compactMap { $0.place(arguments)?.path }).outermost
+    return (named + self.edits.placed(with: arguments).placed.map(\.path)).outermost
   }
 
   private func failed(

@@ -173,7 +173,7 @@ extension DurableAttachment {
     }
     self.close(lease.entry.id, isOver: true)
     // A replayer may make thousands of attempts a second, which the readings show together.
-    if !admission.isReplayers, !self.edits.list.isEmpty, let client = context.queryClient,
+    if !admission.isReplayers, !self.edits.isEmpty, let client = context.queryClient,
       let standing = try? ground.outbox.standing(of: lease.entry.id)
     {
       client.optimistic.showEnd(standing)

@@ -46,7 +46,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       durable?.didChange(event)
     }
     durable.hydrate(store, from: ground)
-    if !durable.edits.list.isEmpty, Registration.path != store.path {
+    if !durable.edits.isEmpty, Registration.path != store.path {
       durable.declaration.declareEdits(of: store, replacing: false)
     }
   }
@@ -155,8 +155,8 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     in context: QueryContext,
     claiming: Bool
   ) async throws -> EnqueuedMutation {
-    let new = try self.newMutation(arguments, in: context)
-    let enqueued = try await self.commit(new, arguments, claiming: claiming)
+    let draft = try self.draft(with: arguments, in: context)
+    let enqueued = try await self.commit(draft, claiming: claiming)
     self.warnOfWaiting(enqueued)
     return enqueued
   }
@@ -165,26 +165,27 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   ///
   /// - Throws: As ``enqueue(_:in:claiming:)``.
   func commit(
-    _ new: NewMutation, _ arguments: Arguments, claiming: Bool
+    _ draft: MutationDraft<Arguments>, claiming: Bool
   ) async throws -> EnqueuedMutation {
     let outbox = try self.ground.get().outbox
     guard let index = self.activeIndex else {
-      return try await outbox.enqueue(new, claiming: claiming)
+      return try await outbox.enqueue(draft.new, claiming: claiming)
     }
     let before = index.willEnqueue()
     defer { index.didEndEnqueueing() }
-    let enqueued = try await outbox.enqueue(new, claiming: claiming)
-    self.showEdits(enqueued, arguments, since: before, index)
+    let enqueued = try await outbox.enqueue(draft.new, claiming: claiming)
+    self.showEdits(of: draft, enqueued, since: before, index)
     return enqueued
   }
 
   func showEdits(
-    _ enqueued: EnqueuedMutation, _ arguments: Arguments,
+    of draft: MutationDraft<Arguments>, _ enqueued: EnqueuedMutation,
     since before: OptimisticIndex.Enqueueing, _ index: OptimisticIndex
   ) {
     guard case .success(let ground) = self.ground else { return }
     index.didEnqueue(
-      enqueued, arguments, self.plan.handler(instance: ground.instance), since: before)
+      enqueued, draft.arguments, draft.edits, self.plan.handler(instance: ground.instance),
+      since: before)
   }
 
   /// The edits of the client, if there are any.
@@ -195,11 +196,13 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     return index
   }
 
-  /// A mutation as it is committed.
+  /// A mutation that is about to be committed.
   ///
   /// - Throws: What coding throws; ``MutationDeclarationError``; ``QueryIdentityError``;
   ///   ``StorageError`` if the context has no storage.
-  func newMutation(_ arguments: Arguments, in context: QueryContext) throws -> NewMutation {
+  func draft(
+    with arguments: Arguments, in context: QueryContext
+  ) throws -> MutationDraft<Arguments> {
     let ground = try self.ground.get()
     let options = self.plan.options
     var mutation = NewMutation(
@@ -213,8 +216,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       waitReason: self.isHeldBack(context) ? .offline : nil, priority: options.priority)
     mutation.hasFreshID = true
     mutation.bodies = options.bodies?(arguments) ?? []
-    mutation.editedPaths = self.edits.paths(with: arguments)
-    return mutation
+    let edits = self.edits.placed(with: arguments)
+    mutation.editedPaths = edits.paths
+    return MutationDraft(new: mutation, arguments: arguments, edits: edits)
   }
 
   /// Says that a mutation which was committed waits, if it does and the client's replayer does not know it.
@@ -304,6 +308,13 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   }
 }
 
+/// A mutation that is about to be committed.
+struct MutationDraft<Arguments: Sendable>: Sendable {
+  var new: NewMutation
+  let arguments: Arguments
+  let edits: MutationEdits
+}
+
 /// How a mutation is stored, and what sends it.
 struct DurableDeclaration<Arguments: Sendable, Value: Sendable>: Sendable {
   let plan: TypedMutationPlan<Arguments, Value>
@@ -320,7 +331,7 @@ struct DurableDeclaration<Arguments: Sendable, Value: Sendable>: Sendable {
     let handler = self.plan.handler(instance: instance)
     // One without edits is only of interest where it takes the place of one that has some, and as one
     // whose successes change nothing.
-    if self.edits.list.isEmpty, !client.optimistic.isActive {
+    if self.edits.isEmpty, !client.optimistic.isActive {
       return client.optimistic.declarePlain(handler.key)
     }
     client.optimistic.declare(

@@ -9,9 +9,12 @@ public struct MutationBatch {
   }
 
   fileprivate var items = [Item]()
+  private let client: QueryClient
   private let storage: any QueryStorage
 
-  fileprivate init(_ storage: any QueryStorage) { self.storage = storage }
+  fileprivate init(_ client: QueryClient, _ storage: any QueryStorage) {
+    (self.client, self.storage) = (client, storage)
+  }
 
   /// Adds a mutation.
   ///
@@ -32,19 +35,19 @@ public struct MutationBatch {
     id: UUID? = nil,
     after delay: Duration? = nil
   ) throws -> MutationTicket<State.Value> {
-    let (durable, new) = try store.newMutation(arguments, dependencies, id, delay)
+    let (durable, draft) = try store.draft(arguments, dependencies, id, delay)
     guard store.context.queryStorage?.slots === self.storage.slots else {
       throw MutationDeclarationError.otherStorage(name: durable.plan.name)
     }
     self.items.append(
-      Item(new: new) { enqueued, before in
+      Item(new: draft.new) { enqueued, before in
         durable.warnOfWaiting(enqueued)
         durable.show(enqueued.entry, arguments)
         if let before, let index = durable.activeIndex {
-          durable.showEdits(enqueued, arguments, since: before, index)
+          durable.showEdits(of: draft, enqueued, since: before, index)
         }
       })
-    return try durable.ticket(new.id, new.idempotencyKey)
+    return try durable.ticket(draft.new.id, draft.new.idempotencyKey)
   }
 
   /// Adds a mutation that takes no arguments.
@@ -58,6 +61,22 @@ public struct MutationBatch {
     after delay: Duration? = nil
   ) throws -> MutationTicket<State.Value> where State.Arguments == Void {
     try self.add(store, with: (), dependsOn: dependencies, id: id, after: delay)
+  }
+
+  /// Adds a mutation by its request, through the client's store for it.
+  ///
+  /// See ``add(_:with:dependsOn:id:after:)``.
+  @discardableResult
+  public mutating func add<Mutation: MutationRequest>(
+    _ mutation: Mutation,
+    with arguments: Mutation.Arguments,
+    dependsOn dependencies: [UUID] = [],
+    id: UUID? = nil,
+    after delay: Duration? = nil
+  ) throws -> MutationTicket<Mutation.ReturnValue> {
+    try self.add(
+      self.client.store(for: mutation), with: arguments, dependsOn: dependencies, id: id,
+      after: delay)
   }
 }
 
@@ -84,7 +103,7 @@ extension QueryClient {
         operation: "enqueue", code: .cannotOpen,
         message: "the client has no storage; create it with QueryClient(storage:)")
     }
-    var batch = MutationBatch(storage)
+    var batch = MutationBatch(self, storage)
     let result = try body(&batch)
     let index = self.optimistic.isActive ? self.optimistic : nil
     let before = index?.willEnqueue()

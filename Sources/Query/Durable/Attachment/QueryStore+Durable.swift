@@ -23,28 +23,29 @@ extension QueryStore where State: _MutationStateProtocol {
     id: UUID? = nil,
     after delay: Duration? = nil
   ) async throws -> MutationTicket<State.Value> {
-    let (durable, new) = try self.newMutation(arguments, dependencies, id, delay)
-    let enqueued = try await durable.commit(new, arguments, claiming: false)
+    let (durable, draft) = try self.draft(arguments, dependencies, id, delay)
+    let enqueued = try await durable.commit(draft, claiming: false)
     durable.warnOfWaiting(enqueued)
     if !enqueued.isOld { durable.show(enqueued.entry, arguments) }
     return try durable.ticket(enqueued.entry.id, enqueued.entry.idempotencyKey)
   }
 
-  /// A mutation of this store as it is committed.
+  /// A mutation of this store that is about to be committed.
   ///
   /// - Throws: As ``enqueue(with:dependsOn:id:after:)`` of what can be seen before the commit.
-  func newMutation(
+  func draft(
     _ arguments: State.Arguments, _ dependencies: [UUID], _ id: UUID?, _ delay: Duration?
-  ) throws -> (DurableAttachment<State.Arguments, State.Value>, NewMutation) {
+  ) throws -> (DurableAttachment<State.Arguments, State.Value>, MutationDraft<State.Arguments>) {
     let durable = try self.requireDurable()
     var context = self.context
     context.mutationDependencies = dependencies
-    var new = try durable.newMutation(arguments, in: context)
+    var draft = try durable.draft(with: arguments, in: context)
     if let id {
-      (new.id, new.idempotencyKey, new.isRepeatable) = (id, id.uuidString, true)
+      (draft.new.id, draft.new.idempotencyKey) = (id, id.uuidString)
+      draft.new.isRepeatable = true
     }
-    new.delay = delay
-    return (durable, new)
+    draft.new.delay = delay
+    return (durable, draft)
   }
 
   /// - Throws: ``MutationDeclarationError`` if the mutation is not durable.
@@ -99,7 +100,7 @@ extension MutationTicket {
 
 extension DurableAttachment {
   func ticket(_ id: UUID, _ idempotencyKey: String) throws -> MutationTicket<Value> {
-    let client = self.edits.list.isEmpty ? nil : self.store?.context.queryClient
+    let client = self.edits.isEmpty ? nil : self.store?.context.queryClient
     return MutationTicket(
       id: id, idempotencyKey: idempotencyKey, outbox: try self.ground.get().outbox,
       showEnd: { [weak client] standing in client?.optimistic.showEnd(standing) },

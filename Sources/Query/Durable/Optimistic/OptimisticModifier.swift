@@ -62,7 +62,7 @@ public struct _OptimisticModifier<Query: MutationRequest, Target>: QueryModifier
     query.setup(context: &context)
     var edits = context.optimisticEdits as? OptimisticEdits<Query.Arguments> ?? OptimisticEdits()
     // Those inside were set up before.
-    edits.list.append(self.edit)
+    edits.append(self.edit)
     context.optimisticEdits = edits
   }
 
@@ -89,18 +89,45 @@ extension QueryContext {
 
 /// The edits that a mutation declares, in the order in which they are made.
 struct OptimisticEdits<Arguments: Sendable>: Sendable {
-  var list = [OptimisticEdit<Arguments>]()
+  private var list = [OptimisticEdit<Arguments>]()
+  private(set) var declared = [DeclaredEdit]()
 
-  /// The queries that a mutation changes; nil if it changes none.
-  func paths(with arguments: Arguments) -> EditedPaths? {
-    if self.list.isEmpty { return nil }
-    return EditedPaths(
-      self.list.compactMap { $0.place(arguments) }.map { ($0.path, $0.isPrefix) })
+  var isEmpty: Bool { self.list.isEmpty }
+
+  mutating func append(_ edit: OptimisticEdit<Arguments>) {
+    self.list.append(edit)
+    self.declared.append(edit.declared)
+  }
+
+  /// The edits of a mutation.
+  func placed(with arguments: Arguments) -> MutationEdits {
+    var placed = [PlacedEdit]()
+    // By number: in generic code a loop over a collection costs more than what it does.
+    var index = 0
+    while index < self.list.count {
+      if let edit = self.list[index].place(arguments) { placed.append(edit) }
+      index += 1
+    }
+    return MutationEdits(placed: placed, declared: self.declared)
+  }
+}
+
+/// The edits of a mutation with its arguments.
+struct MutationEdits: Sendable {
+  let placed: [PlacedEdit]
+  /// What they were declared as, those that change no query too.
+  let declared: [DeclaredEdit]
+
+  /// The queries that the mutation changes; nil if it changes none.
+  var paths: EditedPaths? {
+    if self.placed.count == 1 { return self.placed[0].target.stored }
+    return EditedPaths(self.placed.map { ($0.path, $0.isPrefix) })
   }
 }
 
 /// One of them: where it is made is known with the arguments.
 struct OptimisticEdit<Arguments: Sendable>: Sendable {
+  let declared: DeclaredEdit
   let place: @Sendable (Arguments) -> PlacedEdit?
 
   static func of<State: OptimisticQueryState>(
@@ -115,8 +142,8 @@ struct OptimisticEdit<Arguments: Sendable>: Sendable {
       let placed = unsafeDowncast(placed, to: ArgumentsEdit<Arguments>.self)
       edit(&value, placed.arguments, context)
     }
-    return Self { arguments in
-      path(arguments).map { ArgumentsEdit(declared.sharing($0), declared, arguments) }
+    return Self(declared: declared) { arguments in
+      path(arguments).map { ArgumentsEdit(declared.target(at: $0), declared, arguments) }
     }
   }
 }

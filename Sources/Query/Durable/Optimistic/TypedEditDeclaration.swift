@@ -4,17 +4,15 @@ struct TypedEditDeclaration<Arguments: Sendable, Value: Sendable>: EditDeclarati
   let list: OptimisticEdits<Arguments>
   let handler: MutationHandler
 
+  var declared: [DeclaredEdit] { self.list.declared }
+
   func edits(of entry: OutboxEntry) -> [PlacedEdit]? {
     let arguments = try? self.plan.arguments(
       entry.arguments, version: entry.version, coder: entry.coder)
-    return arguments.map(self.edits(with:))
+    return arguments.map { self.list.placed(with: $0).placed }
   }
 
   func edits(withArguments arguments: any Sendable) -> [PlacedEdit] {
-    (arguments as? Arguments).map(self.edits(with:)) ?? []
-  }
-
-  private func edits(with arguments: Arguments) -> [PlacedEdit] {
-    self.list.list.compactMap { $0.place(arguments) }
+    (arguments as? Arguments).map { self.list.placed(with: $0).placed } ?? []
   }
 }

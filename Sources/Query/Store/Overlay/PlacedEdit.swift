@@ -2,13 +2,14 @@
 /// declaration share.
 // @unchecked: it has constants alone, and so has its subclass.
 class PlacedEdit: @unchecked Sendable {
-  let path: QueryPath
+  let target: EditTarget
   let declared: DeclaredEdit
 
-  init(_ path: QueryPath, _ declared: DeclaredEdit) {
-    (self.path, self.declared) = (path, declared)
+  init(_ target: EditTarget, _ declared: DeclaredEdit) {
+    (self.target, self.declared) = (target, declared)
   }
 
+  final var path: QueryPath { self.target.path }
   /// Whether it is made in all queries under the path.
   final var isPrefix: Bool { self.declared.isPrefix }
   final var whenDead: DeadEdit { self.declared.whenDead }
@@ -19,9 +20,21 @@ class PlacedEdit: @unchecked Sendable {
 final class ArgumentsEdit<Arguments: Sendable>: PlacedEdit, @unchecked Sendable {
   let arguments: Arguments
 
-  init(_ path: QueryPath, _ declared: DeclaredEdit, _ arguments: Arguments) {
+  init(_ target: EditTarget, _ declared: DeclaredEdit, _ arguments: Arguments) {
     self.arguments = arguments
-    super.init(path, declared)
+    super.init(target, declared)
+  }
+}
+
+/// Where edits are made: many change the same query.
+final class EditTarget: Sendable {
+  let path: QueryPath
+  /// As a storage keeps it beside a row.
+  let stored: EditedPaths?
+
+  init(_ path: QueryPath, isPrefix: Bool) {
+    self.path = path
+    self.stored = EditedPaths([(path, isPrefix)])
   }
 }
 
@@ -31,20 +44,18 @@ class DeclaredEdit: @unchecked Sendable {
   let isPrefix: Bool
   let whenDead: DeadEdit
   let state: Any.Type
-  /// The path of the last edit: many edits change the same query.
-  private let lastPath = Locked<QueryPath?>(nil)
+  private let lastTarget = Locked<EditTarget?>(nil)
 
   init(isPrefix: Bool, _ whenDead: DeadEdit, _ state: Any.Type) {
     (self.isPrefix, self.whenDead, self.state) = (isPrefix, whenDead, state)
   }
 
-  /// An equal path, in the memory of the last one if that is equal.
-  final func sharing(_ path: QueryPath) -> QueryPath {
-    self.lastPath.withLock { last in
-      if let last, last == path { return last }
-      last = path
-      return path
-    }
+  /// The target at a path: that of the last edit if it is the same.
+  final func target(at path: QueryPath) -> EditTarget {
+    if let last = self.lastTarget.withLock({ $0 }), last.path == path { return last }
+    let target = EditTarget(path, isPrefix: self.isPrefix)
+    self.lastTarget.withLock { $0 = target }
+    return target
   }
 }
 

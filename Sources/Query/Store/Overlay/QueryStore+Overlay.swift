@@ -14,14 +14,14 @@ extension QueryStore {
     if overlay.keeps(event) {
       self.aftermath.hasUnsettledEdits = true
     } else {
-      self.log(event.with(self.visibleState))
+      self.log(event, showing: self.visibleState)
     }
   }
 
-  /// Logs an event as it is. The caller holds the lock.
-  func log(_ event: StoreEvent<State>) {
-    if event.kind == .stateChanged { self.noteObservedChange(to: event.state) }
-    if !self.mailboxes.isEmpty { self.append(event) }
+  /// Logs an event. The caller holds the lock.
+  func log(_ event: StoreEvent<State>, showing state: State) {
+    if event.kind == .stateChanged { self.noteObservedChange(to: state) }
+    if !self.mailboxes.isEmpty { self.append(event.with(state)) }
   }
 
   /// What a store with an overlay shows. The caller holds the lock.

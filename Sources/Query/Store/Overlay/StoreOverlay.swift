@@ -15,6 +15,32 @@ protocol EditSource: AnyObject, Sendable {
   func close(_ gap: EditGap, of store: any OverlaidStore)
 }
 
+/// A change of a store that is not shown yet. It is not generic, as few things here are: looking up the
+/// metadata of a generic type takes as long as making an edit.
+private struct UnsettledChange {
+  /// A ``StoreEvent`` of the store's state, with its base.
+  let event: AnyObject
+  let edits: EditsToMake
+  let mark: ValueMark
+}
+
+/// What to make of the shown value.
+private enum EditsToMake {
+  /// It stays.
+  case none
+  /// All edits are made again.
+  case all([LaidEdit])
+  /// One edit is made after all others.
+  case added(LaidEdit)
+}
+
+/// What the next event must show.
+private enum NextChange {
+  case none
+  case all
+  case added
+}
+
 /// The edits of durable mutations that the value of a store does not include yet. A store gets an overlay
 /// with the first edit for it.
 ///
@@ -27,25 +53,6 @@ protocol EditSource: AnyObject, Sendable {
 @usableFromInline
 final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   typealias Value = State.StateValue
-
-  /// A change that is not shown yet, and its event.
-  struct Pending {
-    let base: State
-    let event: StoreEvent<State>
-    /// What to make of the shown value.
-    let change: Change
-    let edits: [LaidEdit]
-    let mark: ValueMark
-  }
-
-  enum Change {
-    /// It stays.
-    case none
-    /// All edits are made again.
-    case all
-    /// One edit is made after all others.
-    case added(LaidEdit)
-  }
 
   let index: any EditSource
   let aliases: AliasReader
@@ -64,9 +71,8 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   private var shownValue: Value
   /// What the store shows while changes wait.
   private var shownState: State
-  private var pending = [Pending]()
-  /// What the next event must show.
-  private var nextChange = Change.none
+  private var pending = [UnsettledChange]()
+  private var nextChange = NextChange.none
   /// How often something was published.
   private(set) var publications = 0
   /// How many values were published: with each, another one may be shown.
@@ -142,7 +148,7 @@ extension StoreOverlay {
     self.version = version
     self.edits.append(edit)
     if case .none = self.nextChange, self.pending.isEmpty {
-      self.nextChange = .added(edit)
+      self.nextChange = .added
     } else {
       self.nextChange = .all
     }
@@ -166,10 +172,14 @@ extension StoreOverlay {
       self.shownState = self.shown(over: event.state)
       return false
     }
-    self.pending.append(
-      Pending(
-        base: event.state, event: event, change: self.nextChange, edits: self.edits,
-        mark: self.mark))
+    let edits: EditsToMake
+    switch self.nextChange {
+    case .none: edits = .none
+    case .all: edits = .all(self.edits)
+    // The others are not kept with it, so that adding the next one copies none.
+    case .added: edits = .added(self.edits[self.edits.count - 1])
+    }
+    self.pending.append(UnsettledChange(event: event, edits: edits, mark: self.mark))
     self.nextChange = .none
     return true
   }
@@ -222,52 +232,63 @@ extension StoreOverlay {
   /// always publishes, so some thread always makes progress.
   @usableFromInline
   func settle(_ store: QueryStore<State>) {
-    // An edit has changed its own store: the outer call, which runs the edit, deals with that.
-    if store.withLock({ self.isEditing }) { return }
     while true {
-      let (pending, shown, publications) = store.withLock {
-        (self.pending, self.shownValue, self.publications)
+      // Freed without the lock, since the `deinit` of a value may read the store.
+      var pending = [UnsettledChange]()
+      var values = [Value]()
+      var publications = 0
+      store.withLock {
+        // An edit has changed its own store: the outer call, which runs the edit, deals with that.
+        if self.pending.isEmpty || self.isEditing { return }
+        pending = self.pending
+        values.append(self.shownValue)
+        publications = self.publications
+        self.editingThreads.append(currentThread())
       }
       if pending.isEmpty { return }
-      store.withLock { self.editingThreads.append(currentThread()) }
-      let values = self.values(of: pending, over: shown)
-      let old = store.withLock { () -> [Value] in
+      self.appendValues(of: pending, to: &values)
+      store.withLock {
         self.endEditing()
-        guard self.publications == publications else { return values }
+        guard self.publications == publications else { return }
         self.publications += 1
         // Mostly all.
         self.pending =
           self.pending.count == pending.count ? [] : Array(self.pending[pending.count...])
-        var old = [Value]()
-        // By index: in generic code other loops cost more than what they do.
-        for index in pending.indices {
+        // By number: in generic code a loop over a collection costs more than what it does.
+        var index = 0
+        while index < pending.count {
           let change = pending[index]
-          old.append(self.shownValue)
-          self.shownValue = values[index]
-          if case .none = change.change {} else { self.publishedValues += 1 }
-          let state = self.shown(over: change.base)
+          let event = unsafeDowncast(change.event, to: StoreEvent<State>.self)
+          index += 1
+          swap(&values[index], &self.shownValue)
+          if case .none = change.edits {} else { self.publishedValues += 1 }
+          let state = self.shown(over: event.state)
           self.shownState = state
-          store.log(change.event.with(state))
+          store.log(event, showing: state)
         }
-        return old
       }
-      // Freed without the lock, since its `deinit` may read the store.
-      withExtendedLifetime((old, pending)) {}
+      withExtendedLifetime(pending) {}
+      withExtendedLifetime(values) {}
     }
   }
 
-  private func values(of pending: [Pending], over shown: Value) -> [Value] {
-    var value = shown
-    var values = [Value]()
-    for change in pending {
-      switch change.change {
-      case .none: break
-      case .all: value = self.value(over: change.base, change.edits, change.mark)
-      case .added(let edit): self.make(edit, in: &value, change.mark)
+  /// Makes the value of each change, beginning with the one that is shown.
+  private func appendValues(of pending: [UnsettledChange], to values: inout [Value]) {
+    values.reserveCapacity(pending.count + 1)
+    var index = 0
+    while index < pending.count {
+      let change = pending[index]
+      switch change.edits {
+      case .none: values.append(values[index])
+      case .all(let edits):
+        let base = unsafeDowncast(change.event, to: StoreEvent<State>.self).state
+        values.append(self.value(over: base, edits, change.mark))
+      case .added(let edit):
+        values.append(values[index])
+        self.make(edit, in: &values[index + 1], change.mark)
       }
-      values.append(value)
+      index += 1
     }
-    return values
   }
 
   private func value(over base: State, _ edits: [LaidEdit], _ mark: ValueMark) -> Value {

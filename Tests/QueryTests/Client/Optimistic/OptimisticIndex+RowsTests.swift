@@ -8,6 +8,7 @@ import Testing
 @Suite(.warningsAreIssues) struct OptimisticIndexRowsTests {
   private struct Declaration: EditDeclaration {
     let handler = MutationHandler(name: "", instance: "", version: 1, upgradesOlder: false)
+    let declared = [DeclaredEdit]()
 
     func edits(of entry: OutboxEntry) -> [PlacedEdit]? { [] }
     func edits(withArguments arguments: any Sendable) -> [PlacedEdit] { [] }
