@@ -395,51 +395,6 @@ import Testing
     found.withLock { $0 = nil }
   }
 
-  /// Its edits are made for the row that is stored, and the same are shown.
-  @Test func theTargetOfAnEditIsMadeOnce() async throws {
-    let client = try self.client(MemoryQueryStorage())
-    let targets = Recorder<String>()
-    let change = ChangeNote { _, _ in }.persisted(as: "change-note")
-      .optimistic(on: { (change: NoteChange) in
-        targets.append(change.id)
-        return NotesQuery()
-      }) { notes, change, _ in change.apply(to: &notes, default: []) }
-    try client.register(change)
-    let notes = client.store(for: self.list)
-    try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
-    #expect(notes.currentValue == [Note(id: "a", text: "1")])
-    #expect(targets.elements == ["a"])
-  }
-
-  /// Also by a store that was made with others.
-  @Test func theEditsThatWereRegisteredLastAreShown() async throws {
-    let client = try self.client(MemoryQueryStorage())
-    let first = self.change()
-    try client.register(first)
-    let changes = client.store(for: first)
-    try client.register(
-      ChangeNote { _, _ in }.persisted(as: "change-note", .init(scope: .by { $0.id }))
-        .optimistic(on: { _ in NotesQuery() }) { (notes: inout [Note]?, change, _) in
-          notes = [Note(id: change.id, text: "second")]
-        })
-    let notes = client.store(for: self.list)
-    try await changes.enqueue(with: NoteChange(id: "a", text: "1"))
-    #expect(notes.currentValue == [Note(id: "a", text: "second")])
-  }
-
-  /// An edit of one path is none of those under it.
-  @Test func anEditIsMadeAtItsPathAlone() async throws {
-    let client = try self.client(MemoryQueryStorage())
-    let change = self.change()
-    try client.register(change)
-    let notes = client.store(for: self.list)
-    let below = client.store(
-      for: BlockQuery(NotesQuery().path.appending("archive")) { _ in [Note]() })
-    try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
-    #expect(notes.hasPendingChanges)
-    #expect(!below.hasPendingChanges)
-  }
-
   @Test func aValueThatIsSetIsBeneathTheEdits() async throws {
     let client = try self.client(MemoryQueryStorage())
     let change = self.change()

@@ -112,19 +112,6 @@ struct OptimisticEdits<Arguments: Sendable>: Sendable {
   }
 }
 
-/// The edits of a mutation with its arguments.
-struct MutationEdits: Sendable {
-  let placed: [PlacedEdit]
-  /// What they were declared as, those that change no query too.
-  let declared: [DeclaredEdit]
-
-  /// The queries that the mutation changes; nil if it changes none.
-  var paths: EditedPaths? {
-    if self.placed.count == 1 { return self.placed[0].target.stored }
-    return EditedPaths(self.placed.map { ($0.path, $0.isPrefix) })
-  }
-}
-
 /// One of them: where it is made is known with the arguments.
 struct OptimisticEdit<Arguments: Sendable>: Sendable {
   let declared: DeclaredEdit

@@ -74,6 +74,19 @@ final class TypedDeclaredEdit<State: OptimisticQueryState>: DeclaredEdit, @unche
   }
 }
 
+/// The edits of a mutation with its arguments.
+struct MutationEdits: Sendable {
+  let placed: [PlacedEdit]
+  /// What they were declared as, those that change no query too.
+  let declared: [DeclaredEdit]
+
+  /// The queries that the mutation changes; nil if it changes none.
+  var paths: EditedPaths? {
+    if self.placed.count == 1 { return self.placed[0].target.stored }
+    return EditedPaths(self.placed.map { ($0.path, $0.isPrefix) })
+  }
+}
+
 /// The edits of one mutation. Most have one, which needs no array.
 enum PlacedEdits: RandomAccessCollection, Sendable {
   case one(PlacedEdit)
