@@ -22,8 +22,8 @@ package enum OutboxClause: Sendable {
   case handler(name: String, version: Int)
   /// No program has been able to read its arguments.
   case unreadable(RestoredError?)
-  /// Nothing.
-  case due
+  /// Nothing but a program that sends its name in this version.
+  case due(name: String, version: Int)
   /// A process has run it since this time, and may have been asked to end it.
   case leased(by: String, since: Date?, isCancelRequested: Bool)
   /// A process ran it and has ended, and may have been asked to end it.
@@ -57,7 +57,8 @@ extension OutboxClause: CustomStringConvertible {
       "This process has registered no handler for “\(name)” in version \(version)."
     case .unreadable(let error):
       "Its arguments could not be read\(error.map { " (\($0))" } ?? ""): it waits for a program that can."
-    case .due: "It is due, and waits for a replayer."
+    case .due(let name, let version):
+      "It is due, and waits for a replayer that sends “\(name)” in version \(version)."
     case .leased(let owner, let date, let isCancelRequested):
       "It runs in \(owner)\(date.map { " since \($0.words)" } ?? "")"
         + (isCancelRequested ? ", which was asked to cancel it." : ".")

@@ -122,11 +122,13 @@ extension OutboxEntry {
         until: remaining.map { view.now.wall + Double($0) / 1e6 })
     }
     switch self.waitReason {
-    case nil: return .due
+    case nil: return .due(name: self.name, version: self.version)
     case .paused:
       let hold = view.pauses.first(holding: self)
       return .paused(hold?.pause ?? .everything, since: hold?.since ?? view.now.wall)
-    case .predecessor: return try predecessor().map { .predecessor($0) } ?? .due
+    case .predecessor:
+      return try predecessor().map { .predecessor($0) }
+        ?? .due(name: self.name, version: self.version)
     case .dependency:
       return try dependency().map { .dependency($0) } ?? .alias(standing.wait.alias ?? "")
     case .authentication: return .credentials(self.lastError)
