@@ -82,6 +82,20 @@ extension OptimisticIndex.Guarded {
     return Set(self.unknown.values).contains { paths in identities.contains(where: paths.covers) }
   }
 
+  /// The living stores that a change of rows may affect.
+  func livingStores(of change: RowChange) -> [any OverlaidStore] {
+    var stores = [any OverlaidStore]()
+    func add(_ list: [OptimisticIndex.WeakStore]) {
+      for entry in list { if let store = entry.store { stores.append(store) } }
+    }
+    if change.isUnderPaths {
+      for list in self.stores.values { add(list) }
+    } else {
+      change.paths.visit { if let list = self.stores[$0] { add(list) } }
+    }
+    return stores
+  }
+
   func version(at path: QueryPath) -> Int {
     (self.byPath[path]?.version ?? 0) + self.versionUnderPaths
   }

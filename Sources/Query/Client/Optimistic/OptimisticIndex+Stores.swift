@@ -99,18 +99,7 @@ extension OptimisticIndex {
   /// The living stores that a change of rows may affect.
   func stores(of change: RowChange) -> [any OverlaidStore] {
     if change.paths.isEmpty && !change.isUnderPaths { return [] }
-    return self.guarded.withLock { index in
-      var stores = [any OverlaidStore]()
-      func add(_ list: [WeakStore]) {
-        for entry in list { if let store = entry.store { stores.append(store) } }
-      }
-      if change.isUnderPaths {
-        for list in index.stores.values { add(list) }
-      } else {
-        change.paths.visit { if let list = index.stores[$0] { add(list) } }
-      }
-      return stores
-    }
+    return self.guarded.withLock { $0.livingStores(of: change) }
   }
 
   /// Shows changes of rows in the stores that they touch.
@@ -118,13 +107,16 @@ extension OptimisticIndex {
   /// - Parameters:
   ///   - change: What has changed.
   ///   - isSettled: Whether also what another thread has laid is shown when this returns.
+  ///   - stores: These stores, if the caller has them.
   /// - Returns: These stores.
   @discardableResult
-  func lay(_ change: RowChange, isSettled: Bool = false) -> [any OverlaidStore] {
+  func lay(
+    _ change: RowChange, isSettled: Bool = false, in stores: [any OverlaidStore]? = nil
+  ) -> [any OverlaidStore] {
     if change.hasOtherUnknown {
       for store in self.livingStores { store.pendingChangesDidChange() }
     }
-    let stores = self.stores(of: change)
+    let stores = stores ?? self.stores(of: change)
     for store in stores {
       if let added = change.added, change.paths.isOne, store.canShow(added.edit),
         store.lay(added: added, version: change.version)

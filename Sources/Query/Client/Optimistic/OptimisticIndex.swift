@@ -383,7 +383,7 @@ extension OptimisticIndex {
     guard !enqueued.isOld, let declared, let row = OptimisticRow(record, of: declared.mutation)
     else { return }
     let edits = declared.edits(withArguments: arguments, from: edits)
-    let (change, isOverlooked) = self.guarded.withLock { index in
+    let (change, stores, isOverlooked) = self.guarded.withLock { index in
       var change = RowChange(since: index.seen)
       let stamp = index.nextStamp()
       if let old = enqueued.superseded { index.end(old, &change, at: stamp) }
@@ -396,9 +396,9 @@ extension OptimisticIndex {
         change.add(edits)
       }
       // A reading that has begun meanwhile may have seen its end before it was known here.
-      return (change, index.readings != before.readings)
+      return (change, index.livingStores(of: change), index.readings != before.readings)
     }
-    self.lay(change, isSettled: true)
+    self.lay(change, isSettled: true, in: stores)
     if isOverlooked { self.requestReading() }
   }
 }

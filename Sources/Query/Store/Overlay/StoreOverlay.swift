@@ -59,26 +59,28 @@ final class StoreOverlay<State: QueryStateProtocol>: @unchecked Sendable {
   let show: (inout State, Value) -> Void
   private let apply: (PlacedEdit, inout Value, OptimisticContext) -> Void
 
+  // Guarded by the store's lock: the runtime need not check each access once more.
+
   /// The edits of the store, in the order in which they are made. They include those in the history that a
   /// value with an older mark lacks.
-  private(set) var edits = [LaidEdit]()
+  @exclusivity(unchecked) private(set) var edits = [LaidEdit]()
   /// The version of the index that they come from.
-  private(set) var version = 0
+  @exclusivity(unchecked) private(set) var version = 0
   /// How much of the history the base includes.
-  var mark: ValueMark
+  @exclusivity(unchecked) var mark: ValueMark
   /// The mark of fetches that began before there was an overlay.
   let firstMark: ValueMark
-  private var shownValue: Value
+  @exclusivity(unchecked) private var shownValue: Value
   /// What the store shows while changes wait.
-  private var shownState: State
-  private var pending = [UnsettledChange]()
-  private var nextChange = NextChange.none
+  @exclusivity(unchecked) private var shownState: State
+  @exclusivity(unchecked) private var pending = [UnsettledChange]()
+  @exclusivity(unchecked) private var nextChange = NextChange.none
   /// How often something was published.
-  private(set) var publications = 0
+  @exclusivity(unchecked) private(set) var publications = 0
   /// How many values were published: with each, another one may be shown.
-  @usableFromInline private(set) var publishedValues = 0
+  @exclusivity(unchecked) @usableFromInline private(set) var publishedValues = 0
   /// The threads that make edits at the moment.
-  var editingThreads = [pthread_t]()
+  @exclusivity(unchecked) var editingThreads = [pthread_t]()
 
   init<S: OptimisticQueryState>(
     over base: State, _ mark: ValueMark, _ index: any EditSource, _ aliases: AliasReader,
