@@ -169,7 +169,9 @@ extension OutboxContractTests {
     let first = try await trial.add("first", lane: "lane")
     let id = try await trial.add(lane: "lane")
     let outbox = trial.outbox
-    #expect(try outbox.why(first) == "It is due, and waits for a replayer that sends “first” in version 1.")
+    #expect(
+      try outbox.why(first)
+        == "It is due, and waits for a replayer that sends “first” in version 1.")
     #expect(try outbox.why(id).contains(first.uuidString))
     #expect(try outbox.why(id).contains("first"))
     let lease = try await trial.lease(first)
