@@ -109,6 +109,17 @@ import Testing
     #expect(try scratch.listing() == before)
   }
 
+  @Test func aCopyIsNotReadOnceTheFileHasChanged() async throws {
+    let scratch = try await Self.killedStore()
+    try FileManager.default.removeItem(atPath: "\(scratch.path)/cache.sqlite-shm")
+    let file = self.file(scratch)
+    #expect(try self.entries(file) == 20)
+    #expect(file.access == .copy)
+    // It leaves no shared memory.
+    try await scratch.withStorage { try await $0.set(["b": "1"]) }
+    #expect(try self.entries(file) == 21)
+  }
+
   @Test func whatAnApplicationOpensInTheMiddleOfAReadIsReadAgain() async throws {
     let scratch = try StorageScratch()
     try await scratch.withStorage { try await $0.set(["a": "1"]) }

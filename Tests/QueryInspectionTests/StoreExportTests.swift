@@ -93,6 +93,17 @@ import Testing
     #expect(findings == [])
   }
 
+  /// More than half of what a transaction takes.
+  @Test func manyEntriesAreAllImported() async throws {
+    let scratch = try OutboxScratch()
+    for number in 0..<400 { scratch.storage.store("\(number)").currentValue = "text" }
+    try await scratch.storage.close()
+    let data = try Self.export(scratch.folder.path, withOutbox: false)
+    let folder = try TemporaryFolder()
+    #expect(try Self.importExport(data, into: folder, withOutbox: false).entries == 400)
+    #expect(try Self.export(folder.path, withOutbox: false) == data)
+  }
+
   @Test func whatIsImportedIsHydratedAndSent() async throws {
     let scratch = try OutboxScratch()
     try await Self.fill(scratch)

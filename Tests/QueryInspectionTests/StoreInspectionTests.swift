@@ -80,6 +80,23 @@ import Testing
     try await storage.close()
   }
 
+  @Test func ofManyEntriesThatANameFitsTwentyAreNamed() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    // About fifty hashes for each beginning.
+    try await storage.set(Dictionary(uniqueKeysWithValues: (0..<800).map { ("\($0)", "text") }))
+    let store = try Self.store(scratch.path)
+    for name in ["0", "7", "f"] {
+      guard case .ambiguous(name, let candidates) = Self.error({ try store.entry(named: name) })
+      else {
+        Issue.record("800 hashes have several with a beginning")
+        return
+      }
+      #expect(candidates.count == 20)
+    }
+    try await storage.close()
+  }
+
   private static func error<R>(_ body: () throws -> R) -> InspectionError? {
     do {
       _ = try body()
@@ -164,6 +181,27 @@ import Testing
     var findings = [InspectionFinding]()
     try store.check { findings.append($0) }
     #expect(findings == [])
+  }
+
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a file system"))
+  func aStoreCanBeWrittenAsLongAsThereIsRoomForABlock() async throws {
+    let folder = try MountedFolder(bytes: 4 << 20)
+    let storage = try SQLiteQueryStorage(directory: URL(filePath: folder.path))
+    try await storage.set(["a": "text"])
+    try await storage.close()
+    let store = try Self.store(folder.path)
+    try folder.fill()
+    #expect(!store.canBeWritten)
+    var space = statvfs()
+    let ballast = "\(folder.path)/ballast"
+    var size = try #require(DatabaseFiles.system.size(of: ballast))
+    while space.f_bavail == 0 {
+      size -= 1
+      try #require(truncate(ballast, off_t(size)) == 0 && statvfs(folder.path, &space) == 0)
+    }
+    #expect(space.f_bavail == 1 && store.canBeWritten)
+    try folder.setReadOnly(true)
+    #expect(!store.canBeWritten)
   }
 
   @Test func theStatisticsAddUp() async throws {

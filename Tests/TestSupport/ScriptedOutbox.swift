@@ -1,10 +1,23 @@
 public import Foundation
 public import Query
 
+/// An outbox that passes everything on to another one, but for what it does itself. It counts the pending
+/// ones by kind as one does that has no way of its own.
+public protocol PassingOutbox: MutationOutbox {
+  var base: any MutationOutbox { get }
+}
+
+/// One that does nothing itself.
+public struct PlainOutbox: PassingOutbox {
+  public let base: any MutationOutbox
+
+  public init(_ base: any MutationOutbox) { self.base = base }
+}
+
 /// An outbox that passes everything on to another one, counts what is read, and does what a test
 /// says: its claims fail, or wait at a gate after they are committed; something happens while the log is read,
 /// or before an enqueueing that was committed returns.
-public struct ScriptedOutbox: MutationOutbox {
+public struct ScriptedOutbox: PassingOutbox {
   /// The number of mutations that each read returned.
   public let reads = Recorder<Int>()
 
@@ -14,7 +27,7 @@ public struct ScriptedOutbox: MutationOutbox {
   /// What the next enqueueing calls once it is committed.
   package let afterEnqueueing = Locked<(@Sendable (UUID) async throws -> Void)?>(nil)
 
-  private let base: any MutationOutbox
+  public let base: any MutationOutbox
   private let fault: Locked<StorageError?>
   private let gate: Gate?
   private let handlers = Recorder<@Sendable (OutboxEvent) -> Void>()
@@ -43,6 +56,14 @@ public struct ScriptedOutbox: MutationOutbox {
     let answer = try await self.base.claim(request)
     await self.gate?.passIgnoringCancellation()
     return answer
+  }
+
+  public func enqueue(
+    _ mutation: NewMutation, claiming: Bool
+  ) async throws -> EnqueuedMutation {
+    let enqueued = try await self.base.enqueue(mutation, claiming: claiming)
+    try await self.afterEnqueueing.taken()?(enqueued.entry.id)
+    return enqueued
   }
 
   public func subscribe(
@@ -100,11 +121,53 @@ extension ScriptedOutbox {
   ) throws -> [RecordedMutation] {
     self.counted(try self.base.history(of: name, instance: instance, newest: limit))
   }
+
+  public func pendingKinds() throws -> [OutboxKind: Int] { try self.base.pendingKinds() }
 }
 
 // MARK: - Passed on
 
-extension ScriptedOutbox {
+extension PassingOutbox {
+  public func claim(_ request: ClaimRequest) async throws -> ClaimAnswer {
+    try await self.base.claim(request)
+  }
+
+  public func subscribe(
+    _ handler: @escaping @Sendable (OutboxEvent) -> Void
+  ) -> QuerySubscription {
+    self.base.subscribe(handler)
+  }
+
+  public func entries(in state: OutboxEntry.State?) throws -> [OutboxEntry] {
+    try self.base.entries(in: state)
+  }
+
+  public func entry(_ id: UUID) throws -> OutboxEntry? { try self.base.entry(id) }
+
+  public func standing(of id: UUID) throws -> MutationStanding { try self.base.standing(of: id) }
+
+  public var endedSequence: Int64 { self.base.endedSequence }
+
+  public func log(
+    of handlers: Set<MutationHandler>, endedAfter sequence: Int64
+  ) throws -> MutationLog {
+    try self.base.log(of: handlers, endedAfter: sequence)
+  }
+
+  public func standings(of ids: [UUID]) throws -> [MutationStanding] {
+    try self.base.standings(of: ids)
+  }
+
+  public func history(of name: String, instance: String) throws -> [RecordedMutation] {
+    try self.base.history(of: name, instance: instance)
+  }
+
+  public func history(
+    of name: String, instance: String, newest limit: Int
+  ) throws -> [RecordedMutation] {
+    try self.base.history(of: name, instance: instance, newest: limit)
+  }
+
   public func attempts(of id: UUID) throws -> [OutboxAttempt] { try self.base.attempts(of: id) }
 
   public func why(_ id: UUID) throws -> String { try self.base.why(id) }
@@ -133,8 +196,6 @@ extension ScriptedOutbox {
     try self.base.forgottenEnd(of: id)
   }
 
-  public func pendingKinds() throws -> [OutboxKind: Int] { try self.base.pendingKinds() }
-
   public func countsByHost() throws -> [String: OutboxCounts] { try self.base.countsByHost() }
 
   public var pauses: [OutboxPause: Date] { get throws { try self.base.pauses } }
@@ -144,9 +205,7 @@ extension ScriptedOutbox {
   public func enqueue(
     _ mutation: NewMutation, claiming: Bool
   ) async throws -> EnqueuedMutation {
-    let enqueued = try await self.base.enqueue(mutation, claiming: claiming)
-    try await self.afterEnqueueing.taken()?(enqueued.entry.id)
-    return enqueued
+    try await self.base.enqueue(mutation, claiming: claiming)
   }
 
   public func enqueue(_ mutations: [NewMutation]) async throws -> [EnqueuedMutation] {

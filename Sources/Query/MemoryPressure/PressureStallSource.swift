@@ -60,6 +60,9 @@ extension PressureStallSource {
 ///
 /// A second trigger would tell it too, and cost the program another 16 ms at its end.
 struct StallGauge {
+  /// Whether a trigger has fired. Otherwise `poll` has returned because its time is over.
+  static func hasFired(_ trigger: pollfd) -> Bool { trigger.revents & Int16(POLLPRI) != 0 }
+
   /// For how long all programs have waited, in microseconds, and when that was read.
   struct Reading: Equatable {
     var stalled: Int64
@@ -189,7 +192,7 @@ private final class PressureWatch: Sendable {
       let text = String(decoding: Self.bytes(of: self.descriptor, length: 256), as: UTF8.self)
       let felt = gauge.take(
         StallGauge.Reading(text, at: ContinuousClock.now - start),
-        hasFired: polled[0].revents & Int16(POLLPRI) != 0)
+        hasFired: StallGauge.hasFired(polled[0]))
       for pressure in felt { onPressure(pressure) }
     }
   }

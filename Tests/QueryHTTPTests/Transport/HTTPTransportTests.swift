@@ -222,6 +222,28 @@ import Testing
     _ = try await self.transport.answer(to: request)
   }
 
+  @Test func theBodyIsNotSentWithTheReadOfWhatCameOfIt() async throws {
+    let server = try LoopbackServer { request, _ in
+      request.method == "POST" ? .status(303, headers: ["Location": "/there"]) : .status(200)
+    }
+    _ = try await self.transport.answer(to: self.post(server.url, "secret"))
+    let received = server.requests.elements
+    #expect(received.map(\.method) == ["POST", "GET"])
+    #expect(received.map(\.body) == [Array("secret".utf8), []])
+  }
+
+  @Test func theBodyOfAReadStaysWithTheOriginThatItWasMeantFor() async throws {
+    let other = try LoopbackServer { _, _ in .status(200) }
+    let server = try LoopbackServer { [url = other.url] request, _ in
+      .status(307, headers: ["Location": url.absoluteString])
+    }
+    var request = self.post(server.url, "secret")
+    request.httpMethod = "GET"
+    _ = try await self.transport.answer(to: request)
+    #expect(server.requests.elements.map(\.body) == [Array("secret".utf8)])
+    #expect(other.requests.elements.map(\.body) == [[]])
+  }
+
   /// The redirects of a request have its time together.
   @Test func theTimeLimitIsThatOfAllRedirects() async throws {
     let server = try LoopbackServer { request, number in

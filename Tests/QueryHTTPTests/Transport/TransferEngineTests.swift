@@ -64,4 +64,30 @@ import Testing
     #expect(RunningTransfer.certificatePlaces { _ in "a" }.map(\.path) == ["a", "a"])
     #expect(RunningTransfer.certificatePlaces { _ in nil }.isEmpty)
   }
+
+  @Test func aTransferThatFindsNoDescriptorFailsAtOnce() async {
+    await #expect(processExitsWith: .success) {
+      let engine = TransferEngine(lingering: .zero)
+      let ends = Recorder<URLError.Code>()
+      let receiver = Transfer.Receiver(
+        head: { _ in }, bytes: { _ in true },
+        end: { result in
+          if case .failure(let error) = result { ends.append(error.code) }
+        })
+      let url = try #require(URL(string: "http://127.0.0.1:1/"))
+      let patience = Transfer.Patience(silence: .seconds(60))
+      let transfer = try Transfer(URLRequest(url: url), nil, patience, width: 2, receiver)
+      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      var limit = rlimit()
+      try #require(getrlimit(files, &limit) == 0)
+      let before = limit
+      // What is open stays so.
+      limit.rlim_cur = 0
+      try #require(setrlimit(files, &limit) == 0)
+      engine.start(transfer)
+      limit = before
+      try #require(setrlimit(files, &limit) == 0)
+      #expect(ends.elements == [.cannotConnectToHost])
+    }
+  }
 }

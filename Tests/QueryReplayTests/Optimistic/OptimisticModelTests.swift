@@ -121,12 +121,13 @@ private final class OptimisticWorld {
     try client.register(change)
     let (server, nextFetch) = (self.server, self.nextFetch)
     let marksAtEnd = self.marksAtEnd
-    let list = NotesQuery { context in
+    // The client has the store, whose query must not have the client.
+    let list = NotesQuery { [weak client] context in
       guard let held = nextFetch.withLock({ $0.take() }) else { return server.list }
       try await held.reading.pass()
       let answer = server.list
       try await held.landing.pass()
-      if marksAtEnd { context.fetchWork?.mark = client.optimistic.endedSequence }
+      if marksAtEnd { context.fetchWork?.mark = client?.optimistic.endedSequence }
       return answer
     }.persisted()
     return Program(name, client, client.store(for: list), client.store(for: change))

@@ -83,6 +83,27 @@ import Testing
     #expect(try self.cache.change { try $0.confirm(prepared) } == .refused)
   }
 
+  @Test func whatIsCodedInAnotherWayMustBeWrittenWhole() throws {
+    try self.cache.write(.sample(1), .sample(1))
+    let stored = try #require(try self.cache.entry(.sample(1)))
+    func confirmation(_ change: (inout StoredEntry) -> Void) -> StoredConfirmation {
+      var entry = stored
+      change(&entry)
+      return StoredConfirmation(
+        entry: entry, content: stored.contentMark, hasValue: true, keepsOtherValue: false)
+    }
+    #expect(confirmation { _ in }.applied(to: stored) != nil)
+    let changes: [(inout StoredEntry) -> Void] = [
+      { $0.version = 2 }, { $0.coder = "x" }, { $0.kind = "y" },
+    ]
+    for (index, change) in changes.enumerated() {
+      #expect(confirmation(change).applied(to: stored) == nil, "\(index)")
+      let prepared = PreparedConfirmation(confirmation(change), identity: .sample(1))
+      let row = try #require(prepared)
+      #expect(try self.cache.change { try $0.confirm(row) } == .refused, "\(index)")
+    }
+  }
+
   @Test func anotherTextWithTheHashIsNeverOverwrittenOrRemoved() throws {
     try self.cache.write(.sample(1), .sample(1))
     try self.cache.connection.write {

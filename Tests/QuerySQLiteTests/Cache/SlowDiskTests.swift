@@ -12,19 +12,46 @@ import Testing
   func aCommitWritesAsManyChangesAsTheDiskTakesInTime(_ share: Double, _ commits: Int) throws {
     let cache = try CacheWriterScratch()
     defer { cache.writer.stop() }
+    let slots = Self.queue(250, in: cache)
+    try cache.writer.usableConnection().stepShare = share
+    try cache.writer.commitAll()
+    #expect(cache.partition.statistics.commits == commits)
+    #expect(cache.partition.statistics.entries == 250)
+    withExtendedLifetime(slots) {}
+  }
+
+  /// Lets changes wait.
+  ///
+  /// - Returns: What they need until they are written.
+  private static func queue(_ count: Int, in cache: CacheWriterScratch) -> some Any {
     let (table, store) = (StorageSlots(), UnreadStore())
-    let slots = (0..<250).map {
+    let slots = (0..<count).map {
       StorageSlot(identity: .sample($0), table: table, store: store)
     }
     for (number, slot) in slots.enumerated() {
       _ = slot.replaceChange(.write(StorageWrite { .sample(number, count: 10) }))
     }
     cache.database.requeue(slots.map { QueuedSlot(slot: $0, partition: cache.partition) })
-    try cache.writer.usableConnection().stepShare = share
+    return (table, store)
+  }
+
+  /// The connection is asked before each pause whether it is alone. After a long hold there is another pause.
+  @Test(arguments: [(1, 0...0), (50, 49...Int.max)])
+  func othersGetTheirTurnBetweenTwoCommits(_ commits: Int, _ turns: ClosedRange<Int>) throws {
+    let cache = try CacheWriterScratch()
+    defer { cache.writer.stop() }
+    let slots = Self.queue(commits, in: cache)
+    let connection = try cache.writer.usableConnection()
+    (connection.stepShare, connection.writeHolds) = (0, WriteHolds())
+    var asked = 0
+    connection.isAlone = {
+      asked += 1
+      return true
+    }
     try cache.writer.commitAll()
     #expect(cache.partition.statistics.commits == commits)
-    #expect(cache.partition.statistics.entries == 250)
-    withExtendedLifetime((table, store)) {}
+    #expect(turns.contains(asked))
+    withExtendedLifetime(slots) {}
   }
 
   /// A step's time begins with the lock: beside a neighbour that holds it for long, each transaction would mark

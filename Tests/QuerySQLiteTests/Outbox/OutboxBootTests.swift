@@ -104,4 +104,33 @@ import Testing
     #expect(try await self.next(second).expired == 0)
     try await second.storage.close()
   }
+
+  /// Their age is told by the wall clock, which may be set, so that it is looked at again and again.
+  @Test(arguments: [true, false])
+  func onlyRowsOfEarlierBootsAreLookedAtAgain(_ isOfEarlierBoot: Bool) async throws {
+    let first = try self.scratch()
+    var mutation = OutboxScratch.mutation()
+    mutation.maxAge = .seconds(3_600)
+    _ = try await first.outbox.enqueue(mutation, claiming: false)
+    try await first.storage.close()
+    if isOfEarlierBoot {
+      self.clock.edit { time in
+        time.bootID = "boot-b"
+        (time.boottime, time.monotonic) = (5_000_000, 5_000_000)
+      }
+    }
+    let second = try self.scratch(in: first.folder)
+    let database = second.storage.mutations.database
+    let hasFound = try await database.write(in: second.storage.mutations.partition) { changes in
+      try changes.expireOlder(after: 0, StepBudget.rows(10))
+      return changes.outcome.hasRowsOfEarlierBoots
+    }
+    #expect(hasFound == isOfEarlierBoot)
+    let isScheduled = await withCheckedContinuation { continuation in
+      database.thread.perform { continuation.resume(returning: $0.olderExpiries[""] != nil) }
+    }
+    #expect(isScheduled == isOfEarlierBoot)
+    #expect(try second.outbox.counts.pending == 1)
+    try await second.storage.close()
+  }
 }

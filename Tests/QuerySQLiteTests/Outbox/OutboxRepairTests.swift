@@ -39,6 +39,17 @@ import Testing
     try await scratch.storage.close()
   }
 
+  @Test func aLaneWhoseHeadIsARowOfAnotherOneIsSentAllTheSame() async throws {
+    let scratch = try OutboxScratch()
+    let first = try await scratch.add(lane: "lane")
+    try await scratch.add(lane: "other")
+    try scratch.damage("DELETE FROM lane_heads WHERE lane = 'lane'")
+    try scratch.damage("UPDATE lane_heads SET lane = 'lane'")
+    let request = ClaimRequest(.lowest(handledBy: [OutboxScratch.handler]), limit: 10, lane: "lane")
+    #expect(try await scratch.outbox.claim(request).leases.map(\.entry.id) == [first])
+    try await scratch.storage.close()
+  }
+
   /// One before it in its lane was retried meanwhile, which is no damage.
   @Test(arguments: [false, true])
   func aLaterRowThatRunsStaysTheHeadOfItsLane(_ isDamaged: Bool) async throws {

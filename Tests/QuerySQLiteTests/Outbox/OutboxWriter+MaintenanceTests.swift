@@ -124,4 +124,26 @@ import Testing
     #expect(end <= later + database.configuration.busyTimeout)
     try await scratch.storage.close()
   }
+
+  /// Its caller has made it a moment ago, with an error that nothing here can mend.
+  @Test func anAttemptThatHasJustFailedIsNotMadeOnceMore() async throws {
+    let scratch = try OutboxScratch { $0.retryDelay = .milliseconds(5) }
+    try await scratch.add()
+    let errors = Recorder<StorageError.Code?>()
+    var job = OutboxJob(partition: scratch.storage.mutations.partition, needsOwner: false) {
+      _ = try $0.enqueue(OutboxScratch.mutation(), claiming: false)
+    } completion: { error in
+      errors.append((error as? StorageError)?.code)
+    }
+    job.failure = StorageError(
+      operation: "write", code: .readOnly, message: "it is read-only",
+      fileName: DatabaseKind.mutations.fileName)
+    await self.onWriter(of: scratch) { [job] in $0.run([job]) }
+    #expect(errors.elements == [.readOnly])
+    #expect(try scratch.outbox.counts.pending == 1)
+    // It is tried again with what comes next.
+    try await scratch.add()
+    #expect(try scratch.outbox.counts.pending == 2)
+    try await scratch.storage.close()
+  }
 }

@@ -44,6 +44,14 @@ import Testing
     #expect(read.unreadable == 0)
   }
 
+  /// The kernel has such a file, too: a loopback has no speed.
+  @Test(.enabled(if: access("/sys/class/net/lo/speed", R_OK) == 0, "there is no /sys"))
+  func whatCannotBeReadIsZerosAndCounted() throws {
+    let read = try #require(try FileBytes.read("/sys/class/net/lo/speed"))
+    #expect(read.bytes.count > 0 && read.bytes.allSatisfy { $0 == 0 })
+    #expect(read.unreadable == read.bytes.count)
+  }
+
   @Test func textsAreReadInTheirByteOrder() {
     let text = "Zoë 😀"
     for (encoding, order) in [(StoredEncoding.utf16LittleEndian, 0), (.utf16BigEndian, 1)] {

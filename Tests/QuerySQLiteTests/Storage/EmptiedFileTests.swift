@@ -169,4 +169,23 @@ import Testing
     #expect(trial.log.health.isEmpty)
     #expect(try await StorageTrial.texts(["a", "b"], in: folder.path) == ["b": "text"])
   }
+
+  /// A process that has it open may have commits in the log, which SQLite removes if it opens an empty file
+  /// beside it.
+  @Test func theLogOfAnEmptiedFileIsLeftToWhoHasItOpen() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    try Data().write(to: URL(filePath: path))
+    try Data("frames".utf8).write(to: URL(filePath: path + "-wal"))
+    let holder = FileLock(kind: .mutations, folder: folder.path)
+    try holder.lockShared()
+    let writer = OutboxWriter(
+      opener: DatabaseOpener(kind: .mutations, folder: folder.path),
+      configuration: SQLiteQueryStorage.Configuration())
+    try writer.file.lockFile()
+    let error = storageError { try writer.setAsideDamagedLog() }
+    #expect(error?.code == .busy)
+    #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == Data("frames".utf8))
+    withExtendedLifetime(holder) {}
+  }
 }

@@ -102,4 +102,21 @@ import Testing
     #expect(try scratch.rows("SELECT count(*) FROM entries") == ["3"])
     try await storage.close()
   }
+
+  /// One whose claim has ended may learn late that another process fetches the member.
+  @Test func whatAnotherProcessHasClaimedIsNotSettled() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    let identity = try QueryIdentity(path: ["a"])
+    let pack = try await storage.packs.keep(
+      NewPack(name: "pack", createdAt: Date(), members: [NewPack.Member(identity: identity)]))
+    let other = try scratch.connection()
+    _ = try other.rowsOfText("UPDATE pack_members SET claimed_by = 'another', claimed_at = 0")
+    try other.close()
+    let result = PackResult(identity: identity, outcome: .failed("late"))
+    let standing = try await storage.packs.settle([result], of: pack.id, at: Date())
+    #expect(standing?.pack.counts.claimed == 1)
+    #expect(standing?.pack.counts.failed == 0)
+    try await storage.close()
+  }
 }

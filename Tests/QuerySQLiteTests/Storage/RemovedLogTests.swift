@@ -44,6 +44,10 @@ import Testing
     let killed = try TemporaryFolder()
     try FolderContents.copy(folder.path, to: killed.path)
     await trial.close()
+    let told = trial.log.events.compactMap {
+      if case .degraded(let error) = $0 { error.message } else { nil }
+    }
+    #expect(!told.isEmpty && told.allSatisfy { $0.contains("what it had is in the file") })
     for path in [killed.path, folder.path] {
       let next = try StorageTrial(in: path)
       #expect(await next.text("a") == "before")

@@ -1,8 +1,9 @@
 import Foundation
-import Query
 import StorageTestSupport
 import TestSupport
 import Testing
+
+@testable import Query
 
 // MARK: - Infinite queries
 
@@ -166,6 +167,20 @@ extension StorageContractTests {
     let store = device.client().store(for: StoredPages().persisted(options))
     #expect(store.currentValue == textPages(0...2))
     #expect(store.nextPageId == 3)
+  }
+
+  /// What another process invalidates before that is of an older value.
+  @Test(arguments: StorageUnderTest.allCases)
+  func theFirstPageAloneMakesTheValueAsNewAsItsFetch(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let store = device.client().store(for: StoredPages().persisted())
+    store.reset()
+    #expect(store.storing?.invalidationsKnownUntil == nil)
+    try await store.fetchNextPage()
+    let known = store.storing?.invalidationsKnownUntil
+    #expect(known != nil)
+    try await store.fetchNextPage()
+    #expect(store.storing?.invalidationsKnownUntil == known)
   }
 }
 

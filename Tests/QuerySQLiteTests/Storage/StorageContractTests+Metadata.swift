@@ -61,6 +61,32 @@ extension StorageContractTests {
   }
 
   @Test(arguments: StorageUnderTest.allCases)
+  func whatIsUnchangedIsStoredInThePlaceOfWhatWasSetMeanwhile(_ kind: StorageUnderTest) async throws
+  {
+    let device = try Device(kind)
+    let gate = Gate()
+    let query = BlockQuery<Int>(["meanwhile"]) { context, continuation in
+      guard context.storedValue?.metadata != nil else {
+        return continuation.returning(1, metadata: Data([1]))
+      }
+      try await gate.pass()
+      return try continuation.unchanged()
+    }
+    .persisted()
+    try await device.run { client in
+      let store = client.store(for: query)
+      try await store.fetch()
+      let slow = Task { try await store.fetch() }
+      await gate.arrival()
+      store.currentValue = 2
+      try await device.storage.flush()
+      gate.open()
+      #expect(try await slow.value == 1)
+    }
+    #expect(device.client().store(for: query).currentValue == 1)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
   func metadataIsGoneWithItsValue(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
     let server = VersionedServer()

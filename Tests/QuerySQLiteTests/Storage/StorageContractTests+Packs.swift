@@ -82,6 +82,31 @@ extension StorageContractTests {
     }
   }
 
+  /// Another process may have ended the claim meanwhile.
+  @Test(arguments: StorageUnderTest.allCases)
+  func whatWasFetchedIsDoneIfItIsStoredWhoeverHasClaimedIt(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let client = device.client()
+    client.store(for: StoredQuery(["stored"]) { 0 }.persisted()).currentValue = 1
+    try await device.storage.flush()
+    let packs = device.storage.packs
+    let now = Date(timeIntervalSince1970: 1_700_000_000)
+    let identities = try [["stored"], ["missing"]].map { try QueryIdentity(path: $0) }
+    let pack = try await packs.keep(
+      NewPack(
+        name: "pack", createdAt: now, members: identities.map { NewPack.Member(identity: $0) })
+    )
+    var counts = try await packs.settle(
+      [PackResult(identity: identities[0], outcome: .fetched)], of: pack.id, at: now)?.pack.counts
+    #expect(counts?.done == 1 && counts?.waiting == 1 && counts?.failed == 0)
+    #expect(counts?.oldest == now)
+    #expect(try await packs.packs().map(\.failure) == [nil])
+    counts = try await packs.settle(
+      [PackResult(identity: identities[1], outcome: .fetched)], of: pack.id, at: now)?.pack.counts
+    #expect(counts?.done == 1 && counts?.waiting == 0 && counts?.failed == 1)
+    #expect(try await packs.packs().map(\.failure) == [PackResult.notStored])
+  }
+
   /// Equal in Swift, of other bytes.
   @Test(arguments: StorageUnderTest.allCases)
   func equalNamesAreOnePack(_ kind: StorageUnderTest) async throws {

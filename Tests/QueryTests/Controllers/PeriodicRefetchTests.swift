@@ -202,6 +202,23 @@ import Testing
     while self.time.sleeperCount == 0 || schedule.count < stores.count { await Task.yield() }
   }
 
+  @Test func aTurnThatIsInStepIsNotCalledEarlierThanOneThatIsNot() async {
+    let schedule = self.context.turnSchedule
+    let members = [schedule.join(), schedule.join()]
+    let (start, owners) = (self.time.now, [Counter(), Counter()])
+    let called = Recorder<Int>()
+    // In step after 10 s, and not before 9.4 s, a tenth of its period ahead of its deadline.
+    schedule.set(owners[0], at: start + .milliseconds(10_400), every: .seconds(10)) {
+      called.append(0)
+    }
+    schedule.set(owners[1], at: start + .seconds(9), slack: .zero) { called.append(1) }
+    await self.time.sleeps.wait { $0.contains(start + .seconds(9)) }
+    self.time.advance(by: .seconds(9))
+    #expect(await called.wait(forCount: 1).first == 1)
+    #expect(schedule.count == 1)
+    withExtendedLifetime((members, owners)) {}
+  }
+
   @Test func aStoreThatIsReleasedTakesItsTurnBack() async {
     weak var weakStore: Store?
     do {

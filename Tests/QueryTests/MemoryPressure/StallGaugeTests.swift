@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Query
@@ -6,6 +7,14 @@ import Testing
 @Suite struct StallGaugeTests {
   private func reading(_ stalled: Int64, _ milliseconds: Int) -> StallGauge.Reading {
     StallGauge.Reading(stalled: stalled, time: .milliseconds(milliseconds))
+  }
+
+  @Test func aTriggerHasFiredIfThePollSaysSo() {
+    func hasFired(_ events: Int32) -> Bool {
+      StallGauge.hasFired(pollfd(fd: 0, events: Int16(POLLPRI), revents: Int16(events)))
+    }
+    #expect(hasFired(POLLPRI) && hasFired(POLLPRI | POLLERR))
+    #expect(!hasFired(0) && !hasFired(POLLERR))
   }
 
   @Test func theTotalOfAllProgramsIsRead() {

@@ -23,6 +23,20 @@ import Testing
     #expect(seen.count == 3)
   }
 
+  @Test func aSubscriberGetsWhetherItIsMeteredNowAndEachTimeItIsSent() {
+    let observer = MockNetworkObserver()
+    observer.send(isMetered: true)
+    let seen = Recorder<Bool>()
+    let subscription = observer.subscribeToCost { seen.append($0) }
+    #expect(seen.elements == [true])
+    observer.send(isMetered: false)
+    #expect(seen.elements == [true, false])
+    #expect(!observer.isMetered)
+    subscription.cancel()
+    observer.send(isMetered: true)
+    #expect(seen.count == 2)
+  }
+
   @Test func subscribersAreCounted() {
     let observer = MockNetworkObserver()
     #expect(observer.subscriberCount == 0)

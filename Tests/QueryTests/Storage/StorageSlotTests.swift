@@ -100,12 +100,13 @@ import Testing
 
   @Test func aClosedSlotTakesNothingAnyMore() {
     let slot = self.slot
-    _ = slot.replaceChange(.writing(1))
+    #expect(!slot.replaceChange(.writing(1)).isClosed)
     #expect(!slot.isClosed)
     slot.close()
     #expect(slot.isClosed)
     #expect(slot.takeChange() == nil)
-    #expect(!slot.replaceChange(.writing(2)).isFirst)
+    let refused = slot.replaceChange(.writing(2))
+    #expect(!refused.isFirst && refused.isClosed)
     #expect(slot.unwrittenChange == nil)
     #expect(!slot.invalidateChange())
   }

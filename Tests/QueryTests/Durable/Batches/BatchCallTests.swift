@@ -247,6 +247,50 @@ import Testing
     }
   }
 
+  /// Runs jobs on the thread that enqueues them, and from some moment on other threads.
+  private final class InlineExecutor: TaskExecutor {
+    let isInline = Locked(true)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      guard !self.isInline.withLock({ $0 }) else {
+        return job.runSynchronously(on: self.asUnownedTaskExecutor())
+      }
+      DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  /// One that is left out goes on before there is a call that could be cancelled.
+  @Test func theLastOneCancelledAsTheCallBeginsCancelsIt() async {
+    let gate = Gate()
+    let call = self.call(of: 4) { numbers in
+      try await gate.pass()
+      return Self.texts(numbers)
+    }
+    let (members, other) = (InlineExecutor(), InlineExecutor())
+    let tasks = (0..<2).map { place in
+      Task(executorPreference: members) {
+        await call.join(place, self.item(place), in: QueryContext(), endsForGood: { true })
+      }
+    }
+    // A task holds a lock while it is cancelled.
+    members.isInline.withLock { $0 = false }
+    let leftOut = Task(executorPreference: other) {
+      let answer = await call.join(
+        3, self.item(3), in: QueryContext(), endsForGood: { true })
+      for task in tasks { task.cancel() }
+      return answer
+    }
+    call.leave(2)
+    // The gate stays shut: nothing but the cancellation ends this.
+    for task in tasks + [leftOut] {
+      guard case .result(.failure) = await task.value else {
+        Issue.record("it was sent")
+        continue
+      }
+    }
+  }
+
   @Test func theTimeOfTheCallIsTheFirstOnesFailure() async {
     let call = self.call(of: 2, limit: .milliseconds(5)) { _ in
       try await Task.sleep(for: .seconds(3_600))

@@ -68,4 +68,18 @@ import Testing
     }
     #expect(table.history.map(\.record.number) == [8, 9, 10])
   }
+
+  @Test func ofEachMutationAsManyAreKeptAsTheLimitSaysAndThoseThatEndedToday() throws {
+    var table = OutboxTable(limits: MutationHistoryLimits(perMutation: 2))
+    var time = self.time
+    func end() throws {
+      let id = try table.enqueue(self.mutation(), claiming: false, at: time).entry.id
+      _ = try table.cancel(id, at: time)
+    }
+    for _ in 0..<4 { try end() }
+    #expect(table.history.map(\.record.number) == [1, 2, 3, 4])
+    time.wall += 25 * 3_600
+    try end()
+    #expect(table.history.map(\.record.number) == [4, 5])
+  }
 }

@@ -35,6 +35,19 @@ import Testing
     #expect(longer?.remaining(self.time(120)) == 40_000_000)
   }
 
+  @Test func aProbeHoldsTheOthersBackForItsTimeAndNotLonger() {
+    let lease = OutboxStanding.Lease(
+      owner: "a", endMonotonic: 0, bootID: "boot", startedMonotonic: 5, startedAt: 0)
+    func left(_ microseconds: Int) -> Duration? {
+      var now = self.time()
+      now.monotonic = 5 + microseconds
+      return HostStanding.left(ofProbe: lease, at: now)
+    }
+    #expect(left(0) == .seconds(10))
+    #expect(left(9_999_999) == .microseconds(1))
+    #expect(left(10_000_000) == nil)
+  }
+
   @Test func aPersonWhoTriesAgainAndAgainDoesNotLengthenTheWait() {
     var standing: HostStanding?
     for _ in 0..<3 { standing = self.after(.unreachable(pause: .seconds(20)), standing) }

@@ -1,0 +1,53 @@
+import Query
+import StorageTestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// Persistence §8: what a damaged page has lost is looked for in its earlier versions.
+@Suite struct SalvageScanTests {
+  /// Of a closed outbox, whose log has the pages that were copied last.
+  @Test func aRowThatIsDamagedInAPageIsFoundInAnEarlierVersionOfIt() async throws {
+    let outbox = try await DamagedOutbox(isKilled: false)
+    let layout = try SalvageLayout(DatabaseKind.mutations.migrations)
+    let whole = DatabaseImage(file: outbox.file, log: outbox.log)
+    func rows(_ image: DatabaseImage) -> Set<Int64> {
+      Set((SalvageScan(image, layout).rows["outbox"] ?? []).map(\.rowID))
+    }
+    let all = rows(whole)
+    #expect(all.count == outbox.texts.count)
+    var pages = 0
+    for (number, cell) in Self.leaves(of: whole, layout) {
+      guard let page = whole.current(number), page.order == 0 else { continue }
+      let bytes = page.bytes[page.offset..<page.offset + page.size]
+      let isKept = whole.older(number).contains { older in
+        older.bytes[older.offset..<older.offset + older.size].elementsEqual(bytes)
+      }
+      guard isKept else { continue }
+      pages += 1
+      var file = outbox.file
+      // The record has no columns any more.
+      file[cell.local.lowerBound] = 1
+      // With rows that were deleted since, of which the history tells that they have ended.
+      let found = rows(DatabaseImage(file: file, log: outbox.log))
+      #expect(found.isSuperset(of: all), "page \(number)")
+      #expect(rows(DatabaseImage(file: file, log: [])).count == all.count - 1, "page \(number)")
+    }
+    #expect(pages > 0)
+  }
+
+  /// The leaves of the table with several rows, and the first row of each.
+  private static func leaves(
+    of image: DatabaseImage, _ layout: SalvageLayout
+  ) -> [(number: Int, cell: TreePage.Cell)] {
+    image.numbers.compactMap { number in
+      guard let page = image.current(number), let node = TreePage(page), node.kind == .tableLeaf,
+        node.cells.count > 1, let first = node.cells.first,
+        let record = image.record(of: first, in: page),
+        let values = StoredValue.record(record.bytes, .utf8),
+        layout.trees["outbox"]?.fits(values) == true
+      else { return nil }
+      return (number, first)
+    }
+  }
+}
