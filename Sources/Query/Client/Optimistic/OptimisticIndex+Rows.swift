@@ -90,6 +90,8 @@ extension OptimisticIndex.Guarded {
     }
     if change.isUnderPaths {
       for list in self.stores.values { add(list) }
+    } else if let last, change.paths.isOne, change.added?.edit.target === last.target {
+      add(last.stores)
     } else {
       change.paths.visit { if let list = self.stores[$0] { add(list) } }
     }
@@ -181,8 +183,15 @@ extension OptimisticIndex.Guarded {
     }
     let isFirst = change.paths.insert(edit.path)
     if !isFirst && id == nil { return self.version(at: edit.path) }
-    let own = self.byPath[edit.path, default: .init()].touch(isFirst, adding: id)
-    return own + self.versionUnderPaths
+    return self.rows(at: edit.target).touch(isFirst, adding: id) + self.versionUnderPaths
+  }
+
+  private mutating func rows(at target: EditTarget) -> OptimisticIndex.PathRows {
+    if let last, last.target === target { return last.rows }
+    let rows = self.byPath[target.path] ?? OptimisticIndex.PathRows()
+    self.byPath[target.path] = rows
+    self.last = .init(target: target, rows: rows, stores: self.stores[target.path] ?? [])
+    return rows
   }
 
   /// Whether all successes that stores need are in memory.

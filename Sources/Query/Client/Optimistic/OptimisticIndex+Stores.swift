@@ -66,6 +66,7 @@ extension OptimisticIndex {
       stores.removeAll { $0.store == nil }
       if !stores.contains(where: { $0.store === store }) { stores.append(WeakStore(store: store)) }
       index.stores[path] = stores
+      index.last = nil
       index.arrivals += 1
       index.storeCount += 1
       guard index.storeCount > index.storesBeforePurge else { return }

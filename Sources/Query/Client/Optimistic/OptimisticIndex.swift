@@ -27,6 +27,8 @@ final class OptimisticIndex: EditSource, Sendable {
     var stores = [QueryPath: [WeakStore]]()
     var storeCount = 0
     var storesBeforePurge = 64
+    /// What is known at the path of the last edit: many change the same query.
+    var last: LastTarget?
     /// The paths whose stores have another type of state, as a warning has said.
     var reportedPaths = Set<QueryPath>()
     /// Counts the changes of rows.
@@ -96,16 +98,23 @@ final class OptimisticIndex: EditSource, Sendable {
   }
 
   /// The rows with edits at a path, and how often they have changed. That is kept when there are none.
-  struct PathRows: Sendable {
-    var ids = Set<UUID>()
-    var version = 0
+  // @unchecked: the variables are guarded by the index's lock.
+  final class PathRows: @unchecked Sendable {
+    @exclusivity(unchecked) var ids = Set<UUID>()
+    @exclusivity(unchecked) var version = 0
 
     /// - Returns: The version.
-    mutating func touch(_ isFirst: Bool, adding id: UUID?) -> Int {
+    func touch(_ isFirst: Bool, adding id: UUID?) -> Int {
       if let id { self.ids.insert(id) }
       if isFirst { self.version += 1 }
       return self.version
     }
+  }
+
+  struct LastTarget: Sendable {
+    let target: EditTarget
+    let rows: PathRows
+    let stores: [WeakStore]
   }
 
   struct IndexedRow: Sendable {
@@ -379,9 +388,8 @@ extension OptimisticIndex {
       index.unplaced.remove(enqueued.entry.id)
       return index.declarations[key]
     }
-    let record = RecordedMutation(enqueued.entry, failedAt: nil)
-    guard !enqueued.isOld, let declared, let row = OptimisticRow(record, of: declared.mutation)
-    else { return }
+    guard !enqueued.isOld, let declared else { return }
+    let row = OptimisticRow(enqueued.entry, of: declared.mutation)
     let edits = declared.edits(withArguments: arguments, from: edits)
     let (change, stores, isOverlooked) = self.guarded.withLock { index in
       var change = RowChange(since: index.seen)

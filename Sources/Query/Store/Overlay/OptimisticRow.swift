@@ -25,21 +25,33 @@ final class OptimisticRow: Sendable {
   var lastError: RestoredError? { self.failure?.error }
 
   /// - Returns: Nil if it has ended without success, so that it has no edit.
-  init?(_ record: RecordedMutation, of mutation: EditingMutation) {
+  convenience init?(_ record: RecordedMutation, of mutation: EditingMutation) {
     switch record.state {
-    case .outbox(.pending, let reason, _):
-      (self.sequence, self.standing) = (nil, .waiting(reason))
-    case .outbox(.leased, _, _): (self.sequence, self.standing) = (nil, .running)
-    case .outbox(.dead, _, let reason):
-      (self.sequence, self.standing) = (nil, .dead(reason ?? .rejected))
-    case .ended(.succeeded):
-      (self.sequence, self.standing) = (record.sequence, .acknowledged)
+    case .outbox: self.init(record.entry, of: mutation)
+    case .ended(.succeeded): self.init(record.entry, of: mutation, .acknowledged, record.sequence)
     case .ended: return nil
     }
-    let entry = record.entry
+  }
+
+  /// A row of one that is live or dead.
+  convenience init(_ entry: OutboxEntry, of mutation: EditingMutation) {
+    let standing: OptimisticContext.Standing =
+      switch entry.state {
+      case .pending: .waiting(entry.waitReason)
+      case .leased: .running
+      case .dead: .dead(entry.deadReason ?? .rejected)
+      }
+    self.init(entry, of: mutation, standing, nil)
+  }
+
+  private init(
+    _ entry: OutboxEntry, of mutation: EditingMutation, _ standing: OptimisticContext.Standing,
+    _ sequence: Int64?
+  ) {
     (self.id, self.mutation, self.number) = (entry.id, mutation, entry.number)
     self.key = CompactKey(entry.idempotencyKey)
     (self.lane, self.createdAt) = (entry.lane, entry.createdAt)
+    (self.sequence, self.standing) = (sequence, standing)
     (self.maybeApplied, self.failure) = (entry.maybeApplied, entry.lastError.map(Failure.init))
   }
 
