@@ -140,12 +140,11 @@ extension OptimisticIndex.Guarded {
   /// The newest acknowledged rows that were entered after one that is dead and shown: as many as a store
   /// makes edits of.
   private func rowsOverKept() -> Set<UUID> {
-    let kept = self.rows.values.lazy.filter { row in
+    let kept = self.rows.values.filter { row in
       row.row.isDead && row.edits.contains { $0.whenDead == .kept }
     }
-    guard let oldest = kept.map(\.row.number).min() else { return [] }
-    let later = self.rows.values.filter { $0.row.sequence != nil && $0.row.number > oldest }
-    return Set(
-      later.sorted { $0.row.number > $1.row.number }.prefix(EditsOverKept.limit).map(\.row.id))
+    if kept.isEmpty { return [] }
+    let acknowledged = self.rows.values.lazy.map(\.row).filter { $0.sequence != nil }
+    return EditsOverKept.newest(Array(acknowledged), enteredAfter: kept.map(\.row))
   }
 }

@@ -50,9 +50,7 @@ public struct MutationBatch {
     return try durable.ticket(draft.new.id, draft.new.idempotencyKey)
   }
 
-  /// Adds a mutation that takes no arguments.
-  ///
-  /// See ``add(_:with:dependsOn:id:after:)``.
+  /// Adds a mutation that takes no arguments, as one that takes some.
   @discardableResult
   public mutating func add<State: _MutationStateProtocol>(
     _ store: QueryStore<State>,
@@ -63,9 +61,7 @@ public struct MutationBatch {
     try self.add(store, with: (), dependsOn: dependencies, id: id, after: delay)
   }
 
-  /// Adds a mutation by its request, through the client's store for it.
-  ///
-  /// See ``add(_:with:dependsOn:id:after:)``.
+  /// Adds a mutation by its request, through the client's store for it, as one that is added by its store.
   @discardableResult
   public mutating func add<Mutation: MutationRequest>(
     _ mutation: Mutation,

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Which edits that a value includes are made once more, since the edit of a dead mutation, which is kept,
 /// would cover them: what was entered later is shown over it.
 ///
@@ -6,38 +8,55 @@
 /// which of both edits comes first, they have nothing in common. Of other values the lane tells, in which
 /// belongs what touches one thing.
 struct EditsOverKept {
-  /// How many of the newest edits are made once more, at most.
+  /// How many of the newest edits are made once more, at most, and as many of each lane of a kept one: what
+  /// was entered of other things does not bring back what a note was before it was deleted.
   static let limit = 64
 
   private let mark: ValueMark
   /// The kept edits that were made so far.
   private var kept = [LaidEdit]()
-  /// The number of the oldest edit that is made once more.
-  private let oldest: Int
+  /// The identifiers of those that are made once more, if they change the same.
+  private let candidates: Set<UUID>
 
   /// - Parameters:
   ///   - edits: All edits of the store, in the order in which they are made.
   ///   - mark: The mark of the value beneath.
   init(_ edits: [LaidEdit], _ mark: ValueMark) {
     self.mark = mark
-    guard let first = edits.first(where: { $0.isKept && !mark.covers($0.row) }) else {
-      self.oldest = .max
-      return
+    let kept = edits.filter { $0.isKept && !mark.covers($0.row) }.map(\.row)
+    self.candidates =
+      kept.isEmpty
+      ? [] : Self.newest(edits.map(\.row).filter { mark.covers($0) }, enteredAfter: kept)
+  }
+
+  /// The newest rows that were entered after kept ones: as many as are made once more.
+  ///
+  /// - Returns: Their identifiers.
+  static func newest(_ rows: [OptimisticRow], enteredAfter kept: [OptimisticRow]) -> Set<UUID> {
+    guard let first = kept.map(\.number).min() else { return [] }
+    let lanes = Set(kept.compactMap(\.lane))
+    var found = Set<UUID>()
+    var (count, counts) = (0, [String: Int]())
+    for row in rows.filter({ $0.number > first }).sorted(by: { $0.number > $1.number }) {
+      if count < Self.limit { found.insert(row.id) }
+      count += 1
+      guard let lane = row.lane, lanes.contains(lane) else { continue }
+      counts[lane, default: 0] += 1
+      if counts[lane, default: 0] <= Self.limit { found.insert(row.id) }
     }
-    let later = edits.filter { $0.row.number > first.row.number && mark.covers($0.row) }
-    self.oldest = later.map(\.row.number).sorted().suffix(Self.limit).first ?? .max
+    return found
   }
 
   /// Whether an edit that the value includes is made once more. Called for each edit, in their order.
   mutating func isMade<Value>(
     _ edit: LaidEdit, over base: Value, _ apply: (LaidEdit, inout Value) -> Void
   ) -> Bool {
-    if self.oldest == .max { return false }
+    if self.candidates.isEmpty { return false }
     guard self.mark.covers(edit.row) else {
       if edit.isKept { self.kept.append(edit) }
       return false
     }
-    if edit.row.number < self.oldest { return false }
+    guard self.candidates.contains(edit.row.id) else { return false }
     let earlier = self.kept.filter { $0.row.number < edit.row.number }
     if earlier.isEmpty { return false }
     var (under, over) = (base, base)
