@@ -65,14 +65,7 @@ extension StorageContractTests {
   {
     let device = try Device(kind)
     let gate = Gate()
-    let query = BlockQuery<Int>(["meanwhile"]) { context, continuation in
-      guard context.storedValue?.metadata != nil else {
-        return continuation.returning(1, metadata: Data([1]))
-      }
-      try await gate.pass()
-      return try continuation.unchanged()
-    }
-    .persisted()
+    let query = BlockQuery.confirmingLate(gate).persisted()
     try await device.run { client in
       let store = client.store(for: query)
       try await store.fetch()

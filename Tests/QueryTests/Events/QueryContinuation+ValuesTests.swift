@@ -96,14 +96,7 @@ import Testing
 
   @Test func theConfirmedValueTakesThePlaceOfOneThatWasSetMeanwhile() async throws {
     let gate = Gate()
-    let query = BlockQuery<Int>(["meanwhile"]) { context, continuation in
-      guard context.storedValue?.metadata != nil else {
-        return continuation.returning(1, metadata: Data([1]))
-      }
-      try await gate.pass()
-      return try continuation.unchanged()
-    }
-    let store = QueryStore.detached(query: query, initialValue: nil)
+    let store = QueryStore.detached(query: BlockQuery.confirmingLate(gate), initialValue: nil)
     try await store.fetch()
     let slow = Task { try await store.fetch() }
     await gate.arrival()

@@ -97,12 +97,6 @@ extension OptimisticIndex {
     for store in self.livingStores { self.lay(over: store, since: sequence) }
   }
 
-  /// The living stores that a change of rows may affect.
-  func stores(of change: RowChange) -> [any OverlaidStore] {
-    if change.paths.isEmpty && !change.isUnderPaths { return [] }
-    return self.guarded.withLock { $0.livingStores(of: change) }
-  }
-
   /// Shows changes of rows in the stores that they touch.
   ///
   /// - Parameters:
@@ -117,7 +111,7 @@ extension OptimisticIndex {
     if change.hasOtherUnknown {
       for store in self.livingStores { store.pendingChangesDidChange() }
     }
-    let stores = stores ?? self.stores(of: change)
+    let stores = stores ?? self.guarded.withLock { $0.livingStores(of: change) }
     for store in stores {
       if let added = change.added, change.paths.isOne, store.canShow(added.edit),
         store.lay(added: added, version: change.version)
