@@ -23,6 +23,8 @@ final class PackRunner: Sendable {
   static let batch = 16
   /// How many of them are fetched side by side.
   static let width = 4
+  /// How long what was fetched waits at most for those beside it before it is counted.
+  private static let settleInterval = Duration.milliseconds(500)
   /// How often it looks whether another process has died that fetches the rest.
   private static let patience = Duration.seconds(5)
 
@@ -162,8 +164,7 @@ extension PackRunner {
     self.pack.show { $0.stored = claim.standing.pack }
     if claim.members.isEmpty { return self.rest(claim.standing, client, starts) }
     self.show(.fetching)
-    let results = await self.fetch(claim.members, client, coordinator)
-    try await self.settle(results)
+    try await self.fetchAndSettle(claim.members, client, coordinator)
     try Task.checkCancellation()
     return .goOn
   }
@@ -237,20 +238,47 @@ extension PackRunner {
   /// Thrown between pages if there is no room for more.
   private struct NoRoom: Error {}
 
-  private func fetch(
+  /// Fetches what was claimed, and settles it: now and then what has come, so that progress is seen
+  /// while a slow server answers, and the rest at the end.
+  private func fetchAndSettle(
     _ members: [PackClaim.Member], _ client: QueryClient, _ coordinator: PackCoordinator
-  ) async -> [PackResult] {
+  ) async throws {
     var results = [PackResult]()
-    await withTaskGroup(of: PackResult.self) { group in
-      for (index, member) in members.enumerated() {
-        if index >= Self.width, let result = await group.next() { results.append(result) }
-        group.addTask { await self.fetch(member, client, coordinator) }
+    var hasFound = false
+    await withTaskGroup(of: PackResult?.self) { group in
+      var waiting = members[...]
+      var underWay = 0
+      func fill() {
+        while underWay < Self.width, let member = waiting.popFirst() {
+          underWay += 1
+          group.addTask { await self.fetch(member, client, coordinator) }
+        }
       }
-      for await result in group { results.append(result) }
+      func pause() {
+        group.addTask {
+          try? await Task.sleep(for: Self.settleInterval)
+          return nil
+        }
+      }
+      fill()
+      pause()
+      while underWay > 0, let result = await group.next() {
+        if let result {
+          underWay -= 1
+          fill()
+          results.append(result)
+          if result.outcome != .unregistered { hasFound = true }
+        } else if !Task.isCancelled {
+          // What cannot be written now is kept for the next step.
+          if !results.isEmpty { try? await self.settle(results) }
+          results = []
+          pause()
+        }
+      }
+      group.cancelAll()
     }
-    let hasFound = results.contains { $0.outcome != .unregistered }
     if !hasFound { self.guarded.withLock { $0.triesUnregistered = false } }
-    return results
+    try await self.settle(results)
   }
 
   private func fetch(
@@ -299,8 +327,15 @@ extension PackRunner {
       // What the store has, the disk has not yet.
       try await self.storage.flush()
       let now = self.client?.defaultContext.queryClock.now() ?? Date()
-      let standing = try await self.storage.packs.settle(results, of: self.id, at: now)
-      if let standing { self.pack.show { $0.stored = standing.pack } }
+      guard let standing = try await self.storage.packs.settle(results, of: self.id, at: now)
+      else { return }
+      self.pack.show { status in
+        status.stored = standing.pack
+        let counts = standing.pack.counts
+        if status.state == .fetching, counts.done == counts.total, counts.claimed == 0 {
+          status.state = .complete
+        }
+      }
     } catch {
       self.guarded.withLock { $0.unsettled += results }
       throw error

@@ -98,7 +98,9 @@ extension StoreFetch {
       defer { ended = self.task.take() }
       if self.generation == store.generation, let task = self.task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
-        if let notes {
+        if self.isOvertaken(task, in: store) {
+          // Its caller has the result, and the store a newer one.
+        } else if let notes {
           self.take(result, notes, for: task, in: store)
         } else {
           self.take(result, for: task, in: store)
@@ -168,6 +170,18 @@ extension StoreFetch {
       store.takeOutdated(result, for: task)
     }
     store.didReceive(result, of: self, isFinal: self.isFinished, in: task.context)
+  }
+
+  /// Whether what it read is older than what the store has: it began before an invalidation, and the
+  /// value of a fetch that began after it is there. The caller holds the lock.
+  @usableFromInline
+  func isOvertaken(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
+    guard self.invalidationStamp != store.invalidationStamp else { return false }
+    switch task.context.infiniteFetchKind {
+    // A page beside others: the newer value may lack it.
+    case .nextPage, .previousPage: return false
+    case nil, .allPages: return store.hasValueBehindInvalidation
+    }
   }
 
   /// Records that the fetch is over. The caller holds the lock.
@@ -339,6 +353,16 @@ struct ReplacedByFetch<State: QueryStateProtocol> {
 }
 
 extension QueryStore {
+  /// Whether a value has come that is newer than the last invalidation. The caller holds the lock.
+  @usableFromInline
+  var hasValueBehindInvalidation: Bool {
+    if self._state.isInvalidated { return false }
+    // A state that cannot be invalidated tells nothing.
+    var state = self._state
+    state.invalidate()
+    return state.isInvalidated
+  }
+
   /// Lets the state take a result of a fetch that began before the last invalidation. Its value may be
   /// from before that as well, so it does not end it. The caller holds the lock.
   @usableFromInline

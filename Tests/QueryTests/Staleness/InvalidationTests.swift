@@ -130,8 +130,8 @@ import Testing
     subscription.cancel()
   }
 
-  @Test func anOlderAnswerThatComesLastIsStaleAndFetchedAgain() async throws {
-    let gates = [Gate(), Gate(), Gate()]
+  @Test func anOlderAnswerThatComesLastDoesNotReplaceTheNewerOne() async throws {
+    let gates = [Gate(), Gate()]
     let query = self.query(gates)
     let store = QueryClient().store(for: query.stale(after: 1_000))
     let collector = EventCollector<SharedState>()
@@ -141,17 +141,34 @@ import Testing
     await gates[1].arrival()
     gates[1].open()
     await collector.wait(for: .fetchingEnded)
-    #expect(store.currentValue == 2)
-    #expect(!store.isInvalidated)
+    let date = store.valueLastUpdatedAt
     gates[0].open()
-    await gates[2].arrival()
-    #expect(store.currentValue == 1)
-    #expect(store.isInvalidated)
-    gates[2].open()
-    await collector.wait(for: .fetchingEnded, count: 3)
-    #expect(store.currentValue == 3)
-    #expect(!store.isInvalidated)
+    await collector.wait(for: .fetchingEnded, count: 2)
+    #expect(collector.states.map(\.currentValue).filter { $0 == 1 }.isEmpty)
+    #expect(store.currentValue == 2)
+    #expect(store.valueLastUpdatedAt == date && store.valueUpdateCount == 1)
+    #expect(!store.isInvalidated && !store.isStale && !store.isLoading)
+    #expect(query.fetches.value == 2)
     subscription.cancel()
+  }
+
+  @Test func anOlderFailureThatComesLastIsNoneOfTheNewerValue() async throws {
+    let gates = [Gate(), Gate()]
+    let store = SharedQuery { call in
+      try await gates[call.number - 1].pass()
+      if call.number == 1 { throw TestError() }
+      return call.number
+    }.stale(after: 1_000).sharedStore()
+    let older = Task { try await store.fetch() }
+    await gates[0].arrival()
+    store.invalidate()
+    let newer = Task { try await store.fetch() }
+    await gates[1].arrival()
+    gates[1].open()
+    #expect(try await newer.value == 2)
+    gates[0].open()
+    await #expect(throws: TestError.self) { try await older.value }
+    #expect(store.currentValue == 2 && store.error == nil && store.errorUpdateCount == 0)
   }
 
   @Test func withoutDeduplicationAnOlderAnswerDoesNotClearItEither() async throws {
@@ -167,8 +184,8 @@ import Testing
     #expect(!store.isInvalidated)
     gates[0].open()
     #expect(try await older.value == 1)
-    #expect(store.currentValue == 1)
-    #expect(store.isInvalidated && store.isStale)
+    #expect(store.currentValue == 2)
+    #expect(!store.isInvalidated && !store.isStale)
   }
 
   @Test func neitherAYieldNorAFailureOfAnOlderFetchClearsIt() async throws {
