@@ -43,11 +43,14 @@ extension MutationState {
   }
 
   /// Adds an entry for a committed mutation that another process or a replayer sends.
+  ///
+  /// - Returns: Whether it was missing: an attempt may have brought it.
   mutating func append(
     _ queued: OutboxEntry,
     _ arguments: Arguments,
     in context: QueryContext
-  ) {
+  ) -> Bool {
+    if self.durableTasks[queued.id] != nil { return false }
     let error = MutationQueuedError(queued)
     let task = QueryTask<QueryValue>(context: context, finishedWith: .failure(error))
     var entry = HistoryEntry(
@@ -63,6 +66,7 @@ extension MutationState {
       self.forget(at: 0)
     }
     self.forgetOldest(in: context)
+    return true
   }
 
   /// Removes a task that was dropped before it ran. A saved mutation stays, and is queued.

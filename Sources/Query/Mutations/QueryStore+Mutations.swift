@@ -79,7 +79,8 @@ extension QueryStore where State: _MutationStateProtocol {
     _ name: TaskNames.Kind,
     dependsOn dependencies: [UUID] = [],
     in context: QueryContext,
-    _ handler: MutationEventHandler<State.Arguments, State.Value>
+    _ handler: MutationEventHandler<State.Arguments, State.Value>,
+    onAdmission: ((any AdmittedAttempt) -> Void)? = nil
   ) async throws -> State.Value {
     // A durable mutation is on disk before anything is shown or sent.
     var admitted: (any AdmittedAttempt)?
@@ -88,6 +89,7 @@ extension QueryStore where State: _MutationStateProtocol {
       context[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
       context.mutationDependencies = dependencies
       admitted = try await storing.admit(context, isRetry: name == .retryLatest)
+      if let admitted { onAdmission?(admitted) }
     }
     return try await self.run(
       in: context,

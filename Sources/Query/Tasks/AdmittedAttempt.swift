@@ -11,6 +11,9 @@ protocol AdmittedAttempt: AnyObject, Sendable {
   var idempotencyKey: String { get }
   /// Whether the history may have an entry for the mutation.
   var isOld: Bool { get }
+  /// Lets another attempt be made, if this one has ended without having begun: what is kept of its task may
+  /// live for long.
+  func giveBack()
 }
 
 extension QueryContext {

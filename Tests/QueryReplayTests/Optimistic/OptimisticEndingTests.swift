@@ -14,12 +14,12 @@ import Testing
   init() throws { self.folder = try ScratchFolder() }
 
   private func change(
-    whenDead: DeadEdit = .dropped,
+    _ options: MutationPersistenceOptions<NoteChange> = .init(), whenDead: DeadEdit = .dropped,
     send: @escaping @Sendable (NoteChange, MutationAttempt) async throws -> Void = { _, _ in
       throw TestError()
     }
   ) -> some MutationRequest<NoteChange, Bool> {
-    ChangeNote(send: send).persisted(as: "change-note")
+    ChangeNote(send: send).persisted(as: "change-note", options)
       .optimistic(
         on: { _ in NotesQuery() }, whenDead: whenDead,
         { notes, change, _ in change.apply(to: &notes, default: []) })
@@ -85,6 +85,29 @@ import Testing
     }
     try await client.store(for: self.list).fetch()
     #expect(notes.currentValue == [])
+  }
+
+  /// A replayer lets the next reading show what it has sent. Until then the earlier write is taken
+  /// for one that waits, and would be made over all that the server has.
+  @Test(arguments: StorageKind.allCases, [200, 422])
+  func whatIsSentIsNotCoveredByAnEarlierWriteOfItsLane(_ kind: StorageKind, _ status: Int)
+    async throws
+  {
+    let storage = try kind.make(in: self.folder)
+    let change = self.change(.init(scope: .by { $0.id })) { change, _ in
+      if change.text == "1", status != 200 { throw HTTPStatusError(statusCode: status) }
+    }
+    let (client, notes) = try await self.launch(storage, change)
+    let store = client.store(for: change)
+    let first = try await store.enqueue(with: NoteChange(id: "a", text: "1"))
+    let runner = try #require(try client.durableRunner(for: change))
+    let claim = try await storage.outbox.claim(ClaimRequest(.mutation(first.id)))
+    _ = await runner.run(try #require(claim.leases.first))
+    let delivery = try await store.submit(with: NoteChange(id: "a", text: "2"))
+    #expect(delivery.value == true)
+    #expect(notes.currentValue?.map(\.text) == ["2"])
+    #expect(!notes.hasPendingChanges)
+    try await storage.close()
   }
 
   /// Its query is named by its options and by its edit, and is fetched once for both.

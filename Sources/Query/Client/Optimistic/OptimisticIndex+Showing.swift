@@ -67,6 +67,9 @@ extension OptimisticIndex {
   /// - Returns: Whether it is a success.
   private func showSuccess(_ record: RecordedMutation) -> Bool {
     guard case .ended(.succeeded) = record.state else { return false }
+    // What a replayer has ended before it is shown by the next reading: until then its edit would be made
+    // over this one, as that of a live row is.
+    if self.guarded.withLock({ $0.hasOlderInLane(of: record.id) }) { self.read() }
     let change = self.guarded.withLock { index -> RowChange in
       var change = RowChange(since: index.seen)
       guard let known = index.rows[record.id] else { return change }
@@ -82,6 +85,21 @@ extension OptimisticIndex {
     }
     self.lay(change, isSettled: true)
     return true
+  }
+}
+
+extension OptimisticIndex.Guarded {
+  /// Beyond so many rows a reading is not worth it for a tenth of a second.
+  private static let readAtOnce = 1_000
+
+  /// Whether a live row stands before another one in its lane, so that it has ended, or was tried again.
+  fileprivate func hasOlderInLane(of id: UUID) -> Bool {
+    guard let row = self.rows[id]?.row, let lane = row.lane, self.rows.count <= Self.readAtOnce
+    else { return false }
+    return self.rows.values.contains { other in
+      other.row.number < row.number && other.row.sequence == nil && !other.row.isDead
+        && other.row.lane == lane
+    }
   }
 }
 

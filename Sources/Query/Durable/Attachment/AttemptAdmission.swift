@@ -54,6 +54,15 @@ final class AttemptAdmission: AdmittedAttempt {
     Task.detached { _ = try? await outbox.settle(lease, .unbegun) }
   }
 
+  func giveBack() {
+    guard let lease = self.takeLease() else { return }
+    // If this fails, the lease expires, which releases the row.
+    Task.detached {
+      _ = try? await self.outbox.settle(lease, .unbegun)
+      self.report(.pending(.cancelled, nil))
+    }
+  }
+
   /// The lease, for the first caller.
   func takeLease() -> MutationLease? {
     self.guarded.withLock { admission in

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 
 /// Connects the store of a durable mutation to the outbox of its storage.
 ///
@@ -31,6 +32,8 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   private let rereads: Rereads
   /// The new mutations of this store whose ends are being written: their tasks show them.
   let ending = Locked(Set<UUID>())
+  /// How often it was told that a mutation has ended or waits again.
+  private let told = Atomic(0)
   private var subscription = QuerySubscription.empty
 
   /// Wraps the request of a new store, and hydrates its history.
@@ -218,7 +221,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     mutation.bodies = options.bodies?(arguments) ?? []
     let edits = self.edits.placed(with: arguments)
     mutation.editedPaths = edits.paths
-    return MutationDraft(new: mutation, arguments: arguments, edits: edits)
+    return MutationDraft(
+      new: mutation, arguments: arguments, edits: edits,
+      told: self.told.load(ordering: .sequentiallyConsistent))
   }
 
   /// Says that a mutation which was committed waits, if it does and the client's replayer does not know it.
@@ -273,12 +278,25 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   private func refresh(_ id: UUID) {
     // Looking it up in the history takes longer than all that is told of a commit.
     if self.ending.withLock({ $0.contains(id) }) { return }
+    // Counted first: the call that has committed it may not have shown it yet, and looks then.
+    self.told.add(1, ordering: .sequentiallyConsistent)
     guard let store = self.store, case .success(let ground) = self.ground,
       store.withLock({ store._state.isDecidedElsewhere(id) }),
       // A standing that cannot be read now is read at the next change.
       let standing = try? ground.outbox.standing(of: id)
     else { return }
     self.show([(id, standing)], in: store)
+  }
+
+  /// Shows a mutation that was committed, unless a replayer has begun to send it meanwhile.
+  func show(_ entry: OutboxEntry, of draft: MutationDraft<Arguments>) {
+    guard let store = self.store else { return }
+    store.withLock {
+      guard store._state.append(entry, draft.arguments, in: store._context) else { return }
+      store.emit(.stateChanged, in: store._context)
+    }
+    // What was told of it before it was shown has reached no entry.
+    if self.told.load(ordering: .sequentiallyConsistent) != draft.told { self.refresh(entry.id) }
   }
 
   /// Reads in one go what became of the mutations that the history shows.
@@ -313,6 +331,8 @@ struct MutationDraft<Arguments: Sendable>: Sendable {
   var new: NewMutation
   let arguments: Arguments
   let edits: MutationEdits
+  /// How often something had been told of the store's mutations when it was made.
+  let told: Int
 }
 
 /// How a mutation is stored, and what sends it.

@@ -42,7 +42,7 @@ public struct MutationBatch {
     self.items.append(
       Item(new: draft.new) { enqueued, before in
         durable.warnOfWaiting(enqueued)
-        durable.show(enqueued.entry, arguments)
+        durable.show(enqueued.entry, of: draft)
         if let before, let index = durable.activeIndex {
           durable.showEdits(of: draft, enqueued, since: before, index)
         }

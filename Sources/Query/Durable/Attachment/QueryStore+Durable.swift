@@ -26,7 +26,7 @@ extension QueryStore where State: _MutationStateProtocol {
     let (durable, draft) = try self.draft(arguments, dependencies, id, delay)
     let enqueued = try await durable.commit(draft, claiming: false)
     durable.warnOfWaiting(enqueued)
-    if !enqueued.isOld { durable.show(enqueued.entry, arguments) }
+    if !enqueued.isOld { durable.show(enqueued.entry, of: draft) }
     return try durable.ticket(enqueued.entry.id, enqueued.entry.idempotencyKey)
   }
 
@@ -105,15 +105,6 @@ extension DurableAttachment {
       id: id, idempotencyKey: idempotencyKey, outbox: try self.ground.get().outbox,
       showEnd: { [weak client] standing in client?.optimistic.showEnd(standing) },
       decode: { [plan] record in try DurableAttachment.value(of: record, by: plan) })
-  }
-
-  /// Shows a mutation that was committed.
-  func show(_ entry: OutboxEntry, _ arguments: Arguments) {
-    guard let store = self.store else { return }
-    store.withLock {
-      store._state.append(entry, arguments, in: store._context)
-      store.emit(.stateChanged, in: store._context)
-    }
   }
 }
 

@@ -45,11 +45,45 @@ extension QueryStore where State: _MutationStateProtocol {
     dependsOn dependencies: [UUID] = []
   ) async throws -> MutationDelivery<State.Value> {
     let durable = try self.requireDurable()
+    let admitted = Locked<(any AdmittedAttempt)?>(nil)
     do {
-      return .sent(try await self.mutate(with: arguments, dependsOn: dependencies))
+      return .sent(
+        try await self.attempt(
+          arguments, .mutate, dependsOn: dependencies, in: self.taskContext(nil), .init(),
+          onAdmission: { attempt in admitted.withLock { $0 = attempt } }))
     } catch let queued as MutationQueuedError {
       return .saved(try durable.ticket(queued.id, queued.idempotencyKey), queued.waitReason)
+    } catch let error as CancellationError {
+      guard let attempt = admitted.withLock({ $0 }) else { throw error }
+      return try durable.delivery(of: attempt.id, attempt.idempotencyKey)
     }
+  }
+}
+
+extension DurableAttachment {
+  /// What has become of a mutation that was saved, and whose call was cancelled: neither the task nor the
+  /// caller knows.
+  ///
+  /// - Throws: As ``QueryStore/submit(with:dependsOn:)`` of one that is dead or has ended.
+  fileprivate func delivery(of id: UUID, _ key: String) throws -> MutationDelivery<Value> {
+    let outbox = try self.ground.get().outbox
+    var (id, key) = (id, key)
+    // If it cannot be read now, it is saved all the same.
+    while let standing = try? outbox.standing(of: id) {
+      switch standing {
+      case .dead(let entry): throw MutationDeadError(entry)
+      case .pending(let entry, _), .leased(let entry):
+        let queued = MutationQueuedError(entry)
+        return .saved(try self.ticket(id, entry.idempotencyKey), queued.waitReason)
+      case .ended(let record):
+        guard let successor = record.successor else {
+          return .sent(try self.value(of: record.ofSuccess()))
+        }
+        (id, key) = (successor, "")
+      case .unknown: (id, key) = (try outbox.successor(ofForgotten: id), "")
+      }
+    }
+    return .saved(try self.ticket(id, key), nil)
   }
 }
 

@@ -19,6 +19,63 @@ struct QueryStoreDurableTests {
     #expect(store.error == nil)
   }
 
+  /// A storage with a script, and the client whose store enqueues.
+  private func scripted() -> (ScriptedStorage, QueryClient) {
+    let storage = ScriptedStorage()
+    return (storage, QueryClient(storage: storage))
+  }
+
+  /// A replayer may be faster than the call, whose thread may stand still behind the commit.
+  @Test(arguments: [false, true])
+  func whatIsSentBeforeEnqueueReturnsIsListedOnceAndHasEnded(_ isOfOther: Bool) async throws {
+    let (storage, client) = self.scripted()
+    let other = QueryClient(storage: storage)
+    let save = SaveNote().persisted(as: "save-note")
+    let store = client.store(for: save)
+    let runner = try #require(try (isOfOther ? other : client).durableRunner(for: save))
+    storage.scripted.afterEnqueueing.withLock { script in
+      script = { id in
+        let claim = try await storage.outbox.claim(ClaimRequest(.mutation(id)))
+        _ = await runner.run(try #require(claim.leases.first))
+      }
+    }
+    let ticket = try await store.enqueue(with: Note(id: 1, text: "a"))
+    #expect(try await ticket.outcome() == "A")
+    #expect(store.history.map(\.mutationID) == [ticket.id])
+    #expect(store.queuedCount == 0)
+    #expect(try store.history.last?.currentResult?.get() == "A")
+    #expect(store.currentValue == "A")
+  }
+
+  @Test func whatIsBeingSentWhenEnqueueReturnsIsListedOnce() async throws {
+    let (storage, client) = self.scripted()
+    let gate = Gate()
+    let save = SaveNote { call in
+      try await gate.pass()
+      return call.note.text
+    }.persisted(as: "save-note")
+    let store = client.store(for: save)
+    let runner = try #require(try client.durableRunner(for: save))
+    let report = Locked<Task<AttemptReport, Never>?>(nil)
+    storage.scripted.afterEnqueueing.withLock { script in
+      script = { id in
+        let claim = try await storage.outbox.claim(ClaimRequest(.mutation(id)))
+        let lease = try #require(claim.leases.first)
+        report.withLock { $0 = Task { await runner.run(lease) } }
+        await gate.arrival()
+      }
+    }
+    let ticket = try await store.enqueue(with: Note(id: 1, text: "a"))
+    #expect(store.history.map(\.mutationID) == [ticket.id])
+    // What is shown is the attempt that runs.
+    #expect(store.isLoading)
+    gate.open()
+    _ = await report.withLock { $0 }?.value
+    #expect(store.history.map(\.mutationID) == [ticket.id])
+    #expect(store.queuedCount == 0)
+    #expect(try store.history.last?.currentResult?.get() == "a")
+  }
+
   @Test func withoutPersistedItThrows() async throws {
     let device = Device()
     let store = device.launch().store(for: SaveNote())

@@ -68,6 +68,60 @@ import Testing
     #expect(store.errorUpdateCount == 1)
   }
 
+  /// Its form was closed, or a person has cancelled the attempt in a list.
+  @Test(arguments: [false, true])
+  func whatTheServerHasIsSentAlthoughItWasCancelledMeanwhile(_ isInList: Bool) async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      await gate.passIgnoringCancellation()
+      return call.note.text
+    }
+    var context = QueryContext()
+    // The server's answer is waited for, however busy the machine is.
+    context.attemptGrace = .seconds(3_600)
+    let client = QueryClient(storage: device.storage, defaultContext: context)
+    let store = client.store(for: save.persisted(as: "save-note"))
+    let form = Task { try await store.submit(with: Note(id: 1, text: "a")) }
+    await gate.arrival()
+    if isInList { store.history.last?.task.cancel() } else { form.cancel() }
+    gate.open()
+    #expect(try await form.value.value == "a")
+    #expect(save.calls.count == 1)
+    #expect(try device.outbox.entries().isEmpty)
+  }
+
+  /// What ends an attempt before it has begun.
+  enum EarlyEnd: CaseIterable, Sendable {
+    case storeIsReset, clientIsReset, attemptIsCancelled
+  }
+
+  /// An error would make the form enter it a second time.
+  @Test(arguments: EarlyEnd.allCases)
+  func whatIsOnDiskIsSavedAlthoughItsAttemptNeverBegins(_ end: EarlyEnd) async throws {
+    let device = Device()
+    let save = SaveNote()
+    let client = device.launch()
+    let store = client.store(for: save.persisted(as: "save-note"))
+    let attempts = Counter()
+    let subscription = store.subscribe { state in
+      guard state.isLoading, attempts.increment() == 1 else { return }
+      switch end {
+      case .storeIsReset: store.reset()
+      case .clientIsReset: client.reset()
+      case .attemptIsCancelled: state.history.last?.task.cancel()
+      }
+    }
+    defer { subscription.cancel() }
+    guard case .saved(let ticket, _) = try await store.submit(with: Note(id: 1, text: "a")) else {
+      Issue.record("not saved")
+      return
+    }
+    #expect(try device.outbox.entries().map(\.id) == [ticket.id])
+    #expect(try device.outbox.entry(ticket.id)?.idempotencyKey == ticket.idempotencyKey)
+    #expect(save.calls.count == 0)
+  }
+
   @Test func aMutationThatIsNotDurableCannotBeSubmitted() async throws {
     let store = Device().launch().store(for: SaveNote())
     let error = await failure { try await store.submit(with: Note(id: 1, text: "a")) }
