@@ -4,9 +4,11 @@ extension QueryClient {
   ///
   /// - Parameter path: The beginning of the paths. The empty path means all.
   public func invalidate(matching path: QueryPath = []) {
-    // The storage first: what stores write from then on is about later values.
-    self.defaultContext.queryStorage?.invalidate(matching: path)
-    for store in self.stores(matching: path) { store.invalidate() }
+    self.invalidations.perform(path) {
+      // The storage first: what stores write from then on is about later values.
+      self.defaultContext.queryStorage?.invalidate(matching: path)
+      for store in self.stores(matching: path) { store.invalidate() }
+    }
   }
 }
 

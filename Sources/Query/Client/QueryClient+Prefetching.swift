@@ -75,6 +75,7 @@ extension QueryClient {
 extension QueryStore {
   fileprivate func prefetch() async {
     await self.hydrated()
-    if self.isStale { _ = try? await self.fetch() }
+    let task = self.makeTaskIfStale { self.makeTask(in: self._context, name: .fetch) }
+    _ = try? await task?.value(isolation: #isolation)
   }
 }

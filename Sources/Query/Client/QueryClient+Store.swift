@@ -89,6 +89,7 @@ extension QueryClient {
       self.defaultCache?.didUse(cached)
       return self.typed(cached, for: query) ?? self.uncached(cached, query, initialState())
     }
+    let mark = self.invalidations.mark
     let created = self.create(query, initialState: initialState())
     let opaque = OpaqueQueryStore(erasing: created)
     // Another thread may have been faster. Its store wins, and this one is released after the lock.
@@ -99,6 +100,7 @@ extension QueryClient {
     }
     if winner === opaque {
       self.defaultCache?.didAdd(CollectionOfOne(opaque))
+      if self.invalidations.hits(path, since: mark) { created.invalidate() }
       return created
     }
     // A task of its own may keep the loser; a user's creator may return one store twice.

@@ -63,9 +63,8 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
     // An emission may be on its way here when the store is released, which is not an error.
     guard
       let store = self.controls.livingStore,
-      store.subscriberCount > 0,
-      store.isStale,
-      let task = self.controls.yieldRefetchTask()
+      store.isAutomaticFetchingEnabled,
+      let task = store.makeTaskIfStale({ store.subscriberCount > 0 ? store.fetchTask() : nil })
     else { return }
     let isWanted = self.progress.withLock { progress in
       // The condition may have ended meanwhile.

@@ -84,10 +84,7 @@ private final class PeriodicRefetch<State: QueryStateProtocol>: Sendable {
   func follow(_ store: QueryStore<State>, continuesInBackground: Bool) -> QuerySubscription {
     let context = store.context
     var subscriptions = [
-      store.observe(
-        StoreHandler(
-          onFetchingStarted: { [weak self] _ in self?.update { $0.fetches += 1 } },
-          onFetchingEnded: { [weak self] _ in self?.update { $0.fetches -= 1 } })),
+      self.observeFetches(of: store),
       QuerySubscription { self.update { $0.hasEnded = true } },
       self.schedule.join(),
     ]
@@ -106,6 +103,18 @@ private final class PeriodicRefetch<State: QueryStateProtocol>: Sendable {
         observer.subscribe { [weak self] isActive in self?.update { $0.isActive = isActive } })
     }
     return .combined(subscriptions)
+  }
+
+  /// Counts the fetches that run, those included that have begun before.
+  private func observeFetches(of store: QueryStore<State>) -> QuerySubscription {
+    store.withLock {
+      // Nobody else has this lock yet.
+      self.progress.withLock { $0.fetches = store.runningFetches }
+      return store.observe(
+        StoreHandler(
+          onFetchingStarted: { [weak self] _ in self?.update { $0.fetches += 1 } },
+          onFetchingEnded: { [weak self] _ in self?.update { $0.fetches -= 1 } }))
+    }
   }
 
   /// Records a change, and sets the next turn, or takes it back.

@@ -92,6 +92,11 @@ extension QueryContext {
     self[DeduplicationKey<Value>.self] != nil
   }
 
+  @inlinable
+  func deduplicationTable<Value: Sendable>(of value: Value.Type) -> DeduplicationTable<Value>? {
+    self[DeduplicationKey<Value>.self]?.table
+  }
+
   @usableFromInline
   enum DeduplicationKey<Value: Sendable>: Key {
     @inlinable static var defaultValue: DeduplicationValues<Value>? { nil }

@@ -7,10 +7,31 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
     @usableFromInline var fetches = [SharedFetch<Value>]()
     /// Incremented by each fetch that is added.
     @usableFromInline var revision = 0
+    /// How many fetches have ended.
+    @usableFromInline var ends = 0
+    /// How many were made, and are on their way here.
+    @usableFromInline var expected = 0
+    /// Those that have ended, until their store has the result and nobody is on the way to them.
+    @usableFromInline var ended = [Ended]()
 
     @inlinable
     init() {}
   }
+
+  @usableFromInline
+  struct Ended: Sendable {
+    /// How many had ended with it.
+    @usableFromInline let number: Int
+    @usableFromInline let fetch: SharedFetch<Value>
+    /// Whether its store has the result.
+    @usableFromInline var isTaken = false
+
+    @inlinable
+    init(number: Int, fetch: SharedFetch<Value>) { (self.number, self.fetch) = (number, fetch) }
+  }
+
+  /// How many are kept that have ended. A fetch that comes later than so many ends does its own work.
+  @inlinable static var endedLimit: Int { 8 }
 
   @usableFromInline let state = Locked(State())
 
@@ -28,40 +49,52 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
   ) async throws -> Value where Query.Value == Value {
     let own = context.fetchWork
     while true {
-      let (fetches, revision) = self.state.withLock { ($0.fetches, $0.revision) }
+      let (fetches, missed, revision) = self.state.withLock { state in
+        (state.fetches, state.missed(by: own), state.revision)
+      }
       // The predicate is user code, so it is not called under the lock.
-      let duplicate = fetches.first { shared in
+      func isShared(_ shared: SharedFetch<Value>) -> Bool {
         // A context may have come from another store, and the table with it. An answer that may be too old
         // for this fetch is not shared.
         shared.context.isOfSameStore(as: context) && isDuplicate(shared.context, context)
           && own?.share(shared.work) != false
       }
+      let duplicate = fetches.first(where: isShared) ?? missed.last(where: isShared)
       if let shared = duplicate {
         if let own, let leader = shared.work,
           let circle = FetchGraph.beginWait(of: own, for: leader)
         {
           own.share(nil)
+          self.arrive(own)
           try FetchGraph.separate(own, from: circle)
           return try await query.fetch(in: self.inner(context), with: continuation)
         }
         defer { if let own, let leader = shared.work { FetchGraph.endWait(of: own, for: leader) } }
         guard let member = shared.join() else {
+          if let own, own.endsSeen != nil, let result = shared.sharedResult {
+            // It was under way when this fetch was made, or later.
+            self.arrive(own)
+            return try result.get()
+          }
           // It has just ended, and is about to leave the table.
           own?.share(nil)
           self.remove(shared)
           continue
         }
+        self.arrive(own)
         return try await shared.value(
           for: member, isolation: isolation, onLeave: { self.remove(shared) })
       }
       // No caller may join a fetch that is cancelled from the start.
       if Task.isCancelled {
+        self.arrive(own)
         return try await query.fetch(in: self.inner(context), with: continuation)
       }
       let shared = SharedFetch(context: self.inner(context), continuation: continuation)
       // Another first fetch may have come while the predicate ran.
       guard self.add(shared, ifRevisionIs: revision) else { continue }
-      return try await shared.run(query, isolation: isolation, onEnd: { self.remove(shared) })
+      self.arrive(own)
+      return try await shared.run(query, isolation: isolation, onEnd: { self.end(shared) })
     }
   }
 
@@ -86,5 +119,91 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
   @inlinable
   func remove(_ shared: SharedFetch<Value>) {
     self.state.withLock { $0.fetches.removeAll { $0 === shared } }
+  }
+
+  /// Removes a fetch that is over, and keeps it for those that are on their way to it.
+  @inlinable
+  func end(_ shared: SharedFetch<Value>) {
+    let isKept = shared.work != nil && !shared.state.withLock { $0.isAbandoned }
+    let forgotten = self.state.withLock { state -> Ended? in
+      state.fetches.removeAll { $0 === shared }
+      guard isKept else { return nil }
+      state.ends += 1
+      state.ended.append(Ended(number: state.ends, fetch: shared))
+      return state.ended.count > Self.endedLimit ? state.ended.removeFirst() : nil
+    }
+    withExtendedLifetime(forgotten) {}
+  }
+}
+
+// MARK: - Those on their way
+
+extension DeduplicationTable {
+  /// Keeps what ends from now on for a fetch that was just made, and what has ended without its store
+  /// having the result, until the fetch arrives: what was under way when it was made is shared, however
+  /// late it comes.
+  @inlinable
+  func expect(_ work: FetchWork) {
+    self.state.withLock { state in
+      state.expected += 1
+      work.endsSeen = state.ends
+      if !state.ended.isEmpty {
+        work.openEnds = state.ended.filter { !$0.isTaken }.map(\.fetch)
+      }
+    }
+  }
+
+  /// Notes that a fetch has come, or has ended without.
+  @inlinable
+  func arrive(_ work: FetchWork?) {
+    guard let work else { return }
+    let forgotten = self.state.withLock { $0.arrive(work) }
+    withExtendedLifetime(forgotten) {}
+  }
+
+  /// Notes that a fetch has ended.
+  ///
+  /// - Parameter source: The fetch that did the work, if the store has its result now, or nobody waits for
+  ///   it any more.
+  /// - Returns: What is not kept any more, to be released outside all locks.
+  @inlinable
+  func didEnd(_ work: FetchWork, taking source: FetchWork?) -> [Ended] {
+    self.state.withLock { state in
+      let forgotten = state.arrive(work)
+      if state.ended.isEmpty { return forgotten }
+      for index in state.ended.indices where state.ended[index].fetch.work === source {
+        state.ended[index].isTaken = true
+      }
+      return forgotten + state.forget()
+    }
+  }
+}
+
+extension DeduplicationTable.State {
+  /// What was under way when a fetch was made that has not arrived, or later, and has ended.
+  @inlinable
+  func missed(by work: FetchWork?) -> [SharedFetch<Value>] {
+    guard let work, let seen = work.endsSeen else { return [] }
+    let later = self.ended.isEmpty ? [] : self.ended.filter { $0.number > seen }.map(\.fetch)
+    guard let open = work.openEnds else { return later }
+    return (open as? [SharedFetch<Value>] ?? []) + later
+  }
+
+  @inlinable
+  mutating func arrive(_ work: FetchWork) -> [DeduplicationTable.Ended] {
+    if work.endsSeen == nil { return [] }
+    work.endsSeen = nil
+    work.openEnds = nil
+    self.expected -= 1
+    return self.forget()
+  }
+
+  /// Forgets what nobody can want any more.
+  @inlinable
+  mutating func forget() -> [DeduplicationTable.Ended] {
+    if self.ended.isEmpty || self.expected > 0 { return [] }
+    let forgotten = self.ended.filter(\.isTaken)
+    self.ended.removeAll(where: \.isTaken)
+    return forgotten
   }
 }

@@ -48,6 +48,12 @@ final class SharedFetch<Value: Sendable>: Sendable {
     self.state = Locked(state)
   }
 
+  /// The result, if it has one that others may share: an abandoned one was cancelled.
+  @inlinable
+  var sharedResult: Result<Value, any Error>? {
+    self.state.withLock { $0.isAbandoned ? nil : $0.result }
+  }
+
   /// Counts one more caller, if the fetch still runs.
   @inlinable
   func join() -> Int? {

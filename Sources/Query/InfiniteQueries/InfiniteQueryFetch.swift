@@ -142,6 +142,8 @@ extension InfiniteQueryFetch {
       after: tracker.progress(startingWith: pages, keeping: limit))
     {
       tracker.add(page)
+      // An attempt that was abandoned, or a fetch that all have left, asks for no more.
+      try Task.checkCancellation()
     }
     return self.allPagesValue(of: tracker.finish(startingWith: pages, keeping: limit))
   }

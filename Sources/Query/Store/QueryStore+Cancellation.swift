@@ -18,6 +18,7 @@ extension QueryStore {
       if fetches.isEmpty { return [QueryTask<State.QueryValue>]() }
       let tasks = fetches.compactMap { $0.revoke(in: self) }
       self.emit(.stateChanged, in: self._context)
+      self.tellOfUse()
       return tasks
     }
     for task in tasks { task.cancel() }

@@ -97,6 +97,7 @@ extension QueryStore {
       fetch.task = task
       fetch.generation = self.generation
       self.fetches.append(fetch)
+      task.context.deduplicationTable(of: State.QueryValue.self)?.expect(fetch)
       self.emit(.stateChanged, in: eventContext)
       return task
     }

@@ -62,9 +62,9 @@ extension QueryStore {
   func startAutomaticFetch() {
     // Whether the value is stale is not known before it is hydrated.
     if self.putsOffAutomaticFetch() { return }
-    // Both evaluate the user's conditions, so neither happens under the lock.
-    guard self.isAutomaticFetchingEnabled, self.isStale else { return }
-    let task = self.withLock { () -> QueryTask<State.QueryValue>? in
+    // It evaluates the user's conditions, so it does not happen under the lock.
+    guard self.isAutomaticFetchingEnabled else { return }
+    let task = self.makeTaskIfStale {
       self.isAutomaticFetchPutOff = false
       // All subscribers may have left while the value was read or the conditions were evaluated.
       guard self.subscribers > 0 else { return nil }
@@ -73,6 +73,25 @@ extension QueryStore {
       return task
     }
     if let task { task.start(in: task.context) }
+  }
+
+  /// Schedules a fetch if the value is stale. One that comes while that is found out is looked at, too, so
+  /// that no fetch is made for what another one has just brought.
+  ///
+  /// - Parameter make: Schedules it, under the lock; nil: it is not wanted any more.
+  func makeTaskIfStale(
+    _ make: () -> QueryTask<State.QueryValue>?
+  ) -> QueryTask<State.QueryValue>? {
+    while true {
+      let seen = self.withLock { (number: self.tag.number, date: self._state.valueLastUpdatedAt) }
+      // It evaluates the user's conditions, outside the lock.
+      guard self.isStale else { return nil }
+      let made = self.withLock { () -> QueryTask<State.QueryValue>?? in
+        let isSeen = self.tag.number == seen.number && self._state.valueLastUpdatedAt == seen.date
+        return isSeen ? .some(make()) : nil
+      }
+      if let made { return made }
+    }
   }
 
   private func putsOffAutomaticFetch() -> Bool {
@@ -100,11 +119,15 @@ extension QueryStore {
     }
   }
 
-  /// Calls a handler, after the store's lock, when the first subscriber has come and when the last one
-  /// has left. Another thread may have changed that again by then. For as long as the store lives.
+  /// Calls a handler, after the store's lock, when the first subscriber has come, when the last one has
+  /// left, and when a fetch has ended that may never have begun. Another thread may have changed that
+  /// again by then. For as long as the store lives.
   package func onAttendanceChange(_ handler: @escaping @Sendable () -> Void) {
     self.withLock { self.attendanceHandlers.append(handler) }
   }
+
+  /// Tells of a fetch that is over, of which no event may tell. The caller holds the lock.
+  func tellOfUse() { self.aftermath.actions += self.attendanceHandlers }
 
   /// Calls a handler when a fetch has ended, after the store has taken its result.
   package func observeFetchEnds(_ handler: @escaping @Sendable () -> Void) -> QuerySubscription {
@@ -117,6 +140,9 @@ extension QueryStore {
       self.controllerSubscription = self.controllerSubscription.joined(with: subscriptions)
     }
   }
+
+  /// How many fetches have begun and not ended. The caller holds the lock.
+  var runningFetches: Int { self.fetches.places.count { $0?.hasStarted == true } }
 
   /// Whether the store has subscribers, or is loading.
   @usableFromInline

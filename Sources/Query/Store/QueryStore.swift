@@ -352,6 +352,7 @@ extension QueryStore {
   /// The caller holds the lock, and tells of the change.
   func resetWhileLocked(using context: QueryContext) {
     self.generation += 1
+    if self._state.isLoading { self.tellOfUse() }
     self._state.reset(using: context)
     self.valueOrigin = .initial
     self.tag.replace()

@@ -7,9 +7,10 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   /// The task, as the state scheduled it. Released when the fetch ends, with its value: a context of
   /// the fetch may live on.
   @exclusivity(unchecked) @usableFromInline var task: QueryTask<Value>?
-  @exclusivity(unchecked) @usableFromInline var generation = 0
   @exclusivity(unchecked) @usableFromInline var hasStarted = false
   @exclusivity(unchecked) @usableFromInline var isFinished = false
+  /// Whether it ended by a cancellation, so that its work may go on and yield.
+  @exclusivity(unchecked) @usableFromInline var wasCancelled = false
 
   @inlinable
   init(store: QueryStore<State>) { super.init(linkedTo: store) }
@@ -94,12 +95,13 @@ extension StoreFetch {
     self.withLock(of: store, for: result, in: context) {
       let notes = self.source.notes
       if let notes { result = self.kept(by: notes, insteadOf: result) }
-      self.end(in: store)
+      if case .failure(let error) = result { self.wasCancelled = error is CancellationError }
+      self.end(in: store, hasResult: !self.wasCancelled)
       defer { ended = self.task.take() }
       if self.generation == store.generation, let task = self.task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
-        if self.isOvertaken(task, in: store) {
-          // Its caller has the result, and the store a newer one.
+        if self.isBrought || self.isOvertaken(task, in: store) {
+          // Its caller has the result, and the store the same or a newer one.
         } else if let notes {
           self.take(result, notes, for: task, in: store)
         } else {
@@ -113,6 +115,7 @@ extension StoreFetch {
       }
       if self.hasStarted { store.emit(.fetchingEnded, in: context) }
     }
+    if !State._isFetchedAutomatically { ended?.context.admittedAttempt?.giveBack() }
     withExtendedLifetime((ended, replaced)) {}
     self.letGo()
     return result
@@ -141,7 +144,9 @@ extension StoreFetch {
         }
       } ?? false
     withExtendedLifetime(replaced) {}
-    if !isTaken { QueryWarning.queryYieldedAfterReturning(result).report() }
+    if !isTaken, !self.wasCancelled {
+      QueryWarning.queryYieldedAfterReturning(result).report()
+    }
   }
 
   /// Runs a body under the lock that takes a result: after the edits are known that its value lacks.
@@ -185,16 +190,28 @@ extension StoreFetch {
   }
 
   /// Records that the fetch is over. The caller holds the lock.
+  ///
+  /// - Parameter hasResult: Whether it brings what its work has come to.
   @inlinable
-  func end(in store: QueryStore<State>) {
+  func end(in store: QueryStore<State>, hasResult: Bool) {
     self.isFinished = true
     store.fetches.remove(self)
     let source = self.source
     source.memberCount -= 1
     if source.memberCount == 0 { source.notes = nil }
+    self.leaveTable(taking: hasResult || source.memberCount == 0 ? source : nil, in: store)
     if !store.automaticFetches.isEmpty, let id = self.task?.id {
       store.automaticFetches.removeAll { $0.id == id }
     }
+  }
+
+  /// Tells those that are on their way to share its work. The caller holds the lock.
+  @inlinable
+  func leaveTable(taking source: FetchWork?, in store: QueryStore<State>) {
+    let table = self.task?.context.deduplicationTable(of: Value.self)
+    guard let forgotten = table?.didEnd(self, taking: source), !forgotten.isEmpty else { return }
+    // Their results are the user's.
+    store.aftermath.actions.append { withExtendedLifetime(forgotten) {} }
   }
 
   /// The context of a yield, as one of this fetch.
@@ -232,8 +249,10 @@ extension StoreFetch {
     // must not change the state right away.
     if store.isDeferred({ self.didEndUnrun(isDropped: isDropped) }) { return }
     var replaced: ReplacedByFetch<State>?
+    var context: QueryContext?
     store.withLock {
-      self.end(in: store)
+      self.end(in: store, hasResult: false)
+      context = self.task?.context
       guard self.generation == store.generation, let task = self.task else { return }
       if !isDropped, !self.isCancelledByStore {
         let cancellation = Result<Value, any Error>.failure(CancellationError())
@@ -243,7 +262,9 @@ extension StoreFetch {
       }
       store._state.finishFetchTask(task)
       store.emit(.stateChanged, in: task.context)
+      store.tellOfUse()
     }
+    context?.admittedAttempt?.giveBack()
     withExtendedLifetime(replaced) {}
     self.letGo()
   }
@@ -262,10 +283,18 @@ extension StoreFetch {
     if leader === self { return true }
     return self.store?.withLock {
       if let leader, leader.invalidationStamp < self.invalidationStamp { return false }
+      // Nothing that was begun before a reset arrives behind it.
+      if let leader, leader.generation != self.generation { return false }
       self.leader?.memberCount -= 1
-      self.leader = leader
+      self.leader = nil
+      self.isBrought = false
       guard let leader else { return true }
-      leader.memberCount += 1
+      if leader.memberCount == 0 {
+        self.isBrought = true
+      } else {
+        self.leader = leader
+        leader.memberCount += 1
+      }
       self.invalidationStamp = leader.invalidationStamp
       if let mark = leader.mark { self.mark = min(mark, self.mark ?? mark) }
       if let began = leader.beganAt { self.beganAt = min(began, self.beganAt ?? began) }

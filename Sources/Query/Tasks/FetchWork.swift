@@ -10,6 +10,8 @@ class FetchWork: ListMember, @unchecked Sendable {
 
   /// Its place among the fetches of the store.
   @exclusivity(unchecked) @usableFromInline final var place = 0
+  /// How often the store had been reset when the fetch was made; -1 once it was revoked.
+  @exclusivity(unchecked) @usableFromInline final var generation = 0
   /// How often the store had been invalidated when the work began.
   @exclusivity(unchecked) @usableFromInline final var invalidationStamp = 0
   /// The fetch that does the work, if this one shares the work of another.
@@ -30,6 +32,12 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// Whether another fetch of the store was under way when this one was made, whose work it will share as a
   /// rule. Set before anybody else knows the work.
   @exclusivity(unchecked) @usableFromInline final var isBesideAnother = false
+  /// How many shared fetches had ended when it was made, and those of them of which the store had no result
+  /// yet, while it has not come to share one. Guarded by the lock of its ``DeduplicationTable``.
+  @exclusivity(unchecked) @usableFromInline final var endsSeen: Int?
+  @exclusivity(unchecked) @usableFromInline final var openEnds: (any Sendable)?
+  /// Whether the store has its result already, by a fetch that ended before this one came to share it.
+  @exclusivity(unchecked) @usableFromInline final var isBrought = false
 
   /// What the request has noted of its value; nil: nothing, as most do.
   @exclusivity(unchecked) @usableFromInline final var notes: FetchNotes?

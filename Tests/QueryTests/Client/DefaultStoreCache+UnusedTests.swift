@@ -97,6 +97,27 @@ import Testing
     subscription.cancel()
   }
 
+  @Test(arguments: UnbegunFetchEnd.allCases)
+  fileprivate func oneWhoseScheduledFetchEndsUnbegunLeavesAfterItsTime(
+    end: UnbegunFetchEnd
+  ) async {
+    let client = self.client()
+    let subscription = self.watch(client)
+    let query = self.probe(["a"]).evict(afterUnused: .seconds(10)).disableAutomaticFetching()
+    let store = client.store(for: query)
+    await self.time.sleeps.wait(forCount: 1)
+    var task: QueryTask<Int>? = store.fetchTask()
+    // The last subscriber leaves while the store is loading, so its time does not begin yet.
+    store.subscribe(with: QueryEventHandler()).cancel()
+    #expect(self.time.sleeperCount == 0)
+    end.end(&task, of: store)
+    await self.time.sleeps.wait(forCount: 2)
+    self.time.advance(by: .seconds(10))
+    await self.changes.wait(forCount: 1)
+    #expect(client.stores(matching: []).isEmpty)
+    subscription.cancel()
+  }
+
   @Test func whoeverHoldsItGetsItBackByASubscription() async {
     let client = self.client()
     let subscription = self.watch(client)
@@ -189,6 +210,20 @@ import Testing
     await fetch.value
     await self.changes.wait(forCount: 1)
     #expect(self.changes.elements == [["a"]])
+    subscription.cancel()
+  }
+
+  @Test(arguments: UnbegunFetchEnd.allCases)
+  fileprivate func oneWhoseScheduledFetchEndsUnbegunCountsAgain(end: UnbegunFetchEnd) {
+    let client = self.client(maxUnusedStores: 1)
+    let subscription = self.watch(client)
+    let store = client.store(for: self.probe(["a"]).disableAutomaticFetching())
+    var task: QueryTask<Int>? = store.fetchTask()
+    store.subscribe(with: QueryEventHandler()).cancel()
+    end.end(&task, of: store)
+    _ = client.store(for: self.probe(["b"]))
+    #expect(self.changes.elements == [["a"]])
+    #expect(client.stores(matching: []).map(\.path) == [["b"]])
     subscription.cancel()
   }
 
@@ -288,6 +323,20 @@ import Testing
         #expect(taken.map(\.path) == expected.map { stores[$0].path })
       }
       #expect(unused.count == model.count)
+    }
+  }
+}
+
+/// How a fetch ends that was scheduled and has not begun.
+private enum UnbegunFetchEnd: CaseIterable {
+  case drop, cancel, cancelFetches, reset
+
+  func end(_ task: inout QueryTask<Int>?, of store: QueryStore<QueryState<Int?, Int>>) {
+    switch self {
+    case .drop: task = nil
+    case .cancel: task?.cancel()
+    case .cancelFetches: store.cancelFetches()
+    case .reset: store.reset()
     }
   }
 }

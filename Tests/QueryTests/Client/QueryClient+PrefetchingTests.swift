@@ -27,6 +27,51 @@ import Testing
     #expect(store.currentValue == 2)
   }
 
+  @Test func aValueThatComesWhileItIsLookedForIsNotFetchedAgain() async {
+    let looks = Counter()
+    let client = self.client
+    let query = self.query().staleWhen { state, context in
+      if looks.increment() == 1 {
+        // As a fetch does that ends at this moment.
+        client.store(with: ["probe"])?.uncheckedSetCurrentValue(7)
+      }
+      return state.valueUpdateCount == 0
+    }
+    await self.client.prefetch(query)
+    #expect(self.fetches.value == 0)
+    #expect(looks.value == 2)
+    #expect(self.client.store(for: query).currentValue == 7)
+  }
+
+  @Test func aStoreThatIsSubscribedToIsNotFetchedForWhatHasJustCome() async throws {
+    let looks = Counter()
+    let client = self.client
+    let query = self.query().staleWhen { state, context in
+      if looks.increment() == 1 { client.store(with: ["probe"])?.uncheckedSetCurrentValue(7) }
+      return state.valueUpdateCount == 0
+    }
+    let subscription = client.store(for: query).subscribe { _ in }
+    #expect(looks.value == 2)
+    #expect(!client.store(for: query).isLoading)
+    #expect(self.fetches.value == 0)
+    subscription.cancel()
+  }
+
+  /// Whether it comes before, while or after that one runs.
+  @Test func aPrefetchBesideTheFetchOfASubscriberIsOneRead() async {
+    for _ in 0..<500 {
+      let client = QueryClient()
+      let fetches = Counter()
+      let query = probe { _, _ in fetches.increment() }.stale(after: .seconds(300))
+      let subscription = client.store(for: query).subscribe { _ in }
+      async let other: Void = client.prefetch(query)
+      await client.prefetch(query)
+      await other
+      #expect(fetches.value == 1)
+      subscription.cancel()
+    }
+  }
+
   @Test func errorsOfAPrefetchAreInTheStore() async {
     let query = self.query(throwing: TestError())
     await self.client.prefetch(query)

@@ -101,6 +101,60 @@ import Testing
     subscription.cancel()
   }
 
+  @Test(arguments: UnbegunEnd.allCases)
+  fileprivate func aTurnWhoseFetchEndsBeforeItBeganIsNotTheLast(end: UnbegunEnd) async {
+    let store = self.store()
+    let schedulings = Counter()
+    let subscription = store.subscribe { [weak store] state in
+      // The turn has scheduled the fetch, and has still to start it.
+      guard let store, state.isLoading, schedulings.increment() == 1 else { return }
+      switch end {
+      case .cancelFetches: store.cancelFetches()
+      case .reset: store.reset()
+      case .cancel: store.activeTasks.first?.cancel()
+      }
+    }
+    await self.time.sleeps.wait(forCount: 1)
+    self.time.advance(by: .seconds(10))
+    let next = self.time.now + .seconds(10)
+    await self.time.sleeps.wait { $0.last == next }
+    #expect(self.ended.count == 0)
+    self.time.advance(by: .seconds(10))
+    await self.ended.wait(forCount: 1)
+    #expect(schedulings.value >= 2)
+    subscription.cancel()
+  }
+
+  @Test func aFetchThatBeganBeforeItsStoreWasAddedLetsNoTwoOverlap() async throws {
+    let gate = Gate()
+    let client = QueryClient(
+      defaultContext: self.context,
+      storeCache: QueryClient.DefaultStoreCache(memoryPressureSource: nil))
+    let query = probe { _, _ in
+      try await gate.pass()
+      return 1
+    }
+    .staleWhen { _, _ in false }.refetch(every: .seconds(10))
+    // The controllers of a store are started when it is in the client, so they miss the beginning.
+    let first = client.withStores { stores, create in
+      let store = create(for: query)
+      stores.update(OpaqueQueryStore(erasing: store))
+      return Task.immediate { try await store.fetch() }
+    }
+    gate.letOneThrough()
+    _ = try await first.value
+    let store = client.store(for: query)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.time.sleeps.wait(forCount: 1)
+    self.time.advance(by: .seconds(10))
+    await gate.arrival(2)
+    #expect(self.context.turnSchedule.count == 0, "the next turn waits for the end of this one")
+    gate.open()
+    let next = self.time.now + .seconds(10)
+    await self.time.sleeps.wait { $0.last == next }
+    subscription.cancel()
+  }
+
   @Test func offlineItPausesAndWhatWasMissedComesWithTheNetwork() async {
     let observer = MockNetworkObserver()
     var context = self.context
@@ -249,4 +303,9 @@ import Testing
     }
     try expectSentence("ProbeQuery: refetch(every:)", in: result)
   }
+}
+
+/// How a fetch ends that was scheduled and has not begun.
+private enum UnbegunEnd: CaseIterable {
+  case cancelFetches, reset, cancel
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Query
 import TestSupport
 import Testing
@@ -128,6 +129,50 @@ import Testing
     #expect(store.valueUpdateCount == 1 && store.errorUpdateCount == 0)
   }
 
+  /// By a reset, or by `cancelFetches()`.
+  @Test(arguments: [true, false])
+  func whatBeginsWhileAStoreTellsThatItForgotAFetchDoesNotShareThatOne(
+    isReset: Bool
+  ) async throws {
+    let second = Gate()
+    // The fetches that have come to the question whether they are duplicates, or to the request.
+    let arrivals = Recorder<String>()
+    let query = SharedQuery { [gate] call in
+      arrivals.append("request")
+      try await (call.number == 1 ? gate : second).pass()
+      return call.number
+    }
+    let predicate = AskingPredicate { _, _ in
+      arrivals.append("question")
+      return true
+    }
+    let store = query.deduplicated(by: predicate.isDuplicate).sharedStore()
+    let older = store.fetchInTask()
+    await self.gate.arrival()
+    arrivals.removeAll()
+    let (told, tellings, goOn) = (Recorder<Bool>(), Counter(), DispatchSemaphore(value: 0))
+    let subscription = store.subscribe { state in
+      // The store cancels what it forgot once its handlers know.
+      guard !state.isLoading, tellings.increment() == 1 else { return }
+      told.append(true)
+      goOn.wait()
+    }
+    Thread.detachNewThread {
+      if isReset { store.reset() } else { store.cancelFetches() }
+    }
+    await told.wait(forCount: 1)
+    let newer = store.fetchInTask()
+    // On the main actor, those that were asked have joined by the time that this goes on.
+    await arrivals.wait(forCount: 1)
+    goOn.signal()
+    await #expect(throws: CancellationError.self) { try await older.value }
+    self.gate.open()
+    second.open()
+    #expect(try await newer.value == 2)
+    #expect(store.currentValue == 2)
+    subscription.cancel()
+  }
+
   @Test func leavingAnAutomaticFetchDoesNotEndAFetchThatJoinedIt() async throws {
     let query = SharedQuery(self.gate)
     let store = query.deduplicated(by: self.predicate.isDuplicate)
@@ -254,6 +299,41 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func aYieldThatIsOnItsWayWhileTheFirstLeavesIsNoWarning() async throws {
+    let executor = HoldingExecutor()
+    let first = Box<Task<Int, any Error>?>(nil)
+    let query = SharedQuery { [gate] call in
+      try await gate.pass()
+      call.continuation.yield(5)
+      return call.number
+    }
+    let store = query.deduplicated(by: self.predicate.isDuplicate)
+      .modifier(
+        YieldLayer {
+          // The first ends in here, between the shared fetch and the store.
+          executor.runWhatComes { first.value?.cancel() }
+        }
+      )
+      .sharedStore()
+    var configuration = QueryTaskConfiguration()
+    configuration.executorPreference = executor
+    try await withExpectedWarnings([]) {
+      let leader = Task { @concurrent [configuration] in
+        try await store.fetch(using: configuration)
+      }
+      first.value = leader
+      await self.gate.arrival()
+      let second = store.fetchInTask()
+      await self.predicate.questions.wait(forCount: 1)
+      self.gate.open()
+      let value = try await second.value
+      #expect(value == 1)
+      await #expect(throws: CancellationError.self) { try await leader.value }
+    }
+    #expect(query.fetches.value == 1)
+    #expect(store.currentValue == 1)
+  }
+
   @Test func aYieldAfterTheFetchReturnedIsAWarning() async throws {
     let continuations = Recorder<QueryContinuation<Int>>()
     let query = SharedQuery { call in
@@ -346,5 +426,56 @@ private final class CountingExecutor: TaskExecutor {
     let job = UnownedJob(job)
     let executor = self.asUnownedTaskExecutor()
     Task.detached { job.runSynchronously(on: executor) }
+  }
+}
+
+/// Calls a closure with each yield, before it reaches the fetch outside.
+private struct YieldLayer<Query: QueryRequest>: QueryModifier {
+  let onYield: @Sendable () -> Void
+
+  func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    let inner = QueryContinuation<Query.Value> { result, context in
+      self.onYield()
+      continuation.yield(with: result, using: context)
+    }
+    return try await query.fetch(in: context, with: inner)
+  }
+}
+
+/// Runs jobs on threads of the system, and those that come at a moment of the test's choice on the
+/// thread of that moment.
+private final class HoldingExecutor: TaskExecutor {
+  private let held = Locked([UnownedJob]?.none)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let isHeld = self.held.withLock { held in
+      held?.append(job)
+      return held != nil
+    }
+    if isHeld { return }
+    let executor = self.asUnownedTaskExecutor()
+    Task.detached { job.runSynchronously(on: executor) }
+  }
+
+  /// Runs a closure, and then on this thread what goes on because of it.
+  func runWhatComes(_ body: () -> Void) {
+    self.held.withLock { $0 = [] }
+    body()
+    while let job = self.next() { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+
+  private func next() -> UnownedJob? {
+    self.held.withLock { held in
+      guard held?.isEmpty == false else {
+        held = nil
+        return nil
+      }
+      return held?.removeFirst()
+    }
   }
 }

@@ -139,7 +139,53 @@ import Testing
     #expect(store.ids == Array(1...first))
   }
 
+  @Test func allPagesStopWithThePageAtWhichTheyAreCancelled() async {
+    let gate = Gate()
+    let store = PagesQuery(self.source) { call in
+      if call.id == 2 { await gate.passIgnoringCancellation() }
+      return call.id * 10
+    }
+    .store(1...4)
+    let fetch = Task { try await store.fetchAllPages() }
+    await gate.arrival()
+    fetch.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+    #expect(self.source.ids == [1, 2])
+  }
+
   // MARK: - Retries
+
+  @Test func anAttemptThatIsOverdueFetchesNoPageAfterTheOneInHand() async throws {
+    let (gate, cancelled, ends) = (Gate(), Recorder<Int>(), Recorder<Bool>())
+    let query = PagesQuery(self.source) { call in
+      if call.index == 1 {
+        await withTaskCancellationHandler {
+          await gate.passIgnoringCancellation()
+        } onCancel: {
+          cancelled.append(call.id)
+        }
+      }
+      return call.id * 10
+    }
+    .modifier(RecordingEnds(ends: ends))
+    .timeout(after: .seconds(10)).retry(limit: 1).delayer(.noDelay)
+    let clock = MockQueryClock()
+    var context = QueryContext()
+    context.queryClock = clock
+    let store = QueryStore.detached(
+      query: query, initialValue: testPages(1...3), initialContext: context)
+    let fetch = Task { try await store.fetchAllPages() }
+    await gate.arrival()
+    await clock.sleeper(within: .seconds(10))
+    clock.advance(by: .seconds(10))
+    #expect(try await fetch.value.ids == [1, 2, 3])
+    await cancelled.wait(forCount: 1)
+    gate.open()
+    await ends.wait(forCount: 2)
+    // Page 2 was in hand; the attempt after it went on from there.
+    #expect(self.source.ids == [1, 2, 2, 3])
+  }
 
   @Test func aRetryOfAllPagesGoesOnAfterTheLastGoodPage() async throws {
     let failures = Counter()
@@ -306,6 +352,20 @@ private struct FetchingTwice<Query: QueryRequest>: QueryModifier {
     with continuation: QueryContinuation<Query.Value>
   ) async throws -> Query.Value {
     _ = try await query.fetch(in: context, with: continuation)
+    return try await query.fetch(in: context, with: continuation)
+  }
+}
+
+/// Records when a fetch of the request is over, and whether it was cancelled.
+private struct RecordingEnds<Query: QueryRequest>: QueryModifier {
+  let ends: Recorder<Bool>
+
+  func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    defer { self.ends.append(Task.isCancelled) }
     return try await query.fetch(in: context, with: continuation)
   }
 }

@@ -38,21 +38,14 @@ import Testing
 
   @Test func aPageThatStartsAfterAResetDoesNotEndForThoseWhoCameLater() async throws {
     let gate = Gate()
-    let store = PagesQuery { call in
-      if call.paging.request == .allPages { await gate.passIgnoringCancellation() }
-      return call.id * 10
-    }
-    .store()
-    try await store.load(2)
-    let task = store.fetchAllPagesTask()
-    let pages = Task { try await task.runIfNeeded() }
+    let store = QueryStore.detached(query: PagesQuery().modifier(WaitingLayer(gate: gate)))
+    let task = store.fetchNextPageTask()
+    let page = Task { try await task.runIfNeeded() }
     await gate.arrival()
     store.reset()
-    gate.letOneThrough()
-    await gate.arrival(2)
     let subscription = store.subscribe(with: self.events.infiniteHandler())
     gate.open()
-    await #expect(throws: CancellationError.self) { try await pages.value }
+    await #expect(throws: CancellationError.self) { try await page.value }
     #expect(self.events.events == [.stateChanged, .fetchingEnded])
     subscription.cancel()
   }
@@ -151,5 +144,19 @@ import Testing
     #expect(self.events.states.map(\.nextPageId) == [nil, 40, nil, 50])
     #expect(source.questionsAfter.elements.map(\.page.value) == [1, 2, 3])
     #expect(source.questionsBefore.elements.map(\.page.value) == [1, 2, 3])
+  }
+}
+
+/// Waits at a gate before the request is asked, whether the fetch is cancelled or not.
+private struct WaitingLayer<Query: QueryRequest>: QueryModifier {
+  let gate: Gate
+
+  func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    await self.gate.passIgnoringCancellation()
+    return try await query.fetch(in: context, with: continuation)
   }
 }

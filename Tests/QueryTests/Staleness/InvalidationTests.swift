@@ -270,6 +270,25 @@ import Testing
     #expect(stores.map(\.isInvalidated) == [true, true, true, true, true])
   }
 
+  @Test func aStoreThatIsBeingMadeMeanwhileIsInvalidatedToo() async throws {
+    let storage = MemoryQueryStorage()
+    let query = ScriptedQuery<DecodedNumber> { _, _ in DecodedNumber(number: 2) }
+      .stale(after: 1_000).persisted(as: "decoded")
+    do {
+      let earlier = QueryClient(storage: storage).store(for: query)
+      earlier.currentValue = DecodedNumber(number: 1)
+      try await storage.flush()
+    }
+    let client = QueryClient(storage: storage)
+    // The stored value is read by now, and the store is not among the client's yet.
+    let invalidate: @Sendable () -> Void = {
+      #expect(isDoneElsewhere { client.invalidate(matching: ["scripted"]) })
+    }
+    let store = DecodedNumber.$onDecode.withValue(invalidate) { client.store(for: query) }
+    #expect(store.currentValue?.number == 1)
+    #expect(store.isInvalidated && store.isStale)
+  }
+
   @Test func manyThreadsInvalidateAndSetAtOnce() async {
     let client = QueryClient()
     let store = client.store(for: ProbeQuery().stale(after: 1_000))
@@ -280,5 +299,24 @@ import Testing
     }
     store.currentValue = 1
     #expect(!store.isInvalidated)
+  }
+}
+
+/// A number that calls a closure of the test's task when it is decoded.
+private struct DecodedNumber: Codable, Sendable {
+  @TaskLocal static var onDecode: (@Sendable () -> Void)?
+
+  let number: Int
+
+  init(number: Int) { self.number = number }
+
+  init(from decoder: any Decoder) throws {
+    self.number = try decoder.singleValueContainer().decode(Int.self)
+    Self.onDecode?()
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(self.number)
   }
 }
