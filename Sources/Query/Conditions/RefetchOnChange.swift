@@ -64,7 +64,10 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
     guard
       let store = self.controls.livingStore,
       store.isAutomaticFetchingEnabled,
-      let task = store.makeTaskIfStale({ store.subscriberCount > 0 ? store.fetchTask() : nil })
+      let task = store.makeTaskIfStale({
+        guard store.subscriberCount > 0 else { return nil }
+        return store.makeTask(in: store.context, name: .fetch).held()
+      })
     else { return }
     let isWanted = self.progress.withLock { progress in
       // The condition may have ended meanwhile.

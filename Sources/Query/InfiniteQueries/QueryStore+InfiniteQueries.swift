@@ -169,7 +169,10 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     _ kind: InfiniteFetchKind,
     in context: QueryContext
   ) -> QueryTask<State.QueryValue> {
-    self.makeTask(in: context, name: kind.taskName) { $0.infiniteFetchKind = kind }.held()
+    self.makeTask(in: context, name: kind.taskName, isRunAtOnce: false) {
+      $0.infiniteFetchKind = kind
+    }
+    .held()
   }
 
   private func noPageTask(

@@ -45,7 +45,7 @@ extension QueryStore {
   public func fetchTask(
     using configuration: QueryTaskConfiguration? = nil
   ) -> QueryTask<State.QueryValue> {
-    self.makeTask(in: self.taskContext(configuration), name: .fetch).held()
+    self.makeTask(in: self.taskContext(configuration), name: .fetch, isRunAtOnce: false).held()
   }
 
   /// Schedules a fetch without starting it. The store is loading from now on.
@@ -54,7 +54,7 @@ extension QueryStore {
   /// - Returns: The task. It ends if all copies of it are released before it ran.
   @discardableResult
   public func fetchTask(using context: QueryContext) -> QueryTask<State.QueryValue> {
-    self.makeTask(in: context, name: .fetch).held()
+    self.makeTask(in: context, name: .fetch, isRunAtOnce: false).held()
   }
 }
 
@@ -72,12 +72,15 @@ extension QueryStore {
   /// - Parameters:
   ///   - eventContext: The context of the fetch, and of the event that tells of it.
   ///   - name: The task's name, if the context has none.
+  ///   - isRunAtOnce: Whether it shares what ends before it has come to share: one that somebody runs later
+  ///     is to bring what is there then.
   ///   - edit: Adds to the context what the event does not show.
   /// - Returns: The task, which its caller must run, or hold.
   @inlinable
   func makeTask(
     in eventContext: QueryContext,
     name: TaskNames.Kind,
+    isRunAtOnce: Bool = true,
     edit: (inout QueryContext) -> Void = { _ in }
   ) -> QueryTask<State.QueryValue> {
     let fetch = StoreFetch(store: self)
@@ -97,7 +100,9 @@ extension QueryStore {
       fetch.task = task
       fetch.generation = self.generation
       self.fetches.append(fetch)
-      task.context.deduplicationTable(of: State.QueryValue.self)?.expect(fetch)
+      if isRunAtOnce {
+        task.context.deduplicationTable(of: State.QueryValue.self)?.expect(fetch)
+      }
       self.emit(.stateChanged, in: eventContext)
       return task
     }

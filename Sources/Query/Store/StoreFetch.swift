@@ -198,7 +198,9 @@ extension StoreFetch {
     store.fetches.remove(self)
     let source = self.source
     source.memberCount -= 1
-    if source.memberCount == 0 { source.notes = nil }
+    if source.memberCount == 0, source.notes != nil {
+      (source.notes, source.hadNotes) = (nil, true)
+    }
     self.leaveTable(taking: hasResult || source.memberCount == 0 ? source : nil, in: store)
     if !store.automaticFetches.isEmpty, let id = self.task?.id {
       store.automaticFetches.removeAll { $0.id == id }
@@ -290,7 +292,7 @@ extension StoreFetch {
       self.isBrought = false
       guard let leader else { return true }
       if leader.memberCount == 0 {
-        self.isBrought = true
+        self.isBrought = leader.hadNotes
       } else {
         self.leader = leader
         leader.memberCount += 1

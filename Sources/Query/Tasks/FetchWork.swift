@@ -36,11 +36,13 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// yet, while it has not come to share one. Guarded by the lock of its ``DeduplicationTable``.
   @exclusivity(unchecked) @usableFromInline final var endsSeen: Int?
   @exclusivity(unchecked) @usableFromInline final var openEnds: (any Sendable)?
-  /// Whether the store has its result already, by a fetch that ended before this one came to share it.
+  /// Whether the store has taken its result with what was noted of it, by a fetch that ended before this one
+  /// came to share it.
   @exclusivity(unchecked) @usableFromInline final var isBrought = false
 
-  /// What the request has noted of its value; nil: nothing, as most do.
+  /// What the request has noted of its value; nil: nothing, as most do. Released with the last member.
   @exclusivity(unchecked) @usableFromInline final var notes: FetchNotes?
+  @exclusivity(unchecked) @usableFromInline final var hadNotes = false
   /// The page that is being fetched.
   @exclusivity(unchecked) @usableFromInline final var page: _PageKey?
 

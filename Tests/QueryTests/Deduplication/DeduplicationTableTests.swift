@@ -69,11 +69,10 @@ import Testing
     await delay.arrival()
     gate.open()
     #expect(try await first.value == 1)
-    store.currentValue = 7
     delay.open()
     #expect(try await second.value == 1)
     #expect(query.fetches.value == 1)
-    #expect(store.currentValue == 7, "the store had the result already")
+    #expect(store.valueUpdateCount == 2, "each fetch has an update of its own")
     #expect(try await store.fetch() == 2, "one that is made later does its own work")
   }
 
@@ -92,7 +91,7 @@ import Testing
     await #expect(throws: TestError.self) { try await first.value }
     delay.open()
     await #expect(throws: TestError.self) { try await second.value }
-    #expect(query.fetches.value == 1 && store.errorUpdateCount == 1)
+    #expect(query.fetches.value == 1 && store.errorUpdateCount == 2)
   }
 
   @Test(arguments: [true, false]) @MainActor
@@ -113,21 +112,29 @@ import Testing
   }
 
   /// Nothing is kept for one that never comes.
-  @Test @MainActor func oneThatIsDroppedOnItsWayLeavesNothingBehind() async throws {
-    let gate = Gate()
-    let query = SharedQuery(gate)
-    let store = query.deduplicated().sharedStore()
+  @Test @MainActor func oneThatIsCancelledOnItsWayLeavesNothingBehind() async throws {
+    let (gate, delay) = (Gate(), Gate())
+    let store = self.storeWithDelay(SharedQuery(gate), delay)
     let table = try #require(store.context.deduplicationTable(of: Int.self))
     let first = store.fetchInTask()
     await gate.arrival()
-    var dropped: QueryTask<Int>? = store.fetchTask()
+    let second = store.fetchInTask()
+    await delay.arrival()
     #expect(table.state.withLock { $0.expected } == 1)
     gate.open()
     #expect(try await first.value == 1)
     #expect(table.state.withLock { $0.ended.count } == 1)
-    _ = dropped
-    dropped = nil
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
     #expect(table.state.withLock { ($0.expected, $0.ended.count) } == (0, 0))
+  }
+
+  @Test func aTaskThatIsRunLaterBringsWhatIsThereThen() async throws {
+    let query = SharedQuery { call in call.number }
+    let store = query.deduplicated().sharedStore()
+    let task = store.fetchTask()
+    #expect(try await store.fetch() == 1)
+    #expect(try await task.runIfNeeded() == 2)
   }
 
   /// Callers that come and are cancelled at random: each gets a value or a cancellation, and no
