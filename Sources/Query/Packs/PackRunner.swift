@@ -99,6 +99,21 @@ extension PackRunner {
   }
 }
 
+extension PackRunner {
+  /// Shows how far it is, unless that was shown anew while it was found out: a `keep` or `resume` may have
+  /// found members missing since.
+  private func show(_ stored: StoredPack, insteadOf before: StoredPack) {
+    self.pack.show { status in
+      guard status.stored == before else { return }
+      status.stored = stored
+      let counts = stored.counts
+      if status.state == .fetching, counts.done == counts.total, counts.claimed == 0 {
+        status.state = .complete
+      }
+    }
+  }
+}
+
 // MARK: - Work
 
 extension PackRunner {
@@ -157,11 +172,12 @@ extension PackRunner {
     let request = PackClaimRequest(
       id: self.id, count: Self.batch, now: client.defaultContext.queryClock.now(),
       includesUnregistered: self.guarded.withLock { $0.triesUnregistered })
+    let before = self.pack.status.value.stored
     guard let claim = try await self.storage.packs.claim(request) else {
       self.show(.stopped(.gone(pack: self.pack.name)))
       return .end
     }
-    self.pack.show { $0.stored = claim.standing.pack }
+    self.show(claim.standing.pack, insteadOf: before)
     if claim.members.isEmpty { return self.rest(claim.standing, client, starts) }
     self.show(.fetching)
     try await self.fetchAndSettle(claim.members, client, coordinator)
@@ -327,15 +343,9 @@ extension PackRunner {
       // What the store has, the disk has not yet.
       try await self.storage.flush()
       let now = self.client?.defaultContext.queryClock.now() ?? Date()
-      guard let standing = try await self.storage.packs.settle(results, of: self.id, at: now)
-      else { return }
-      self.pack.show { status in
-        status.stored = standing.pack
-        let counts = standing.pack.counts
-        if status.state == .fetching, counts.done == counts.total, counts.claimed == 0 {
-          status.state = .complete
-        }
-      }
+      let before = self.pack.status.value.stored
+      let standing = try await self.storage.packs.settle(results, of: self.id, at: now)
+      if let standing { self.show(standing.pack, insteadOf: before) }
     } catch {
       self.guarded.withLock { $0.unsettled += results }
       throw error
