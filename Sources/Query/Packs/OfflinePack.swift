@@ -52,7 +52,7 @@ public final class OfflinePack: Observable, Sendable {
   /// now, keeps the newest that was not taken, and ends when the pack is gone.
   public var updates: PackUpdates { PackUpdates(pack: self) }
 
-  /// Waits until all of it is there, however old: a refresh that is due is not waited for.
+  /// Waits until all of it is there, however old: a refresh that is due may be waited for, or not.
   ///
   /// A task that is cancelled gives up waiting; the pack goes on. The client stays alive meanwhile, which
   /// fetches what is missing.
@@ -64,11 +64,8 @@ public final class OfflinePack: Observable, Sendable {
     let client = self.packs.coordinator.client
     defer { withExtendedLifetime(client) {} }
     for await (progress, state) in self.updates.stream {
-      let isWhole = progress.done == progress.total
       switch state {
       case .complete: return progress
-      case .stopped(.gone): throw PackError.gone(pack: self.name)
-      case _ where isWhole: return progress
       case .stopped(let error): throw error
       case .fetching: continue
       case .idle, .waiting:

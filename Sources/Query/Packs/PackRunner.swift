@@ -99,21 +99,6 @@ extension PackRunner {
   }
 }
 
-extension PackRunner {
-  /// Shows how far it is, unless that was shown anew while it was found out: a `keep` or `resume` may have
-  /// found members missing since.
-  private func show(_ stored: StoredPack, insteadOf before: StoredPack) {
-    self.pack.show { status in
-      guard status.stored == before else { return }
-      status.stored = stored
-      let counts = stored.counts
-      if status.state == .fetching, counts.done == counts.total, counts.claimed == 0 {
-        status.state = .complete
-      }
-    }
-  }
-}
-
 // MARK: - Work
 
 extension PackRunner {
@@ -172,12 +157,11 @@ extension PackRunner {
     let request = PackClaimRequest(
       id: self.id, count: Self.batch, now: client.defaultContext.queryClock.now(),
       includesUnregistered: self.guarded.withLock { $0.triesUnregistered })
-    let before = self.pack.status.value.stored
     guard let claim = try await self.storage.packs.claim(request) else {
       self.show(.stopped(.gone(pack: self.pack.name)))
       return .end
     }
-    self.show(claim.standing.pack, insteadOf: before)
+    self.pack.show { $0.stored = claim.standing.pack }
     if claim.members.isEmpty { return self.rest(claim.standing, client, starts) }
     self.show(.fetching)
     try await self.fetchAndSettle(claim.members, client, coordinator)
@@ -343,9 +327,8 @@ extension PackRunner {
       // What the store has, the disk has not yet.
       try await self.storage.flush()
       let now = self.client?.defaultContext.queryClock.now() ?? Date()
-      let before = self.pack.status.value.stored
       let standing = try await self.storage.packs.settle(results, of: self.id, at: now)
-      if let standing { self.show(standing.pack, insteadOf: before) }
+      if let standing { self.pack.show { $0.stored = standing.pack } }
     } catch {
       self.guarded.withLock { $0.unsettled += results }
       throw error

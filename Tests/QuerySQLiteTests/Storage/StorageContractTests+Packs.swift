@@ -84,35 +84,6 @@ extension StorageContractTests {
     }
   }
 
-  /// Whole is what is there; how old it is, is another question.
-  @Test(arguments: StorageUnderTest.allCases)
-  func aPackIsWholeWhileItIsRefreshed(_ kind: StorageUnderTest) async throws {
-    let device = try Device(kind)
-    let gate = Gate()
-    let fetches = Counter()
-    let query = BlockQuery<Int>(["refreshed"]) { _ in
-      let number = fetches.increment()
-      if number > 1 { try await gate.pass() }
-      return number
-    }
-    try await device.run { client in
-      let pack = try await client.keep("pack", refreshEvery: .seconds(60)) { query }
-      try await pack.whole()
-      device.clock.advance(by: 61)
-      try await client.packs.resume()
-      await gate.arrival()
-      #expect(pack.state == .fetching)
-      #expect(try await pack.whole().done == 1)
-      let store = client.store(for: query.persisted())
-      #expect(store.currentValue == 1)
-      gate.open()
-      for await update in pack.updates where update.state == .complete { break }
-      #expect(fetches.value == 2)
-      #expect(try await client.packs.remove("pack"))
-      await #expect(throws: PackError.gone(pack: "pack")) { try await pack.whole() }
-    }
-  }
-
   @Test(arguments: StorageUnderTest.allCases)
   func aMemberUnderWayOfWhichNothingIsStoredHasNoBytes(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
