@@ -4,9 +4,17 @@ extension QueryClient {
   ///
   /// - Parameter path: The beginning of the paths. The empty path means all.
   public func invalidate(matching path: QueryPath = []) {
-    self.invalidations.perform(path) {
-      // The storage first: what stores write from then on is about later values.
+    // The storage first: what stores write from then on is about later values.
+    self.invalidateStores(matching: path) {
       self.defaultContext.queryStorage?.invalidate(matching: path)
+    }
+  }
+
+  /// Makes the values stale of the stores whose path begins with another one, those included that are being
+  /// made. For a storage that is marked already, or by a closure.
+  func invalidateStores(matching path: QueryPath, marking: () -> Void = {}) {
+    self.invalidations.perform(path) {
+      marking()
       for store in self.stores(matching: path) { store.invalidate() }
     }
   }

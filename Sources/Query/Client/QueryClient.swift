@@ -27,6 +27,7 @@ public final class QueryClient: @unchecked Sendable {
   @usableFromInline let defaultCreator: DefaultStoreCreator?
   @usableFromInline let storeCreator: any StoreCreator
   package let replayCoordinator = ReplayCoordinator()
+  /// What a store that is being made must know.
   @usableFromInline let invalidations = InvalidationLog()
   /// The mutations that change what its stores show.
   @usableFromInline let optimistic = OptimisticIndex()

@@ -83,9 +83,8 @@ extension QueryStore {
     _ make: () -> QueryTask<State.QueryValue>?
   ) -> QueryTask<State.QueryValue>? {
     while true {
-      let seen = self.withLock { (number: self.tag.number, date: self._state.valueLastUpdatedAt) }
-      // It evaluates the user's conditions, outside the lock.
-      guard self.isStale else { return nil }
+      let seen = self.lookAtAge()
+      guard seen.isStale else { return nil }
       let made = self.withLock { () -> QueryTask<State.QueryValue>?? in
         let isSeen = self.tag.number == seen.number && self._state.valueLastUpdatedAt == seen.date
         return isSeen ? .some(make()) : nil

@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Synchronization
 
 /// The runtime of one request: it fetches, holds the state, and tells subscribers of changes.
@@ -367,10 +368,16 @@ extension QueryStore {
   /// Whether an automatic fetch would be due, by the staleness modifiers of the request.
   ///
   /// A store whose request has no such modifier is always stale, and so is an invalidated one.
-  public var isStale: Bool {
-    let (state, context, record) = self.withLock { (self._state, self._context, self.tag.record) }
-    return context.staleWhenRevalidateCondition.evaluate(
-      state: state, freshFor: record?.freshFor, in: context)
+  public var isStale: Bool { self.lookAtAge().isStale }
+
+  /// Whether the value is stale, and which value that is.
+  ///
+  /// It evaluates the user's conditions, outside the lock.
+  func lookAtAge() -> (isStale: Bool, number: Int, date: Date?) {
+    let (state, context, tag) = self.withLock { (self._state, self._context, self.tag) }
+    let isStale = context.staleWhenRevalidateCondition.evaluate(
+      state: state, freshFor: tag.record?.freshFor, in: context)
+    return (isStale, tag.number, state.valueLastUpdatedAt)
   }
 
   /// Whether the store fetches by itself, when it is first subscribed to for example.

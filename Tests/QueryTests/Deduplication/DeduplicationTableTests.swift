@@ -56,6 +56,17 @@ import Testing
     query.deduplicated().modifier(DelayLayer(delay: delay, fetches: Counter())).sharedStore()
   }
 
+  /// Begins two fetches: the first is at the gate of its request, the second on its way.
+  @MainActor private func fetchTwice(
+    _ store: QueryStore<SharedState>, _ gate: Gate, _ delay: Gate
+  ) async -> (first: Task<Int, any Error>, second: Task<Int, any Error>) {
+    let first = store.fetchInTask()
+    await gate.arrival()
+    let second = store.fetchInTask()
+    await delay.arrival()
+    return (first, second)
+  }
+
   /// It shares what it would have shared had it come in time.
   @Test @MainActor func aFetchThatComesWhenTheOneIsOverThatRanAsItWasMadeSharesItsResult()
     async throws
@@ -63,10 +74,7 @@ import Testing
     let (gate, delay) = (Gate(), Gate())
     let query = SharedQuery(gate)
     let store = self.storeWithDelay(query, delay)
-    let first = store.fetchInTask()
-    await gate.arrival()
-    let second = store.fetchInTask()
-    await delay.arrival()
+    let (first, second) = await self.fetchTwice(store, gate, delay)
     gate.open()
     #expect(try await first.value == 1)
     delay.open()
@@ -83,10 +91,7 @@ import Testing
       throw TestError()
     }
     let store = self.storeWithDelay(query, delay)
-    let first = store.fetchInTask()
-    await gate.arrival()
-    let second = store.fetchInTask()
-    await delay.arrival()
+    let (first, second) = await self.fetchTwice(store, gate, delay)
     gate.open()
     await #expect(throws: TestError.self) { try await first.value }
     delay.open()
@@ -116,10 +121,7 @@ import Testing
     let (gate, delay) = (Gate(), Gate())
     let store = self.storeWithDelay(SharedQuery(gate), delay)
     let table = try #require(store.context.deduplicationTable(of: Int.self))
-    let first = store.fetchInTask()
-    await gate.arrival()
-    let second = store.fetchInTask()
-    await delay.arrival()
+    let (first, second) = await self.fetchTwice(store, gate, delay)
     #expect(table.state.withLock { $0.expected } == 1)
     gate.open()
     #expect(try await first.value == 1)

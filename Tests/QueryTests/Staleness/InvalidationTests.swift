@@ -1,7 +1,8 @@
 import Foundation
-import Query
 import TestSupport
 import Testing
+
+@testable import Query
 
 @Suite(.warningsAreIssues) struct InvalidationTests {
   private let clock = TestClock()
@@ -152,13 +153,12 @@ import Testing
     subscription.cancel()
   }
 
-  @Test func anOlderFailureThatComesLastIsNoneOfTheNewerValue() async throws {
-    let gates = [Gate(), Gate()]
-    let store = SharedQuery { call in
-      try await gates[call.number - 1].pass()
-      if call.number == 1 { throw TestError() }
-      return call.number
-    }.stale(after: 1_000).sharedStore()
+  /// Begins a fetch, and another one behind an invalidation, which ends with 2.
+  ///
+  /// - Returns: The first one, which waits at its gate.
+  private func olderFetch(
+    of store: QueryStore<SharedState>, _ gates: [Gate]
+  ) async throws -> Task<Int, any Error> {
     let older = Task { try await store.fetch() }
     await gates[0].arrival()
     store.invalidate()
@@ -166,6 +166,17 @@ import Testing
     await gates[1].arrival()
     gates[1].open()
     #expect(try await newer.value == 2)
+    return older
+  }
+
+  @Test func anOlderFailureThatComesLastIsNoneOfTheNewerValue() async throws {
+    let gates = [Gate(), Gate()]
+    let store = SharedQuery { call in
+      try await gates[call.number - 1].pass()
+      if call.number == 1 { throw TestError() }
+      return call.number
+    }.stale(after: 1_000).sharedStore()
+    let older = try await self.olderFetch(of: store, gates)
     gates[0].open()
     await #expect(throws: TestError.self) { try await older.value }
     #expect(store.currentValue == 2 && store.error == nil && store.errorUpdateCount == 0)
@@ -174,13 +185,7 @@ import Testing
   @Test func withoutDeduplicationAnOlderAnswerDoesNotClearItEither() async throws {
     let gates = [Gate(), Gate()]
     let store = self.query(gates).stale(after: 1_000).sharedStore()
-    let older = Task { try await store.fetch() }
-    await gates[0].arrival()
-    store.invalidate()
-    let newer = Task { try await store.fetch() }
-    await gates[1].arrival()
-    gates[1].open()
-    #expect(try await newer.value == 2)
+    let older = try await self.olderFetch(of: store, gates)
     #expect(!store.isInvalidated)
     gates[0].open()
     #expect(try await older.value == 1)
@@ -270,7 +275,9 @@ import Testing
     #expect(stores.map(\.isInvalidated) == [true, true, true, true, true])
   }
 
-  @Test func aStoreThatIsBeingMadeMeanwhileIsInvalidatedToo() async throws {
+  /// By a call, or by a mutation, behind the commit that has marked the storage.
+  @Test(arguments: [true, false])
+  func aStoreThatIsBeingMadeMeanwhileIsInvalidatedToo(isByCall: Bool) async throws {
     let storage = MemoryQueryStorage()
     let query = ScriptedQuery<DecodedNumber> { _, _ in DecodedNumber(number: 2) }
       .stale(after: 1_000).persisted(as: "decoded")
@@ -282,7 +289,14 @@ import Testing
     let client = QueryClient(storage: storage)
     // The stored value is read by now, and the store is not among the client's yet.
     let invalidate: @Sendable () -> Void = {
-      #expect(isDoneElsewhere { client.invalidate(matching: ["scripted"]) })
+      #expect(
+        isDoneElsewhere {
+          if isByCall {
+            client.invalidate(matching: ["scripted"])
+          } else {
+            client.invalidateStores(matching: ["scripted"])
+          }
+        })
     }
     let store = DecodedNumber.$onDecode.withValue(invalidate) { client.store(for: query) }
     #expect(store.currentValue?.number == 1)

@@ -186,9 +186,7 @@ extension DurableAttachment {
   /// The storage has marked its entries; living stores are the client's.
   private func invalidateStores(under paths: [QueryPath], in context: QueryContext) {
     guard !paths.isEmpty, let client = context.queryClient else { return }
-    for path in paths {
-      for store in client.stores(matching: path) { store.invalidate() }
-    }
+    for path in paths { client.invalidateStores(matching: path) }
   }
 
   private func settle(
