@@ -72,7 +72,8 @@ public final class MutationReplayer: Sendable {
 // MARK: - Registering
 
 extension MutationReplayer {
-  /// Lets the replayer send a mutation. A mutation in the outbox that nobody registers waits.
+  /// Lets the replayer send a mutation, whose store the client makes if it has none: its edits are shown
+  /// from then on. A mutation in the outbox that nobody registers waits.
   ///
   /// - Parameter mutation: The mutation, with its `persisted(as:)`. Registering it again replaces the
   ///   earlier one; other instances of its type may have the same name.

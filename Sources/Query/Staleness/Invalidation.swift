@@ -6,6 +6,7 @@ extension QueryStore {
   /// on, and its value is stale, too. If the query is persisted, the invalidation survives a restart.
   public func invalidate() {
     let hasSubscribers = self.withLock {
+      if self.hasValueBehindInvalidation { self.valueStamp = self.invalidationStamp }
       self.invalidationStamp += 1
       self._state.invalidate()
       self.storing?.invalidatedAt = .now

@@ -140,14 +140,14 @@ extension StoreFetch {
     case .kept(let captured, let record)?:
       self.keep(captured, record, for: task, in: store)
     case .returned(let record)?:
-      self.change(store) { $0.update(with: result, for: task) }
+      self.change(store, for: task) { $0.update(with: result, for: task) }
       store.didTake(record, isConfirmed: false, of: self, in: task.context)
     case .removed?, nil:
       guard !notes.pages.isEmpty, let pages = store._state._fetchedPages(of: value) else {
         return self.take(result, for: task, in: store)
       }
       let (record, isConfirmed) = self.record(of: pages, notes, for: task, in: store)
-      self.change(store) { $0.update(with: result, for: task) }
+      self.change(store, for: task) { $0.update(with: result, for: task) }
       store.didTake(record, isConfirmed: isConfirmed, of: self, in: task.context)
     }
   }
@@ -170,21 +170,23 @@ extension StoreFetch {
     in store: QueryStore<State>
   ) {
     if captured.number == store.tag.number {
-      self.change(store) { $0.confirmValue(using: task.context) }
+      self.change(store, for: task) { $0.confirmValue(using: task.context) }
       store.didTake(record, isConfirmed: true, of: self, in: task.context)
     } else if let value = captured.stateValue as? State.StateValue {
       // Another value came meanwhile, set by hand for example. The server has confirmed this one, and so
       // it takes its place, as it would if the server had sent it.
-      self.change(store) { $0.update(with: .success(value), using: task.context) }
+      self.change(store, for: task) { $0.update(with: .success(value), using: task.context) }
       store.didTake(record, isConfirmed: false, of: self, in: task.context)
     }
   }
 
-  private func change(_ store: QueryStore<State>, _ change: (inout State) -> Void) {
+  private func change(
+    _ store: QueryStore<State>, for task: QueryTask<Value>, _ change: (inout State) -> Void
+  ) {
     if self.invalidationStamp == store.invalidationStamp {
       change(&store._state)
     } else {
-      store.changeOutdated(change)
+      store.changeOutdated(stamp: self.stampOfWholeValue(for: task), change)
     }
   }
 

@@ -137,7 +137,7 @@ extension StoreFetch {
           replaced = ReplacedByFetch(in: store._state, by: result, for: task)
           // It is another value than the one that the request may have spoken of.
           if case .success = result { self.source.notes?.outcome = nil }
-          self.take(result, for: task, in: store)
+          if !self.isOvertaken(task, in: store) { self.take(result, for: task, in: store) }
           store.emit(.resultReceived, in: context, result: result)
           store.emit(.stateChanged, in: context)
           return true
@@ -172,7 +172,7 @@ extension StoreFetch {
     if self.invalidationStamp == store.invalidationStamp {
       store._state.update(with: result, for: task)
     } else {
-      store.takeOutdated(result, for: task)
+      store.takeOutdated(result, for: task, stamp: self.stampOfWholeValue(for: task))
     }
     store.didReceive(result, of: self, isFinal: self.isFinished, in: task.context)
   }
@@ -181,11 +181,19 @@ extension StoreFetch {
   /// value of a fetch that began after it is there. The caller holds the lock.
   @usableFromInline
   func isOvertaken(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
-    guard self.invalidationStamp != store.invalidationStamp else { return false }
+    guard self.invalidationStamp != store.invalidationStamp,
+      let stamp = self.stampOfWholeValue(for: task)
+    else { return false }
+    return stamp < store.valueStamp || store.hasValueBehindInvalidation
+  }
+
+  /// After which invalidation the value was read, if this reads it whole, and not a page beside others,
+  /// which a newer value may lack.
+  @usableFromInline
+  func stampOfWholeValue(for task: QueryTask<Value>) -> Int? {
     switch task.context.infiniteFetchKind {
-    // A page beside others: the newer value may lack it.
-    case .nextPage, .previousPage: return false
-    case nil, .allPages: return store.hasValueBehindInvalidation
+    case .nextPage, .previousPage: nil
+    case nil, .allPages: self.invalidationStamp
     }
   }
 
@@ -399,15 +407,16 @@ extension QueryStore {
   @usableFromInline
   func takeOutdated(
     _ result: Result<State.QueryValue, any Error>,
-    for task: QueryTask<State.QueryValue>
+    for task: QueryTask<State.QueryValue>, stamp: Int?
   ) {
-    self.changeOutdated { $0.update(with: result, for: task) }
+    self.changeOutdated(stamp: stamp) { $0.update(with: result, for: task) }
   }
 
-  func changeOutdated(_ change: (inout State) -> Void) {
+  func changeOutdated(stamp: Int?, _ change: (inout State) -> Void) {
     let (updateCount, wasInvalidated) = (self._state.valueUpdateCount, self._state.isInvalidated)
     change(&self._state)
     guard self._state.valueUpdateCount != updateCount else { return }
+    if let stamp { self.valueStamp = max(stamp, self.valueStamp) }
     self._state.invalidate()
     // A newer value had come already, so that no other fetch is to be expected.
     guard !wasInvalidated, self._state.isInvalidated, self.subscribers > 0 else { return }

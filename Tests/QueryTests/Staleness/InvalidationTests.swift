@@ -153,6 +153,67 @@ import Testing
     subscription.cancel()
   }
 
+  /// Four fetches, each behind an invalidation but the first, that end in the given order.
+  @Test(arguments: [
+    ([1, 2], [1, 2]), ([2, 1], [2]), ([1, 3, 2], [1, 3]), ([3, 2, 4, 1], [3, 4]),
+    ([4, 3, 2, 1], [4]),
+    ([2, 3, 1, 4], [2, 3, 4]),
+  ])
+  func anOlderAnswerDoesNotReplaceANewerOneThatIsInvalidatedAsWell(
+    ends: [Int], shown: [Int]
+  ) async throws {
+    let gates = (0..<4).map { _ in Gate() }
+    let store = QueryClient().store(for: self.query(gates).stale(after: 1_000))
+    let collector = EventCollector<SharedState>()
+    let subscription = store.subscribe(with: collector.handler)
+    await gates[0].arrival()
+    for gate in gates.dropFirst() {
+      store.invalidate()
+      await gate.arrival()
+    }
+    for (count, number) in ends.enumerated() {
+      gates[number - 1].open()
+      await collector.wait(for: .fetchingEnded, count: count + 1)
+    }
+    var values = [Int]()
+    for case let value? in collector.states.map(\.currentValue) where values.last != value {
+      values.append(value)
+    }
+    #expect(values == shown)
+    #expect(store.isInvalidated == !ends.contains(4))
+    subscription.cancel()
+    for gate in gates { gate.open() }
+  }
+
+  /// The value comes, and is invalidated, while an older fetch is under way.
+  @Test(arguments: [true, false])
+  func nothingOfAnOlderFetchReplacesAValueThatWasInvalidatedSince(isSet: Bool) async throws {
+    let gates = [Gate(), Gate()]
+    let store = SharedQuery { call in
+      try await gates[call.number - 1].pass()
+      if call.number == 1 { call.continuation.yield(5) }
+      return call.number
+    }.stale(after: 1_000).sharedStore()
+    let collector = EventCollector<SharedState>()
+    let older = Task { try await store.fetch(handler: collector.handler) }
+    await gates[0].arrival()
+    store.invalidate()
+    if isSet {
+      store.currentValue = 2
+    } else {
+      let newer = Task { try await store.fetch() }
+      await gates[1].arrival()
+      gates[1].open()
+      #expect(try await newer.value == 2)
+    }
+    store.invalidate()
+    gates[0].open()
+    #expect(try await older.value == 1)
+    #expect(store.currentValue == 2 && store.isInvalidated)
+    // Who waits for the older one hears it.
+    #expect(collector.states.last?.currentValue == 2)
+  }
+
   /// Begins a fetch, and another one behind an invalidation, which ends with 2.
   ///
   /// - Returns: The first one, which waits at its gate.
