@@ -51,10 +51,13 @@ package final class ReplayCoordinator: Sendable {
   }
 
   func add(_ store: any TouchingStore) {
-    self.guarded.withLock { coordinator in
-      coordinator.stores.removeAll { $0.store == nil }
-      coordinator.stores.append(WeakStore(store: store))
+    // Released after the lock: each may be the last reference.
+    let living = self.guarded.withLock { coordinator in
+      let living = coordinator.stores.compactMap(\.store)
+      coordinator.stores = (living + [store]).map { WeakStore(store: $0) }
+      return living
     }
+    withExtendedLifetime(living) {}
   }
 
   /// The waiting mutations that will change a query, if a replayer sends them.

@@ -21,7 +21,10 @@ public struct _RefetchOnChangeController<State: QueryStateProtocol, Condition: F
       controls: controls,
       isSatisfied: self.condition.isSatisfied(in: context)
     )
-    return self.condition.subscribe(in: context) { refetching.conditionChanged(to: $0) }
+    let subscription = self.condition.subscribe(in: context) { refetching.conditionChanged(to: $0) }
+    // It may have changed between the first question and the subscription.
+    refetching.conditionIs(self.condition.isSatisfied(in: context))
+    return subscription
   }
 }
 
@@ -30,6 +33,8 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
   /// Guarded by the mutex.
   private struct Progress {
     var isSatisfied: Bool
+    /// Whether the condition has told of itself.
+    var isTold = false
     /// Incremented by each change, so that a refetch knows whether its change is the last one.
     var changeCount = 0
     var task: TaskCancellation?
@@ -43,9 +48,16 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
     self.progress = Locked(Progress(isSatisfied: isSatisfied))
   }
 
-  func conditionChanged(to isSatisfied: Bool) {
+  func conditionChanged(to isSatisfied: Bool) { self.note(isSatisfied, isAnswer: false) }
+
+  /// Records what the condition answers once it is subscribed to. What it has told since is newer.
+  func conditionIs(_ isSatisfied: Bool) { self.note(isSatisfied, isAnswer: true) }
+
+  private func note(_ isSatisfied: Bool, isAnswer: Bool) {
     let (change, ended) = self.progress.withLock { progress in
-      guard progress.isSatisfied != isSatisfied else {
+      let isOutdated = isAnswer && progress.isTold
+      if !isAnswer { progress.isTold = true }
+      guard !isOutdated, progress.isSatisfied != isSatisfied else {
         return (nil as Int?, nil as TaskCancellation?)
       }
       progress.isSatisfied = isSatisfied

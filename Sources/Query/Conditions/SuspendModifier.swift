@@ -18,7 +18,10 @@ public struct _SuspendModifier<Query: QueryRequest, Condition: FetchCondition>: 
     using query: Query,
     with continuation: QueryContinuation<Query.Value>
   ) async throws -> Query.Value {
-    if !self.condition.isSatisfied(in: context) { try await self.waitUntilSatisfied(in: context) }
+    if !self.condition.isSatisfied(in: context) {
+      try await self.waitUntilSatisfied(in: context)
+      context.fetchWork?.didWait(in: context)
+    }
     return try await query.fetch(in: context, with: continuation)
   }
 

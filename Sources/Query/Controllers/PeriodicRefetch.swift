@@ -119,9 +119,12 @@ private final class PeriodicRefetch<State: QueryStateProtocol>: Sendable {
 
   /// Records a change, and sets the next turn, or takes it back.
   private func update(_ change: @Sendable (inout Progress) -> Void) {
+    // Released after the lock: if this is the last reference, the store's end comes here once more.
+    let store = self.controls.livingStore
+    defer { withExtendedLifetime(store) {} }
     self.progress.withLock { progress in
       change(&progress)
-      let isWatched = (self.controls.livingStore?.subscriberCount ?? 0) > 0
+      let isWatched = (store?.subscriberCount ?? 0) > 0
       if progress.hasEnded || !isWatched || progress.fetches > 0 {
         progress.deadline = nil
       } else if progress.deadline == nil {

@@ -153,6 +153,22 @@ extension DeduplicationTable {
     }
   }
 
+  /// Keeps what ends from now on for a fetch that has waited on its way here, and no longer what ended
+  /// meanwhile.
+  @usableFromInline
+  func expectAgain(_ work: FetchWork) {
+    let forgotten = self.state.withLock { state -> (any Sendable)? in
+      // One that has come already stays as it is.
+      if work.endsSeen == nil { return nil }
+      let before = work.openEnds
+      work.endsSeen = state.ends
+      let open = state.ended.filter { !$0.isTaken }.map(\.fetch)
+      work.openEnds = open.isEmpty ? nil : open
+      return before
+    }
+    withExtendedLifetime(forgotten) {}
+  }
+
   /// Notes that a fetch has come, or has ended without.
   @inlinable
   func arrive(_ work: FetchWork?) {

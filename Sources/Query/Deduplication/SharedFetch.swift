@@ -14,7 +14,10 @@ final class SharedFetch<Value: Sendable>: Sendable {
     /// The callers that have left before they waited.
     @usableFromInline var leftEarly = Set<Int>()
     @usableFromInline var task: BegunTask?
+    /// Once it is there, nobody joins or leaves.
     @usableFromInline var result: Result<Value, any Error>?
+    /// Whether the table knows that it has ended, so that its callers may have the result.
+    @usableFromInline var isTold = false
     /// The destination of yields: the caller that came first, until it leaves.
     @usableFromInline var continuation: QueryContinuation<Value>?
     @usableFromInline var isAbandoned = false
@@ -28,6 +31,10 @@ final class SharedFetch<Value: Sendable>: Sendable {
       self.memberCount += 1
       return self.lastMember
     }
+
+    /// The result, once the callers may have it.
+    @inlinable
+    var toldResult: Result<Value, any Error>? { self.isTold ? self.result : nil }
   }
 
   /// The context of the caller that came first.
@@ -85,7 +92,7 @@ extension SharedFetch {
         await self.perform(query, isolation: isolation, continuation, onEnd)
       }
       // It may have ended by now, and there is nothing to wait for.
-      if let result = self.state.withLock({ $0.result }) { return try result.get() }
+      if let result = self.state.withLock({ $0.toldResult }) { return try result.get() }
       return try await withUnsafeThrowingContinuation(isolation: isolation) {
         self.add($0, as: Self.firstMember)
       }
@@ -113,10 +120,14 @@ extension SharedFetch {
     } catch {
       result = .failure(error)
     }
-    onEnd()
-    let waiters = self.state.withLock { state in
+    // No caller leaves any more: what the table keeps is not abandoned behind its back.
+    self.state.withLock { state in
       state.result = result
       state.task = nil
+    }
+    onEnd()
+    let waiters = self.state.withLock { state in
+      state.isTold = true
       defer { state.waiters = [:] }
       return state.waiters
     }
@@ -166,7 +177,7 @@ extension SharedFetch {
   @inlinable
   func add(_ waiter: Waiter, as member: Int) {
     let known = self.state.withLock { state -> Result<Value, any Error>? in
-      if let result = state.result { return result }
+      if let result = state.toldResult { return result }
       if !state.leftEarly.isEmpty, state.leftEarly.remove(member) != nil {
         return .failure(CancellationError())
       }

@@ -150,7 +150,7 @@ extension QueryStore where State: _MutationStateProtocol {
     _ name: TaskNames.Kind,
     in context: QueryContext
   ) -> QueryTask<State.Value> {
-    self.makeTask(in: context, name: name) {
+    self.makeTask(in: context, name: name, isRunAtOnce: false) {
       $0[QueryContext.MutationArgumentsKey<State.Arguments>.self] = arguments
     }
     .held()

@@ -21,10 +21,13 @@ public final class StorageSlots: Sendable {
   public init() {}
 
   func add(_ follower: any MutationFollower) {
-    self.followers.withLock { followers in
-      followers.removeAll { $0.follower == nil }
-      followers.append(WeakFollower(follower: follower))
+    // Released after the lock: each may be the last reference.
+    let living = self.followers.withLock { followers in
+      let living = followers.compactMap(\.follower)
+      followers = (living + [follower]).map { WeakFollower(follower: $0) }
+      return living
     }
+    withExtendedLifetime(living) {}
   }
 
   /// Lets the clients show what a call has made of a mutation. Called off every lock, before the call

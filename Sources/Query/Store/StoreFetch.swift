@@ -100,12 +100,15 @@ extension StoreFetch {
       defer { ended = self.task.take() }
       if self.generation == store.generation, let task = self.task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
-        if self.isBrought || self.isOvertaken(task, in: store) {
+        if self.isBrought || self.isOvertaken(task, in: store) || self.isReplaced(in: store) {
           // Its caller has the result, and the store the same or a newer one.
-        } else if let notes {
-          self.take(result, notes, for: task, in: store)
         } else {
-          self.take(result, for: task, in: store)
+          if let notes {
+            self.take(result, notes, for: task, in: store)
+          } else {
+            self.take(result, for: task, in: store)
+          }
+          if !self.wasCancelled { self.source.takenTag = store.tag.number }
         }
         store._state.finishFetchTask(task)
         if !store.mailboxes.isEmpty {
@@ -187,11 +190,22 @@ extension StoreFetch {
     return stamp < store.valueStamp || store.hasValueBehindInvalidation
   }
 
+  /// Whether the store has had the result already, by another fetch that shares it, and another value since.
+  /// The caller holds the lock.
+  @usableFromInline
+  func isReplaced(in store: QueryStore<State>) -> Bool {
+    // The history has each attempt, and each one's failure by cancellation is its own.
+    guard State._isFetchedAutomatically, !self.wasCancelled else { return false }
+    return self.source.takenTag.map { $0 != store.tag.number } ?? false
+  }
+
   /// After which invalidation the value was read, if this reads it whole, and not a page beside others,
   /// which a newer value may lack.
   @usableFromInline
   func stampOfWholeValue(for task: QueryTask<Value>) -> Int? {
-    switch task.context.infiniteFetchKind {
+    // A history has each attempt.
+    guard State._isFetchedAutomatically else { return nil }
+    return switch task.context.infiniteFetchKind {
     case .nextPage, .previousPage: nil
     case nil, .allPages: self.invalidationStamp
     }
@@ -282,6 +296,11 @@ extension StoreFetch {
   @usableFromInline
   func afterLock(_ action: @escaping @Sendable () -> Void) {
     if self.store?.isDeferred(action) != true { action() }
+  }
+
+  @usableFromInline
+  func didWait(in context: QueryContext) {
+    context.deduplicationTable(of: Value.self)?.expectAgain(self)
   }
 
   @usableFromInline

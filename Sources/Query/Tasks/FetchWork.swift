@@ -18,6 +18,8 @@ class FetchWork: ListMember, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var leader: FetchWork?
   /// How many fetches share this work and have not ended, this one included.
   @exclusivity(unchecked) @usableFromInline final var memberCount = 1
+  /// The number of the ``ValueTag`` with which the store had the result of this work; nil: it has not.
+  @exclusivity(unchecked) @usableFromInline final var takenTag: Int?
   /// The `InfiniteQueryPagingRequest` that the work is for; nil while it is not decided.
   @exclusivity(unchecked) @usableFromInline final var pagingRequest: (any Sendable)?
   /// The newest end of a mutation that was known when the work began; nil if its store asks for none.

@@ -60,6 +60,8 @@ protocol TaskRunOwner: FetchWork {
   ///
   /// - Parameter isDropped: Whether its last holder released it, rather than that it was cancelled.
   func didEndUnrun(isDropped: Bool)
+  /// The fetch has waited before its work, however long: it shares what is under way from now on.
+  func didWait(in context: QueryContext)
   /// The store is about to cancel the fetch, which no caller asked for.
   func willBeCancelledByStore()
   /// Records that this fetch shares the work of another one of its store, or, with nil, does its own again.

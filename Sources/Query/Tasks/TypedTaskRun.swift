@@ -220,6 +220,7 @@ extension TypedTaskRun {
     if !dependencies.isEmpty {
       if !Task.isCancelled { await Self.wait(for: dependencies, by: owner) }
       if Task.isCancelled { return try self.endWhileWaiting() }
+      owner?.didWait(in: context)
     }
     guard let work else { throw CancellationError() }
     var context = context

@@ -117,7 +117,7 @@ private typealias Numbers = QueryState<Int?, Int>
         .refetchOnChange(of: TouchingCondition(touch: touch))
     )
     try await store.fetch()
-    #expect(self.results.elements == ["condition", "subscription", "condition"])
+    #expect(self.results.elements == ["condition", "subscription", "condition", "condition"])
   }
 
   @Test func delayersBackoffFunctionsAndLoggers() async throws {

@@ -61,16 +61,19 @@ extension OptimisticIndex {
 
   func note(_ store: any OverlaidStore) {
     let path = store.path
+    // Released after the lock: each may be the last reference, and what a store's end calls is the program's.
+    var living = [any OverlaidStore]()
+    defer { withExtendedLifetime(living) {} }
     self.guarded.withLock { index in
       var stores = index.stores[path] ?? []
-      stores.removeAll { $0.store == nil }
+      stores.removeAll { !$0.isAlive(keptIn: &living) }
       if !stores.contains(where: { $0.store === store }) { stores.append(WeakStore(store: store)) }
       index.stores[path] = stores
       index.last = nil
       index.arrivals += 1
       index.storeCount += 1
       guard index.storeCount > index.storesBeforePurge else { return }
-      index.stores = index.stores.filter { $0.value.contains { $0.store != nil } }
+      index.stores = index.stores.filter { $0.value.contains { $0.isAlive(keptIn: &living) } }
       index.storeCount = index.stores.count
       index.storesBeforePurge = max(2 * index.storeCount, 64)
     }

@@ -132,6 +132,13 @@ final class OptimisticIndex: EditSource, Sendable {
 
   struct WeakStore: Sendable {
     weak let store: (any OverlaidStore)?
+
+    /// Whether it is there. The reference that tells is kept for the caller to release.
+    func isAlive(keptIn kept: inout [any OverlaidStore]) -> Bool {
+      guard let store else { return false }
+      kept.append(store)
+      return true
+    }
   }
 
   let guarded = Locked(Guarded())
