@@ -129,6 +129,7 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
       state.fetches.removeAll { $0 === shared }
       guard isKept else { return nil }
       state.ends += 1
+      shared.work?.endNumber = state.ends
       state.ended.append(Ended(number: state.ends, fetch: shared))
       return state.ended.count > Self.endedLimit ? state.ended.removeFirst() : nil
     }

@@ -14,9 +14,9 @@ final class SharedFetch<Value: Sendable>: Sendable {
     /// The callers that have left before they waited.
     @usableFromInline var leftEarly = Set<Int>()
     @usableFromInline var task: BegunTask?
-    /// Once it is there, nobody joins or leaves.
+    /// Once it is there, nobody leaves.
     @usableFromInline var result: Result<Value, any Error>?
-    /// Whether the table knows that it has ended, so that its callers may have the result.
+    /// Whether the table knows that it has ended. Its callers have the result then, and nobody joins.
     @usableFromInline var isTold = false
     /// The destination of yields: the caller that came first, until it leaves.
     @usableFromInline var continuation: QueryContinuation<Value>?
@@ -58,14 +58,14 @@ final class SharedFetch<Value: Sendable>: Sendable {
   /// The result, if it has one that others may share: an abandoned one was cancelled.
   @inlinable
   var sharedResult: Result<Value, any Error>? {
-    self.state.withLock { $0.isAbandoned ? nil : $0.result }
+    self.state.withLock { $0.isAbandoned ? nil : $0.toldResult }
   }
 
   /// Counts one more caller, if the fetch still runs.
   @inlinable
   func join() -> Int? {
     self.state.withLock { state in
-      state.result == nil && !state.isAbandoned ? state.join() : nil
+      state.isTold || state.isAbandoned ? nil : state.join()
     }
   }
 }

@@ -100,7 +100,7 @@ extension StoreFetch {
       defer { ended = self.task.take() }
       if self.generation == store.generation, let task = self.task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
-        if self.isBrought || self.isOvertaken(task, in: store) || self.isReplaced(in: store) {
+        if self.isBrought || self.isOvertaken(task, in: store) || self.isReplaced(task, in: store) {
           // Its caller has the result, and the store the same or a newer one.
         } else {
           if let notes {
@@ -108,7 +108,7 @@ extension StoreFetch {
           } else {
             self.take(result, for: task, in: store)
           }
-          if !self.wasCancelled { self.source.takenTag = store.tag.number }
+          self.didTake(result, for: task, in: store)
         }
         store._state.finishFetchTask(task)
         if !store.mailboxes.isEmpty {
@@ -190,25 +190,47 @@ extension StoreFetch {
     return stamp < store.valueStamp || store.hasValueBehindInvalidation
   }
 
-  /// Whether the store has had the result already, by another fetch that shares it, and another value since.
-  /// The caller holds the lock.
+  /// Whether the store has had a later one: the value of a shared fetch that ended later, whose callers were
+  /// faster, or any value since another caller has brought this very result. The caller holds the lock.
   @usableFromInline
-  func isReplaced(in store: QueryStore<State>) -> Bool {
-    // The history has each attempt, and each one's failure by cancellation is its own.
+  func isReplaced(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
+    // A history has each attempt, and each one's failure by cancellation is its own.
     guard State._isFetchedAutomatically, !self.wasCancelled else { return false }
-    return self.source.takenTag.map { $0 != store.tag.number } ?? false
+    let source = self.source
+    if let number = source.endNumber, number < store.valueEndNumber, self.bringsAll(task) {
+      return true
+    }
+    return source.takenTag.map { $0 != store.tag.number } ?? false
   }
 
-  /// After which invalidation the value was read, if this reads it whole, and not a page beside others,
-  /// which a newer value may lack.
+  /// Records that the store has the result. The caller holds the lock.
+  @usableFromInline
+  func didTake(
+    _ result: Result<Value, any Error>, for task: QueryTask<Value>, in store: QueryStore<State>
+  ) {
+    if self.wasCancelled { return }
+    let source = self.source
+    source.takenTag = store.tag.number
+    if case .success = result, let number = source.endNumber, self.bringsAll(task) {
+      store.valueEndNumber = max(number, store.valueEndNumber)
+    }
+  }
+
+  /// Whether its result is the whole value, and neither a page beside others, which a newer value may lack,
+  /// nor an entry of a history.
+  @usableFromInline
+  func bringsAll(_ task: QueryTask<Value>) -> Bool {
+    guard State._isFetchedAutomatically else { return false }
+    return switch task.context.infiniteFetchKind {
+    case .nextPage, .previousPage: false
+    case nil, .allPages: true
+    }
+  }
+
+  /// After which invalidation the value was read, if this reads it whole.
   @usableFromInline
   func stampOfWholeValue(for task: QueryTask<Value>) -> Int? {
-    // A history has each attempt.
-    guard State._isFetchedAutomatically else { return nil }
-    return switch task.context.infiniteFetchKind {
-    case .nextPage, .previousPage: nil
-    case nil, .allPages: self.invalidationStamp
-    }
+    self.bringsAll(task) ? self.invalidationStamp : nil
   }
 
   /// Records that the fetch is over. The caller holds the lock.
@@ -316,10 +338,11 @@ extension StoreFetch {
       if let leader, leader.generation != self.generation { return false }
       self.leader?.memberCount -= 1
       self.leader = nil
-      self.isBrought = false
+      (self.isBrought, self.endNumber, self.takenTag) = (false, nil, nil)
       guard let leader else { return true }
       if leader.memberCount == 0 {
         self.isBrought = leader.hadNotes
+        (self.endNumber, self.takenTag) = (leader.endNumber, leader.takenTag)
       } else {
         self.leader = leader
         leader.memberCount += 1
