@@ -57,9 +57,6 @@ package final class StoreInspection {
     return cache == mutations ? [cache] : [cache, mutations]
   }
 
-  /// Whether there is a cache.
-  package var hasCache: Bool { (try? self.cacheFile.exists) ?? true }
-
   /// Whether there is an outbox.
   package var hasOutbox: Bool { (try? self.mutationsFile.exists) ?? true }
 

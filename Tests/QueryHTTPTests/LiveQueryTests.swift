@@ -123,8 +123,8 @@ import Testing
     store = self.client().store(for: self.query())
     (subscription, shown) = self.follow(store)
     await shown.wait { $0.last == [1, 2, 3] }
-    _ = await self.server.stream(2)
-    #expect(self.server.lastIDs.elements == [nil, "7", nil])
+    // Nothing is an event that comes with the answer that it is forgotten.
+    #expect(await self.server.lastIDs.wait(forCount: 3) == [nil, "7", nil])
     subscription.cancel()
   }
 
@@ -314,7 +314,9 @@ private final class LiveServer: Sendable {
       }
       let id = request.headers["last-event-id"]
       lastIDs.append(id)
-      if id != nil, state.withLock({ $0.hasForgotten }) { return .status(410) }
+      if id != nil, state.withLock({ $0.hasForgotten }) {
+        return .status(410, body: "id: 9\ndata: 9\n\n")
+      }
       let script = StreamScript()
       script.send(": open\n\n")
       streams.append(script)

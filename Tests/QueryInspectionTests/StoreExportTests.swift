@@ -104,6 +104,16 @@ import Testing
     #expect(try Self.export(folder.path, withOutbox: false) == data)
   }
 
+  /// More than are read at once.
+  @Test func manyMutationsAreAllExported() async throws {
+    let scratch = try OutboxScratch()
+    let count = StoreExport.rowsPerRead + 1
+    for _ in 0..<count { try await scratch.add() }
+    try await scratch.storage.close()
+    let data = try Self.export(scratch.folder.path, withOutbox: true)
+    #expect(try Self.importExport(data, into: TemporaryFolder()).mutations == count)
+  }
+
   @Test func whatIsImportedIsHydratedAndSent() async throws {
     let scratch = try OutboxScratch()
     try await Self.fill(scratch)

@@ -111,6 +111,7 @@ final class DeduplicationTable<Value: Sendable>: Sendable {
     self.state.withLock { state in
       guard state.revision == revision else { return false }
       state.revision += 1
+      shared.work?.endsBefore = state.ends
       state.fetches.append(shared)
       return true
     }

@@ -68,8 +68,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var invalidationStamp = 0
   /// The stamp of the value, if it was invalidated since: what was read before it does not take its place.
   @exclusivity(unchecked) @usableFromInline var valueStamp = 0
-  /// The greatest end number of a shared fetch whose value it has had.
-  @exclusivity(unchecked) @usableFromInline var valueEndNumber = 0
+  /// How many fetches of its ``DeduplicationTable`` had ended when the last one began whose value it has had.
+  @exclusivity(unchecked) @usableFromInline var endsBeforeValue = 0
   /// The automatic fetches that have not ended; the last subscriber takes them along.
   @exclusivity(unchecked) @usableFromInline var automaticFetches = [QueryTask<State.QueryValue>]()
   /// Whether an automatic fetch waits for the stored value.

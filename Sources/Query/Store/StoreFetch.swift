@@ -190,14 +190,15 @@ extension StoreFetch {
     return stamp < store.valueStamp || store.hasValueBehindInvalidation
   }
 
-  /// Whether the store has had a later one: the value of a shared fetch that ended later, whose callers were
-  /// faster, or any value since another caller has brought this very result. The caller holds the lock.
+  /// Whether the store has had a later one: the value of a shared fetch that began when this work had ended, and
+  /// whose callers were faster, or any value since another caller has brought this very result. The caller
+  /// holds the lock.
   @usableFromInline
   func isReplaced(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
     // A history has each attempt, and each one's failure by cancellation is its own.
     guard State._isFetchedAutomatically, !self.wasCancelled else { return false }
     let source = self.source
-    if let number = source.endNumber, number < store.valueEndNumber, self.bringsAll(task) {
+    if let number = source.endNumber, number <= store.endsBeforeValue, self.bringsAll(task) {
       return true
     }
     return source.takenTag.map { $0 != store.tag.number } ?? false
@@ -211,8 +212,8 @@ extension StoreFetch {
     if self.wasCancelled { return }
     let source = self.source
     source.takenTag = store.tag.number
-    if case .success = result, let number = source.endNumber, self.bringsAll(task) {
-      store.valueEndNumber = max(number, store.valueEndNumber)
+    if case .success = result, self.bringsAll(task) {
+      store.endsBeforeValue = max(source.endsBefore, store.endsBeforeValue)
     }
   }
 
@@ -338,11 +339,12 @@ extension StoreFetch {
       if let leader, leader.generation != self.generation { return false }
       self.leader?.memberCount -= 1
       self.leader = nil
-      (self.isBrought, self.endNumber, self.takenTag) = (false, nil, nil)
+      (self.isBrought, self.endsBefore, self.endNumber, self.takenTag) = (false, 0, nil, nil)
       guard let leader else { return true }
       if leader.memberCount == 0 {
         self.isBrought = leader.hadNotes
-        (self.endNumber, self.takenTag) = (leader.endNumber, leader.takenTag)
+        (self.endsBefore, self.endNumber) = (leader.endsBefore, leader.endNumber)
+        self.takenTag = leader.takenTag
       } else {
         self.leader = leader
         leader.memberCount += 1

@@ -18,8 +18,9 @@ class FetchWork: ListMember, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var leader: FetchWork?
   /// How many fetches share this work and have not ended, this one included.
   @exclusivity(unchecked) @usableFromInline final var memberCount = 1
-  /// How many shared fetches had ended with it; nil: none has shared it, or it has not ended. Set before its
-  /// callers have the result.
+  /// How many fetches of its ``DeduplicationTable`` had ended when the work began there, and when it had ended
+  /// itself; nil: it has not. Set before its callers have the result.
+  @exclusivity(unchecked) @usableFromInline final var endsBefore = 0
   @exclusivity(unchecked) @usableFromInline final var endNumber: Int?
   /// The number of the ``ValueTag`` with which the store had the result of this work; nil: it has not.
   @exclusivity(unchecked) @usableFromInline final var takenTag: Int?

@@ -181,6 +181,28 @@ import Testing
     #expect(Set(await threads.wait(forCount: 5)).count == 1)
   }
 
+  /// If one of them is closed, the others probably are, too.
+  @Test func ofSeveralKeptConnectionsOneIsTriedBeforeANewOne() async throws {
+    let (gate, closed) = (Gate(), Counter())
+    let server = try LoopbackServer(keepsConnections: true) { _, number in
+      // A thread of the server is a connection. Used ones are closed without an answer.
+      let notes = Thread.current.threadDictionary
+      if notes["isUsed"] != nil {
+        closed.increment()
+        return .raw("")
+      }
+      notes["isUsed"] = true
+      return number <= 4 ? .afterGate(gate, .status(200)) : .status(200)
+    }
+    let transport = self.transport
+    let reads = (0..<4).map { _ in Task { try await transport.answer(from: server.url) } }
+    await server.requests.wait(forCount: 4)
+    gate.open()
+    for read in reads { _ = try await read.value }
+    _ = try await transport.answer(from: server.url)
+    #expect(closed.value == 1)
+  }
+
   @Test func aHeadWithoutAnEndIsGivenUp() async throws {
     let line = "X: \(String(repeating: "x", count: 1_000))\r\n"
     let server = try LoopbackServer { _, _ in

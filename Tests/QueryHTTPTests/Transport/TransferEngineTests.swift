@@ -43,6 +43,45 @@ import Testing
     #expect(server.requests.count == 400)
   }
 
+  /// The network may have forgotten a connection that was used before. Once it has answered, the
+  /// system decides again.
+  @Test func aKeptConnectionMayLeaveARequestUnacknowledgedForFiveSeconds() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer(keepsConnections: true) { _, number in
+      number == 1 ? .status(200) : .afterGate(gate, .status(200))
+    }
+    #expect(try await self.status(server.url, by: .shared) == 200)
+    #expect(try Self.limits(ofConnectionsTo: server) == [0])
+    async let second = self.status(server.url, by: .shared)
+    await server.requests.wait(forCount: 2)
+    #expect(try Self.limits(ofConnectionsTo: server) == [5_000])
+    gate.open()
+    #expect(try await second == 200)
+    #expect(try Self.limits(ofConnectionsTo: server) == [0])
+  }
+
+  /// For how many milliseconds each connection of this process may leave what it was sent
+  /// unacknowledged; 0: as long as the system lets it.
+  private static func limits(ofConnectionsTo server: LoopbackServer) throws -> [UInt32] {
+    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    return descriptors.compactMap { Int32($0) }.compactMap { socket in
+      var address = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let hasName = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          getpeername(socket, $0, &length) == 0
+        }
+      }
+      guard hasName, address.sin_family == sa_family_t(AF_INET),
+        Int(UInt16(bigEndian: address.sin_port)) == server.url.port
+      else { return nil }
+      var limit: UInt32 = 0
+      length = socklen_t(MemoryLayout<UInt32>.size)
+      let result = getsockopt(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, &length)
+      return result == 0 ? limit : nil
+    }
+  }
+
   /// A process that ends in the middle ends as it was told to.
   @Test func aProcessEndsInTheMiddleOfItsRequests() async throws {
     let server = try LoopbackServer { _, number in

@@ -216,6 +216,37 @@ import Testing
     #expect(notes.currentValue == self.server.list)
   }
 
+  @Test func theIndexForgetsAgainOnceItHasMoreThanTwiceWhatItKept() async throws {
+    let storage = MemoryQueryStorage()
+    let client = try self.client(storage)
+    let landing = Gate()
+    let isHeld = Locked(false)
+    let notes = client.store(
+      for: NotesQuery { [server] _ in
+        let answer = server.list
+        if isHeld.withLock({ $0 }) { try await landing.pass() }
+        return answer
+      }.persisted())
+    try await notes.fetch()
+    await client.useUpItsReading()
+    func rows() -> Int { client.optimistic.guarded.withLock { $0.rows.count } }
+    let few = OptimisticIndex.fewAcknowledged
+    try await self.enter(0..<1, in: client, storage)
+    client.optimistic.read()
+    isHeld.withLock { $0 = true }
+    let held = Task { try await notes.fetch() }
+    await landing.arrival()
+    // The fetch lacks these, so they are kept.
+    try await self.enter(1..<few + 1, in: client, storage)
+    client.optimistic.read()
+    #expect(rows() == few)
+    landing.open()
+    _ = try await held.value
+    try await self.enter(few + 1..<2 * few + 2, in: client, storage)
+    client.optimistic.read()
+    #expect(rows() == 0)
+  }
+
   @Test(arguments: StorageKind.allCases)
   func aStoreWithAnOlderValueGetsWhatTheIndexHasForgotten(_ kind: StorageKind) async throws {
     let storage = try self.storage(kind)

@@ -131,6 +131,21 @@ import Testing
     #expect(self.slots.nextSlot(after: .seconds(2)) == nil)
   }
 
+  @Test mutating func noMoreThanTwoOfAHostRunWhileItsMutationsAreSpread() throws {
+    self.slots.beginProbing()
+    _ = try self.claim()
+    let probe = self.entry("a")
+    self.slots.endClaim([probe], at: .zero)
+    self.slots.end(probe.id, .answered, waiting: 10, at: .zero)
+    for time in [Duration.zero, .milliseconds(200)] {
+      _ = try self.claim(at: time)
+      self.slots.endClaim([self.entry("a")], at: time)
+    }
+    // It is time for the next one, but both still run.
+    let slots = try self.claim(at: .milliseconds(400)).hostSlots
+    #expect(slots["a"] == 0)
+  }
+
   @Test mutating func repeatGoesFirstAfterAFirstTryIfNoneRuns() throws {
     let slots1 = try self.claim().hostSlots
     #expect(slots1.repeatsFirst == [])

@@ -70,6 +70,15 @@ import Testing
     }
   }
 
+  @Test func anotherValueThatStaysIsInvalidatedWithTheOneThatIsNotWritten() throws {
+    try self.cache.write(.sample(1), .sample(1))
+    var entry = StoredEntry.sample(2)
+    entry.history.invalidate(at: .now)
+    let edit = PreparedEntry(entry, identity: .sample(1), in: StoredBasis(content: nil))
+    #expect(try self.cache.change { try $0.write(edit) } == .otherKept)
+    #expect(try self.cache.entry(.sample(1))?.history.isInvalidated == true)
+  }
+
   /// A value that no storage has, and no other is stored: it must be written.
   @Test func anErrorBesideNoValueNeedsTheStoresOwn() throws {
     var entry = StoredEntry.sample(1)

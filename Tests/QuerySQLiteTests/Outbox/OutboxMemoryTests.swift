@@ -105,6 +105,25 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// They are not counted again at each end.
+  @Test func aFewMoreThanAMutationMayHaveAreKeptUntilTheyGoTogether() async throws {
+    let clock = BootClock()
+    let scratch = try OutboxScratch {
+      $0.mutationHistory = MutationHistoryLimits(perMutation: 8, days: 0)
+      $0.outboxClock = clock.clock
+    }
+    var counts = [String]()
+    for _ in 0..<14 {
+      clock.advance(seconds: 86_400)
+      let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
+      let lease = try #require(enqueued.lease)
+      #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+      counts += try scratch.rows("SELECT count(*) FROM history")
+    }
+    #expect(counts == (Array(1...10) + [8, 9, 10, 8]).map { "\($0)" })
+    try await scratch.storage.close()
+  }
+
   /// All accounts of a file share one sequence of numbers, and one of ends.
   @Test func noNumberIsGivenToTwoAccounts() async throws {
     let folder = try TemporaryFolder()

@@ -120,6 +120,21 @@ import Testing
     try await next.storage.close()
   }
 
+  @Test func theAttemptsInADamagedFileAreInTheNewOne() async throws {
+    let first = try OutboxScratch()
+    let id = try await first.add()
+    let lease = try #require(try await first.claim().first)
+    #expect(try await first.outbox.settle(lease, OutboxScratch.failure(.now)))
+    let attempts = try first.outbox.attempts(of: id)
+    #expect(attempts.count == 1)
+    try first.damage("DELETE FROM migrations")
+    try await first.storage.close()
+    let next = try OutboxScratch(in: first.folder)
+    #expect(try next.outbox.entries().map(\.id) == [id])
+    #expect(try next.outbox.attempts(of: id) == attempts)
+    try await next.storage.close()
+  }
+
   @Test func whatADamagedFileHasForgottenIsStillRemembered() async throws {
     let first = try OutboxScratch { $0.mutationHistory.perMutation = 1 }
     var ids = [UUID]()

@@ -118,6 +118,32 @@ import Testing
     try self.expectSound()
   }
 
+  /// An end that removes one row changes as many pages as one that removes some.
+  @Test func aFewMoreThanTheTotalAreKeptUntilTheyGoTogether() throws {
+    let limits = MutationHistoryLimits(perMutation: 0, total: 100, days: 0, bytes: 0)
+    var counts = [Int]()
+    for number in 0..<104 {
+      _ = try self.end("\(number)", limits, instance: "[\(number)]")
+      counts.append(try self.texts().count)
+    }
+    #expect(counts == Array(1...102) + [100, 101])
+    try self.expectSound()
+  }
+
+  @Test func stepsThatHaveBegunLeaveNoMoreThanTheTotal() throws {
+    let limits = MutationHistoryLimits(perMutation: 0, total: 100, days: 0, bytes: 0)
+    // After whole batches there is one more than the total, which an end would leave.
+    let count = 101 + OutboxTransaction.prunedAtOnce
+    for number in 1..<count { _ = try self.end("\(number)", instance: "[\(number)]") }
+    var changes = try self.end("last", limits)
+    #expect(try self.texts().count == 101)
+    while changes.outcome.mustPrune {
+      changes = try self.change(limits) { try $0.pruneStep(.rows(1)) }
+    }
+    #expect(try self.texts().count == 100)
+    try self.expectSound()
+  }
+
   /// Counts of a damaged file are not looked for again and again.
   @Test func countsOfRowsThatAreNotThereAreMended() throws {
     for number in 0..<3 { _ = try self.end("\(number)", instance: "[\(number)]") }

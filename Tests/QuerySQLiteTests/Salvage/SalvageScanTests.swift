@@ -36,6 +36,51 @@ import Testing
     #expect(pages > 0)
   }
 
+  /// The trees of a vacuumed file begin elsewhere than those of a new one.
+  @Test func theTreesOfAVacuumedFileBeginWhereItsSchemaSays() async throws {
+    let outbox = try OutboxScratch()
+    try await outbox.add()
+    try await outbox.storage.close()
+    let connection = try SQLiteConnection(path: outbox.path)
+    try connection.pragma("VACUUM")
+    try connection.close()
+    let layout = try SalvageLayout(DatabaseKind.mutations.migrations)
+    let scan = SalvageScan(try DatabaseImage(path: outbox.path), layout)
+    let names = layout.trees.values.filter { !$0.columns.isEmpty }.map(\.name)
+    #expect(scan.wholeTrees == Set(names))
+  }
+
+  /// The header does not lead to the free pages, and what looks like a list of them names a page of
+  /// a tree, or one behind the end.
+  @Test func whatNamesAPageThatCannotBeFreeIsNoListOfFreePages() async throws {
+    let outbox = try await DamagedOutbox(isKilled: false)
+    let layout = try SalvageLayout(DatabaseKind.mutations.migrations)
+    let whole = DatabaseImage(file: outbox.file, log: [])
+    func rows(_ image: DatabaseImage) -> Set<Int64> {
+      Set((SalvageScan(image, layout).rows["outbox"] ?? []).map(\.rowID))
+    }
+    let root = try #require(layout.trees["outbox"]?.roots.first)
+    // Not the first one, by which the root is recognised.
+    let leaves = Self.leaves(of: whole, layout)
+    let leaf = try #require(leaves.max { $0.cell.rowID < $1.cell.rowID }).number
+    #expect(leaf != root)
+    let place = (leaf - 1) * whole.pageSize..<leaf * whole.pageSize
+    let moved = whole.pageCount + 1
+    for other in [root, moved + 2] {
+      let list = [0, 2, other, moved].flatMap { number in
+        withUnsafeBytes(of: UInt32(number).bigEndian) { Array($0) }
+      }
+      // The leaf moves to the end, where no tree leads to it, and the list comes behind it.
+      var file = outbox.file + outbox.file[place] + list
+      file += [UInt8](repeating: 0, count: whole.pageSize - list.count)
+      file.replaceSubrange(place, with: repeatElement(0xa5, count: whole.pageSize))
+      // The number of free pages.
+      file.replaceSubrange(36..<40, with: [0, 0, 0xff, 0xff])
+      let found = rows(DatabaseImage(file: file, log: []))
+      #expect(found.isSuperset(of: rows(whole)), "\(other)")
+    }
+  }
+
   /// The leaves of the table with several rows, and the first row of each.
   private static func leaves(
     of image: DatabaseImage, _ layout: SalvageLayout

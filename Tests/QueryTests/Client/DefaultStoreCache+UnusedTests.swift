@@ -184,11 +184,11 @@ import Testing
   @Test func thoseThatWereClearedDoNotCount() {
     let client = self.client(maxUnusedStores: 2)
     _ = client.store(for: self.probe(["a"]))
-    let held = client.store(for: self.probe(["b"]))
+    var held = [client.store(for: self.probe(["b"]))]
     client.clearStore(with: ["b"])
-    _ = client.store(for: self.probe(["c"]))
+    held.append(client.store(for: self.probe(["c"])))
     #expect(client.stores(matching: []).count == 2)
-    _ = client.withStores { stores, _ in stores.removeValue(forPath: ["a"]) }
+    _ = client.withStores { stores, _ in stores.removeValue(forPath: ["c"]) }
     _ = client.store(for: self.probe(["d"]))
     #expect(client.stores(matching: []).count == 2)
     withExtendedLifetime(held) {}

@@ -85,6 +85,17 @@ import Testing
     #expect(counts(.defaultTesting) == [0, 0, 0])
   }
 
+  @Test func theActivityObserverIsTheContextsOwnOrElseTheCreators() {
+    let (own, creators) = (ManualActivity(), ManualActivity())
+    let creator = QueryClient.DefaultStoreCreator.default(
+      networkObserver: nil, activityObserver: creators)
+    func observers(_ edit: (inout QueryContext) -> Void = { _ in }) -> [ManualActivity?] {
+      self.contexts(creator, edit).map { $0.applicationActivityObserver as? ManualActivity }
+    }
+    #expect(observers().allSatisfy { $0 === creators })
+    #expect(observers { $0.applicationActivityObserver = own }.allSatisfy { $0 === own })
+  }
+
   @Test(arguments: 0..<3)
   func aRefetchWaitsForAllThatIsObserved(which: Int) async {
     let network = MockNetworkObserver(initialStatus: .disconnected)

@@ -114,6 +114,28 @@ private typealias Store = QueryStore<QueryState<Int?, Int>>
     self.gate.open()
   }
 
+  @Test func aConditionThatEndsBeforeItIsSubscribedToRefetchesWhenItReturns() {
+    // It tells nobody of its end: nobody listens yet.
+    let condition = ManualCondition(true)
+    let store = self.store(HookedCondition(condition) { _ in condition.send(false) })
+    let subscription = self.subscribe(to: store)
+    condition.send(true)
+    #expect(store.isLoading)
+    subscription.cancel()
+    self.gate.open()
+  }
+
+  @Test func whatIsEmittedDuringTheSubscriptionCountsMoreThanTheAnswerAfterIt() {
+    // It still answers that it is satisfied, and has told already that it is not.
+    let condition = ManualCondition(true)
+    let store = self.store(HookedCondition(condition) { observer in observer(false) })
+    let subscription = self.subscribe(to: store)
+    condition.send(true)
+    #expect(store.isLoading)
+    subscription.cancel()
+    self.gate.open()
+  }
+
   // MARK: - Cancelling
 
   @Test func theEndOfTheConditionCancelsTheRefetch() async {
@@ -203,6 +225,29 @@ private typealias Store = QueryStore<QueryState<Int?, Int>>
     store = nil
     #expect(released == nil)
     await withExpectedWarnings([]) { for observer in observers { observer(true) } }
+  }
+}
+
+/// A condition that does something before it counts who subscribes to it.
+private struct HookedCondition: FetchCondition {
+  typealias Observer = @Sendable (Bool) -> Void
+
+  let condition: ManualCondition
+  let onSubscribe: @Sendable (Observer) -> Void
+
+  init(_ condition: ManualCondition, onSubscribe: @escaping @Sendable (Observer) -> Void) {
+    self.condition = condition
+    self.onSubscribe = onSubscribe
+  }
+
+  func isSatisfied(in context: QueryContext) -> Bool { self.condition.isSatisfied(in: context) }
+
+  func subscribe(
+    in context: QueryContext,
+    _ observer: @escaping Observer
+  ) -> QuerySubscription {
+    self.onSubscribe(observer)
+    return self.condition.subscribe(in: context, observer)
   }
 }
 

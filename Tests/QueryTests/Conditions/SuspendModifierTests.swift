@@ -130,6 +130,57 @@ import Testing
     condition.emit(true)
     #expect(Set([try await first.value, try await second.value]) == [1, 2])
   }
+
+  // MARK: - Sharing
+
+  /// A store whose fetches share their work behind the wait for a condition, and stop at a gate.
+  private func sharingStore(
+    on condition: some FetchCondition, _ gate: Gate
+  ) -> QueryStore<QueryState<Int?, Int>> {
+    let query = ProbeQuery(onFetch: { [fetches] _, _ in
+      let number = fetches.increment()
+      try await gate.pass()
+      return number
+    })
+    return QueryStore.detached(
+      query: query.deduplicated().suspend(on: condition), initialValue: nil)
+  }
+
+  @Test func whatHasEndedWhileAFetchWasSuspendedIsNotSharedWithIt() async throws {
+    let condition = ScriptedCondition(answers: [true, false])
+    let gate = Gate()
+    let store = self.sharingStore(on: condition, gate)
+    let first = Task { try await store.fetch() }
+    await gate.arrival()
+    let suspended = Task { try await store.fetch() }
+    await condition.log.wait(forCount: 4)
+    gate.open()
+    #expect(try await first.value == 1)
+    store.currentValue = 5
+    condition.emit(true)
+    #expect(try await suspended.value == 2)
+    #expect(store.currentValue == 2 && self.fetches.value == 2)
+  }
+
+  @Test func aFetchThatWasSuspendedSharesWhatRunsWhenItGoesOn() async throws {
+    // The third fetch finds the condition satisfied, of which the second has still to be told.
+    let condition = ScriptedCondition(answers: [true, false, false, true])
+    let gate = Gate()
+    let store = self.sharingStore(on: condition, gate)
+    let first = Task { try await store.fetch() }
+    await gate.arrival()
+    let suspended = Task { try await store.fetch() }
+    await condition.log.wait(forCount: 4)
+    gate.letOneThrough()
+    #expect(try await first.value == 1)
+    let third = Task { try await store.fetch() }
+    await gate.arrival(2)
+    condition.emit(true)
+    await condition.log.wait { $0.last == "cancelled" }
+    gate.open()
+    #expect(try await (suspended.value, third.value) == (2, 2))
+    #expect(self.fetches.value == 2)
+  }
 }
 
 /// A condition whose answers and emissions are scripted.

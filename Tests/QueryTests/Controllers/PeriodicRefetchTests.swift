@@ -286,6 +286,34 @@ import Testing
     #expect(self.time.sleeperCount == 0)
   }
 
+  /// The last reference to it may be the one with which a change is recorded.
+  @Test func aStoreMayBeReleasedWhileTheNetworkTellsOfAChange() async {
+    let (observer, tellings, isOver) = (BareNetwork(), Counter(), Box(false))
+    var context = self.context
+    context.networkObserver = observer
+    await runOnThreads(2) { [context] thread in
+      guard thread == 0 else {
+        while !isOver.value {
+          observer.handler.value?(.connected)
+          tellings.increment()
+        }
+        return
+      }
+      for round in 0..<200 {
+        var store: Store? = self.store(in: context)
+        // The second telling from here on is of this store. Each round ends at another moment.
+        let begun = tellings.value
+        while tellings.value < begun + 2 { sched_yield() }
+        for _ in 0..<round % 100 { _ = observer.currentStatus }
+        weak let released = store
+        withExtendedLifetime(store) {}
+        store = nil
+        while released != nil { sched_yield() }
+      }
+      isOver.value = true
+    }
+  }
+
   @Test func byTheRealClock() async {
     let query = ProbeQuery().refetch(every: .milliseconds(1))
       .handleEvents(with: QueryEventHandler(onFetchingEnded: { [ended] _ in ended.append(0) }))
@@ -302,6 +330,21 @@ import Testing
       _ = ProbeQuery().refetch(every: .zero)
     }
     try expectSentence("ProbeQuery: refetch(every:)", in: result)
+  }
+}
+
+/// A network whose observer a test calls itself, whatever else happens at that time.
+private final class BareNetwork: NetworkObserver {
+  let handler = Box<(@Sendable (NetworkConnectionStatus) -> Void)?>(nil)
+
+  var currentStatus: NetworkConnectionStatus { .connected }
+
+  func subscribe(
+    with handler: @escaping @Sendable (NetworkConnectionStatus) -> Void
+  ) -> QuerySubscription {
+    handler(.connected)
+    self.handler.value = handler
+    return .empty
   }
 }
 

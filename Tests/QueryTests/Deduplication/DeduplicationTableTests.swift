@@ -84,6 +84,20 @@ import Testing
     #expect(try await store.fetch() == 2, "one that is made later does its own work")
   }
 
+  @Test @MainActor func oneThatComesLateDoesNotReplaceAValueThatWasSetMeanwhile() async throws {
+    let (gate, delay) = (Gate(), Gate())
+    let query = SharedQuery(gate)
+    let store = self.storeWithDelay(query, delay)
+    let (first, second) = await self.fetchTwice(store, gate, delay)
+    gate.open()
+    #expect(try await first.value == 1)
+    store.currentValue = 5
+    delay.open()
+    #expect(try await second.value == 1, "its caller has what it has shared")
+    #expect(store.currentValue == 5 && store.valueUpdateCount == 2)
+    #expect(query.fetches.value == 1)
+  }
+
   @Test @MainActor func oneThatComesLateSharesTheErrorToo() async throws {
     let (gate, delay) = (Gate(), Gate())
     let query = SharedQuery { call in

@@ -52,6 +52,31 @@ import Testing
     #expect(self.source.ids == [1, 1])
   }
 
+  /// What they would share has ended before that page came, and lacks it.
+  @Test(arguments: [true, false])
+  func allPagesThatWaitForAPageAreFetchedWithIt(isNext: Bool) async throws {
+    let store = try await self.loadedStore()
+    let all = await self.start(on: store) { try await store.fetchAllPages(handler: $0) }
+    await self.gate.arrival()
+    let page = Task { @MainActor in
+      try await isNext ? store.fetchNextPage() : store.fetchPreviousPage()
+    }
+    await store.waitForState {
+      $0.nextPageActiveTasks.count + $0.previousPageActiveTasks.count == 1
+    }
+    let allWithPage = Task { @MainActor in try await store.fetchAllPages() }
+    await store.waitForState { $0.allPagesActiveTasks.count == 2 }
+    self.gate.letOneThrough()
+    #expect(try await all.value.ids == [1])
+    await self.gate.arrival(2)
+    self.gate.open()
+    #expect(try await page.value?.id == (isNext ? 2 : 0))
+    let ids = isNext ? [1, 2] : [0, 1]
+    #expect(try await allWithPage.value.ids == ids)
+    #expect(store.ids == ids)
+    #expect(self.source.ids == (isNext ? [1, 1, 2, 1, 2] : [1, 1, 0, 0, 1]))
+  }
+
   @Test func nextAndPreviousPagesDoNotShare() async throws {
     let store = try await self.loadedStore()
     let next = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }

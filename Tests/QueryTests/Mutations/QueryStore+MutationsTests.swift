@@ -51,6 +51,21 @@ import Testing
     #expect(store.valueUpdateCount >= 1)
   }
 
+  /// A write that somebody makes later is not the one that ran when it was planned.
+  @Test func anAttemptThatIsRunLaterSharesNothingThatHasEnded() async throws {
+    let gate = Gate()
+    let mutation = EchoMutation(gates: ["a": gate])
+    let store = QueryStore.detached(mutation: mutation.deduplicated { _, _ in true })
+    let first = Task { try await store.mutate(with: "a") }
+    await gate.arrival()
+    let later = store.mutateTask(with: "b")
+    gate.open()
+    #expect(try await first.value == "A")
+    #expect(try await later.runIfNeeded() == "B")
+    #expect(mutation.attempts.elements == ["a", "b"])
+    #expect(spelled(store.history) == ["a: A", "b: B"])
+  }
+
   // MARK: - Retrying
 
   @Test func retryLatestIsANewAttemptWithTheLatestArguments() async throws {

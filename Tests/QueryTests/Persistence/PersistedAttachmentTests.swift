@@ -208,6 +208,21 @@ import Testing
     #expect(self.base[self.identity]?.content == .value(Data("1".utf8)), "a value does")
   }
 
+  /// The value is still stored, but about to be removed.
+  @Test func anErrorThatWaitsInThePlaceOfARemovalIsShownAlone() async {
+    self.storeFive()
+    let storage = SlowStorage(self.base, isWriting: false)
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await store.hydrated()
+    #expect(store.currentValue == 5)
+    store.reset()
+    store.setResult(to: .failure(TestError()))
+    let next = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await next.hydrated()
+    #expect(next.currentValue == nil)
+    #expect(next.error != nil)
+  }
+
   @Test func eachMissIsReportedOnce() async throws {
     let failure = StorageError(operation: "read", code: .busy, message: "busy")
     let storage = SlowStorage(self.base, answer: .miss(.failed(failure)))

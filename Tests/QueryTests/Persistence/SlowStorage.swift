@@ -8,13 +8,19 @@ final class SlowStorage: QueryStorage {
   /// What each late reading waits at.
   let gate: Gate
   private let answer: StorageReading?
+  private let isWriting: Bool
 
   /// - Parameters:
   ///   - base: What it reads from.
   ///   - gate: The gate that each late reading waits at; nil: an open one.
   ///   - answer: What a late reading finds; nil: what the base has.
-  init(_ base: MemoryQueryStorage, gate: Gate? = nil, answer: StorageReading? = nil) {
+  ///   - isWriting: Whether changes are written; false: they wait for ever.
+  init(
+    _ base: MemoryQueryStorage, gate: Gate? = nil, answer: StorageReading? = nil,
+    isWriting: Bool = true
+  ) {
     self.base = base
+    self.isWriting = isWriting
     self.gate = gate ?? Gate()
     self.answer = answer
     if gate == nil { self.gate.open() }
@@ -38,7 +44,7 @@ final class SlowStorage: QueryStorage {
     self.base.didHydrate(slot, from: entry, miss)
   }
 
-  func write(_ slot: StorageSlot) { self.base.write(slot) }
+  func write(_ slot: StorageSlot) { if self.isWriting { self.base.write(slot) } }
   func invalidate(matching path: QueryPath) { self.base.invalidate(matching: path) }
   func prefetch(matching path: QueryPath) async throws {
     try await self.base.prefetch(matching: path)

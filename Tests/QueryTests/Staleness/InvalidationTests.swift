@@ -210,7 +210,7 @@ import Testing
     gates[0].open()
     #expect(try await older.value == 1)
     #expect(store.currentValue == 2 && store.isInvalidated)
-    // Who waits for the older one hears it.
+    // The caller of the older one hears of it.
     #expect(collector.states.last?.currentValue == 2)
   }
 
@@ -322,6 +322,28 @@ import Testing
     let store = QueryStore.detached(mutation: ProbeMutation())
     store.invalidate()
     #expect(!store.isInvalidated)
+  }
+
+  /// A history has the result of each attempt, in whatever order they end.
+  @Test(arguments: [true, false])
+  func aMutationsHistoryLosesNothingByAnInvalidation(isDeduplicated: Bool) async throws {
+    let (gateOfA, gateOfB) = (Gate(), Gate())
+    let mutation = EchoMutation(gates: ["a": gateOfA, "b": gateOfB])
+    let store =
+      isDeduplicated
+      ? QueryStore.detached(mutation: mutation.deduplicated { _, _ in true })
+      : QueryStore.detached(mutation: mutation)
+    let first = Task { try await store.mutate(with: "a") }
+    await gateOfA.arrival()
+    store.invalidate()
+    let second = Task { try await store.mutate(with: "b") }
+    await gateOfB.arrival()
+    store.invalidate()
+    gateOfB.open()
+    #expect(try await second.value == "B")
+    gateOfA.open()
+    #expect(try await first.value == "A")
+    #expect(spelled(store.history) == ["a: A", "b: B"])
   }
 
   // MARK: - A client's stores

@@ -37,6 +37,19 @@ import Testing
     while released != nil { await Task.yield() }
   }
 
+  /// A service that is silent would keep the thread from it.
+  @Test func aCancelledQuestionIsAnsweredBeforeTheFirstStatusWithoutTheThread() throws {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    // Its thread is never started.
+    let monitor = MonitorThread()
+    let answers = Recorder<NetworkReachability>()
+    Task.immediate {
+      withUnsafeCurrentTask { $0?.cancel() }
+      answers.append(await monitor.reachability(of: url))
+    }
+    #expect(answers.elements == [.unknown])
+  }
+
   @Test func oneThreadRunsWhileThereAreSubscribersAndLeavesNoFiles() async {
     // In a process of its own, in which no other test has a monitor.
     await #expect(processExitsWith: .success) {

@@ -186,6 +186,23 @@ struct AttemptRulingTests {
     #expect(MutationBackoff(random: { 0 }).delay(after: 3) == .seconds(2))
   }
 
+  @Test func aHostThatIsNotReachedIsLeftAloneForFifteenToThirtyFirstWaits() async throws {
+    let device = Device()
+    let client = device.launch()
+    client.defaultContext.mutationBackoff.random = { 0.5 }
+    let mutation = SaveNote { _ in throw URLError(.cannotConnectToHost) }
+      .persisted(as: "save-note")
+    let store = client.store(for: mutation)
+    for id in 1...3 { _ = await failure { try await store.mutate(with: Note(id: id, text: "a")) } }
+    let runner = try #require(try client.durableRunner(for: mutation))
+    // Their own waits are over.
+    device.clock.advance(by: .seconds(1))
+    let claim = try await device.outbox.claim(ClaimRequest(.lowest(handledBy: [runner.handler])))
+    #expect(claim.leases.isEmpty)
+    // Fifteen seconds, and half as much again, of which one has passed.
+    #expect(claim.nextDue == .seconds(21.5))
+  }
+
   @Test func theMutationsOwnClosureClassifiesFirst() async throws {
     let options = MutationPersistenceOptions<Note>(classify: { error, attempt in
       attempt.number == 1 && error is TestError ? .permanent(reason: "no") : nil

@@ -32,6 +32,9 @@ import Testing
     #expect(converted.endBoottime == 65_000_000)
     #expect(converted.bootID == "b")
     #expect(converted.length == 60_000_000)
+    // A wall clock that is behind makes no wait of none.
+    let none = OutboxDelay(.zero, from: self.time(wall: 1_000, boottime: 500))
+    #expect(none.remaining(self.time(wall: 0, boottime: 5, boot: "b")) == 0)
   }
 
   @Test func whatNoClockCanShowIsNoReasonToStop() {

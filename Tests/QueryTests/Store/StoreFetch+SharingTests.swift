@@ -1,0 +1,136 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// A caller that shares a fetch has its result when the fetch ends, but may come to run much later:
+/// its actor is busy.
+@Suite(.warningsAreIssues) struct StoreFetchSharingTests {
+  private let gate = Gate()
+  private let executor = HeldExecutor()
+
+  /// Begins two fetches of a store that share their work, and ends the first one.
+  ///
+  /// - Parameter fetch: Fetches, for the second time with a configuration.
+  /// - Returns: The second one, which has the result as well, and is held up before it brings that.
+  private func lateSharer<State: QueryStateProtocol, Value: Sendable>(
+    of store: QueryStore<State>,
+    _ fetch: @escaping @Sendable (QueryTaskConfiguration?) async throws -> Value
+  ) async throws -> Task<Value, any Error> {
+    let table = try #require(store.context.deduplicationTable(of: State.QueryValue.self))
+    let first = Task { try await fetch(nil) }
+    await self.gate.arrival()
+    let second = Task { @concurrent [executor] in
+      try await fetch(QueryTaskConfiguration(executorPreference: executor))
+    }
+    while table.waiterCount < 2 || self.executor.isBusy { await Task.yield() }
+    self.executor.hold()
+    self.gate.open()
+    _ = try await first.value
+    return second
+  }
+
+  @Test(arguments: NewerValue.allCases)
+  fileprivate func aLateSharerDoesNotReplaceWhatTheStoreHasSince(newer: NewerValue) async throws {
+    let query = SharedQuery(self.gate)
+    let store = query.deduplicated().sharedStore()
+    let late = try await self.lateSharer(of: store) { try await store.fetch(using: $0) }
+    #expect(store.currentValue == 1)
+    switch newer {
+    case .isFetched: #expect(try await store.fetch() == 2)
+    case .isSet: store.currentValue = 2
+    }
+    let date = store.valueLastUpdatedAt
+    self.executor.release()
+    #expect(try await late.value == 1, "its caller has what it has shared")
+    #expect(store.currentValue == 2)
+    #expect(store.valueLastUpdatedAt == date && store.valueUpdateCount == 2)
+    #expect(!store.isLoading)
+    #expect(query.fetches.value == (newer == .isFetched ? 2 : 1))
+  }
+
+  @Test func aLateSharerUpdatesAStateThatNothingElseHasChanged() async throws {
+    let query = SharedQuery(self.gate)
+    let store = query.deduplicated().sharedStore()
+    let late = try await self.lateSharer(of: store) { try await store.fetch(using: $0) }
+    #expect(store.valueUpdateCount == 1)
+    self.executor.release()
+    #expect(try await late.value == 1)
+    #expect(store.currentValue == 1)
+    #expect(store.valueUpdateCount == 2, "each fetch has an update of its own")
+    #expect(query.fetches.value == 1)
+  }
+
+  /// A history has the result of each attempt, whatever came after it.
+  @Test func aLateSharerOfAnAttemptHasTheResultInItsOwnHistoryEntry() async throws {
+    let mutation = EchoMutation(gates: ["a": self.gate])
+    let store = QueryStore.detached(mutation: mutation.deduplicated { _, _ in true })
+    let late = try await self.lateSharer(of: store) { configuration in
+      try await store.mutate(with: configuration == nil ? "a" : "b", using: configuration)
+    }
+    #expect(try await store.mutate(with: "c") == "C")
+    #expect(spelled(store.history) == ["a: A", "b: loading", "c: C"])
+    self.executor.release()
+    #expect(try await late.value == "A")
+    #expect(spelled(store.history) == ["a: A", "b: A", "c: C"])
+    #expect(mutation.attempts.elements == ["a", "c"])
+  }
+}
+
+/// How a store comes to another value.
+private enum NewerValue: CaseIterable {
+  case isFetched, isSet
+}
+
+extension DeduplicationTable {
+  /// How many callers wait for the first of the fetches that are under way.
+  fileprivate var waiterCount: Int {
+    let fetch = self.state.withLock { $0.fetches.first }
+    return fetch?.state.withLock { $0.waiters.count } ?? 0
+  }
+}
+
+/// Runs jobs on a thread of its own, and keeps those that come while a test says so.
+private final class HeldExecutor: TaskExecutor {
+  private struct State {
+    /// nil: none is to be kept.
+    var held: [UnownedJob]?
+    var runningJobs = 0
+  }
+
+  private let queue = DispatchQueue(label: "held")
+  private let state = Locked(State())
+
+  /// Whether a job has still to come to its end, or to where it waits.
+  var isBusy: Bool { self.state.withLock { $0.runningJobs > 0 } }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let isHeld = self.state.withLock { state in
+      state.held?.append(job)
+      if state.held == nil { state.runningJobs += 1 }
+      return state.held != nil
+    }
+    if !isHeld { self.run(job) }
+  }
+
+  func hold() { self.state.withLock { $0.held = [] } }
+
+  /// Runs what was kept, and what comes from now on.
+  func release() {
+    let jobs = self.state.withLock { state in
+      defer { state.held = nil }
+      state.runningJobs += state.held?.count ?? 0
+      return state.held ?? []
+    }
+    for job in jobs { self.run(job) }
+  }
+
+  private func run(_ job: UnownedJob) {
+    self.queue.async {
+      job.runSynchronously(on: self.asUnownedTaskExecutor())
+      self.state.withLock { $0.runningJobs -= 1 }
+    }
+  }
+}
