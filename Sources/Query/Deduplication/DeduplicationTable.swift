@@ -181,14 +181,19 @@ extension DeduplicationTable {
 
   /// Notes that a fetch has ended.
   ///
-  /// - Parameter source: The fetch that did the work, if the store has its result now, or nobody waits for
-  ///   it any more.
+  /// - Parameters:
+  ///   - source: The fetch that did the work.
+  ///   - isTaken: Whether the store has its result now, or nobody waits for it any more.
   /// - Returns: What is not kept any more, to be released outside all locks.
   @inlinable
-  func didEnd(_ work: FetchWork, taking source: FetchWork?) -> [Ended] {
+  func didEnd(_ work: FetchWork, sharing source: FetchWork, isTaken: Bool) -> [Ended] {
     self.state.withLock { state in
+      // The source may be at its next attempt.
+      if source !== work {
+        (work.endsBefore, work.endNumber) = (source.endsBefore, source.endNumber)
+      }
       let forgotten = state.arrive(work)
-      if state.ended.isEmpty { return forgotten }
+      if state.ended.isEmpty || !isTaken { return forgotten }
       for index in state.ended.indices where state.ended[index].fetch.work === source {
         state.ended[index].isTaken = true
       }

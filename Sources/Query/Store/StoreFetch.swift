@@ -197,11 +197,11 @@ extension StoreFetch {
   func isReplaced(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
     // A history has each attempt, and each one's failure by cancellation is its own.
     guard State._isFetchedAutomatically, !self.wasCancelled else { return false }
-    let source = self.source
-    if let number = source.endNumber, number <= store.endsBeforeValue, self.bringsAll(task) {
+    if let number = self.endNumber, number <= store.endsBeforeValue, self.bringsAll(task) {
       return true
     }
-    return source.takenTag.map { $0 != store.tag.number } ?? false
+    guard let taken = self.source.taken, taken.endNumber == self.endNumber else { return false }
+    return taken.tag != store.tag.number
   }
 
   /// Records that the store has the result. The caller holds the lock.
@@ -210,10 +210,9 @@ extension StoreFetch {
     _ result: Result<Value, any Error>, for task: QueryTask<Value>, in store: QueryStore<State>
   ) {
     if self.wasCancelled { return }
-    let source = self.source
-    source.takenTag = store.tag.number
+    self.source.taken = (store.tag.number, self.endNumber)
     if case .success = result, self.bringsAll(task) {
-      store.endsBeforeValue = max(source.endsBefore, store.endsBeforeValue)
+      store.endsBeforeValue = max(self.endsBefore, store.endsBeforeValue)
     }
   }
 
@@ -246,7 +245,7 @@ extension StoreFetch {
     if source.memberCount == 0, source.notes != nil {
       (source.notes, source.hadNotes) = (nil, true)
     }
-    self.leaveTable(taking: hasResult || source.memberCount == 0 ? source : nil, in: store)
+    self.leaveTable(isTaken: hasResult || source.memberCount == 0, in: store)
     if !store.automaticFetches.isEmpty, let id = self.task?.id {
       store.automaticFetches.removeAll { $0.id == id }
     }
@@ -254,9 +253,12 @@ extension StoreFetch {
 
   /// Tells those that are on their way to share its work. The caller holds the lock.
   @inlinable
-  func leaveTable(taking source: FetchWork?, in store: QueryStore<State>) {
+  func leaveTable(isTaken: Bool, in store: QueryStore<State>) {
     let table = self.task?.context.deduplicationTable(of: Value.self)
-    guard let forgotten = table?.didEnd(self, taking: source), !forgotten.isEmpty else { return }
+    guard
+      let forgotten = table?.didEnd(self, sharing: self.source, isTaken: isTaken),
+      !forgotten.isEmpty
+    else { return }
     // Their results are the user's.
     store.aftermath.actions.append { withExtendedLifetime(forgotten) {} }
   }
@@ -339,12 +341,12 @@ extension StoreFetch {
       if let leader, leader.generation != self.generation { return false }
       self.leader?.memberCount -= 1
       self.leader = nil
-      (self.isBrought, self.endsBefore, self.endNumber, self.takenTag) = (false, 0, nil, nil)
+      (self.isBrought, self.endsBefore, self.endNumber, self.taken) = (false, 0, nil, nil)
       guard let leader else { return true }
       if leader.memberCount == 0 {
         self.isBrought = leader.hadNotes
         (self.endsBefore, self.endNumber) = (leader.endsBefore, leader.endNumber)
-        self.takenTag = leader.takenTag
+        self.taken = leader.taken
       } else {
         self.leader = leader
         leader.memberCount += 1

@@ -19,11 +19,12 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// How many fetches share this work and have not ended, this one included.
   @exclusivity(unchecked) @usableFromInline final var memberCount = 1
   /// How many fetches of its ``DeduplicationTable`` had ended when the work began there, and when it had ended
-  /// itself; nil: it has not. Set before its callers have the result.
+  /// itself; nil: it has not. Guarded by the table's lock; one that shares the work copies them at its end.
   @exclusivity(unchecked) @usableFromInline final var endsBefore = 0
   @exclusivity(unchecked) @usableFromInline final var endNumber: Int?
-  /// The number of the ``ValueTag`` with which the store had the result of this work; nil: it has not.
-  @exclusivity(unchecked) @usableFromInline final var takenTag: Int?
+  /// The number of the ``ValueTag`` with which the store had the result of this work, and the end number of
+  /// that, since an attempt that follows has another; nil: it has not.
+  @exclusivity(unchecked) @usableFromInline final var taken: (tag: Int, endNumber: Int?)?
   /// The `InfiniteQueryPagingRequest` that the work is for; nil while it is not decided.
   @exclusivity(unchecked) @usableFromInline final var pagingRequest: (any Sendable)?
   /// The newest end of a mutation that was known when the work began; nil if its store asks for none.

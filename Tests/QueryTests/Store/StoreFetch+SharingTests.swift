@@ -62,6 +62,33 @@ import Testing
     #expect(query.fetches.value == 1)
   }
 
+  /// The fetch whose first attempt was shared makes another one, which nobody shares.
+  @Test func aFailureThatWasSharedIsNotTheResultOfTheNextAttempt() async throws {
+    let gates = [Gate(), Gate()]
+    let query = SharedQuery { call in
+      try await gates[call.number - 1].pass()
+      if call.number == 1 { throw TestError() }
+      return call.number
+    }
+    let store = query.deduplicated().retry(limit: 1).delayer(.noDelay).sharedStore()
+    let table = try #require(store.context.deduplicationTable(of: Int.self))
+    let first = Task { try await store.fetch() }
+    await gates[0].arrival()
+    let second = Task {
+      var context = store.context
+      context.maxRetries = 0
+      return try await store.fetch(using: context)
+    }
+    while table.waiterCount < 2 { await Task.yield() }
+    gates[0].open()
+    await #expect(throws: TestError.self) { try await second.value }
+    await gates[1].arrival()
+    store.currentValue = 5
+    gates[1].open()
+    #expect(try await first.value == 2)
+    #expect(store.currentValue == 2 && store.error == nil)
+  }
+
   /// A history has the result of each attempt, whatever came after it.
   @Test func aLateSharerOfAnAttemptHasTheResultInItsOwnHistoryEntry() async throws {
     let mutation = EchoMutation(gates: ["a": self.gate])
