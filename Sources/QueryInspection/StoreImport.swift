@@ -147,7 +147,7 @@ extension CacheChanges {
     let place = try self.connection.first(
       EntryRow.readPlace, self.partition, entry.row.identity
     ) { (id: try $0.integer(at: 0), bytes: Int(try $0.amount(at: 1))) }
-    if let place { try self.removeRow(place.id, bytes: place.bytes) }
+    if let place { try self.removeRow(place.id, bytes: place.bytes, isLost: false) }
     var row = entry.row
     row.partition = self.partition
     self.count(entries: 1, bytes: Int(row.byteCount))

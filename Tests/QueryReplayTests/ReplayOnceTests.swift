@@ -55,6 +55,35 @@ import Testing
     #expect(try storage.outbox.counts.dead == 1)
   }
 
+  /// A launch does not see the network return that the one before it has seen go.
+  @Test(arguments: StorageKind.allCases)
+  func whatHasFailedOfflineIsSentByTheNextLaunchOnceTheNetworkIsUp(_ kind: StorageKind) async throws
+  {
+    let folder = try ScratchFolder()
+    let storage = try kind.make(in: folder)
+    let network = MockNetworkObserver(initialStatus: .disconnected)
+    let attempts = Counter()
+    let save = BlockMutation(["save"]) { (_: String, _) in
+      attempts.increment()
+      guard network.currentStatus == .connected else { throw URLError(.notConnectedToInternet) }
+    }.persisted(as: "save")
+    func launch() throws -> (QueryClient, MutationReplayer) {
+      let client = QueryClient(
+        storage: storage, storeCreator: .default(retryLimit: 0, networkObserver: network))
+      let replayer = MutationReplayer(client: client)
+      try replayer.register(save)
+      return (client, replayer)
+    }
+    let (client, first) = try launch()
+    try await client.store(for: save).enqueue(with: "a")
+    #expect(try await first.replayOnce() == ReplaySummary(failed: 1))
+    #expect(try storage.outbox.entries(in: .pending).map(\.waitReason) == [.offline])
+    #expect(try await launch().1.replayOnce() == ReplaySummary(waiting: 1), "it is down still")
+    network.send(status: .connected)
+    #expect(try await launch().1.replayOnce() == ReplaySummary(succeeded: 1))
+    #expect(attempts.value == 2)
+  }
+
   /// A test's clock is waited on by what the test has asked for alone.
   @Test func nothingWaitsByTheClockWhileAnAttemptIsUnderWay() async throws {
     let sleeps = Recorder<Duration>()

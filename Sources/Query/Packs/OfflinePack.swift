@@ -52,7 +52,8 @@ public final class OfflinePack: Observable, Sendable {
   /// now, keeps the newest that was not taken, and ends when the pack is gone.
   public var updates: PackUpdates { PackUpdates(pack: self) }
 
-  /// Waits until all of it is there, however old: a refresh that is due may be waited for, or not.
+  /// Waits until all of it is there, however old: a refresh that is due may be waited for, or not. What was
+  /// reset or removed since is not there, and is fetched again.
   ///
   /// A task that is cancelled gives up waiting; the pack goes on. The client stays alive meanwhile, which
   /// fetches what is missing.
@@ -63,6 +64,8 @@ public final class OfflinePack: Observable, Sendable {
   public func whole() async throws -> PackProgress {
     let client = self.packs.coordinator.client
     defer { withExtendedLifetime(client) {} }
+    // A member may have been reset since, and the removal be on its way to the disk.
+    if self.status.value.state == .complete { await self.packs.coordinator.lookAtAll() }
     for await (progress, state) in self.updates.stream {
       switch state {
       case .complete: return progress

@@ -230,6 +230,14 @@ extension PackCoordinator {
     for runner in self.guarded.withLock({ Array($0.runners.values) }) { runner.wake() }
   }
 
+  /// Takes what has changed until now, with what this process has still to write.
+  func lookAtAll() async {
+    guard let storage else { return }
+    // If that cannot be written, it has changed nothing on the disk.
+    try? await storage.flush()
+    await self.look(storage)
+  }
+
   /// Takes what this process or another one has changed.
   private func look(_ storage: any QueryStorage) async {
     // Before the reading: a runner may show a newer state while it is on its way.

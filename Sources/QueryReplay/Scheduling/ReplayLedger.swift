@@ -12,8 +12,9 @@ final class ReplayLedger: Sendable {
     var next = 0
     var wasOffline = false
     var links = 0
-    // A new program may have other credentials, and read what another one could not.
-    var mustRelease: Set<MutationWaitReason> = [.authentication, .handler]
+    // A new program may have other credentials, and read what another one could not; and the network may have
+    // come back since another one has ended.
+    var mustRelease: Set<MutationWaitReason> = [.authentication, .handler, .offline]
     var turns = 0
     var claims = 0
     var isClosed = false

@@ -77,7 +77,8 @@ extension CacheChanges {
     _ isKept: (QueryIdentity) -> Bool
   ) throws {
     if candidate.isPinned || isKept(candidate.identity) { return }
-    try self.removeRow(candidate.id, bytes: candidate.bytes)
+    // No pack has one that is evicted.
+    try self.removeRow(candidate.id, bytes: candidate.bytes, isLost: false)
     eviction.removed.append(candidate.identity)
   }
 }

@@ -19,6 +19,8 @@ package struct CacheChanges {
   package private(set) var totals: Totals
 
   private var hasHiddenNumber = false
+  /// Whether an entry was removed that a pack has.
+  private(set) var hasLostMembers = false
 
   /// Whether values are confirmed apart from their entries.
   var hasConfirmations: Bool {
@@ -109,7 +111,13 @@ extension CacheChanges {
   }
 
   /// Removes the row of an entry with its pages, and counts it.
-  package mutating func removeRow(_ id: Int64, bytes: Int) throws {
+  ///
+  /// - Parameter isLost: Whether packs that have the entry are to fetch it again.
+  package mutating func removeRow(_ id: Int64, bytes: Int, isLost: Bool = true) throws {
+    if isLost {
+      try self.connection.execute(PackMemberRow.lose, self.partition, id)
+      if try self.connection.changes > 0 { self.hasLostMembers = true }
+    }
     try self.connection.execute(EntryRow.delete, id)
     self.count(entries: -1, bytes: -bytes)
     _ = self.nextHiddenNumber()

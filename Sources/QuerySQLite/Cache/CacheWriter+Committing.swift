@@ -297,6 +297,7 @@ extension CacheWriter {
     var outdated = [StorageSlot]()
     var (stale, unwritten) = ([StorageSlot](), [CodedChange]())
     var ignored = 0
+    var hasLostMembers = false
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
@@ -327,8 +328,10 @@ extension CacheWriter {
         case .removal: _ = try tables.remove(change.queued.slot.identity)
         }
       }
+      hasLostMembers = tables.hasLostMembers
       return true
     }
+    if isWritten, hasLostMembers { partition.tellOfPacks() }
     guard isWritten else {
       for change in changes { change.queued.slot.didWrite() }
       if partition.row?.epoch == known.epoch { self.didFindErased(partition) }

@@ -167,4 +167,11 @@ extension PackMemberRow {
       SELECT 1 FROM entries AS e WHERE e.partition = pack_members.partition
         AND e.identity = pack_members.identity AND e.checksum IS NOT NULL)
     """
+
+  /// Partition, id of an entry that is about to be removed: it is fetched again.
+  static let lose: SQL = """
+    UPDATE pack_members INDEXED BY pack_members_by_hash SET state = 0, byte_count = 0, done_at = NULL,
+      begun_at = NULL
+    WHERE partition = ? AND hash = (SELECT hash FROM entries WHERE id = ?) AND state = 1
+    """
 }

@@ -39,6 +39,7 @@ import Testing
     (PackMemberRow.readResult, "pack_members_by_pack"),
     (PackMemberRow.retryRefreshes, "pack_members_by_state"),
     (PackMemberRow.retryLost, "pack_members_by_state"),
+    (PackMemberRow.lose, "pack_members_by_hash"),
     (PartitionRow.readID, "sqlite_autoindex_partitions"),
     (PartitionRow.read, "entries_by_revision"),
   ])

@@ -58,6 +58,30 @@ extension StorageContractTests {
     #expect(query.calls.value == 2)
   }
 
+  /// A program that prepares a trip asks whether all is there, and would leave without it.
+  @Test(arguments: StorageUnderTest.allCases)
+  func whatWasResetIsFetchedAgain(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let queries = (0..<3).map { number in StoredQuery(["n", number]) { number } }
+    func keep(_ client: QueryClient) async throws -> OfflinePack {
+      try await client.keep("pack") { for query in queries { query } }
+    }
+    try await device.run { client in
+      let pack = try await keep(client)
+      try await pack.whole()
+      client.store(for: queries[1].persisted()).reset()
+      let progress = try await pack.whole()
+      #expect(progress.done == 3 && pack.state == .complete)
+      #expect(queries.map(\.calls.value) == [1, 2, 1])
+      client.store(for: queries[2].persisted()).reset()
+    }
+    let client = device.client()
+    let progress = try await keep(client).whole()
+    #expect(progress.done == 3)
+    #expect(queries.map(\.calls.value) == [1, 2, 2])
+    #expect(client.store(for: queries[2].persisted()).currentValue == 2)
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func aCancelledTaskKeepsNothing(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)

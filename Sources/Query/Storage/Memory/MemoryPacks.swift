@@ -59,6 +59,11 @@ final class MemoryPacks: PackStorage {
     self.listeners.subscribe(onChange)
   }
 
+  /// Lets packs fetch anew what has no entry any more.
+  func lose(_ identity: QueryIdentity) {
+    if self.table.withLock({ $0.packs.lose(identity) }) { self.tell() }
+  }
+
   /// Forgets all packs.
   func erase() {
     self.table.withLock { $0.packs.removeAll() }

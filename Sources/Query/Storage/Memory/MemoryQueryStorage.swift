@@ -209,6 +209,7 @@ extension MemoryQueryStorage {
       return .some(mark)
     }
     guard let mark else { return }
+    if entry == nil { self.kept.lose(slot.identity) }
     if let mark, case .write(let write) = change { write.didStore(mark) }
     self.hub.send(.committed(entries: 1))
   }

@@ -80,6 +80,18 @@ extension PackTable {
     }
   }
 
+  /// Lets packs fetch anew what has no entry any more.
+  ///
+  /// - Returns: Whether one has it.
+  mutating func lose(_ identity: QueryIdentity) -> Bool {
+    var isLost = false
+    for (name, pack) in self.packs where pack.members[identity]?.state == .done {
+      self.packs[name]?.members[identity]?.renew(hasEntry: false)
+      isLost = true
+    }
+    return isLost
+  }
+
   private mutating func edit<R>(_ id: UUID, _ body: (inout Pack) -> R) -> R? {
     guard let name = self.packs.first(where: { $0.value.stored.id == id })?.key,
       var pack = self.packs[name]
