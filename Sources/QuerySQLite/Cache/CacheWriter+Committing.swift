@@ -297,7 +297,6 @@ extension CacheWriter {
     var outdated = [StorageSlot]()
     var (stale, unwritten) = ([StorageSlot](), [CodedChange]())
     var ignored = 0
-    var hasLostMembers = false
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
       guard tables.epoch == known.epoch else { return false }
@@ -328,10 +327,8 @@ extension CacheWriter {
         case .removal: _ = try tables.remove(change.queued.slot.identity)
         }
       }
-      hasLostMembers = tables.hasLostMembers
       return true
     }
-    if isWritten, hasLostMembers { partition.tellOfPacks() }
     guard isWritten else {
       for change in changes { change.queued.slot.didWrite() }
       if partition.row?.epoch == known.epoch { self.didFindErased(partition) }
@@ -363,12 +360,14 @@ extension CacheWriter {
   ) throws -> Bool {
     let row = try self.row(of: partition, connection)
     let pages = try connection.writtenPages
-    var (before, number) = (Int64(0), row.id)
+    var (before, number, hasLostMembers) = (Int64(0), row.id, false)
     self.neighbours.willCommit()
     let newRow = try connection.write { () throws -> PartitionRow? in
       var changes = try self.begin(partition, connection)
       (before, number) = (changes.totals.revision, changes.partition)
-      return try body(&changes) ? try changes.finish() : nil
+      let isWanted = try body(&changes)
+      hasLostMembers = changes.hasLostMembers
+      return isWanted ? try changes.finish() : nil
     }
     defer { if number != row.id { self.didFindErased(partition) } }
     guard let newRow else { return false }
@@ -380,6 +379,7 @@ extension CacheWriter {
     }
     probe_cache_commit(totals.revision - before, Int64(written * SQLiteConnection.frameBytes))
     partition.didCommit(totals)
+    if hasLostMembers { partition.tellOfPacks() }
     partition.count {
       $0.commits += 1
       $0.bytesWritten += written * SQLiteConnection.frameBytes
