@@ -37,9 +37,11 @@ struct CacheBench {
   private static func rows(matching filter: String?, _ scale: Scale) throws -> [Row] {
     let all = RowGroup.all(entries: scale.entries).flatMap(\.rows)
     guard let filter else { return all }
-    let rows = all.filter { $0.name.contains(filter) }
-    if rows.isEmpty { throw UsageError("no row's name contains '\(filter)'; --list names all") }
-    return rows
+    let parts = filter.split(separator: ",", omittingEmptySubsequences: false)
+    for part in parts where !all.contains(where: { $0.name.contains(part) }) {
+      throw UsageError("no row's name contains '\(part)'; --list names all")
+    }
+    return all.filter { row in parts.contains { row.name.contains($0) } }
   }
 
   private static func fail(_ message: String, status: Int32) -> Never {

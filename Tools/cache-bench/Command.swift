@@ -30,7 +30,7 @@ enum Command {
     of them of each round. Tools/bench-compare says what has changed between two files.
 
       --quick          a fifth of the rounds, and a tenth of the entries on disk
-      --filter NAME    only the rows whose name contains NAME
+      --filter NAME    only the rows whose name contains NAME, or one of several with commas between
       --json FILE      also write the figures to FILE
       --list           print the names of the rows and end
       --help           print this and end
