@@ -12,7 +12,7 @@ struct CheckpointSchedule {
 
   /// A checkpoint should not keep writers out for longer than this. Its pages must reach the disk
   /// meanwhile, and disks differ a thousandfold.
-  static let longestHold = Duration.milliseconds(15)
+  static let longestHold = Duration.milliseconds(25)
 
   /// However slow the disk, the WAL may have this many frames, or every commit would checkpoint.
   static let fewestFrames = 100

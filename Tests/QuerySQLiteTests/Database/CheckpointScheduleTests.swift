@@ -74,10 +74,10 @@ import Testing
   @Test func aSlowDiskGetsShorterLogsAndAQuickOneTheFullLengthAgain() {
     let schedule = self.schedule(frameLimit: 1_000)
     #expect(!schedule.didCommit(frames: 1_000, self.start))
-    schedule.didCheckpoint(.complete, held: CheckpointSchedule.longestHold * 4, self.start)
+    schedule.didCheckpoint(.complete, held: .milliseconds(100), self.start)
     #expect(schedule.didCommit(frames: 251, self.start))
     // As long as it should be: it stays.
-    schedule.didCheckpoint(.complete, held: CheckpointSchedule.longestHold * 0.8, self.start)
+    schedule.didCheckpoint(.complete, held: .milliseconds(20), self.start)
     #expect(schedule.frameLimit == 250 && schedule.limitShare == 0.25)
     schedule.didCheckpoint(.complete, held: .seconds(10), self.start)
     #expect(schedule.frameLimit == CheckpointSchedule.fewestFrames)
