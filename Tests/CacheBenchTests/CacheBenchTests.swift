@@ -44,4 +44,27 @@ import Testing
     let memory = ["figure", "floor", "lean"].map { row[$0] as? Double ?? 0 }
     #expect(memory[2] > 1_000_000 && memory[2] < memory[1] && memory[1] < memory[0])
   }
+
+  @Test(arguments: [
+    ("claim-ready,log-new-entry,entry", ["log-changed-entry", "log-new-entry", "claim-ready"]),
+    ("log-new-entry", ["log-new-entry"]),
+  ])
+  func aFilterOfSeveralPartsNamesEachRowOnce(filter: String, names: [String]) async throws {
+    let child = try ChildProcess(
+      ChildProcess.product("cache-bench"), ["--list", "--filter", filter])
+    var lines = [String]()
+    for await line in child.lines { lines.append(line) }
+    #expect(await child.end() == .code(0))
+    #expect(lines == names)
+  }
+
+  @Test(arguments: ["log-new-entry,nothing", "nothing", "log-new-entry,", ","])
+  func aPartOfAFilterThatNamesNoRowIsRefused(filter: String) async throws {
+    let child = try ChildProcess(
+      ChildProcess.product("cache-bench"), ["--list", "--filter", filter])
+    var lines = [String]()
+    for await line in child.lines { lines.append(line) }
+    #expect(await child.end() == .code(64))
+    #expect(lines.isEmpty)
+  }
 }
