@@ -98,6 +98,34 @@ import Testing
     #expect(query.fetches.value == 1)
   }
 
+  /// The threads of callers that share a result are not equally fast.
+  @Test(arguments: [true, false]) @MainActor
+  func oneThatIsSlowerThanALaterFetchReplacesNothing(hasFailed: Bool) async throws {
+    let (gate, delay) = (Gate(), Gate())
+    let query = SharedQuery { call in
+      try await gate.pass()
+      if hasFailed && call.number == 1 { throw TestError() }
+      return call.number
+    }
+    let store = query.deduplicated()
+      .modifier(DelayLayer(delay: delay, fetches: Counter(), isOnWayBack: true)).sharedStore()
+    let first = store.fetchInTask()
+    await gate.arrival()
+    let slow = store.fetchInTask()
+    await store.waitForState { $0.activeTasks.count == 2 }
+    gate.open()
+    _ = await first.result
+    await delay.arrival()
+    #expect(try await store.fetch() == 2)
+    let before = store.valueUpdateCount
+    delay.open()
+    let result = await slow.result
+    #expect((try? result.get()) == (hasFailed ? nil : 1), "its caller has what it has shared")
+    #expect(store.currentValue == 2 && store.error == nil)
+    #expect(store.valueUpdateCount == before && store.errorUpdateCount == (hasFailed ? 1 : 0))
+    #expect(query.fetches.value == 2)
+  }
+
   @Test @MainActor func oneThatComesLateSharesTheErrorToo() async throws {
     let (gate, delay) = (Gate(), Gate())
     let query = SharedQuery { call in
@@ -165,6 +193,14 @@ import Testing
     }
     let store = query.deduplicated().sharedStore()
     let outcomes = Recorder<String>()
+    let results = Counter()
+    let values = Recorder<Int>()
+    let subscription = store.subscribe(
+      with: QueryEventHandler(
+        onStateChanged: { state, _ in if let value = state.currentValue { values.append(value) } },
+        onResultReceived: { _, _ in results.increment() }
+      ))
+    defer { subscription.cancel() }
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<2_000 {
         let patience = Int.random(in: 0...6, using: &random)
@@ -186,8 +222,11 @@ import Testing
     let expected: Set<String> = ["value", "cancelled", "TestError(expected)"]
     #expect(outcomes.count == 2_000, "seed \(seed)")
     #expect(Set(outcomes.elements).isSubset(of: expected), "seed \(seed)")
-    #expect(store.valueUpdateCount + store.errorUpdateCount == 2_000, "seed \(seed)")
     #expect(!store.isLoading, "seed \(seed)")
+    #expect(results.value == 2_000, "seed \(seed): each fetch tells of its result once")
+    // A caller that is slower than a later fetch brings what the store no longer takes.
+    #expect(store.valueUpdateCount + store.errorUpdateCount <= 2_000, "seed \(seed)")
+    #expect(values.elements == values.elements.sorted(), "seed \(seed): no value goes back")
     // Nothing is left behind that a new fetch would join.
     let before = query.fetches.value
     _ = try? await store.fetch()
@@ -195,17 +234,29 @@ import Testing
   }
 }
 
-/// Lets the first fetch pass, and holds the others up at a gate.
+/// Lets the first fetch pass, and holds the others up at a gate, or the second on its way back.
 private struct DelayLayer<Query: QueryRequest>: QueryModifier {
   let delay: Gate
   let fetches: Counter
+  var isOnWayBack = false
 
   func fetch(
     in context: QueryContext,
     using query: Query,
     with continuation: QueryContinuation<Query.Value>
   ) async throws -> Query.Value {
-    if self.fetches.increment() > 1 { try await self.delay.pass() }
-    return try await query.fetch(in: context, with: continuation)
+    let number = self.fetches.increment()
+    if !self.isOnWayBack {
+      if number > 1 { try await self.delay.pass() }
+      return try await query.fetch(in: context, with: continuation)
+    }
+    let result: Result<Query.Value, any Error>
+    do {
+      result = .success(try await query.fetch(in: context, with: continuation))
+    } catch {
+      result = .failure(error)
+    }
+    if number == 2 { try await self.delay.pass() }
+    return try result.get()
   }
 }
