@@ -255,9 +255,12 @@ extension CacheWriter {
   private func commit(_ changes: [CodedChange], in partition: CachePartition) throws {
     var rest = changes[...]
     while !rest.isEmpty {
+      let before = partition.row?.totals
       guard let step = try self.commitStep(rest, in: partition) else { return }
       rest = rest.dropFirst(step.count)
-      self.didWrite(step.count, in: partition)
+      let after = partition.row?.totals
+      let growth = before.flatMap { before in after?.growth(since: before) }
+      self.didGrow(by: growth ?? 0, in: partition)
       for slot in step.outdated { self.passOn(slot, in: partition) }
       // Coded outside of the transaction, and so not by the time of others.
       let whole = step.unconfirmed.compactMap { change in

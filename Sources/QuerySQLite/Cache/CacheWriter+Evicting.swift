@@ -9,8 +9,9 @@ struct PendingEviction {
   /// Where the last turn ended.
   var cursor = EvictionCursor()
 
-  /// How many entries were written since the last turn.
-  var written = 0
+  /// By how many entries the partition has grown since the last turn: one that is written again and again
+  /// makes no turn longer.
+  var grown = 0
 
   /// How many entries a turn removes, if nothing else comes and it has the time.
   static let rowsPerTurn = 200
@@ -18,25 +19,25 @@ struct PendingEviction {
   /// Begins the next turn, which on a slow disk removes fewer entries, but always more than come.
   func budget(on connection: SQLiteConnection) -> StepBudget {
     let usual = connection.stepBudget(rows: Self.rowsPerTurn)
-    if 2 * self.written <= usual.rows { return usual }
-    return StepBudget(rows: 2 * self.written, time: StepBudget.callersTime)
+    if 2 * self.grown <= usual.rows { return usual }
+    return StepBudget(rows: 2 * self.grown, time: StepBudget.callersTime)
   }
 }
 
 // MARK: - Limits
 
 extension CacheWriter {
-  /// Notes that entries were written. If a partition exceeds its limits, the least recently used
-  /// entries are removed, until it has a tenth less than that.
-  func didWrite(_ count: Int, in partition: CachePartition) {
+  /// Notes that a commit has made a partition larger by so many entries. If it exceeds its limits, the
+  /// least recently used entries are removed, until it has a tenth less than that.
+  func didGrow(by count: Int, in partition: CachePartition) {
     if let index = self.evictions.firstIndex(where: { $0.partition === partition }) {
-      self.evictions[index].written += count
+      self.evictions[index].grown += count
     } else if let row = partition.row, partition.limits.areExceeded(by: row.totals) {
-      self.evictions.append(PendingEviction(partition: partition, written: count))
+      self.evictions.append(PendingEviction(partition: partition, grown: count))
     }
     // So many come at a time that nobody would be served between two turns anyway.
     let many = self.connection.map(Self.batch) ?? Self.maximumBatch
-    if let first = self.evictions.first, first.written >= many { self.evictInTurn() }
+    if let first = self.evictions.first, first.grown >= many { self.evictInTurn() }
   }
 
   /// Whether there is something to evict, or to give back to the file system.
@@ -79,7 +80,7 @@ extension CacheWriter {
         partition.count { $0.evictions += count }
         partition.hub.send(.evicted(entries: count))
       }
-      pending.written = 0
+      pending.grown = 0
       if eviction.hasMore { self.evictions.append(pending) }
       self.shrinking = partition
     } catch {
@@ -104,6 +105,14 @@ extension CacheWriter {
     } catch {
       self.didFail(error)
     }
+  }
+}
+
+extension CacheChanges.Totals {
+  /// By how many entries there are more than before: by so many of average size if they have grown.
+  func growth(since before: Self) -> Int {
+    let average = max(self.bytes / max(self.entries, 1), 1)
+    return max(self.entries - before.entries, (self.bytes - before.bytes) / average, 0)
   }
 }
 

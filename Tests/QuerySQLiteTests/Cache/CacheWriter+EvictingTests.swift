@@ -1,7 +1,7 @@
-import Query
 import StorageTestSupport
 import Testing
 
+@testable import Query
 @testable import QuerySQLite
 
 /// Persistence §7: evicting keeps no caller waiting. The test is the thread: what it does between two
@@ -17,7 +17,7 @@ import Testing
 
   private func write(_ numbers: Range<Int>) throws {
     try self.cache.write(numbers)
-    self.writer.didWrite(1, in: self.partition)
+    self.writer.didGrow(by: 1, in: self.partition)
   }
 
   private func rows(_ sql: String) throws -> [String] {
@@ -64,23 +64,53 @@ import Testing
   @Test func moreGoThanComeMeanwhile() throws {
     defer { self.writer.stop() }
     try self.write(0..<1_001)
-    self.writer.didWrite(300, in: self.partition)
+    self.writer.didGrow(by: 300, in: self.partition)
     let connection = try self.writer.usableConnection()
     func rows() -> [Int] { self.writer.evictions.map { $0.budget(on: connection).rows } }
     #expect(rows() == [602])
-    self.writer.evictions[0].written = 100
+    self.writer.evictions[0].grown = 100
     #expect(rows() == [PendingEviction.rowsPerTurn])
     // Also on a slow disk.
     connection.stepShare = 0.1
     #expect(rows() == [200])
-    self.writer.evictions[0].written = 5
+    self.writer.evictions[0].grown = 5
     #expect(rows() == [20])
     // As many as a commit writes there: a turn follows at once.
     let entries = self.partition.statistics.entries
-    self.writer.didWrite(94, in: self.partition)
+    self.writer.didGrow(by: 94, in: self.partition)
     #expect(self.partition.statistics.entries == entries)
-    self.writer.didWrite(1, in: self.partition)
+    self.writer.didGrow(by: 1, in: self.partition)
     #expect(self.partition.statistics.entries == 900)
+  }
+
+  @Test func oneThatChangesAgainAndAgainMakesNoTurnLonger() throws {
+    defer { self.writer.stop() }
+    try self.write(0..<1_001)
+    let connection = try self.writer.usableConnection()
+    func rows() -> [Int] { self.writer.evictions.map { $0.budget(on: connection).rows } }
+    self.writer.evictions[0].grown = 0
+    let (table, store) = (StorageSlots(), UnreadStore())
+    let slot = StorageSlot(identity: .sample(5), table: table, store: store)
+    for _ in 0..<300 {
+      _ = slot.replaceChange(.write(StorageWrite { .sample(5, count: 100) }))
+      self.database.write(slot, in: self.partition)
+      try self.writer.commitAll()
+    }
+    withExtendedLifetime((table, store)) {}
+    #expect(self.partition.statistics.writes == 300)
+    #expect(rows() == [PendingEviction.rowsPerTurn])
+  }
+
+  @Test func aPartitionGrowsByEntriesOrByTheirBytes() {
+    func totals(_ entries: Int, _ bytes: Int) -> CacheChanges.Totals {
+      CacheChanges.Totals(entries: entries, bytes: bytes, revision: 1)
+    }
+    let before = totals(100, 10_000)
+    #expect(before.growth(since: before) == 0)
+    #expect(totals(130, 12_000).growth(since: before) == 30)
+    #expect(totals(100, 20_000).growth(since: before) == 50, "each has 200 bytes now")
+    #expect(totals(90, 9_000).growth(since: before) == 0, "it has shrunk")
+    #expect(totals(0, 0).growth(since: before) == 0)
   }
 
   @Test func whatWasBegunIsDroppedWithTheFile() throws {
