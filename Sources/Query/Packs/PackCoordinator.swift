@@ -120,7 +120,8 @@ extension PackCoordinator {
     let (code, factory) = self.guarded.withLock { guarded in
       (guarded.code[id]?[claimed.identity], claimed.request.flatMap { guarded.types[$0.name] })
     }
-    if let code { return code }
+    // How many pages are fetched is the list's to say; an infinite query needs the code of one.
+    if let code, (code.pages == nil) == (claimed.pages == nil) { return code }
     // If it cannot be decoded, another release has written it: it counts as unknown.
     guard let factory, let request = claimed.request, let client,
       let member = try? factory(request.data, claimed.pages)

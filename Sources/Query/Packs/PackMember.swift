@@ -12,6 +12,8 @@ public struct PackMember: Sendable {
 /// What the fetch of a member goes by.
 struct PackFetch: Sendable {
   let identity: QueryIdentity
+  /// How many pages the list has now: another process may have kept it since its code was given here.
+  let pages: PackPages?
   /// When it was claimed first, if that led to no end.
   let begunAt: Date?
   /// Whether it is there, and is fetched again.
@@ -72,7 +74,7 @@ extension PackMember {
         defer { if isOwn { store.endControllers() } }
         await store.hydrated()
         try Task.checkCancellation()
-        try await store.fetchPages(pages, fetch)
+        try await store.fetchPages(fetch.pages ?? pages, fetch)
       })
   }
 }

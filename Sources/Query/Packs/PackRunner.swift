@@ -285,17 +285,17 @@ extension PackRunner {
     _ claimed: PackClaim.Member, _ client: QueryClient, _ coordinator: PackCoordinator
   ) async -> PackResult {
     guard let member = coordinator.member(claimed, of: self.id) else {
-      return PackResult(identity: claimed.identity, outcome: .unregistered)
+      return PackResult(of: claimed, .unregistered)
     }
     let fetch = PackFetch(
-      identity: claimed.identity, begunAt: claimed.begunAt, isRefresh: claimed.isRefresh,
-      didFetchPages: { try await self.didFetchPages(of: claimed.identity) })
+      identity: claimed.identity, pages: claimed.pages, begunAt: claimed.begunAt,
+      isRefresh: claimed.isRefresh, didFetchPages: { try await self.didFetchPages(of: claimed) })
     do {
       try Task.checkCancellation()
       try await member.fetch(client, fetch)
-      return PackResult(identity: claimed.identity, outcome: .fetched)
+      return PackResult(of: claimed, .fetched)
     } catch {
-      return PackResult(identity: claimed.identity, outcome: self.outcome(of: error, client))
+      return PackResult(of: claimed, self.outcome(of: error, client))
     }
   }
 
@@ -308,11 +308,11 @@ extension PackRunner {
     return isOffline ? .released : .failed(RestoredError(error).text)
   }
 
-  private func didFetchPages(of identity: QueryIdentity) async throws {
+  private func didFetchPages(of member: PackClaim.Member) async throws {
     try await self.storage.flush()
     let now = self.client?.defaultContext.queryClock.now() ?? Date()
     let standing = try await self.storage.packs.settle(
-      [PackResult(identity: identity, outcome: .underWay)], of: self.id, at: now)
+      [PackResult(of: member, .underWay)], of: self.id, at: now)
     guard let standing else { throw CancellationError() }
     if standing.room.used >= standing.room.limit { throw NoRoom() }
   }

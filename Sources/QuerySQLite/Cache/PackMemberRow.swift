@@ -127,10 +127,9 @@ extension PackMemberRow {
 // MARK: - Results
 
 extension PackMemberRow {
-  /// Pack, hash. Id, state, claimed_by; partition and identity of its entry, whether that has a value,
-  /// and its bytes.
+  /// Pack, hash. Id, state, claimed_by, pages; the bytes of its entry, if that has a value.
   static let readResult: SQL = """
-    SELECT m.id, m.state, m.claimed_by,
+    SELECT m.id, m.state, m.claimed_by, m.pages,
       (SELECT e.byte_count FROM entries AS e
         WHERE e.partition = m.partition AND e.identity = m.identity AND e.checksum IS NOT NULL)
     FROM pack_members AS m INDEXED BY pack_members_by_pack WHERE m.pack = ? AND m.hash = ?

@@ -216,13 +216,15 @@ extension PackTables {
       let found = try self.connection.first(PackMemberRow.readResult, row.id, hash) { row in
         (
           id: try row.integer(at: 0), state: try row.integer(at: 1),
-          owner: try row.optionalText(at: 2), bytes: try row.optionalInteger(at: 3)
+          owner: try row.optionalText(at: 2),
+          pages: try row.optionalInteger(at: 3).map { PackPages(number: Int(clamping: $0)) },
+          bytes: try row.optionalInteger(at: 4)
         )
       }
       // It has left the list, or is another process's by now.
       guard let found, found.owner == nil || found.owner == owner else { continue }
       try self.settle(
-        result.outcome, found.id, wasDone: found.state == PackMemberRow.State.done.rawValue,
+        result.outcome(ifListHas: found.pages), found.id, wasDone: found.state == PackMemberRow.State.done.rawValue,
         bytes: found.bytes, now.microsecondsSince1970)
     }
     return try self.standing(row, limits)

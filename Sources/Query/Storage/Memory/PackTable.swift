@@ -174,7 +174,7 @@ extension PackTable {
     let pack = self.edit(id) { pack in
       for result in results {
         pack.members[result.identity]?
-          .settle(result.outcome, at: now, bytes: entries(result.identity))
+          .settle(result, at: now, bytes: entries(result.identity))
       }
       return pack.counted
     }
@@ -222,7 +222,8 @@ extension PackTable.Pack {
 }
 
 extension PackTable.Member {
-  fileprivate mutating func settle(_ outcome: PackResult.Outcome, at now: Date, bytes: Int?) {
+  fileprivate mutating func settle(_ result: PackResult, at now: Date, bytes: Int?) {
+    let outcome = result.outcome(ifListHas: self.member.pages)
     if case .underWay = outcome {
       (self.bytes, self.claimedAt) = (bytes ?? 0, now)
       return

@@ -68,13 +68,30 @@ public struct PackClaim: Sendable {
 public struct PackResult: Sendable {
   /// What its entry is stored under.
   public var identity: QueryIdentity
+  /// How many pages were claimed of it; nil: it is not an infinite query.
+  ///
+  /// If the list has other ones by now, because it was kept again meanwhile, nothing that ends the claim
+  /// says anything of those: the member counts as ``Outcome/released``.
+  public var pages: PackPages?
   /// What became of it.
   public var outcome: Outcome
 
-  /// Creates a result.
+  /// Creates a result of a query without pages.
   public init(identity: QueryIdentity, outcome: Outcome) {
     self.identity = identity
     self.outcome = outcome
+  }
+
+  /// Creates a result of a member, as it was claimed.
+  public init(of member: PackClaim.Member, _ outcome: Outcome) {
+    self.init(identity: member.identity, outcome: outcome)
+    self.pages = member.pages
+  }
+
+  /// What is recorded, if the list has so many pages now.
+  package func outcome(ifListHas pages: PackPages?) -> Outcome {
+    if self.outcome == .underWay || self.pages == pages { return self.outcome }
+    return .released
   }
 
   /// What became of a member.

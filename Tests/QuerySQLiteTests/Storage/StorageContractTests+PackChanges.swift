@@ -1,0 +1,74 @@
+import Foundation
+import StorageTestSupport
+import TestSupport
+import Testing
+
+@testable import Query
+
+/// Packs that change while they are fetched.
+extension StorageContractTests {
+  @Test(arguments: StorageUnderTest.allCases)
+  func aListThatIsKeptWithMorePagesMeanwhileHasThem(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let client = device.client()
+    let gate = Gate()
+    let pages = StoredPages { number in
+      if number == 1 { try await gate.pass() }
+      return "page \(number)"
+    }
+    try await client.keep("pack") { pages.pages(.first(2)) }
+    await gate.arrival()
+    let pack = try await client.keep("pack") { pages.pages(.first(5)) }
+    gate.open()
+    try await pack.whole()
+    #expect(client.store(for: pages.persisted()).currentValue == textPages(0...4))
+    #expect(pages.calls.value == 5)
+  }
+
+  /// As by another process, which has the code of the list that it keeps.
+  @Test(arguments: StorageUnderTest.allCases)
+  func whoHasTheCodeOfAnOlderListFetchesThePagesOfTheNewerOne(
+    _ kind: StorageUnderTest
+  ) async throws {
+    let device = try Device(kind)
+    let client = device.client()
+    let pages = StoredPages()
+    let pack = try await client.keep("pack") { pages.pages(.first(2)) }
+    try await pack.whole()
+    var context = device.context
+    context.networkObserver = MockNetworkObserver(initialStatus: .disconnected)
+    let other = QueryClient(storage: device.storage, defaultContext: context)
+    try await other.keep("pack") { pages.pages(.first(5)) }
+    try await pack.whole()
+    #expect(client.store(for: pages.persisted()).currentValue == textPages(0...4))
+    withExtendedLifetime(other) {}
+  }
+
+  @Test(
+    arguments: StorageUnderTest.allCases,
+    [PackResult.Outcome.fetched, .failed("late"), .unregistered])
+  func aResultSaysNothingOfOtherPagesThanWereClaimed(
+    _ kind: StorageUnderTest, _ outcome: PackResult.Outcome
+  ) async throws {
+    let device = try Device(kind)
+    let client = device.client()
+    let pages = StoredPages()
+    try await client.store(for: pages.persisted()).fetchNextPage()
+    try await device.storage.flush()
+    let (packs, now) = (device.storage.packs, device.clock.now())
+    var list = NewPack(
+      name: "pack", createdAt: now,
+      members: [NewPack.Member(identity: try QueryIdentity(path: pages.path), pages: .first(2))])
+    let id = try await packs.keep(list).id
+    let request = PackClaimRequest(id: id, count: 1, now: now)
+    let claimed = try #require(try await packs.claim(request)?.members.first)
+    list.members[0].pages = .first(5)
+    _ = try await packs.keep(list)
+    let standing = try await packs.settle([PackResult(of: claimed, outcome)], of: id, at: now)
+    #expect(standing?.pack.counts.waiting == 1 && standing?.pack.counts.claimed == 0)
+    let again = try #require(try await packs.claim(request)?.members.first)
+    #expect(again.pages == .first(5))
+    let end = try await packs.settle([PackResult(of: again, outcome)], of: id, at: now)
+    #expect(end?.pack.counts.waiting == 0 && end?.pack.counts.claimed == 0)
+  }
+}
