@@ -79,10 +79,11 @@ public final class OfflinePack: Observable, Sendable {
     throw PackError.gone(pack: self.name)
   }
 
-  /// Removes it. Its entries stay, and age as others do unless another pack has them.
+  /// Removes it, and no other one that was kept under its name since. Its entries stay, and age as others do
+  /// unless another pack has them.
   ///
   /// - Throws: ``StorageError``.
-  public func remove() async throws { try await self.packs.remove(self.name) }
+  public func remove() async throws { try await self.packs.coordinator.remove(self) }
 
   /// Shows something else, if it is something else.
   func show(_ edit: (inout Status) -> Void) {

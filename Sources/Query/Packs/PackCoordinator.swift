@@ -79,8 +79,9 @@ extension PackCoordinator {
     let now = self.client?.defaultContext.queryClock.now() ?? Date()
     var resumed = [OfflinePack]()
     for stored in try await storage.packs.packs() {
-      if let end = stored.endsAt, end <= now {
-        _ = try await self.remove(stored.name)
+      // It may have been kept for longer since the reading.
+      if stored.hasEnded(by: now), try await storage.packs.remove(stored.id, ifEndedBy: now) {
+        self.didRemove(stored)
         continue
       }
       guard let renewed = try await storage.packs.renew(stored.id) else { continue }
@@ -93,9 +94,22 @@ extension PackCoordinator {
 
   func remove(_ name: String) async throws -> Bool {
     let storage = try self.requireStorage()
-    let isRemoved = try await storage.packs.remove(name)
-    self.guarded.withLock { $0.packs[name] }.map { self.didVanish($0) }
+    let known = self.guarded.withLock { $0.packs[name] }
+    let found = try await storage.packs.packs().first { $0.name == name }
+    var isRemoved = false
+    if let found {
+      isRemoved = try await storage.packs.remove(found.id, ifEndedBy: nil)
+      self.didRemove(found)
+    }
+    // It is the one that was found, or was gone when the packs were read.
+    if let known { self.didVanish(known) }
     return isRemoved
+  }
+
+  func remove(_ pack: OfflinePack) async throws {
+    let storage = try self.requireStorage()
+    _ = try await storage.packs.remove(pack.status.value.stored.id, ifEndedBy: nil)
+    self.didVanish(pack)
   }
 
   func stop() async {
@@ -174,6 +188,12 @@ extension PackCoordinator {
     if !isNew { runner.restart(stored) }
     pack.show { if $0.state != .complete || !isNew { $0.state = .fetching } }
     if isNew { runner.start() }
+  }
+
+  /// The object of the name may be that of a pack that was kept since.
+  private func didRemove(_ stored: StoredPack) {
+    let pack = self.guarded.withLock { $0.packs[stored.name] }
+    if let pack, pack.status.value.stored.id == stored.id { self.didVanish(pack) }
   }
 
   private func didVanish(_ pack: OfflinePack) {

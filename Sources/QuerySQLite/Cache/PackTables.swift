@@ -125,6 +125,19 @@ extension PackTables {
     return true
   }
 
+  /// Removes a pack by its id, in a write transaction.
+  ///
+  /// - Parameter date: Its end must have come by then; nil: it is removed in any case.
+  /// - Returns: Whether it was removed.
+  /// - Throws: `StorageError`.
+  func remove(_ id: UUID, ifEndedBy date: Date?) throws -> Bool {
+    guard let row = try self.row(id), date.map({ row.pack.hasEnded(by: $0) }) ?? true else {
+      return false
+    }
+    try self.connection.execute(PackRow.delete, row.id)
+    return true
+  }
+
   /// Lets everything be tried again, in a write transaction.
   ///
   /// - Throws: `StorageError`.

@@ -22,6 +22,10 @@ final class SQLitePacks: PackStorage {
     try await self.change("remove a pack") { try $0.remove(name) }
   }
 
+  func remove(_ id: UUID, ifEndedBy date: Date?) async throws -> Bool {
+    try await self.change("remove a pack") { try $0.remove(id, ifEndedBy: date) }
+  }
+
   func renew(_ id: UUID) async throws -> StoredPack? {
     try await self.change("renew a pack") { try $0.renew(id) }
   }

@@ -71,4 +71,28 @@ extension StorageContractTests {
     let end = try await packs.settle([PackResult(of: again, outcome)], of: id, at: now)
     #expect(end?.pack.counts.waiting == 0 && end?.pack.counts.claimed == 0)
   }
+
+  // MARK: - Removals
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func aPackIsRemovedByItsIdIfItsEndHasCome(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let packs = device.storage.packs
+    let end = Date(timeIntervalSince1970: 1_700_000_000)
+    func keep(until end: Date?) async throws -> UUID {
+      try await packs.keep(NewPack(name: "pack", createdAt: end ?? .now, endsAt: end, members: []))
+        .id
+    }
+    var id = try await keep(until: end)
+    #expect(try await !packs.remove(UUID(), ifEndedBy: nil))
+    #expect(try await !packs.remove(id, ifEndedBy: end.addingTimeInterval(-1)))
+    #expect(try await packs.packs().map(\.id) == [id])
+    #expect(try await packs.remove(id, ifEndedBy: end))
+    #expect(try await packs.packs().isEmpty)
+    #expect(try await !packs.remove(id, ifEndedBy: nil))
+    id = try await keep(until: nil)
+    #expect(try await !packs.remove(id, ifEndedBy: end))
+    #expect(try await packs.remove(id, ifEndedBy: nil))
+    #expect(try await packs.packs().isEmpty)
+  }
 }

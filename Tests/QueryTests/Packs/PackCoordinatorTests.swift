@@ -6,46 +6,17 @@ import Testing
 
 /// What a pack shows while its storage changes.
 @Suite(.warningsAreIssues) struct PackCoordinatorTests {
-  /// Packs of which one reading, made while a member is claimed, comes late.
-  private struct LatePacks: PackStorage {
-    let base: any PackStorage
-    let gate: Gate
-    /// The readings that were handed out.
-    let readings: Recorder<[StoredPack]>
-
-    var limits: PackLimits { self.base.limits }
-
-    func packs() async throws -> [StoredPack] {
-      let packs = try await self.base.packs()
-      if packs.contains(where: { $0.counts.claimed > 0 }) { try await self.gate.pass() }
-      self.readings.append(packs)
-      return packs
-    }
-
-    func keep(_ pack: NewPack) async throws -> StoredPack { try await self.base.keep(pack) }
-
-    func remove(_ name: String) async throws -> Bool { try await self.base.remove(name) }
-
-    func renew(_ id: UUID) async throws -> StoredPack? { try await self.base.renew(id) }
-
-    func claim(_ request: PackClaimRequest) async throws -> PackClaim? {
-      try await self.base.claim(request)
-    }
-
-    func settle(_ results: [PackResult], of id: UUID, at now: Date) async throws -> PackStanding? {
-      try await self.base.settle(results, of: id, at: now)
-    }
-
-    func subscribe(_ onChange: @escaping @Sendable () -> Void) -> QuerySubscription {
-      self.base.subscribe(onChange)
-    }
-  }
-
   @Test func aReadingThatComesLateIsNotShownOverANewerOne() async throws {
     let (member, late) = (Gate(), Gate())
     let readings = Recorder<[StoredPack]>()
-    let storage = ScriptedStorage(packs: {
-      LatePacks(base: $0, gate: late, readings: readings)
+    let storage = ScriptedStorage(packs: { base in
+      ScriptedPacks(base) {
+        // One that was made while a member is claimed comes late.
+        $0.didRead = { packs in
+          if packs.contains(where: { $0.counts.claimed > 0 }) { try await late.pass() }
+          readings.append(packs)
+        }
+      }
     })
     let client = QueryClient(storage: storage)
     let pack = try await client.keep("pack") {
@@ -68,5 +39,62 @@ import Testing
     await readings.wait(forCount: count + 2)
     #expect(Set(shown.elements) == [1])
     subscription.cancel()
+  }
+
+  // MARK: - Removals
+
+  @Test func aPackThatWasKeptForLongerMeanwhileIsNotRemovedAtItsOldEnd() async throws {
+    let gate = Gate()
+    let clock = TestClock()
+    var context = QueryContext()
+    context.queryClock = clock
+    let storage = ScriptedStorage(packs: { base in
+      ScriptedPacks(base) { $0.willRemove = { try await gate.pass() } }
+    })
+    let client = QueryClient(storage: storage, defaultContext: context)
+    let query = BlockQuery(["a"]) { (_: QueryContext) in 1 }
+    func keep(for seconds: TimeInterval) async throws -> OfflinePack {
+      let end = clock.now().addingTimeInterval(seconds)
+      return try await client.keep("area-7", until: .date(end)) { query }
+    }
+    let pack = try await keep(for: 60)
+    try await pack.whole()
+    clock.advance(by: 61)
+    let resuming = Task { try await client.packs.resume() }
+    await gate.arrival()
+    let again = try await keep(for: 600)
+    gate.open()
+    #expect(try await resuming.value.map(\.name) == ["area-7"])
+    #expect(again === pack)
+    try await again.whole()
+    #expect(try await client.packs.list().count == 1)
+  }
+
+  @Test func aRemovalEndsTheObjectOfNoPackThatWasKeptSince() async throws {
+    let gate = Gate()
+    let storage = ScriptedStorage(packs: { base in
+      ScriptedPacks(base) { $0.didRemove = { try await gate.pass() } }
+    })
+    let client = QueryClient(storage: storage)
+    func keep() async throws -> OfflinePack {
+      try await client.keep("pack") { BlockQuery(["a"]) { (_: QueryContext) in 1 } }
+    }
+    let old = try await keep()
+    try await old.whole()
+    let removal = Task { try await client.packs.remove("pack") }
+    await gate.arrival()
+    let new = try await keep()
+    gate.open()
+    #expect(try await removal.value)
+    #expect(old.state == .stopped(.gone(pack: "pack")))
+    #expect(new !== old && !new.isGone)
+    try await new.whole()
+    // An object whose pack is gone removes no later one.
+    try await old.remove()
+    #expect(!new.isGone)
+    #expect(try await client.packs.list().map { $0 === new } == [true])
+    try await new.remove()
+    #expect(new.isGone)
+    #expect(try await client.packs.list().isEmpty)
   }
 }

@@ -25,6 +25,10 @@ final class MemoryPacks: PackStorage {
     try self.change("remove a pack") { $0.remove(name) }
   }
 
+  func remove(_ id: UUID, ifEndedBy date: Date?) async throws -> Bool {
+    try self.change("remove a pack") { $0.remove(id, ifEndedBy: date) }
+  }
+
   func packs() async throws -> [StoredPack] {
     try self.table.withLock { table in
       try Self.requireOpen("read packs", table.isClosed)

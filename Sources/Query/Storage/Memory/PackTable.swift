@@ -67,6 +67,13 @@ extension PackTable {
 
   mutating func remove(_ name: String) -> Bool { self.packs.removeValue(forKey: name) != nil }
 
+  mutating func remove(_ id: UUID, ifEndedBy date: Date?) -> Bool {
+    guard let stored = self.packs.values.first(where: { $0.stored.id == id })?.stored,
+      date.map({ stored.hasEnded(by: $0) }) ?? true
+    else { return false }
+    return self.remove(stored.name)
+  }
+
   mutating func removeAll() { self.packs = [:] }
 
   var all: [StoredPack] { self.packs.values.map(\.counted).sorted { $0.name < $1.name } }

@@ -26,6 +26,16 @@ public protocol PackStorage: Sendable {
   /// - Throws: ``StorageError``.
   func remove(_ name: String) async throws -> Bool
 
+  /// Removes a pack by its id: one of the same name that was kept since stays.
+  ///
+  /// - Parameters:
+  ///   - id: The pack.
+  ///   - date: It is removed only if its end has come by then, which is looked at in the same transaction,
+  ///     since it may have been kept for longer a moment ago; nil: it is removed in any case.
+  /// - Returns: Whether it was removed.
+  /// - Throws: ``StorageError``.
+  func remove(_ id: UUID, ifEndedBy date: Date?) async throws -> Bool
+
   /// All packs of this account, by their names.
   ///
   /// - Throws: ``StorageError``.

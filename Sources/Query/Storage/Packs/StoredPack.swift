@@ -58,6 +58,9 @@ public struct StoredPack: Hashable, Sendable {
 }
 
 extension StoredPack {
+  /// Whether it is to be removed by now.
+  package func hasEnded(by date: Date) -> Bool { self.endsAt.map { $0 <= date } ?? false }
+
   /// When a member is next fetched again; nil: not by itself.
   var nextRefresh: Date? {
     guard let refreshEvery, let oldest = self.counts.oldest else { return nil }
