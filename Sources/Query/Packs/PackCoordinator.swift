@@ -278,7 +278,7 @@ extension PackCoordinator {
         continue
       }
       if now.counts.waiting > 0 || before.counts.claimed > now.counts.claimed {
-        self.guarded.withLock { $0.runners[now.id] }?.wake()
+        self.guarded.withLock { $0.runners[now.id] }?.storageDidChange()
       }
     }
   }

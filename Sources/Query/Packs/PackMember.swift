@@ -18,8 +18,9 @@ struct PackFetch: Sendable {
   let begunAt: Date?
   /// Whether it is there, and is fetched again.
   let isRefresh: Bool
-  /// Called after some pages: makes sure that they are stored, and that there is room for more.
-  let didFetchPages: @Sendable () async throws -> Void
+  /// Called after some pages: makes sure that they are stored and, if more are wanted, that there is room
+  /// for those.
+  let didFetchPages: @Sendable (_ wantsMore: Bool) async throws -> Void
 
   /// How many pages are fetched between two calls of ``didFetchPages``.
   static let pagesPerStep = 8
@@ -90,7 +91,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     let isContinued = fetch.isContinued(from: self.valueLastUpdatedAt)
     if self.pageCount > 0, !isContinued, fetch.isRefresh || self.isStale {
       try await self.fetchAllPages()
-      try await fetch.didFetchPages()
+      try await fetch.didFetchPages(self.pageCount < limit && self.hasPageToCome)
     }
     var count = self.pageCount
     var sinceStep = 0
@@ -99,12 +100,15 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
       if self.pageCount <= count { return }
       count = self.pageCount
       sinceStep += 1
-      if sinceStep.isMultiple(of: PackFetch.pagesPerStep) { try await fetch.didFetchPages() }
+      if sinceStep.isMultiple(of: PackFetch.pagesPerStep) {
+        try await fetch.didFetchPages(count < limit && self.hasPageToCome)
+      }
       try Task.checkCancellation()
     }
   }
 
   private var pageCount: Int { self.currentValue.count }
+  private var hasPageToCome: Bool { self.withLock { self._state.hasNextPage } }
 }
 
 // MARK: - Stores

@@ -17,6 +17,8 @@ final class PackRunner: Sendable {
     var network: PackNetwork
     /// How often it was begun anew: what a step finds that began before is not shown.
     var starts = 0
+    /// Whether it was told to go on at once.
+    var isUrged = false
   }
 
   /// How many members are claimed at a time: what a kill costs at most.
@@ -75,7 +77,15 @@ extension PackRunner {
     self.wake()
   }
 
-  func wake() { self.signal.wake() }
+  /// Goes on at once.
+  func wake() {
+    self.guarded.withLock { $0.isUrged = true }
+    self.signal.wake()
+  }
+
+  /// Goes on if it waits for a change, but not before the end of a pause: what it has recorded itself is a
+  /// change, too.
+  func storageDidChange() { self.signal.wake() }
 
   /// Gives up what it fetches.
   func end() {
@@ -108,6 +118,8 @@ extension PackRunner {
     case goOn
     /// Another step when it is woken, or after a time.
     case wait(Duration?)
+    /// Another step after a time, or when it is told to go on.
+    case pause(Duration)
     /// Nothing any more.
     case end
   }
@@ -128,6 +140,7 @@ extension PackRunner {
       switch next {
       case .goOn: continue
       case .wait(let duration): await self.wait(atMost: duration)
+      case .pause(let duration): await self.pause(for: duration)
       case .end: break work
       }
     }
@@ -148,7 +161,24 @@ extension PackRunner {
     }
   }
 
+  private func pause(for duration: Duration) async {
+    let end = ContinuousClock.now + duration
+    while !Task.isCancelled, !self.takeUrge() {
+      let rest = end - .now
+      if rest <= .zero { return }
+      await self.wait(atMost: rest)
+    }
+  }
+
+  private func takeUrge() -> Bool {
+    self.guarded.withLock { guarded in
+      defer { guarded.isUrged = false }
+      return guarded.isUrged
+    }
+  }
+
   private func step() async throws -> Next {
+    _ = self.takeUrge()
     try await self.settleLeftovers()
     guard let client, let coordinator else { return .end }
     let starts = self.guarded.withLock { $0.starts }
@@ -164,9 +194,12 @@ extension PackRunner {
     self.pack.show { $0.stored = claim.standing.pack }
     if claim.members.isEmpty { return self.rest(claim.standing, client, starts) }
     self.show(.fetching)
-    try await self.fetchAndSettle(claim.members, client, coordinator)
+    let obstacle = try await self.fetchAndSettle(claim.members, client, coordinator)
     try Task.checkCancellation()
-    return .goOn
+    guard let obstacle else { return .goOn }
+    // At once it would be the same members, and the same failure.
+    self.show(.waiting(.storage(obstacle)), asOf: starts)
+    return .pause(Self.patience)
   }
 
   /// Why nothing is fetched now; nil: nothing is in the way.
@@ -238,14 +271,25 @@ extension PackRunner {
   /// Thrown between pages if there is no room for more.
   private struct NoRoom: Error {}
 
+  /// What became of one member.
+  private struct Fetched: Sendable {
+    let result: PackResult
+    /// Why it was given up, if the storage has failed.
+    var obstacle: StorageError?
+  }
+
   /// Fetches what was claimed, and settles it: now and then what has come, so that progress is seen
   /// while a slow server answers, and the rest at the end.
+  ///
+  /// - Returns: What one was given up for, if nothing became of any.
   private func fetchAndSettle(
     _ members: [PackClaim.Member], _ client: QueryClient, _ coordinator: PackCoordinator
-  ) async throws {
+  ) async throws -> StorageError? {
     var results = [PackResult]()
     var hasFound = false
-    await withTaskGroup(of: PackResult?.self) { group in
+    var isAllReleased = true
+    var obstacle: StorageError?
+    await withTaskGroup(of: Fetched?.self) { group in
       var waiting = members[...]
       var underWay = 0
       func fill() {
@@ -262,12 +306,14 @@ extension PackRunner {
       }
       fill()
       pause()
-      while underWay > 0, let result = await group.next() {
-        if let result {
+      while underWay > 0, let fetched = await group.next() {
+        if let fetched {
           underWay -= 1
           fill()
-          results.append(result)
-          if result.outcome != .unregistered { hasFound = true }
+          results.append(fetched.result)
+          if fetched.result.outcome != .unregistered { hasFound = true }
+          if fetched.result.outcome != .released { isAllReleased = false }
+          obstacle = fetched.obstacle ?? obstacle
         } else if !Task.isCancelled {
           // What cannot be written now is kept for the next step.
           if !results.isEmpty { try? await self.settle(results) }
@@ -279,28 +325,35 @@ extension PackRunner {
     }
     if !hasFound { self.guarded.withLock { $0.triesUnregistered = false } }
     try await self.settle(results)
+    return isAllReleased ? obstacle : nil
   }
 
   private func fetch(
     _ claimed: PackClaim.Member, _ client: QueryClient, _ coordinator: PackCoordinator
-  ) async -> PackResult {
+  ) async -> Fetched {
     guard let member = coordinator.member(claimed, of: self.id) else {
-      return PackResult(of: claimed, .unregistered)
+      return Fetched(result: PackResult(of: claimed, .unregistered))
     }
     let fetch = PackFetch(
       identity: claimed.identity, pages: claimed.pages, begunAt: claimed.begunAt,
-      isRefresh: claimed.isRefresh, didFetchPages: { try await self.didFetchPages(of: claimed) })
+      isRefresh: claimed.isRefresh, didFetchPages: { try await self.didFetchPages(of: claimed, wantsMore: $0) })
     do {
       try Task.checkCancellation()
       try await member.fetch(client, fetch)
-      return PackResult(of: claimed, .fetched)
+      return Fetched(result: PackResult(of: claimed, .fetched))
     } catch {
-      return PackResult(of: claimed, self.outcome(of: error, client))
+      return Fetched(
+        result: PackResult(of: claimed, self.outcome(of: error, claimed, client)),
+        obstacle: error as? StorageError)
     }
   }
 
-  private func outcome(of error: any Error, _ client: QueryClient) -> PackResult.Outcome {
-    if Task.isCancelled || error is NoRoom || error is StorageError { return .released }
+  private func outcome(
+    of error: any Error, _ claimed: PackClaim.Member, _ client: QueryClient
+  ) -> PackResult.Outcome {
+    if Task.isCancelled || error is StorageError { return .released }
+    // Of what is there the value stays. It would be due again at once, and is tried with the next refresh.
+    if error is NoRoom { return claimed.isRefresh ? .failed(PackResult.noRoom) : .released }
     let context = client.defaultContext
     let isOffline =
       context.networkObserver.map { $0.currentStatus < context.satisfiedConnectionStatus } ?? false
@@ -308,13 +361,13 @@ extension PackRunner {
     return isOffline ? .released : .failed(RestoredError(error).text)
   }
 
-  private func didFetchPages(of member: PackClaim.Member) async throws {
+  private func didFetchPages(of member: PackClaim.Member, wantsMore: Bool) async throws {
     try await self.storage.flush()
     let now = self.client?.defaultContext.queryClock.now() ?? Date()
     let standing = try await self.storage.packs.settle(
       [PackResult(of: member, .underWay)], of: self.id, at: now)
     guard let standing else { throw CancellationError() }
-    if standing.room.used >= standing.room.limit { throw NoRoom() }
+    if wantsMore, standing.room.used >= standing.room.limit { throw NoRoom() }
   }
 }
 

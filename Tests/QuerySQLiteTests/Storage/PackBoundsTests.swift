@@ -112,6 +112,70 @@ import Testing
     try await storage.close()
   }
 
+  /// Pages from 0 on, as many and as long as a test says.
+  private struct GrowingPages: InfiniteQueryRequest {
+    let list = Locked((last: 2, bytes: 100_000))
+    /// Each fetch of a page, and what a test adds.
+    let events = Recorder<String>()
+
+    var path: QueryPath { ["growing"] }
+    var initialPageId: Int { 0 }
+
+    func pageId(
+      after page: InfiniteQueryPage<Int, String>, using paging: InfiniteQueryPaging<Int, String>,
+      in context: QueryContext
+    ) -> Int? {
+      self.list.withLock { page.id < $0.last } ? page.id + 1 : nil
+    }
+
+    func fetchPage(
+      using paging: InfiniteQueryPaging<Int, String>, in context: QueryContext,
+      with continuation: QueryContinuation<String>
+    ) async throws -> String {
+      self.events.append("page")
+      return String(repeating: "x", count: self.list.withLock { $0.bytes })
+    }
+  }
+
+  /// Keeps pages 0 to 2 of 100 000 bytes each, and returns how often pages were fetched when they have
+  /// become other ones and are refreshed; 7 and more: it goes on for ever.
+  private static func refresh(
+    _ wanted: PackPages, of pages: GrowingPages, as last: Int, _ bytes: Int
+  ) async throws -> Int {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage { $0.maximumBytes = 1 << 20 }
+    let clock = TestClock()
+    var context = QueryContext()
+    context.queryClock = clock
+    let client = QueryClient(storage: storage, defaultContext: context)
+    let pack = try await client.keep("pack", refreshEvery: .seconds(600)) { pages.pages(wanted) }
+    try await pack.whole()
+    pages.list.withLock { $0 = (last, bytes) }
+    clock.advance(by: 601)
+    let due = clock.now().addingTimeInterval(-1)
+    let subscription = pack.status.subscribe(emittingFirst: false) {
+      if let oldest = $0.stored.counts.oldest, oldest > due { pages.events.append("refreshed") }
+    }
+    try await client.packs.resume()
+    let events = await pages.events.wait {
+      $0.contains("refreshed") || $0.count { $0 == "page" } > 6
+    }
+    let count = events.count { $0 == "page" }
+    if count <= 6 { try await pack.whole() }
+    subscription.cancel()
+    await client.packs.stop()
+    try await storage.close()
+    return count
+  }
+
+  @Test func aRefreshThatNeedsAllTheBytesThereAreIsMadeOnce() async throws {
+    #expect(try await Self.refresh(.first(3), of: GrowingPages(), as: 2, 400_000) == 6)
+  }
+
+  @Test func aRefreshThatFindsNoRoomForMorePagesIsTriedWithTheNextOne() async throws {
+    #expect(try await Self.refresh(.all, of: GrowingPages(), as: 5, 400_000) == 6)
+  }
+
   @Test func moreQueriesThanThereMayBeAreNotKept() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage { $0.maximumEntries = 100 }

@@ -95,4 +95,35 @@ extension StorageContractTests {
     #expect(try await packs.remove(id, ifEndedBy: nil))
     #expect(try await packs.packs().isEmpty)
   }
+
+  // MARK: - What is in the way
+
+  /// As one that reads another storage, which cannot be read now.
+  @Test(arguments: StorageUnderTest.allCases)
+  func afterAFetchThatAStorageHasFailedItPauses(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let client = device.client()
+    let error = StorageError(operation: "read", code: .full, message: "of another storage")
+    let isFailing = Locked(true)
+    let query = StoredQuery(["a"]) {
+      if isFailing.withLock({ isFailing in
+        defer { isFailing = false }
+        return isFailing
+      }) {
+        throw error
+      }
+      return 1
+    }
+    let pack = try await client.keep("pack") { query }
+    let states = Recorder<PackState>()
+    let subscription = pack.status.subscribe(emittingFirst: true) { states.append($0.state) }
+    let found = await states.wait {
+      $0.contains(.waiting(.storage(error))) || $0.contains(.complete)
+    }
+    #expect(found.contains(.waiting(.storage(error))))
+    try await client.packs.resume()
+    try await pack.whole()
+    #expect(query.calls.value == 2)
+    subscription.cancel()
+  }
 }

@@ -108,6 +108,11 @@ public struct PackResult: Sendable {
     case released
   }
 
+  /// Why not all of a member could be fetched again.
+  package static let noRoom = """
+    the packs have all the bytes that they may: there is no room for more pages
+    """
+
   /// Why a member that was fetched has failed.
   package static let notStored = """
     its value is not in the storage: it is too large, could not be coded, or was removed meanwhile
