@@ -1,5 +1,5 @@
 /// A task waits at it until there may be something to do. Signals that come while it does something
-/// are one.
+/// are one. It is one task's: if another one begins to wait, the wait of the first one ends, as by a signal.
 package final class AsyncSignal: Sendable {
   private struct Guarded {
     var isDue = false
@@ -33,15 +33,15 @@ package final class AsyncSignal: Sendable {
 
   private func next() async {
     await withCheckedContinuation { continuation in
-      let isDue = self.guarded.withLock { signal in
+      let ended = self.guarded.withLock { signal -> CheckedContinuation<Void, Never>? in
         guard !signal.isDue else {
           signal.isDue = false
-          return true
+          return continuation
         }
-        signal.waiter = continuation
-        return false
+        defer { signal.waiter = continuation }
+        return signal.waiter
       }
-      if isDue { continuation.resume() }
+      ended?.resume()
     }
   }
 }

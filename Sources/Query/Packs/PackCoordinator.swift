@@ -21,7 +21,7 @@ final class PackCoordinator: Sendable {
   /// What it follows the storage by.
   private struct Follower: Sendable {
     let subscription: QuerySubscription
-    let tasks: [Task<Void, Never>]
+    var tasks = [Task<Void, Never>]()
   }
 
   weak let client: QueryClient?
@@ -212,39 +212,37 @@ extension PackCoordinator {
 
 extension PackCoordinator {
   /// Follows the storage, from the first call on.
-  private func follow(_ storage: any QueryStorage) {
+  func follow(_ storage: any QueryStorage) {
     if self.guarded.withLock({ $0.follower != nil }) { return }
     let signal = self.hasChanged
     let subscription = storage.packs.subscribe { signal.wake() }
-    let events = storage.events
-    let new = Follower(
-      subscription: subscription,
-      tasks: [
-        Task.detached { [weak self] in
-          while !Task.isCancelled {
-            await signal.wait()
-            await self?.look(storage)
-          }
-        },
-        Task.detached { [weak self] in
-          for await event in events {
-            switch event {
-            case .recovered, .setAside:
-              self?.wakeAll()
-              signal.wake()
-            default: break
-            }
-          }
-        },
-      ])
-    let isKept = self.guarded.withLock { guarded in
+    let isFirst = self.guarded.withLock { guarded in
       if guarded.follower != nil { return false }
-      guarded.follower = new
+      guarded.follower = Follower(subscription: subscription)
       return true
     }
-    if isKept { return }
-    subscription.cancel()
-    for task in new.tasks { task.cancel() }
+    // Only one task may wait for the signal, so they are begun by the first caller alone.
+    guard isFirst else { return subscription.cancel() }
+    let events = storage.events
+    let tasks = [
+      Task.detached { [weak self] in
+        while !Task.isCancelled {
+          await signal.wait()
+          await self?.look(storage)
+        }
+      },
+      Task.detached { [weak self] in
+        for await event in events {
+          switch event {
+          case .recovered, .setAside:
+            self?.wakeAll()
+            signal.wake()
+          default: break
+          }
+        }
+      },
+    ]
+    self.guarded.withLock { $0.follower?.tasks = tasks }
   }
 
   private func wakeAll() {

@@ -194,7 +194,7 @@ extension PackRunner {
     self.pack.show { $0.stored = claim.standing.pack }
     if claim.members.isEmpty { return self.rest(claim.standing, client, starts) }
     self.show(.fetching)
-    let obstacle = try await self.fetchAndSettle(claim.members, client, coordinator)
+    let obstacle = try await self.fetchAndSettle(claim.members, client, coordinator, starts)
     try Task.checkCancellation()
     guard let obstacle else { return .goOn }
     // At once it would be the same members, and the same failure.
@@ -283,7 +283,8 @@ extension PackRunner {
   ///
   /// - Returns: What one was given up for, if nothing became of any.
   private func fetchAndSettle(
-    _ members: [PackClaim.Member], _ client: QueryClient, _ coordinator: PackCoordinator
+    _ members: [PackClaim.Member], _ client: QueryClient, _ coordinator: PackCoordinator,
+    _ starts: Int
   ) async throws -> StorageError? {
     var results = [PackResult]()
     var hasFound = false
@@ -323,7 +324,12 @@ extension PackRunner {
       }
       group.cancelAll()
     }
-    if !hasFound { self.guarded.withLock { $0.triesUnregistered = false } }
+    if !hasFound {
+      self.guarded.withLock { guarded in
+        // There may be more code since these were looked up.
+        if guarded.starts == starts { guarded.triesUnregistered = false }
+      }
+    }
     try await self.settle(results)
     return isAllReleased ? obstacle : nil
   }

@@ -97,4 +97,38 @@ import Testing
     #expect(new.isGone)
     #expect(try await client.packs.list().isEmpty)
   }
+
+  // MARK: - Following
+
+  @Test func twoFirstUsesAtOnceFollowTheStorageOnce() async throws {
+    let second = Locked<(@Sendable () -> Void)?>(nil)
+    let handlers = Counter()
+    let storage = ScriptedStorage(packs: { base in
+      ScriptedPacks(base) {
+        $0.handler = { handler in
+          handlers.increment()
+          // The first use is about to subscribe.
+          let other = second.withLock { second in
+            defer { second = nil }
+            return second
+          }
+          other?()
+          return handler
+        }
+      }
+    })
+    let client = QueryClient(storage: storage)
+    let coordinator = client.packs.coordinator
+    second.withLock { second in
+      second = { [weak coordinator] in coordinator?.follow(storage) }
+    }
+    let pack = try await client.keep("pack") {
+      BlockQuery(["a"]) { (_: QueryContext) in 1 }
+    }
+    try await pack.whole()
+    #expect(handlers.value == 2)
+    // As another process removes it: only who follows the storage learns of it.
+    _ = try await storage.packs.remove("pack")
+    for await update in pack.updates where update.state == .stopped(.gone(pack: "pack")) { break }
+  }
 }
