@@ -64,13 +64,16 @@ extension PackCoordinator {
     withExtendedLifetime(old) {}
     let pack = self.object(for: stored, packs)
     self.start(stored, pack, storage)
+    // The list is shown at once, over what a runner may have shown since it was committed.
+    self.hasChanged.wake()
     return pack
   }
 
   func list(_ packs: OfflinePacks) async throws -> [OfflinePack] {
     let storage = try self.requireStorage()
     self.follow(storage)
-    return try await storage.packs.packs().map { self.object(for: $0, packs) }
+    let before = self.shown
+    return try await storage.packs.packs().map { self.object(for: $0, since: before, packs) }
   }
 
   func resume(_ packs: OfflinePacks) async throws -> [OfflinePack] {
@@ -84,9 +87,11 @@ extension PackCoordinator {
         self.didRemove(stored)
         continue
       }
+      let before = self.shown
       guard let renewed = try await storage.packs.renew(stored.id) else { continue }
-      let pack = self.object(for: renewed, packs)
-      self.start(renewed, pack, storage)
+      let pack = self.object(for: renewed, since: before, packs)
+      // Of a pack that was kept under the name since, that has begun.
+      if pack.status.value.stored.id == renewed.id { self.start(renewed, pack, storage) }
       resumed.append(pack)
     }
     return resumed
@@ -144,18 +149,60 @@ extension PackCoordinator {
     return (try? member.identity(client)) == claimed.identity ? member : nil
   }
 
+  /// What an object shows at some time.
+  private struct Shown: Sendable {
+    let pack: OfflinePack
+    let stored: StoredPack
+  }
+
+  /// What all objects show, by their names. Taken before a reading, which is newer than that, while it may be
+  /// older than what they show when it is there.
+  private var shown: [String: Shown] {
+    self.guarded.withLock { $0.packs }
+      .mapValues { Shown(pack: $0, stored: $0.status.value.stored) }
+  }
+
   /// The client's object for a pack; a new object if the name belongs to another pack by now.
-  private func object(for stored: StoredPack, _ packs: OfflinePacks) -> OfflinePack {
+  ///
+  /// - Parameters:
+  ///   - stored: The pack.
+  ///   - before: What was shown before it was read; nil: it was just kept, and is shown in any case.
+  /// - Returns: The object; that of a later pack if one was kept under the name since it was read.
+  private func object(
+    for stored: StoredPack, since before: [String: Shown]? = nil, _ packs: OfflinePacks
+  ) -> OfflinePack {
     let made = OfflinePack(stored, packs)
     let (pack, gone) = self.guarded.withLock { guarded -> (OfflinePack, OfflinePack?) in
-      let known = guarded.packs[stored.name]
-      if let known, known.status.value.stored.id == stored.id, !known.isGone { return (known, nil) }
-      guarded.packs[stored.name] = made
-      return (made, known)
+      if let known = guarded.packs[stored.name], !known.isGone {
+        if known.status.value.stored.id == stored.id { return (known, nil) }
+        if let before, before[stored.name]?.pack !== known { return (known, nil) }
+      }
+      defer { guarded.packs[stored.name] = made }
+      return (made, guarded.packs[stored.name])
     }
     if let gone { gone.show { $0.state = .stopped(.gone(pack: gone.name)) } }
-    self.show(stored, in: pack)
+    if pack === made || before == nil {
+      self.show(stored, in: pack)
+    } else if let shown = before?[stored.name], shown.pack === pack {
+      if self.take(stored, in: pack, insteadOf: shown.stored) { return pack }
+    }
+    // What is there by now: it was changed since, or removed.
+    self.hasChanged.wake()
     return pack
+  }
+
+  /// Shows what was read, and lets its runner go on if there is something for it.
+  ///
+  /// - Returns: Whether it is shown; false: something else was shown since the reading began.
+  private func take(
+    _ now: StoredPack, in pack: OfflinePack, insteadOf before: StoredPack
+  ) -> Bool {
+    guard self.show(now, in: pack, insteadOf: before) else { return false }
+    // Also if it was shown already: a list shows what the follower has not read yet.
+    if now.counts.waiting > 0 || before.counts.claimed > now.counts.claimed {
+      self.guarded.withLock { $0.runners[now.id] }?.storageDidChange()
+    }
+    return true
   }
 
   /// - Parameter before: The state that it must show now; nil: any state.
@@ -260,24 +307,16 @@ extension PackCoordinator {
   /// Takes what this process or another one has changed.
   private func look(_ storage: any QueryStorage) async {
     // Before the reading: a runner may show a newer state while it is on its way.
-    let known = self.guarded.withLock { Array($0.packs.values) }
-      .map { (pack: $0, before: $0.status.value.stored) }
+    let known = self.shown.values
     if known.isEmpty { return }
     // If the packs cannot be read now, they are read after the next change.
     guard let stored = try? await storage.packs.packs() else { return }
-    for (pack, before) in known {
-      guard let now = stored.first(where: { $0.id == before.id }) else {
-        self.didVanish(pack)
+    for shown in known {
+      guard let now = stored.first(where: { $0.id == shown.stored.id }) else {
+        self.didVanish(shown.pack)
         continue
       }
-      if now == before { continue }
-      guard self.show(now, in: pack, insteadOf: before) else {
-        self.hasChanged.wake()
-        continue
-      }
-      if now.counts.waiting > 0 || before.counts.claimed > now.counts.claimed {
-        self.guarded.withLock { $0.runners[now.id] }?.storageDidChange()
-      }
+      if !self.take(now, in: shown.pack, insteadOf: shown.stored) { self.hasChanged.wake() }
     }
   }
 }

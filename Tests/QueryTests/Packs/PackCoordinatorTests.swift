@@ -41,6 +41,87 @@ import Testing
     subscription.cancel()
   }
 
+  // MARK: - Lists
+
+  @TaskLocal private static var isLate = false
+
+  /// A list of which the reading waits at a gate.
+  private static func list(_ client: QueryClient) -> Task<[OfflinePack], any Error> {
+    Task {
+      try await Self.$isLate.withValue(true) { try await client.packs.list() }
+    }
+  }
+
+  /// A storage that holds readings for ``list(_:)`` back.
+  private static func storage(holding gate: Gate) -> ScriptedStorage {
+    ScriptedStorage(packs: { base in
+      ScriptedPacks(base) { $0.didRead = { _ in if Self.isLate { try await gate.pass() } } }
+    })
+  }
+
+  @Test func aListThatComesLateIsNotShownOverANewerState() async throws {
+    let (member, late) = (Gate(), Gate())
+    let client = QueryClient(storage: Self.storage(holding: late))
+    let pack = try await client.keep("pack") {
+      BlockQuery(["a"]) { (_: QueryContext) in
+        try await member.pass()
+        return 1
+      }
+    }
+    await member.arrival()
+    let listing = Self.list(client)
+    await late.arrival()
+    member.open()
+    try await pack.whole()
+    let shown = Recorder<Int>()
+    let subscription = pack.status.subscribe(emittingFirst: true) {
+      shown.append($0.stored.counts.done)
+    }
+    late.open()
+    #expect(try await listing.value.map { $0 === pack } == [true])
+    #expect(Set(shown.elements) == [1])
+    #expect(pack.state == .complete)
+    subscription.cancel()
+  }
+
+  @Test func aListThatComesLateHasThePackThatWasKeptSince() async throws {
+    let late = Gate()
+    let client = QueryClient(storage: Self.storage(holding: late))
+    func keep() async throws -> OfflinePack {
+      try await client.keep("pack") { BlockQuery(["a"]) { (_: QueryContext) in 1 } }
+    }
+    let old = try await keep()
+    let listing = Self.list(client)
+    await late.arrival()
+    try await old.remove()
+    let new = try await keep()
+    late.open()
+    #expect(try await listing.value.map { $0 === new } == [true])
+    #expect(old.isGone && !new.isGone)
+    try await new.whole()
+  }
+
+  @Test func whatAListFindsMissingIsFetched() async throws {
+    let isHeld = Locked(false)
+    let storage = ScriptedStorage(packs: { base in
+      ScriptedPacks(base) {
+        $0.handler = { handler in { if !isHeld.withLock({ $0 }) { handler() } } }
+      }
+    })
+    let client = QueryClient(storage: storage)
+    let calls = Counter()
+    let query = BlockQuery(["a"]) { (_: QueryContext) in calls.increment() }
+    let pack = try await client.keep("pack") { query }
+    try await pack.whole()
+    // The list learns of it before the follower does.
+    isHeld.withLock { $0 = true }
+    client.store(for: query.persisted()).reset()
+    try await storage.flush()
+    #expect(try await client.packs.list().map { $0 === pack } == [true])
+    try await pack.whole()
+    #expect(calls.value == 2)
+  }
+
   // MARK: - Removals
 
   @Test func aPackThatWasKeptForLongerMeanwhileIsNotRemovedAtItsOldEnd() async throws {
