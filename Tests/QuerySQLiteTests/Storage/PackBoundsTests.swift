@@ -67,6 +67,39 @@ import Testing
     try await larger.close()
   }
 
+  @Test func aPackThatFoundNoRoomGoesOnWhenAnotherOneIsRemoved() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage { $0.maximumBytes = 1 << 20 }
+    let client = QueryClient(storage: storage)
+    let (first, second) = (Self.texts("a", 0..<80), Self.texts("b", 0..<40))
+    try await client.keep("first") { for query in first { query } }.whole()
+    let pack = try await client.keep("second") { for query in second { query } }
+    let error = await #expect(throws: PackError.self) { try await pack.whole() }
+    guard case .noRoom? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    try await client.packs.remove("first")
+    for await update in pack.updates where update.state == .complete { break }
+    #expect(pack.progress.done == 40)
+    #expect(second.allSatisfy { $0.calls.value == 1 })
+    try await storage.close()
+  }
+
+  @Test func smallQueriesAreFetchedAfterALargeOne() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage { $0.maximumBytes = 1 << 20 }
+    let client = QueryClient(storage: storage)
+    let large = StoredQuery(["large"]) { String(repeating: "x", count: 600_000) }
+    let small = Self.texts("small", 0..<20)
+    let pack = try await client.keep("pack") {
+      large
+      for query in small { query }
+    }
+    #expect(try await pack.whole().done == 21)
+    try await storage.close()
+  }
+
   @Test func whatLeavesAPackAgesLikeOthersUnlessAnotherPackHasIt() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage { $0.maximumBytes = 1 << 20 }

@@ -96,7 +96,8 @@ public struct PackRoom: Hashable, Sendable {
   }
 
   /// How many members of a pack may be fetched now, so that what is fetched is not more than the room
-  /// takes. Of a pack of which nothing is known it is one.
+  /// takes. Of a pack of which nothing is known it is one, and so it is while more than a tenth of all room
+  /// is left, however large those are that were fetched: the next ones may be small.
   ///
   /// - Parameters:
   ///   - count: How many are wanted.
@@ -107,7 +108,9 @@ public struct PackRoom: Hashable, Sendable {
       return counts.claimed > 0 ? 0 : min(count, 1 + counts.failed)
     }
     let average = max(counts.bytes / counts.done, 1)
-    return max(min(count, (self.limit - self.used) / average - counts.claimed), 0)
+    let rest = self.limit - self.used
+    let least = counts.claimed == 0 && rest > self.limit / 10 ? 1 : 0
+    return min(count, max(rest / average - counts.claimed, least))
   }
 
   /// How many bytes all packs would need if the rest of a pack is like what is there of it.

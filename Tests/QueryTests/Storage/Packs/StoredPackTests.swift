@@ -33,6 +33,18 @@ import Testing
     #expect(full.allowance(16, for: Self.counts(done: 0, bytes: 0)) == 0)
   }
 
+  /// Or one large member would be the last for ever, since nothing would bring the average down.
+  @Test func whileThereIsMuchRoomOneIsFetchedHoweverLargeTheOthersAre() {
+    let room = PackRoom(used: 600, limit: 1_000)
+    #expect(room.allowance(16, for: Self.counts(done: 1, bytes: 600)) == 1)
+    #expect(room.allowance(16, for: Self.counts(done: 1, bytes: 600, claimed: 1)) == 0)
+    #expect(room.allowance(0, for: Self.counts(done: 1, bytes: 600)) == 0)
+    #expect(room.allowance(16, for: Self.counts(done: 6, bytes: 600)) == 4)
+    let little = PackRoom(used: 900, limit: 1_000)
+    #expect(little.allowance(16, for: Self.counts(done: 1, bytes: 900)) == 0)
+    #expect(little.allowance(16, for: Self.counts(done: 9, bytes: 900)) == 1)
+  }
+
   @Test func theNeedGoesByWhatIsThere() {
     let room = PackRoom(used: 900, limit: 1_000)
     #expect(room.need(for: Self.counts(done: 9, bytes: 900, waiting: 11)) == 2_000)
