@@ -18,6 +18,8 @@ struct PackFetch: Sendable {
   let begunAt: Date?
   /// Whether it is there, and is fetched again.
   let isRefresh: Bool
+  /// Whether it is fetched whatever a store has: what that has is not on disk.
+  let isForced: Bool
   /// Called after some pages: makes sure that they are stored and, if more are wanted, that there is room
   /// for those.
   let didFetchPages: @Sendable (_ wantsMore: Bool) async throws -> Void
@@ -27,13 +29,13 @@ struct PackFetch: Sendable {
 
   /// Whether a value need not be fetched.
   func isEnough(updatedAt date: Date?, isStale: Bool) -> Bool {
-    guard let date, !self.isRefresh else { return false }
+    guard let date, !self.isRefresh, !self.isForced else { return false }
     return !isStale || self.isContinued(from: date)
   }
 
   /// Whether a value came since the pack first wanted it.
   func isContinued(from date: Date?) -> Bool {
-    guard let date, let begunAt, !self.isRefresh else { return false }
+    guard let date, let begunAt, !self.isRefresh, !self.isForced else { return false }
     return date >= begunAt
   }
 }
@@ -89,7 +91,7 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
       case .first(let count): count
       }
     let isContinued = fetch.isContinued(from: self.valueLastUpdatedAt)
-    if self.pageCount > 0, !isContinued, fetch.isRefresh || self.isStale {
+    if self.pageCount > 0, !isContinued, fetch.isRefresh || fetch.isForced || self.isStale {
       try await self.fetchAllPages()
       try await fetch.didFetchPages(self.pageCount < limit && self.hasPageToCome)
     }
@@ -125,12 +127,13 @@ extension QueryClient {
   }
 
   /// The store of a member: the client's, so that a view of it sees it fetched; or one that the client
-  /// does not keep, since a pack may have more members than fit into memory.
+  /// does not keep, since a pack may have more members than fit into memory, or since the client's is one that
+  /// is not written, as after an erasure.
   fileprivate func packStore<Query: QueryRequest>(
     for query: Query, _ identity: QueryIdentity, _ initialState: () -> Query.State
   ) -> (store: QueryStore<Query.State>, isOwn: Bool) {
     if let kept = self.store(with: query.path)?.base as? QueryStore<Query.State>,
-      kept.withLock({ kept.storing?.identity }) == identity
+      kept.withLock({ kept.storing?.isWritten == true && kept.storing?.identity == identity })
     {
       return (kept, false)
     }

@@ -17,6 +17,8 @@ final class PackRunner: Sendable {
     var network: PackNetwork
     /// How often it was begun anew: what a step finds that began before is not shown.
     var starts = 0
+    /// What was tried again since then.
+    var retries = PackRetries()
     /// Whether it was told to go on at once.
     var isUrged = false
   }
@@ -72,6 +74,7 @@ extension PackRunner {
     self.guarded.withLock { guarded in
       guarded.triesUnregistered = true
       guarded.starts += 1
+      guarded.retries = PackRetries()
       guarded.network = stored.network
     }
     self.wake()
@@ -342,7 +345,9 @@ extension PackRunner {
     }
     let fetch = PackFetch(
       identity: claimed.identity, pages: claimed.pages, begunAt: claimed.begunAt,
-      isRefresh: claimed.isRefresh, didFetchPages: { try await self.didFetchPages(of: claimed, wantsMore: $0) })
+      isRefresh: claimed.isRefresh,
+      isForced: self.guarded.withLock { $0.retries.isForced(claimed.identity) },
+      didFetchPages: { try await self.didFetchPages(of: claimed, wantsMore: $0) })
     do {
       try Task.checkCancellation()
       try await member.fetch(client, fetch)
@@ -360,6 +365,12 @@ extension PackRunner {
     if Task.isCancelled || error is StorageError { return .released }
     // Of what is there the value stays. It would be due again at once, and is tried with the next refresh.
     if error is NoRoom { return claimed.isRefresh ? .failed(PackResult.noRoom) : .released }
+    // It was cancelled by somebody else, as by a reset of its store.
+    if error is CancellationError,
+      self.guarded.withLock({ $0.retries.didCancel(claimed.identity) })
+    {
+      return .released
+    }
     let context = client.defaultContext
     let isOffline =
       context.networkObserver.map { $0.currentStatus < context.satisfiedConnectionStatus } ?? false
@@ -381,13 +392,25 @@ extension PackRunner {
 
 extension PackRunner {
   /// Records results. They are kept for later if the storage cannot write.
-  private func settle(_ results: [PackResult]) async throws {
+  ///
+  /// - Parameter isLate: Whether they were kept for later.
+  private func settle(_ results: [PackResult], isLate: Bool = false) async throws {
+    var results = results
+    let retries = self.guarded.withLock { $0.retries }
+    for index in results.indices {
+      results[index].isReleasedIfMissing =
+        retries.allowMissing(results[index].identity, isLate: isLate)
+    }
     do {
       // What the store has, the disk has not yet.
       try await self.storage.flush()
       let now = self.client?.defaultContext.queryClock.now() ?? Date()
       let standing = try await self.storage.packs.settle(results, of: self.id, at: now)
-      if let standing { self.pack.show { $0.stored = standing.pack } }
+      guard let standing else { return }
+      self.guarded.withLock { guarded in
+        for identity in standing.missing { guarded.retries.didMiss(identity) }
+      }
+      self.pack.show { $0.stored = standing.pack }
     } catch {
       self.guarded.withLock { $0.unsettled += results }
       throw error
@@ -399,6 +422,6 @@ extension PackRunner {
       defer { guarded.unsettled = [] }
       return guarded.unsettled
     }
-    if !results.isEmpty { try await self.settle(results) }
+    if !results.isEmpty { try await self.settle(results, isLate: true) }
   }
 }

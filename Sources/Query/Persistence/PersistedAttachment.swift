@@ -40,6 +40,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.invalidationsKnownUntil = .now
   }
 
+  override var isWritten: Bool { self.isWriting && !self.slot.isClosed }
+
   // MARK: - Writing
 
   override func change(

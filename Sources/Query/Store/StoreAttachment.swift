@@ -35,6 +35,9 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   /// The key that the query is stored under; nil if it is not stored.
   var identity: QueryIdentity? { nil }
 
+  /// Whether changes of the state are written: not after an erasure, whatever the key.
+  var isWritten: Bool { false }
+
   /// How much of the outbox's history the value has; nil: that is not known.
   @exclusivity(unchecked) @usableFromInline final var mark: ValueMark?
 

@@ -224,6 +224,7 @@ extension PackTables {
     _ results: [PackResult], of id: UUID, for owner: String, at now: Date, limits: PackLimits
   ) throws -> PackStanding? {
     guard let row = try self.row(id) else { return nil }
+    var missing = [QueryIdentity]()
     for result in results {
       let hash = XXH128(hashing: result.identity.text)
       let found = try self.connection.first(PackMemberRow.readResult, row.id, hash) { row in
@@ -236,11 +237,21 @@ extension PackTables {
       }
       // It has left the list, or is another process's by now.
       guard let found, found.owner == nil || found.owner == owner else { continue }
+      let outcome = result.outcome(ifListHas: found.pages)
+      if outcome == .fetched, found.bytes == nil, result.isReleasedIfMissing {
+        try self.connection.execute(
+          PackMemberRow.settle, PackMemberRow.State.waiting.rawValue, Int64(0), Int64?.none,
+          String?.none, found.id)
+        missing.append(result.identity)
+        continue
+      }
+      let wasDone = found.state == PackMemberRow.State.done.rawValue
       try self.settle(
-        result.outcome(ifListHas: found.pages), found.id, wasDone: found.state == PackMemberRow.State.done.rawValue,
-        bytes: found.bytes, now.microsecondsSince1970)
+        outcome, found.id, wasDone: wasDone, bytes: found.bytes, now.microsecondsSince1970)
     }
-    return try self.standing(row, limits)
+    var standing = try self.standing(row, limits)
+    standing.missing = missing
+    return standing
   }
 
   private func settle(

@@ -103,6 +103,30 @@ import Testing
     try await storage.close()
   }
 
+  /// A store in memory is no value on the disk.
+  @Test func whatAnotherProcessHasRemovedIsFetchedThoughAStoreHasIt() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    let client = QueryClient(storage: storage)
+    let (query, pages) = (StoredQuery(["a"]) { 1 }, StoredPages())
+    let store = client.store(for: query.stale(after: 3_600).persisted())
+    let list = client.store(for: pages.persisted())
+    try await store.fetch()
+    for _ in 0..<2 { try await list.fetchNextPage() }
+    try await storage.flush()
+    let other = try scratch.connection()
+    _ = try other.rowsOfText("DELETE FROM entries")
+    try other.close()
+    let pack = try await client.keep("pack") {
+      query.stale(after: 3_600)
+      pages.pages(.first(2))
+    }
+    #expect(try await pack.whole().done == 2)
+    #expect(try scratch.rows("SELECT count(*) FROM entries") == ["2"])
+    #expect(query.calls.value == 2 && pages.calls.value == 4)
+    try await storage.close()
+  }
+
   /// One whose claim has ended may learn late that another process fetches the member.
   @Test func whatAnotherProcessHasClaimedIsNotSettled() async throws {
     let scratch = try StorageScratch()

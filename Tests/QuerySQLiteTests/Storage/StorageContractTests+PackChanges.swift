@@ -126,4 +126,51 @@ extension StorageContractTests {
     #expect(query.calls.value == 2)
     subscription.cancel()
   }
+
+  /// An old store is not written any more.
+  @Test(arguments: StorageUnderTest.allCases)
+  func afterAnErasureAPackIsFetchedAlthoughOldStoresLive(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let client = device.client()
+    let (query, pages) = (StoredQuery(["a"]) { 1 }, StoredPages())
+    let store = client.store(for: query.persisted())
+    let list = client.store(for: pages.persisted())
+    func keep() async throws -> OfflinePack {
+      try await client.keep("pack") {
+        query
+        pages.pages(.first(2))
+      }
+    }
+    try await keep().whole()
+    try await device.storage.erase()
+    #expect(try await keep().whole().done == 2)
+    #expect(query.calls.value == 2 && pages.calls.value == 4)
+    withExtendedLifetime((store, list)) {}
+    try await device.relaunch()
+    let next = device.client()
+    #expect(next.store(for: query.persisted()).currentValue == 1)
+    #expect(next.store(for: pages.persisted()).currentValue == textPages(0...1))
+  }
+
+  /// Or the member would have failed, and would be fetched again by resuming alone.
+  @Test(arguments: StorageUnderTest.allCases)
+  func aMissingValueIsReleasedIfTheResultSaysSo(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let (packs, now) = (device.storage.packs, device.clock.now())
+    let identity = try QueryIdentity(path: ["missing"])
+    let id = try await packs.keep(
+      NewPack(name: "pack", createdAt: now, members: [NewPack.Member(identity: identity)])
+    ).id
+    let request = PackClaimRequest(id: id, count: 1, now: now)
+    let member = try #require(try await packs.claim(request)?.members.first)
+    var result = PackResult(of: member, .fetched)
+    result.isReleasedIfMissing = true
+    let standing = try await packs.settle([result], of: id, at: now)
+    #expect(standing?.missing == [identity])
+    #expect(standing?.pack.counts.waiting == 1 && standing?.pack.counts.claimed == 0)
+    #expect(try await packs.claim(request)?.members.map(\.identity) == [identity])
+    result.isReleasedIfMissing = false
+    let end = try await packs.settle([result], of: id, at: now)
+    #expect(end?.missing == [] && end?.pack.counts.failed == 1)
+  }
 }

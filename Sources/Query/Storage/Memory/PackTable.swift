@@ -178,14 +178,20 @@ extension PackTable {
   mutating func settle(
     _ results: [PackResult], of id: UUID, at now: Date, limit: Int, _ entries: Entries
   ) -> PackStanding? {
+    var missing = [QueryIdentity]()
     let pack = self.edit(id) { pack in
       for result in results {
-        pack.members[result.identity]?
+        let isMissing = pack.members[result.identity]?
           .settle(result, at: now, bytes: entries(result.identity))
+        if isMissing == true { missing.append(result.identity) }
       }
       return pack.counted
     }
-    return pack.map { PackStanding(pack: $0, room: PackRoom(used: self.used, limit: limit)) }
+    return pack.map {
+      var standing = PackStanding(pack: $0, room: PackRoom(used: self.used, limit: limit))
+      standing.missing = missing
+      return standing
+    }
   }
 }
 
@@ -229,18 +235,25 @@ extension PackTable.Pack {
 }
 
 extension PackTable.Member {
-  fileprivate mutating func settle(_ result: PackResult, at now: Date, bytes: Int?) {
+  /// - Returns: Whether it is released since its value is not there.
+  fileprivate mutating func settle(_ result: PackResult, at now: Date, bytes: Int?) -> Bool {
     let outcome = result.outcome(ifListHas: self.member.pages)
     if case .underWay = outcome {
       (self.bytes, self.claimedAt) = (bytes ?? 0, now)
-      return
+      return false
     }
     (self.isClaimed, self.claimedAt, self.error) = (false, nil, nil)
     switch outcome {
     case .fetched:
       self.bytes = bytes ?? 0
-      self.state = bytes == nil ? .failed : .done
-      if bytes == nil { self.error = PackResult.notStored } else { self.doneAt = now }
+      if bytes != nil {
+        (self.state, self.doneAt) = (.done, now)
+      } else if result.isReleasedIfMissing {
+        self.state = .waiting
+        return true
+      } else {
+        (self.state, self.error) = (.failed, PackResult.notStored)
+      }
     case .failed(let text):
       self.error = text
       // Of one that is there the value stays, and it is tried again with the next refresh.
@@ -251,5 +264,6 @@ extension PackTable.Member {
     case .underWay: break
     }
     if self.state == .done { self.begunAt = nil }
+    return false
   }
 }

@@ -75,6 +75,9 @@ public struct PackResult: Sendable {
   public var pages: PackPages?
   /// What became of it.
   public var outcome: Outcome
+  /// Whether the member is released, rather than failed, if it was fetched and its value is not there: then
+  /// it is fetched again. It is among ``PackStanding/missing``. False by default.
+  public var isReleasedIfMissing = false
 
   /// Creates a result of a query without pages.
   public init(identity: QueryIdentity, outcome: Outcome) {
@@ -96,7 +99,8 @@ public struct PackResult: Sendable {
 
   /// What became of a member.
   public enum Outcome: Hashable, Sendable {
-    /// It was fetched. The storage looks whether its value is there; if it is not, the member has failed.
+    /// It was fetched. The storage looks whether its value is there; if it is not, the member has failed, or
+    /// is released: see ``PackResult/isReleasedIfMissing``.
     case fetched
     /// Some of its pages were fetched, and the rest is being fetched.
     case underWay

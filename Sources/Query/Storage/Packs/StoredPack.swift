@@ -74,6 +74,8 @@ public struct PackStanding: Hashable, Sendable {
   public var pack: StoredPack
   /// The room.
   public var room: PackRoom
+  /// After results: what was released since its value is not there.
+  public var missing = [QueryIdentity]()
 
   /// Puts both together.
   public init(pack: StoredPack, room: PackRoom) {
