@@ -20,6 +20,8 @@ struct PackFetch: Sendable {
   let isRefresh: Bool
   /// Whether it is fetched whatever a store has: what that has is not on disk.
   let isForced: Bool
+  /// Called before each page: throws if no more is to be fetched over this network.
+  let requireNetwork: @Sendable () throws -> Void
   /// Called after some pages: makes sure that they are stored and, if more are wanted, that there is room
   /// for those.
   let didFetchPages: @Sendable (_ wantsMore: Bool) async throws -> Void
@@ -97,7 +99,9 @@ extension QueryStore where State: _InfiniteQueryStateProtocol {
     }
     var count = self.pageCount
     var sinceStep = 0
-    while count < limit, try await self.fetchNextPage() != nil {
+    while count < limit, self.hasPageToCome {
+      try fetch.requireNetwork()
+      guard try await self.fetchNextPage() != nil else { return }
       // Pages that follow one another in a circle, or of which a modifier keeps only some.
       if self.pageCount <= count { return }
       count = self.pageCount

@@ -230,6 +230,14 @@ extension PackRunner {
     return .wait(nil)
   }
 
+  /// The network may have become metered since a step began, and a list of pages may be long. The next step
+  /// shows that it waits.
+  private func requireNetwork(of client: QueryClient) throws {
+    guard self.guarded.withLock({ $0.network }) == .unmetered else { return }
+    let observer = client.defaultContext.networkObserver as? any NetworkCostObserver
+    if observer?.isMetered != false { throw Metered() }
+  }
+
   private func takeWasOffline() -> Bool {
     self.guarded.withLock { guarded in
       defer { guarded.wasOffline = false }
@@ -273,6 +281,9 @@ extension PackRunner {
 extension PackRunner {
   /// Thrown between pages if there is no room for more.
   private struct NoRoom: Error {}
+
+  /// Thrown before a member or a page if the network has become one that costs too much.
+  private struct Metered: Error {}
 
   /// What became of one member.
   private struct Fetched: Sendable {
@@ -347,9 +358,11 @@ extension PackRunner {
       identity: claimed.identity, pages: claimed.pages, begunAt: claimed.begunAt,
       isRefresh: claimed.isRefresh,
       isForced: self.guarded.withLock { $0.retries.isForced(claimed.identity) },
+      requireNetwork: { try self.requireNetwork(of: client) },
       didFetchPages: { try await self.didFetchPages(of: claimed, wantsMore: $0) })
     do {
       try Task.checkCancellation()
+      try self.requireNetwork(of: client)
       try await member.fetch(client, fetch)
       return Fetched(result: PackResult(of: claimed, .fetched))
     } catch {
@@ -362,7 +375,7 @@ extension PackRunner {
   private func outcome(
     of error: any Error, _ claimed: PackClaim.Member, _ client: QueryClient
   ) -> PackResult.Outcome {
-    if Task.isCancelled || error is StorageError { return .released }
+    if Task.isCancelled || error is StorageError || error is Metered { return .released }
     // Of what is there the value stays. It would be due again at once, and is tried with the next refresh.
     if error is NoRoom { return claimed.isRefresh ? .failed(PackResult.noRoom) : .released }
     // It was cancelled by somebody else, as by a reset of its store.

@@ -173,4 +173,63 @@ extension StorageContractTests {
     let end = try await packs.settle([result], of: id, at: now)
     #expect(end?.missing == [] && end?.pack.counts.failed == 1)
   }
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func betweenPagesItLooksWhetherTheNetworkIsMetered(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let network = MockNetworkObserver()
+    var context = device.context
+    context.networkObserver = network
+    let client = QueryClient(storage: device.storage, defaultContext: context)
+    let gate = Gate()
+    let fetched = Recorder<Int>()
+    let pages = StoredPages { number in
+      if number == 1 { try await gate.pass() }
+      fetched.append(number)
+      return "page \(number)"
+    }
+    // Of a pack of which nothing is known, one is claimed: the rest would be, if this went on.
+    let single = StoredQuery(["single"]) { 1 }
+    let pack = try await client.keep("pack", network: .unmetered) {
+      pages.pages(.all)
+      single
+    }
+    await gate.arrival()
+    network.send(isMetered: true)
+    gate.open()
+    for await update in pack.updates where update.state == .waiting(.unmeteredNetwork) { break }
+    #expect(fetched.elements == [0, 1])
+    network.send(isMetered: false)
+    try await pack.whole()
+    #expect(fetched.elements == Array(0...9))
+    #expect(single.calls.value == 1)
+  }
+
+  /// Those that were claimed together, and wait for others of them.
+  @Test(arguments: StorageUnderTest.allCases)
+  func noQueryIsBegunOverAMeteredNetwork(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let network = MockNetworkObserver()
+    var context = device.context
+    context.networkObserver = network
+    let client = QueryClient(storage: device.storage, defaultContext: context)
+    let gate = Gate()
+    let queries = (0..<13).map { number in
+      StoredQuery(["n", number]) {
+        if number > 0 { try await gate.pass() }
+        return number
+      }
+    }
+    let pack = try await client.keep("pack", network: .unmetered) {
+      for query in queries { query }
+    }
+    await gate.arrival(PackRunner.width)
+    network.send(isMetered: true)
+    gate.open()
+    for await update in pack.updates where update.state == .waiting(.unmeteredNetwork) { break }
+    #expect(queries.reduce(0) { $0 + $1.calls.value } == 1 + PackRunner.width)
+    network.send(isMetered: false)
+    try await pack.whole()
+    #expect(queries.allSatisfy { $0.calls.value == 1 })
+  }
 }
