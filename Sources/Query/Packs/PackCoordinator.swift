@@ -234,7 +234,8 @@ extension PackCoordinator {
     }
     if !isNew { runner.restart(stored) }
     pack.show { if $0.state != .complete || !isNew { $0.state = .fetching } }
-    if isNew { runner.start() }
+    // Last: what it finds from now on is shown over that, also if it is at its end at once.
+    if isNew { runner.start() } else { runner.wake() }
   }
 
   /// The object of the name may be that of a pack that was kept since.

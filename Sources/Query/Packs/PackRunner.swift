@@ -69,7 +69,7 @@ extension PackRunner {
     }
   }
 
-  /// Begins anew: there is another list, or more code.
+  /// Begins anew when it is woken: there is another list, or more code.
   func restart(_ stored: StoredPack) {
     self.guarded.withLock { guarded in
       guarded.triesUnregistered = true
@@ -77,7 +77,6 @@ extension PackRunner {
       guarded.retries = PackRetries()
       guarded.network = stored.network
     }
-    self.wake()
   }
 
   /// Goes on at once.

@@ -212,4 +212,17 @@ import Testing
     _ = try await storage.packs.remove("pack")
     for await update in pack.updates where update.state == .stopped(.gone(pack: "pack")) { break }
   }
+
+  /// Its runner is at its end again before `resume()` returns, or is not.
+  @Test func aPackThatIsResumedAgainAndAgainIsWholeEachTime() async throws {
+    let client = QueryClient(storage: MemoryQueryStorage())
+    let pack = try await client.keep("pack") {
+      BlockQuery(["a"]) { (_: QueryContext) in 1 }
+    }
+    for _ in 0..<1_000 {
+      try await pack.whole()
+      try await client.packs.resume()
+    }
+    #expect(try await pack.whole().done == 1)
+  }
 }
