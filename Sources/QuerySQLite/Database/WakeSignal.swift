@@ -49,7 +49,7 @@ final class WakeSignal: @unchecked Sendable {
   }
 
   /// Waits for ``wake()``, for the time of ``wake(at:)``, or for a readable descriptor. May return
-  /// early.
+  /// early, and does so again until ``takeTime()`` was called if that was the time.
   ///
   /// - Parameter other: Another descriptor to wait for.
   func wait(or other: Int32? = nil) {
@@ -59,7 +59,12 @@ final class WakeSignal: @unchecked Sendable {
     poll(&descriptors, nfds_t(descriptors.count), -1)
     withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
       while Glibc.read(self.reading, buffer.baseAddress, buffer.count) == buffer.count {}
-      _ = Glibc.read(self.timer, buffer.baseAddress, 8)
     }
+  }
+
+  /// - Returns: Whether the time of ``wake(at:)`` has come since it was set; then there is none any more.
+  func takeTime() -> Bool {
+    var count: UInt64 = 0
+    return Glibc.read(self.timer, &count, 8) > 0
   }
 }

@@ -331,6 +331,9 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
   /// Whether this thread is awake, or is being woken.
   var isAwake: Bool { self.queue.withLock(\.isWoken) }
 
+  /// Whether it waits for a caller that uses the writer.
+  var isWaitingForCaller: Bool { self.queue.withLock(\.isWanted) }
+
   /// Lets callers use the writer until there is something to do here.
   private func sleep() {
     let (due, watch) = (self.writer.nextDue, self.writer.neighbours.watchDescriptor)
@@ -351,6 +354,9 @@ extension WritingThread where Writer: ThreadedWriter, Job == Writer.Job {
   ///   it.
   private func hold() -> Bool {
     self.queue.withLock { queue in
+      // Under the lock, as setting it: what is due next is set anew, by the caller that lets go of the writer
+      // if not by this thread.
+      if self.signal.takeTime() { queue.wakesAt = nil }
       queue.isWanted = queue.holder != nil
       if queue.isWanted {
         queue.isWoken = false

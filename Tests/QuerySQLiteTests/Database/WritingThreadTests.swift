@@ -206,6 +206,43 @@ import Testing
     try await self.stop(thread)
   }
 
+  /// The thread has woken for one time, and found work instead; it sleeps on while a caller uses the writer.
+  @Test(.timeLimit(.minutes(5))) func aTimeIsKeptBehindOneThatCameWhileACallerUsedTheWriter()
+    async throws
+  {
+    let thread = try WritingThread<Writer, Writer.Job>(
+      name: "writing-thread-test", Writer(self.log), patience: .milliseconds(50),
+      workDelay: .seconds(600))
+    thread.start {}
+    #expect(
+      try await self.useWhenIdle(thread) { writer in
+        writer.nextDue = .now + .milliseconds(5)
+        return true
+      })
+    var isCaught = false
+    while !isCaught {
+      // The time comes while this caller uses the writer.
+      let isDone = try await self.useWhenIdle(thread) { writer in
+        writer.nextDue = .now
+        #expect(thread.commit(1))
+        thread.wake(by: .now)
+        while !thread.isWaitingForCaller { sched_yield() }
+        return true
+      }
+      #expect(isDone)
+      // The next one comes while the thread stays awake for more.
+      isCaught = try await self.useWhenIdle(thread) { writer in
+        guard thread.isAwake else { return false }
+        while thread.isAwake { sched_yield() }
+        writer.log.withLock { $0 = [] }
+        writer.nextDue = .now + .milliseconds(20)
+        return true
+      }
+    }
+    while !self.entries.contains("due") { await Task.yield() }
+    try await self.stop(thread)
+  }
+
   @Test func aThreadThatIsToLookDoesSoEvenIfACallerUsesTheWriterThen() async throws {
     let thread = try self.makeThread()
     thread.start {}
