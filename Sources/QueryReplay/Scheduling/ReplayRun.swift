@@ -287,7 +287,9 @@ extension ReplayRun {
       }
       all.leases += answer.leases
       all.nextDue = [all.nextDue, answer.nextDue].compactMap { $0 }.min()
+      all.isPartial = all.isPartial || answer.isPartial
     }
+    if all.isPartial { return .wait(until: self.clock.now()) }
     return reach == .everywhere
       ? try self.step(after: all, wasIdle: wasIdle, poll)
       : try self.step(afterOffline: all, wasIdle: wasIdle, poll)

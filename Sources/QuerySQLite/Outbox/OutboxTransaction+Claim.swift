@@ -4,8 +4,8 @@ import Query
 // MARK: - Claiming
 
 extension OutboxTransaction {
-  /// How many rows one claim makes due, and how many expired ones it declares dead: the next claim
-  /// follows at once.
+  /// How many rows one claim makes due, and how many expired ones it declares dead: then it is a partial
+  /// one.
   private static let batch = 200
 
   /// Leases rows that may run now, after taking back those of processes that have exited.
@@ -34,7 +34,7 @@ extension OutboxTransaction {
           }
         }
       }
-      if !isAllDue { answer.nextDue = .zero }
+      answer.isPartial = !isAllDue || answer.expired >= Self.batch
     }
     if let nextLeaseEnd { answer.nextDue = min(answer.nextDue ?? nextLeaseEnd, nextLeaseEnd) }
     return answer

@@ -115,6 +115,9 @@ public struct ClaimAnswer: Sendable {
   public var nextDue: Duration?
   /// How many rows this process has declared dead since its last claim, because they grew too old.
   public var expired: Int
+  /// Whether there was more to look at than one claim looks at, so that another one may find what this one has
+  /// not: it follows at once.
+  public var isPartial = false
 
   /// Creates an answer. See the properties for what each is.
   public init(leases: [MutationLease] = [], nextDue: Duration? = nil, expired: Int = 0) {
