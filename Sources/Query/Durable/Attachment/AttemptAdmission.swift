@@ -50,15 +50,13 @@ final class AttemptAdmission: AdmittedAttempt {
   deinit {
     guard let lease = self.takeLease() else { return }
     let outbox = self.outbox
-    // If this fails too, the lease expires, which releases the row.
-    Task.detached { _ = try? await outbox.settle(lease, .unbegun) }
+    Task.detached { _ = await outbox.settlePatiently(lease, .unbegun) }
   }
 
   func giveBack() {
     guard let lease = self.takeLease() else { return }
-    // If this fails, the lease expires, which releases the row.
     Task.detached {
-      _ = try? await self.outbox.settle(lease, .unbegun)
+      _ = await self.outbox.settlePatiently(lease, .unbegun)
       self.report(.pending(.cancelled, nil))
     }
   }
@@ -85,7 +83,7 @@ final class AttemptAdmission: AdmittedAttempt {
   func finalReport() async -> AttemptReport {
     if let lease = self.takeLease() {
       // The task was cancelled before it began.
-      _ = try? await self.outbox.settle(lease, .unbegun)
+      _ = await self.outbox.settlePatiently(lease, .unbegun)
       return .pending(.cancelled, nil)
     }
     return await withCheckedContinuation { continuation in

@@ -165,7 +165,7 @@ extension DurableAttachment {
   ) async -> Attempt {
     let isShownByItsTask = !admission.isOld && !admission.isReplayers
     if isShownByItsTask { self.ending.withLock { _ = $0.insert(lease.entry.id) } }
-    let isWritten = await self.write(.succeeded(success), of: lease, ground.outbox)
+    let isWritten = await ground.outbox.settlePatiently(lease, .succeeded(success))
     if isShownByItsTask { self.ending.withLock { _ = $0.remove(lease.entry.id) } }
     guard isWritten else {
       admission.report(.leaseLost)
@@ -198,7 +198,7 @@ extension DurableAttachment {
     _ ground: Ground
   ) async -> Attempt {
     var ruling = await self.ruling(on: error, lease, arguments, in: context)
-    let isSettled = await self.write(ruling.outcome, of: lease, ground.outbox)
+    let isSettled = await ground.outbox.settlePatiently(lease, ruling.outcome)
     guard isSettled else {
       admission.report(.leaseLost)
       return Attempt(result: nil)
@@ -269,7 +269,7 @@ extension DurableAttachment {
     let failed = FailedAttempt(
       error: reason, outcome: "undecodable", isCharged: false, maybeApplied: false,
       next: .waitForHandler)
-    let isSettled = await self.write(.failed(failed), of: lease, outbox)
+    let isSettled = await outbox.settlePatiently(lease, .failed(failed))
     let failure = MutationFailure.permanent(reason: "\(reason)")
     var report: AttemptReport = isSettled ? .pending(failure, .handler) : .leaseLost
     if isSettled, case .ended(let record)? = try? outbox.standing(of: entry.id), record.isCancelled
@@ -285,32 +285,6 @@ extension DurableAttachment {
   private func close(_ id: UUID, isOver: Bool) {
     guard let store = self.store else { return }
     store.withLock { store._state.close(id, isOver: isOver) }
-  }
-
-  /// Writes how an attempt ended, and repeats that until it succeeds, since the mutation must not
-  /// run again for a failed write. The storage renews the lease meanwhile.
-  ///
-  /// - Returns: Whether this process still held the lease.
-  private func write(
-    _ outcome: AttemptOutcome,
-    of lease: MutationLease,
-    _ outbox: any MutationOutbox
-  ) async -> Bool {
-    var wait = Duration.milliseconds(50)
-    while lease.revocation != .lost {
-      do {
-        return try await outbox.settle(lease, outcome)
-      } catch StorageError.Code.misuse {
-        // The storage is closed; another process takes the row back once this one has exited.
-        return false
-      } catch {
-        // In a task of its own: a cancellation must not make this loop spin.
-        let delay = wait
-        await Task.detached { try? await Task.sleep(for: delay) }.value
-        wait = min(wait * 2, .seconds(5))
-      }
-    }
-    return false
   }
 }
 
