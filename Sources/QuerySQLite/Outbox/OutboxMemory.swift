@@ -9,10 +9,15 @@ struct OutboxMemory {
   /// The partition's row.
   var partition: OutboxPartitionRow
 
-  /// The newest number and sequence that any row of the file was given; nil: they are looked up, as when
-  /// a transaction changes several accounts.
+  /// The newest number and sequence that any row of the file was given; nil: they are looked up.
   var newestNumber: Int64?
   var newestSequence: Int64?
+
+  /// Whether the transaction changes other accounts too. They take numbers from the same counters, so the
+  /// newest ones are looked up each time.
+  var isBesideOthers = false {
+    didSet { if self.isBesideOthers { (self.newestNumber, self.newestSequence) = (nil, nil) } }
+  }
 
   /// The rows that this process runs and that are, also on disk, as they were leased.
   var leases = Set<Int64>()
@@ -92,6 +97,7 @@ struct OutboxMemories {
       var memory = change.changes.memory
       if changes.count == 1 { self.newest = (memory.newestNumber, memory.newestSequence) }
       (memory.newestNumber, memory.newestSequence) = (nil, nil)
+      memory.isBesideOthers = false
       self.memories[change.partition.name] = memory
     }
   }

@@ -207,7 +207,7 @@ extension OutboxTransaction {
       try self.memory.newestNumber ?? self.partition.newestNumber(on: self.connection)
     if newest == .max { return 0 }
     self.partition.lastNumber = newest + 1
-    self.memory.newestNumber = newest + 1
+    if !self.memory.isBesideOthers { self.memory.newestNumber = newest + 1 }
     return newest + 1
   }
 
@@ -219,7 +219,7 @@ extension OutboxTransaction {
       try self.memory.newestSequence ?? self.partition.newestSequence(on: self.connection)
     if newest == .max { return nil }
     self.partition.lastSequence = newest + 1
-    self.memory.newestSequence = newest + 1
+    if !self.memory.isBesideOthers { self.memory.newestSequence = newest + 1 }
     return newest + 1
   }
 }

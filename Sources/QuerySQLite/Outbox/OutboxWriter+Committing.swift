@@ -142,13 +142,12 @@ extension OutboxWriter {
           ?? {
             let memory = self.memories.recall(
               partition.name, at: version, isAlone: changes.isEmpty)
-            // Each of several would take the same numbers.
-            for other in changes {
-              other.changes.memory.newestNumber = nil
-              other.changes.memory.newestSequence = nil
-            }
             let change = PartitionChanges(
               partition, try self.begin(partition, connection, now, memory))
+            if !changes.isEmpty {
+              // Each of several would take the same numbers.
+              for each in changes + [change] { each.changes.memory.isBesideOthers = true }
+            }
             try change.changes.expire()
             changes.append(change)
             return change

@@ -152,6 +152,31 @@ import Testing
     for scratch in scratches { try await scratch.storage.close() }
   }
 
+  /// None of them takes a number of the other's, which would undo the transaction of all.
+  @Test func theMutationsOfTwoAccountsInTurnAreCommittedTogether() async throws {
+    let folder = try TemporaryFolder()
+    let scratches = try ["a", "b"].map { try OutboxScratch(in: folder, partition: $0) }
+    for scratch in scratches { try await scratch.add() }
+    let database = scratches[0].storage.mutations.database
+    let before = database.commits
+    let gate = DispatchSemaphore(value: 0)
+    database.thread.perform { _ in gate.wait() }
+    while database.thread.count > 0 { await Task.yield() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<4 {
+        let scratch = scratches[number % 2]
+        group.addTask { try await scratch.add() }
+        while database.thread.count < number + 1 { await Task.yield() }
+      }
+      gate.signal()
+      try await group.waitForAll()
+    }
+    #expect(database.commits - before == 1)
+    #expect(
+      try scratches[0].rows("SELECT count(*), max(number) FROM outbox").first == "6 6")
+    for scratch in scratches { try await scratch.storage.close() }
+  }
+
   @Test func aNumberThatAnotherProcessHasTakenIsNotGivenAgain() async throws {
     let (scratch, lease) = try await self.scratch()
     try scratch.damage("UPDATE partitions SET last_number = 7, last_sequence = 9")
