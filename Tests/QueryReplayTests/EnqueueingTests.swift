@@ -338,4 +338,18 @@ import Testing
     run.cancel()
     await #expect(throws: CancellationError.self) { try await run.value }
   }
+
+  @Test(.timeLimit(.minutes(5)), arguments: StorageKind.allCases)
+  func oneThatWaitsForAMutationLearnsThatTheStorageIsClosed(_ kind: StorageKind) async throws {
+    let folder = try ScratchFolder()
+    let storage = try kind.make(in: folder)
+    let client = QueryClient(storage: storage)
+    let save = BlockMutation(["save"]) { (_: Int, _) in }.persisted(as: "save")
+    let ticket = try await client.store(for: save).enqueue(with: 1)
+    let wait = Task { try await ticket.outcome() }
+    await Task.yield()
+    try await storage.close()
+    let error = await #expect(throws: StorageError.self) { try await wait.value }
+    #expect(error?.code == .misuse)
+  }
 }

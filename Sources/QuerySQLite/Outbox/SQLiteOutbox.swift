@@ -41,6 +41,8 @@ final class SQLiteOutbox: MutationOutbox {
       completion?(.success(()))
       return
     }
+    // Those that wait for a mutation would wait for ever, and find it closed when they read again.
+    self.partition.subscribers.send([.changedByAnotherProcess])
     self.database.release(self.partition, completion: completion)
   }
 

@@ -91,8 +91,12 @@ final class MemoryMutationOutbox: MutationOutbox {
   /// Erases everything, and revokes the leases of running mutations.
   func erase() throws { try self.change("erase") { table, _ in table.erase() } }
 
-  /// Lets every later call throw.
-  func close() { self.guarded.withLock { $0.isClosed = true } }
+  /// Lets every later call throw, and those that wait for a mutation find that out.
+  func close() {
+    self.guarded.withLock { $0.isClosed = true }
+    self.hub.post([.changedByAnotherProcess])
+    self.hub.deliver()
+  }
 }
 
 // MARK: - Reading

@@ -301,7 +301,8 @@ extension OutboxError: CustomStringConvertible {
 
 /// What changed in an outbox.
 public enum OutboxEvent: Hashable, Sendable {
-  /// Another process changed something.
+  /// Another process changed something, or a storage of these mutations was closed: what is known of them is
+  /// to be read again.
   case changedByAnotherProcess
   /// A mutation was committed.
   case enqueued(UUID)
