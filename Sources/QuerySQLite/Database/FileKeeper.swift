@@ -154,7 +154,7 @@ extension FileKeeper {
       // What is in their place now is older than the file, or another file's.
       let log = self.opener.path + "-wal"
       // Bytes: a WAL and an shm that no connection has open, under the exclusive lock.
-      rename(log, log + ".replaced")
+      rename(log, self.setAside.replacedLogPath)
       unlink(self.opener.path + "-shm")
     }
     let outcome =

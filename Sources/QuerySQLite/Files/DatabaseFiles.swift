@@ -102,7 +102,14 @@ package struct DatabaseFiles: Sendable {
   func freeBytes(in folder: String) -> Int? {
     var status = statvfs()
     guard statvfs(folder, &status) == 0 else { return nil }
-    return Int(status.f_bavail) * Int(status.f_frsize)
+    return Self.bytes(of: status.f_bavail, eachOf: status.f_frsize)
+  }
+
+  /// The bytes of blocks as `statvfs` counts them; nil if it does not know, which is all ones.
+  static func bytes(of blocks: UInt, eachOf size: UInt) -> Int? {
+    if blocks == .max { return nil }
+    let (bytes, hasOverflown) = blocks.multipliedReportingOverflow(by: size)
+    return hasOverflown ? .max : Int(clamping: bytes)
   }
 
   /// The length of a file; nil if there is none.

@@ -191,6 +191,9 @@ extension SetAside {
   /// The path of the database.
   var databasePath: String { "\(self.folder)/\(self.kind.fileName)" }
 
+  /// The path of a WAL that was set aside, which had taken the place of the one in use.
+  var replacedLogPath: String { self.databasePath + "-wal.replaced" }
+
   /// The path of a database that was set aside.
   func path(of name: Name) -> String { "\(self.folder)/\(name.fileName(of: self.kind))" }
 
@@ -255,11 +258,17 @@ extension SetAside {
 }
 
 extension SetAside {
-  /// Deletes all databases that were set aside, even those that are kept for good: a user's data
+  /// Deletes all databases that were set aside, even those that are kept for good, and a WAL: a user's data
   /// must be forgotten. The database itself stays.
   ///
   /// - Throws: `StorageError`, the first, after all were tried.
-  func removeAll() throws(StorageError) { try self.delete(self.names().sorted()) }
+  func removeAll() throws(StorageError) {
+    let number = self.perform(.unlink(self.replacedLogPath))
+    try self.delete(self.names().sorted())
+    if number != 0 {
+      throw StorageError(errno: number, operation: "delete", path: self.replacedLogPath)
+    }
+  }
 
   /// Deletes the oldest damaged databases, so that with this one no more are left than the limit.
   ///

@@ -65,4 +65,12 @@ import Testing
     #expect(DatabaseFiles().fileSystemType("/proc") == 0x9fa0)
     #expect(DatabaseFiles().fileSystemType("\(self.folder.path)/none") == nil)
   }
+
+  /// As some file systems in user space do.
+  @Test func roomThatIsUnknownOrTooMuchToCountIsNoTrap() {
+    #expect(DatabaseFiles.bytes(of: .max, eachOf: 4_096) == nil)
+    #expect(DatabaseFiles.bytes(of: 1 << 60, eachOf: 4_096) == .max)
+    #expect(DatabaseFiles.bytes(of: 1 << 52, eachOf: 2_048) == .max)
+    #expect(DatabaseFiles.bytes(of: 3, eachOf: 4_096) == 12_288)
+  }
 }

@@ -57,4 +57,28 @@ import Testing
       #expect(try FolderContents.setAside("corrupt", in: path) == [])
     }
   }
+
+  /// The file that had taken the log's place may have what the log had.
+  @Test func nothingIsLeftOfAnErasedAccountInTheLogThatWasReplaced() async throws {
+    let folder = try TemporaryFolder()
+    let trial = try StorageTrial(in: folder.path)
+    let secret = "nobody-may-read-this"
+    trial.set("a", secret)
+    #expect(await trial.flush() == nil)
+    _ = try await trial.enqueue(secret)
+    for kind in DatabaseKind.allCases {
+      try Fault.replacedByACopy.happen(to: "\(folder.path)/\(kind.fileName)")
+    }
+    trial.set("b", "after")
+    #expect(await trial.flush() == nil)
+    _ = try await trial.enqueue("after")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(names.filter { $0.hasSuffix("-wal.replaced") }.count == 2)
+    try await trial.storage.erase()
+    await trial.close()
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+      let data = FileManager.default.contents(atPath: "\(folder.path)/\(name)") ?? Data()
+      #expect(data.range(of: Data(secret.utf8)) == nil, "\(name)")
+    }
+  }
 }
