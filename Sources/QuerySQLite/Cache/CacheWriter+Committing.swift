@@ -378,7 +378,7 @@ extension CacheWriter {
     let totals = newRow.totals
     let written = try connection.writtenPages - pages
     if totals.revision > before {
-      self.ownRevisions[partition.name, default: []].append((before + 1)...totals.revision)
+      self.noteOwnRevisions((before + 1)...totals.revision, in: partition)
     }
     probe_cache_commit(totals.revision - before, Int64(written * SQLiteConnection.frameBytes))
     partition.didCommit(totals)
@@ -392,6 +392,18 @@ extension CacheWriter {
     self.neighbours.hasCommitted = true
     self.didCommit(connection)
     return true
+  }
+
+  /// Notes revisions that this process has written, those that follow one another as one range: while it is
+  /// alone, nothing takes them away.
+  private func noteOwnRevisions(_ revisions: ClosedRange<Int64>, in partition: CachePartition) {
+    var own = self.ownRevisions[partition.name] ?? []
+    if let last = own.last, last.upperBound + 1 == revisions.lowerBound {
+      own[own.count - 1] = last.lowerBound...revisions.upperBound
+    } else {
+      own.append(revisions)
+    }
+    self.ownRevisions[partition.name] = own
   }
 
   /// Begins to change a partition, without reading its row again if nobody else has committed since.

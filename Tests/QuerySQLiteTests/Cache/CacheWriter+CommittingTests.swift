@@ -19,4 +19,21 @@ import Testing
     #expect(try other.rowsOfText("SELECT count(*) FROM entries") == ["4"])
     try other.close()
   }
+
+  /// Alone, it looks for the commits of others once.
+  @Test func whatOneProcessHasWrittenTakesNoMoreMemoryWithEachCommit() throws {
+    let cache = try CacheWriterScratch()
+    defer { cache.writer.stop() }
+    for number in 0..<50 { try cache.write(number..<number + 1) }
+    #expect(cache.writer.ownRevisions[""] == [1...50])
+    let other = try DatabaseOpener(kind: .cache, folder: cache.writer.opener.folder).openWriter()
+    try other.write {
+      var changes = try CacheTables.current(named: "", on: other).begin()
+      _ = try changes.write(.sample(60, count: 100), identity: .sample(60))
+      _ = try changes.finish()
+    }
+    for number in 70..<73 { try cache.write(number..<number + 1) }
+    #expect(cache.writer.ownRevisions[""]?.count == 2)
+    try other.close()
+  }
 }
