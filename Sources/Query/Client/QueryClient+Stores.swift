@@ -81,12 +81,18 @@ extension QueryClient {
     // Out here, so that stores that leave the cache are released after the lock.
     var before = QueryPathableCollection<OpaqueQueryStore>()
     var after = before
-    defer { withExtendedLifetime((before, after)) {} }
+    // Of values that are invalidated before their stores are in the cache.
+    let mark = self.invalidations.mark
+    var added = [OpaqueQueryStore]()
+    defer {
+      self.invalidateAdded(added, since: mark)
+      withExtendedLifetime((before, after)) {}
+    }
     return try self.withExclusiveAccess {
       before = self.stores(matching: path)
       after = before
       let result = try perform(&after, CreateStore(client: self))
-      self.writeDifference(from: before, to: after) { $0 }
+      added = self.writeDifference(from: before, to: after) { $0 }
       return result
     }
   }
@@ -111,21 +117,28 @@ extension QueryClient {
     // Out here, so that stores that leave the cache are released after the lock.
     var before = QueryPathableCollection<QueryStore<State>>()
     var after = before
-    defer { withExtendedLifetime((before, after)) {} }
+    // Of values that are invalidated before their stores are in the cache.
+    let mark = self.invalidations.mark
+    var added = [OpaqueQueryStore]()
+    defer {
+      self.invalidateAdded(added, since: mark)
+      withExtendedLifetime((before, after)) {}
+    }
     return try self.withExclusiveAccess {
       before = self.stores(matching: path, of: type)
       after = before
       let result = try perform(&after, CreateStore(client: self))
-      self.writeDifference(from: before, to: after) { OpaqueQueryStore(erasing: $0) }
+      added = self.writeDifference(from: before, to: after) { OpaqueQueryStore(erasing: $0) }
       return result
     }
   }
 
+  /// - Returns: The stores that the closure has added.
   private func writeDifference<Element: QueryPathable>(
     from before: QueryPathableCollection<Element>,
     to after: QueryPathableCollection<Element>,
     _ opaque: (Element) -> OpaqueQueryStore
-  ) {
+  ) -> [OpaqueQueryStore] {
     var added = [OpaqueQueryStore]()
     var removed = [OpaqueQueryStore]()
     before.forEachDifference(to: after) { _, old, new in
@@ -143,5 +156,13 @@ extension QueryClient {
     }
     self.defaultCache?.forget(released.lazy.map(\.erased))
     self.defaultCache?.didAdd(added)
+    return added
+  }
+
+  /// Makes stale what was invalidated while its store was in no cache.
+  private func invalidateAdded(_ stores: [OpaqueQueryStore], since mark: Int) {
+    for store in stores where self.invalidations.hits(store.path, since: mark) {
+      if self.store(with: store.path)?.erased === store.erased { store.invalidate() }
+    }
   }
 }

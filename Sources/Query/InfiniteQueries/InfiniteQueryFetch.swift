@@ -23,6 +23,11 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
     guard let store = self.context.currentStore(of: Query.State.self) else {
       return try await self.fetchInitialPage([])
     }
+    // The stored pages come first: this would take the list for empty, and what it brings for all of it.
+    if store.isHydrating {
+      await store.hydrated()
+      try Task.checkCancellation()
+    }
     // Decided now and not when the fetch was scheduled: what it waited for may have loaded pages.
     let (request, position) = try await self.begin(in: store)
     switch request {

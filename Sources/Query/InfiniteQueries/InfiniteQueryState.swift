@@ -259,6 +259,10 @@ extension InfiniteQueryState {
     return self._currentValue[id: id]?.value
   }
 
+  /// There was no such page any more when the fetch began its work.
+  @inlinable
+  public static func _isNothing(_ value: QueryValue) -> Bool { value.isUnchanged }
+
   public func _fetchedPages(of value: QueryValue) -> _FetchedPages? {
     guard !value.isUnchanged else { return nil }
     if let page = value.page {

@@ -353,6 +353,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     // A value that was folded meanwhile would be a change of the store's own.
     store.withLock { self.isTakingOver = true }
     let mark = entry.outboxSequence
+    var isInvalidated = false
     let replaced = store.withLockTakingValue(in: context, upTo: mark) {
       self.isTakingOver = false
       let replaced = (store._state.currentValue, store._state.error)
@@ -360,14 +361,23 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
       self.content = value.content
+      let known = self.invalidatedAt
       self.invalidatedAt = entry.history.invalidatedAt.map(BootInstant.init)
       store.setMark(entry.mark)
       store.restore(value, entry.history)
+      if store._state.isInvalidated, let instant = self.invalidatedAt,
+        known.map({ $0 < instant }) ?? true
+      {
+        // As if it had been asked for here: what is under way may have been read before it.
+        store.invalidationStamp += 1
+        isInvalidated = store.subscribers > 0
+      }
       self.contentNumber = store.tag.number
       return replaced
     }
     withExtendedLifetime(replaced) {}
     store.layEdits()
+    if isInvalidated { store.startAutomaticFetch() }
   }
 }
 

@@ -91,6 +91,9 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// pages.
   func _fetchedPages(of value: QueryValue) -> _FetchedPages?
 
+  /// Whether a fetch that ended with this has fetched nothing, and the state keeps what it has.
+  static func _isNothing(_ value: QueryValue) -> Bool
+
   /// Records that a fetch ended. Its final update came before, unless it never ran.
   ///
   /// - Parameter task: The task of the fetch.
@@ -151,6 +154,10 @@ extension QueryStateProtocol {
   public func _pageValue(_ key: _PageKey) -> (any Sendable)? { nil }
 
   public func _fetchedPages(of value: QueryValue) -> _FetchedPages? { nil }
+
+  /// Each fetch brings a value.
+  @inlinable
+  public static func _isNothing(_ value: QueryValue) -> Bool { false }
 
   /// The value at hand.
   @inlinable

@@ -190,6 +190,16 @@ extension StoreFetch {
     }
   }
 
+  /// What is kept beside the pages once those are among them of which the request has noted nothing; nil if
+  /// these are all pages, or the value has none. The caller holds the lock.
+  @usableFromInline
+  func recordBeside(
+    _ value: Value, for task: QueryTask<Value>, in store: QueryStore<State>
+  ) -> ValueRecord? {
+    guard let pages = store._state._fetchedPages(of: value), !pages.isWhole else { return nil }
+    return self.record(of: pages, FetchNotes(), for: task, in: store).0
+  }
+
   /// What is kept beside the pages once those that were fetched are among them, and whether that is all
   /// that changes.
   private func record(

@@ -171,13 +171,20 @@ extension StoreFetch {
     for task: QueryTask<Value>,
     in store: QueryStore<State>
   ) {
-    if case .failure = result, self.isCancelledByStore { return }
+    var record: ValueRecord?
+    switch result {
+    case .failure: if self.isCancelledByStore { return }
+    case .success(let value):
+      if State._isNothing(value) { return }
+      // What is known of the other pages stays.
+      if store.tag.record != nil { record = self.recordBeside(value, for: task, in: store) }
+    }
     if self.invalidationStamp == store.invalidationStamp {
       store._state.update(with: result, for: task)
     } else {
       store.takeOutdated(result, for: task, stamp: self.stampOfWholeValue(for: task))
     }
-    store.didReceive(result, of: self, isFinal: self.isFinished, in: task.context)
+    store.didReceive(result, record, of: self, isFinal: self.isFinished, in: task.context)
   }
 
   /// Whether what it read is older than what the store has: it began before an invalidation, and the
@@ -472,12 +479,12 @@ extension QueryStore {
   /// Records a result of a fetch that the state has taken. The caller holds the lock.
   @inlinable
   func didReceive(
-    _ result: Result<State.QueryValue, any Error>, of work: FetchWork, isFinal: Bool,
-    in context: QueryContext
+    _ result: Result<State.QueryValue, any Error>, _ record: ValueRecord?, of work: FetchWork,
+    isFinal: Bool, in context: QueryContext
   ) {
     if case .success = result {
       self.valueOrigin = .network
-      self.tag.replace()
+      self.tag.replace(record)
       if self.overlay != nil || self.storing != nil { self.mark(by: work, isFinal, in: context) }
     }
     self.persist(.changed)

@@ -200,6 +200,7 @@ extension QueryStore: OverlaidStore {
 
   var isOverlayable: Bool { State.self is any OptimisticQueryState.Type }
 
+  @usableFromInline
   var isHydrating: Bool { self.withLock { self.storing?.isHydrating ?? false } }
 
   func limitMark(to sequence: Int64) {
