@@ -65,31 +65,35 @@ struct EventStreamParser: Sendable {
   }
 
   private mutating func endLine() throws(EventStreamError) -> StreamEvent? {
-    var bytes = self.line[...]
-    if self.isFirstLine, bytes.starts(with: [0xef, 0xbb, 0xbf]) { bytes = bytes.dropFirst(3) }
+    let isMarked = self.isFirstLine && self.line.starts(with: [0xef, 0xbb, 0xbf])
     self.isFirstLine = false
-    let text = String(decoding: bytes, as: UTF8.self)
+    let (start, end) = (isMarked ? 3 : 0, self.line.endIndex)
+    if start == end {
+      self.line.removeAll(keepingCapacity: true)
+      return self.endEvent()
+    }
+    // By bytes: in a text the colon or the space is one character with an accent behind it.
+    let colon = self.line[start...].firstIndex(of: 0x3a) ?? end
+    let field = String(decoding: self.line[start..<colon], as: UTF8.self)
+    var begin = min(colon + 1, end)
+    if begin < end, self.line[begin] == 0x20 { begin += 1 }
+    let value = String(decoding: self.line[begin...], as: UTF8.self)
     self.line.removeAll(keepingCapacity: true)
-    if text.isEmpty { return self.endEvent() }
-    let colon = text.firstIndex(of: ":")
-    let field = text[..<(colon ?? text.endIndex)]
-    var value = colon.map { text[text.index(after: $0)...] } ?? ""
-    if value.first == " " { value = value.dropFirst() }
     switch field {
-    case "event": self.name = String(value)
+    case "event": self.name = value
     case "data":
       guard (self.data?.utf8.count ?? 0) + value.utf8.count < Self.limit else { throw .tooLong }
       if self.data == nil {
-        self.data = String(value)
+        self.data = value
       } else {
         // In place: an event may have a million lines.
         self.data?.append("\n")
-        self.data?.append(contentsOf: value)
+        self.data?.append(value)
       }
     case "id":
       // It is sent back in a header.
       let isText = value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } && value.utf8.count <= 1_024
-      if isText { self.lastID = value.isEmpty ? nil : String(value) }
+      if isText { self.lastID = value.isEmpty ? nil : value }
     case "retry":
       if let wait = Int(value), wait >= 0 { self.retry = .milliseconds(min(wait, 300_000)) }
     default: break

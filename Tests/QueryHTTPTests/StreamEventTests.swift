@@ -46,6 +46,19 @@ import Testing
     }
   }
 
+  /// What combines with the colon or the space before it belongs to the value.
+  @Test(arguments: ["\u{301}x", "\u{947}", "\u{200d}y", "\u{fe0f}"])
+  func aValueMayBeginWithAnAccent(_ value: String) throws {
+    for space in ["", " "] {
+      let events = try self.events(
+        "id:\(space)\(value)\nevent:\(space)\(value)\ndata:\(space)\(value)\ndata:  \(value)\n\n")
+      let event = try #require(events.first)
+      #expect(event.id.map { Array($0.utf8) } == Array(value.utf8))
+      #expect(Array(event.name.utf8) == Array(value.utf8))
+      #expect(Array(event.data.utf8) == Array("\(value)\n \(value)".utf8))
+    }
+  }
+
   @Test func garbageIsNoEvent() throws {
     let garbage: [UInt8] = [0xff, 0xfe, 0x00, 0x0a, 0xc3, 0x0a, 0x0a]
     var parser = EventStreamParser()
