@@ -70,16 +70,19 @@ struct AnswerHeadParser {
 
   private mutating func readHeader(_ text: String) {
     let value: String
-    if text.first == " " || text.first == "\t" {
+    // By scalars: with an accent behind it, a space or a colon is another character.
+    let first = text.unicodeScalars.first
+    if first == " " || first == "\t" {
       // Goes on with the one before: RFC 9112, 5.2.
       guard let name = self.lastName else { return }
       let rest = text.trimmingCharacters(in: .whitespaces)
       self.headers[name] = self.headers[name].map { "\($0) \(rest)" }
       return
     }
-    guard let colon = text.firstIndex(of: ":") else { return }
+    let scalars = text.unicodeScalars
+    guard let colon = scalars.firstIndex(of: ":") else { return }
     let name = text[..<colon].lowercased()
-    value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+    value = text[scalars.index(after: colon)...].trimmingCharacters(in: .whitespaces)
     self.headers[name] = self.headers[name].map { "\($0), \(value)" } ?? value
     self.lastName = name
   }

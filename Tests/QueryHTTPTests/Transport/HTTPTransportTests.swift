@@ -80,13 +80,15 @@ import Testing
     let server = try LoopbackServer { _, _ in
       .raw(
         "HTTP/1.1 103 Early Hints\r\nLink: no\r\n\r\n"
-          + "HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\nX-Empty:\r\nX-Folded: a\r\n b\r\n\r\nbody")
+          + "HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\nX-Empty:\r\nX-Folded: a\r\n b\r\n"
+          + "X-Accents:\u{301}a\r\n \u{301}b\r\n\r\nbody")
     }
     let (data, response) = try await self.transport.answer(from: server.url)
     #expect(String(decoding: data, as: UTF8.self) == "body")
     #expect(response.value(forHTTPHeaderField: "x-a") == "1, 2")
     #expect(response.value(forHTTPHeaderField: "x-empty") == "")
     #expect(response.value(forHTTPHeaderField: "x-folded") == "a b")
+    #expect(response.value(forHTTPHeaderField: "x-accents") == "\u{301}a \u{301}b")
     #expect(response.value(forHTTPHeaderField: "link") == nil)
   }
 
