@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import Testing
 
 @testable import QueryHTTP
@@ -43,6 +44,40 @@ import Testing
         try self.redirect(status, "PUT", from: origin, to: location)
       }
     }
+  }
+
+  /// The ports of an upgrade are the system's, so that no server here can answer on them.
+  @Test func anUpgradeToHTTPSTakesTheWriteAndNoSecretAlong() throws {
+    var write = URLRequest(url: try #require(URL(string: "http://a.org/x")))
+    write.httpMethod = "POST"
+    write.httpBody = Data("note".utf8)
+    write.setValue("7", forHTTPHeaderField: "Idempotency-Key")
+    write.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+    write.setValue("secret", forHTTPHeaderField: "Authorization")
+    func next(_ url: String, from request: URLRequest, isWhole: Bool = true) throws -> URLRequest {
+      var next = URLRequest(url: try #require(URL(string: url)))
+      HTTPTransport.fill(&next, from: request, isWhole: isWhole)
+      return next
+    }
+    let upgraded = try next("https://a.org/x", from: write)
+    #expect(upgraded.httpBody == Data("note".utf8))
+    #expect(upgraded.allHTTPHeaderFields == ["Idempotency-Key": "7", "Content-Type": "text/plain"])
+    for url in ["https://a.org:444/x", "https://b.org/x"] {
+      let foreign = try next(url, from: write)
+      #expect(foreign.httpBody == nil)
+      #expect(foreign.allHTTPHeaderFields == ["Content-Type": "text/plain"])
+    }
+    let home = try next("http://a.org/y", from: write)
+    #expect(home.httpBody == Data("note".utf8))
+    #expect(home.allHTTPHeaderFields == write.allHTTPHeaderFields)
+    // What came of a write is read without its key.
+    let result = try next("http://a.org/y", from: write, isWhole: false)
+    #expect(result.httpBody == nil)
+    #expect(result.value(forHTTPHeaderField: "Idempotency-Key") == nil)
+    #expect(result.value(forHTTPHeaderField: "Authorization") == "secret")
+    var read = write
+    read.httpMethod = "GET"
+    #expect(try next("https://a.org/x", from: read).httpBody == nil)
   }
 
   @Test func sameOriginMayBeWrittenInOtherWays() throws {

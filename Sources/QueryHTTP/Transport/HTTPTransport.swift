@@ -47,7 +47,8 @@ public final class HTTPTransport: Sendable {
   /// Sends a request, and returns the answer.
   ///
   /// Redirects are followed as by ``HTTPMutation`` and ``HTTPQuery``: a write is never sent to another
-  /// origin, and neither is a header that may hold a secret. One that is not followed counts by its status.
+  /// origin, and neither is a header that may hold a secret. An upgrade of a write from http to https keeps
+  /// its body and its `Idempotency-Key`. One that is not followed counts by its status.
   ///
   /// - Parameters:
   ///   - request: The request. Its method, headers, `httpBody` and `timeoutInterval` count, which is how
@@ -68,16 +69,7 @@ public final class HTTPTransport: Sendable {
     let (answer, source) = try await exchange.send(
       request.httpMethod ?? "GET", url, limit: limit, accepts: accepts
     ) { next, isWhole in
-      // What is not known to be harmless stays with the origin that it was meant for.
-      let isHome = next.url.flatMap { HTTPOrigin($0) } == HTTPOrigin(url)
-      for (name, value) in request.allHTTPHeaderFields ?? [:] {
-        guard isHome || HTTPRequestDescription.allowedHeaders.contains(name.lowercased()) else {
-          continue
-        }
-        next.setValue(value, forHTTPHeaderField: name)
-      }
-      next.timeoutInterval = request.timeoutInterval
-      if isWhole && isHome { next.httpBody = request.httpBody }
+      Self.fill(&next, from: request, isWhole: isWhole)
       return nil
     }
     guard accepts(answer.status) else { throw HTTPStatusError(answer, now: Date()) }
@@ -87,6 +79,35 @@ public final class HTTPTransport: Sendable {
         url: source, statusCode: answer.status, httpVersion: nil, headerFields: answer.headers)
     else { throw URLError(.cannotParseResponse) }
     return (answer.body, response)
+  }
+
+  /// Fills one of the requests that another one is sent as, from its first to what it is redirected to.
+  ///
+  /// - Parameters:
+  ///   - next: The request to fill.
+  ///   - request: What it is filled from.
+  ///   - isWhole: Whether it is the request itself rather than a read that the server points to.
+  static func fill(_ next: inout URLRequest, from request: URLRequest, isWhole: Bool) {
+    let origins = [request.url, next.url].map { $0.flatMap { HTTPOrigin($0) } }
+    guard let first = origins[0], let origin = origins[1] else { return }
+    let isHome = first == origin
+    // The server would answer a write without its body with success, and do nothing.
+    let isItself = isWhole && (isHome || !Self.isRead(request) && first.mayBecome(origin))
+    for (name, value) in request.allHTTPHeaderFields ?? [:] {
+      // What is not known to be harmless stays with the origin that it was meant for.
+      let isKept =
+        switch name.lowercased() {
+        case "idempotency-key": isItself
+        case let name: isHome || HTTPRequestDescription.allowedHeaders.contains(name)
+        }
+      if isKept { next.setValue(value, forHTTPHeaderField: name) }
+    }
+    next.timeoutInterval = request.timeoutInterval
+    if isItself { next.httpBody = request.httpBody }
+  }
+
+  private static func isRead(_ request: URLRequest) -> Bool {
+    ["GET", "HEAD"].contains(request.httpMethod ?? "GET")
   }
 
   /// As ``answer(to:acceptedStatuses:limit:)``, for a URL that is read.
