@@ -93,7 +93,8 @@ extension HTTPRead {
     _ answer: HTTPAnswer, from url: URL, in context: QueryContext,
     with continuation: QueryContinuation<Value>
   ) throws -> Value {
-    guard (200...299).contains(answer.status) else {
+    // No read asks for a part (206), which would be taken for the whole.
+    guard (200...299).contains(answer.status), answer.status != 206 else {
       // Without its body, which would be kept with the error.
       let error = HTTPStatusError(
         statusCode: answer.status,

@@ -183,6 +183,23 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
+  /// No read asks for a part of its value.
+  @Test func aPartIsNotTheValue() async throws {
+    let part = Resource(
+      "[1]", headers: ["ETag": "1", "Content-Range": "bytes 0-2/9"], status: 206)
+    self.server["/notes"] = part
+    let store = self.scratch.client().store(for: self.query().persisted())
+    await #expect(throws: HTTPStatusError(statusCode: 206)) { try await store.fetch() }
+    #expect(store.currentValue == nil)
+    #expect(try await self.scratch.storedValueCount() == 0)
+    self.server["/notes"] = Resource("[1,2,3]", headers: ["ETag": "2"])
+    try await store.fetch()
+    self.server["/notes"] = part
+    await #expect(throws: HTTPStatusError(statusCode: 206)) { try await store.fetch() }
+    #expect(store.currentValue == [1, 2, 3])
+    #expect(self.asked == [nil, nil, "2"])
+  }
+
   @Test func whatMustNotBeStoredIsShownAndRemovesWhatIsThere() async throws {
     self.server["/notes"] = Resource("[1]", headers: ["ETag": "1"])
     let query = self.query().persisted()

@@ -53,7 +53,8 @@ public final class HTTPTransport: Sendable {
   /// - Parameters:
   ///   - request: The request. Its method, headers, `httpBody` and `timeoutInterval` count, which is how
   ///     long the server may be silent, if it is not the 60 s that Foundation gives it.
-  ///   - acceptedStatuses: The statuses that are no error; 200 to 299 by default.
+  ///   - acceptedStatuses: The statuses that are no error; 200 to 299 by default. A part of what is read
+  ///     (206) is one in any case, unless the request has a `Range`.
   ///   - limit: How many bytes the answer may have, unpacked; 64 MiB by default.
   /// - Returns: The body, and the rest of the answer.
   /// - Throws: `HTTPStatusError` for another status, with what the server said of a wait; `URLError`,
@@ -72,7 +73,13 @@ public final class HTTPTransport: Sendable {
       Self.fill(&next, from: request, isWhole: isWhole)
       return nil
     }
-    guard accepts(answer.status) else { throw HTTPStatusError(answer, now: Date()) }
+    // A part that was not asked for would be taken for the whole.
+    let isUnaskedPart =
+      answer.status == 206 && Self.isRead(request)
+      && request.value(forHTTPHeaderField: "Range") == nil
+    guard accepts(answer.status), !isUnaskedPart else {
+      throw HTTPStatusError(answer, now: Date())
+    }
     guard !answer.wasTruncated else { throw HTTPBodyError.tooLong(limit: limit) }
     guard
       let response = HTTPURLResponse(

@@ -92,6 +92,21 @@ import Testing
     #expect(response.value(forHTTPHeaderField: "link") == nil)
   }
 
+  /// It would be taken for the whole.
+  @Test func aPartIsAnAnswerIfItWasAskedForOrTheRequestIsAWrite() async throws {
+    let server = try LoopbackServer { _, _ in
+      .status(206, headers: ["Content-Range": "bytes 0-2/9"], body: "par")
+    }
+    await #expect(throws: HTTPStatusError(statusCode: 206, body: Data("par".utf8))) {
+      try await self.transport.answer(from: server.url)
+    }
+    var request = URLRequest(url: server.url)
+    request.setValue("bytes=0-2", forHTTPHeaderField: "range")
+    for request in [request, self.post(server.url)] {
+      #expect(try await self.transport.answer(to: request).0 == Data("par".utf8))
+    }
+  }
+
   /// 600 bytes of text, packed.
   private static let packed = [
     "gzip": "H4sIAAAAAAACA8tIzcnJV8gYJUdJqpIA8zGiDVgCAAA=",
