@@ -171,7 +171,13 @@ extension EventConnection {
         guard try self.isOpen(answer, after: lastID) else { return answer.status == 204 }
         course.opened = .now
       case .bytes(let data):
-        for event in try parser.read(data) {
+        let events: [StreamEvent]
+        do { events = try parser.read(data) } catch {
+          // It would come again after the last event: what it says is fetched instead.
+          self.tell(.reset) { $0.lastID = nil }
+          throw error
+        }
+        for event in events {
           course.hasEvents = true
           let isReset = event.name == "reset"
           self.tell(isReset ? .reset : .event(event)) { $0.lastID = event.id }

@@ -29,7 +29,7 @@ extension QueryRequest where State == QueryState<Value?, Value> {
   /// If the value has an event's id, the stream resumes after that event, in a later launch as well. For any
   /// other value, such as one that was just fetched, the events in between are unknown: it is fetched again
   /// when the stream opens, which costs only headers with validators. The same happens if the server no
-  /// longer has the event (status 410), or sends an event named `reset`.
+  /// longer has the event (status 410), or sends an event that is longer than a mebibyte or named `reset`.
   ///
   /// - Parameters:
   ///   - stream: Describes the stream.

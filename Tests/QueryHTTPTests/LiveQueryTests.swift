@@ -128,6 +128,20 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func anEventThatIsTooLongIsFetchedAndNotAskedForAgain() async throws {
+    let store = self.client().store(for: self.query())
+    let (subscription, shown) = self.follow(store)
+    let stream = await self.server.stream(1)
+    await self.settle([store], stream)
+    stream.send("id: 7\ndata: 2\n\n")
+    await shown.wait { $0.last == [1, 2] }
+    self.server.set([1, 2, 3])
+    stream.send("id: 8\ndata: \(String(repeating: "3", count: 1 << 20))\n\n")
+    try #require(await self.server.lastIDs.wait(forCount: 2) == [nil, nil])
+    await shown.wait { $0.last == [1, 2, 3] }
+    subscription.cancel()
+  }
+
   /// The answer of a fetch may be older than an event that came after it was asked for.
   @Test func anEventDuringAFetchIsNotLost() async throws {
     let store = self.client().store(for: self.query())
