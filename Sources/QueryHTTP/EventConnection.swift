@@ -25,15 +25,28 @@ final class EventConnection: Sendable {
     var work: Task<Void, Never>?
     /// Raised when a follower comes, so that an end that was planned before does not count.
     var arrivals = 0
+
+    /// That of the newest store which has followed; the next attempt uses it.
+    var context: QueryContext
+    /// How new it is.
+    var recency = 0
+    /// What the last attempt was made with; nil: the next one is the first.
+    var used: Used?
+  }
+
+  private struct Used {
+    /// nil: there was none.
+    var credential: HTTPCredential?
+    /// What it gave; nil: nothing so far.
+    var secrets: [String: String]?
   }
 
   /// How long a connection stays without followers, in seconds.
   static let lingering = 30.0
 
   private let stream: EventStream
-  private let context: QueryContext
   private let backoff = MutationBackoff()
-  private let guarded = Locked(Guarded())
+  private let guarded: Locked<Guarded>
   private let didEnd: @Sendable (EventConnection) -> Void
 
   /// - Parameters:
@@ -44,7 +57,7 @@ final class EventConnection: Sendable {
     didEnd: @escaping @Sendable (EventConnection) -> Void
   ) {
     self.stream = stream
-    self.context = context
+    self.guarded = Locked(Guarded(context: context))
     self.didEnd = didEnd
   }
 
@@ -52,24 +65,38 @@ final class EventConnection: Sendable {
   ///
   /// - Parameters:
   ///   - id: The event that the follower's value has; nil: none.
+  ///   - context: The follower's.
+  ///   - recency: How new that is: an older one does not take the place of a newer one.
   ///   - follower: Told the news.
   /// - Returns: What ends it.
-  func follow(after id: String?, _ follower: @escaping Follower) -> QuerySubscription {
-    let (number, news) = self.guarded.withLock { guarded -> (Int, News?) in
+  func follow(
+    after id: String?, in context: QueryContext, recency: Int, _ follower: @escaping Follower
+  ) -> QuerySubscription {
+    var context = context
+    let (number, news, isOther) = self.guarded.withLock { guarded -> (Int, News?, Bool) in
       let number = guarded.nextNumber
       guarded.nextNumber += 1
       guarded.arrivals += 1
       guarded.followers[number] = follower
+      if recency >= guarded.recency {
+        guarded.recency = recency
+        // The old one is released after the lock.
+        swap(&guarded.context, &context)
+      }
+      let isOther = !self.usesNewest(guarded)
       if guarded.work == nil {
         guarded.lastID = id
         guarded.work = Task { [weak self] in await self?.run() }
       }
-      if guarded.isOpen { return (number, .open(after: guarded.lastID)) }
-      return (number, guarded.lastID == id ? nil : .reset)
+      if guarded.isOpen { return (number, .open(after: guarded.lastID), isOther) }
+      return (number, guarded.lastID == id ? nil : .reset, isOther)
     }
+    if isOther { Task { [weak self] in await self?.checkSecrets() } }
     if let news { follower(news) }
     return QuerySubscription { [weak self] in self?.leave(number) }
   }
+
+  private var context: QueryContext { self.guarded.withLock { $0.context } }
 
   var followerCount: Int { self.guarded.withLock { $0.followers.count } }
 
@@ -205,11 +232,16 @@ extension EventConnection {
   }
 
   private func request(after lastID: String?) async throws -> URLRequest {
-    // The same rules as for other reads.
-    let url = try HTTPRequestDescription(method: "GET", url: self.stream.url).url
-    guard let origin = HTTPOrigin(url) else { throw HTTPRequestError.badURL("") }
-    let secrets = try await self.context.httpCredentials.headers(
-      for: self.stream.credential, to: origin)
+    let (credentials, used) = self.guarded.withLock { guarded in
+      defer { guarded.used = Used(credential: self.newestCredential(guarded)) }
+      return (guarded.context.httpCredentials, guarded.used)
+    }
+    // It is released after the lock.
+    withExtendedLifetime(used) {}
+    let (url, secrets) = try await self.target(by: credentials)
+    self.guarded.withLock { $0.used?.secrets = secrets }
+    // What has been replaced meanwhile is not sent.
+    try Task.checkCancellation()
     var request = URLRequest(url: url)
     for (name, value) in secrets { request.setValue(value, forHTTPHeaderField: name) }
     request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
@@ -217,6 +249,55 @@ extension EventConnection {
     request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     if let lastID { request.setValue(lastID, forHTTPHeaderField: "Last-Event-ID") }
     return request
+  }
+
+  /// Where the stream is, and the headers that a credential gives for it.
+  private func target(by credentials: HTTPCredentials) async throws -> (URL, [String: String]) {
+    // The same rules as for other reads.
+    let url = try HTTPRequestDescription(method: "GET", url: self.stream.url).url
+    guard let origin = HTTPOrigin(url) else { throw HTTPRequestError.badURL("") }
+    return (url, try await credentials.headers(for: self.stream.credential, to: origin))
+  }
+}
+
+// MARK: - Credentials
+
+extension EventConnection {
+  private func newestCredential(_ guarded: Guarded) -> HTTPCredential? {
+    self.stream.credential.flatMap { guarded.context.httpCredentials[$0] }
+  }
+
+  /// Whether the last attempt was made, or the first one will be, with the newest credential.
+  private func usesNewest(_ guarded: Guarded) -> Bool {
+    guard let used = guarded.used else { return true }
+    return used.credential?.identity === self.newestCredential(guarded)?.identity
+  }
+
+  /// Connects again if the newest credential gives other headers than those that were sent, or none.
+  private func checkSecrets() async {
+    let credentials = self.context.httpCredentials
+    let secrets = try? await self.target(by: credentials).1
+    let (old, used) = self.guarded.withLock { guarded -> (Task<Void, Never>?, Used?) in
+      // Meanwhile another attempt may have been made, or a newer credential have come.
+      let newest = self.newestCredential(guarded)
+      guard let work = guarded.work, let used = guarded.used, !self.usesNewest(guarded),
+        newest?.identity === self.stream.credential.flatMap({ credentials[$0] })?.identity
+      else { return (nil, nil) }
+      if let secrets, secrets == used.secrets {
+        guarded.used?.credential = newest
+        return (nil, used)
+      }
+      guarded.used = nil
+      guarded.work = Task { [weak self] in
+        // One after another, so that the followers are told in order.
+        await work.value
+        await self?.run()
+      }
+      return (work, used)
+    }
+    old?.cancel()
+    // It is released after the lock.
+    withExtendedLifetime(used) {}
   }
 }
 
@@ -239,6 +320,15 @@ final class EventConnections: Sendable {
   }
 
   private let entries = Locked([Key: Entry]())
+  private let lastRecency = Locked(0)
+
+  /// How new the context is of a store that is made now, or gets other credentials: the higher, the newer.
+  func nextRecency() -> Int {
+    self.lastRecency.withLock { last in
+      last += 1
+      return last
+    }
+  }
 
   /// The connection of a stream for a client; a new one for a store without a client.
   func connection(to stream: EventStream, in context: QueryContext) -> EventConnection {

@@ -7,7 +7,8 @@ public import Query
 /// All stores of a client that follow streams of one URL and credential share one connection. It is
 /// made with the first store that has a subscriber, only while the network is there, and ended half a
 /// minute after the last one has left. A connection that breaks is made again, after a wait that grows,
-/// from the last event on (`Last-Event-ID`).
+/// from the last event on (`Last-Event-ID`); at once if the newest of the stores has a credential that gives
+/// other headers, as after a login.
 public struct EventStream: Hashable, Sendable {
   /// The URL.
   public let url: URL

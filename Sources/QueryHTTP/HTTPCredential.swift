@@ -7,6 +7,10 @@ public struct HTTPCredential: Sendable {
 
   let origins: Set<HTTPOrigin>
   let headers: @Sendable () async throws -> [String: String]
+  /// Tells it from others without asking for its headers. Copies have the same one.
+  let identity = Identity()
+
+  final class Identity: Sendable {}
 
   /// Creates a credential.
   ///

@@ -24,6 +24,12 @@ public struct HTTPCredentials: Sendable {
     set { self.credentials[name] = newValue }
   }
 
+  /// Whether all of them are copies of the others.
+  func areSame(as others: HTTPCredentials) -> Bool {
+    self.credentials.count == others.credentials.count
+      && self.credentials.allSatisfy { $1.identity === others.credentials[$0]?.identity }
+  }
+
   /// The headers for a request.
   ///
   /// - Parameters:

@@ -69,6 +69,11 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
     /// What came and is still to be handled, one after another.
     var inbox = [Work]()
     var isDealing = false
+
+    /// Those of the store's context, when it was made or has followed.
+    var credentials: HTTPCredentials
+    /// How new they are.
+    var recency = EventConnections.shared.nextRecency()
   }
 
   enum Work: Sendable {
@@ -85,7 +90,7 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
   private let controls: QueryControls<QueryState<Value?, Value>>
   private let stream: @Sendable () -> EventStream
   private let update: LiveUpdate<Value>
-  private let guarded = Locked(Guarded())
+  private let guarded: Locked<Guarded>
 
   init(
     _ controls: QueryControls<QueryState<Value?, Value>>,
@@ -94,6 +99,8 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
     self.controls = controls
     self.stream = stream
     self.update = update
+    let credentials = controls.livingStore?.context.httpCredentials
+    self.guarded = Locked(Guarded(credentials: credentials ?? HTTPCredentials()))
   }
 
   func end() { self.set(nil, at: nil) }
@@ -120,11 +127,27 @@ private final class LiveFollowing<Value: Sendable>: Sendable {
       $0.turn == turn && !$0.isEnded && $0.subscription == nil
     }
     guard isDue, let store = self.controls.livingStore else { return }
-    let connection = EventConnections.shared.connection(to: self.stream(), in: store.context)
-    let subscription = connection.follow(after: self.lastID) { [weak self] in
-      self?.take(.news($0))
+    let context = store.context
+    let connection = EventConnections.shared.connection(to: self.stream(), in: context)
+    let recency = self.recency(of: context.httpCredentials)
+    let subscription = connection.follow(after: self.lastID, in: context, recency: recency) {
+      [weak self] in self?.take(.news($0))
     }
     self.set(subscription, at: turn)
+  }
+
+  /// How new the store's credentials are: those of a store that was made before a login are older than the
+  /// login, however late it follows.
+  private func recency(of credentials: HTTPCredentials) -> Int {
+    var credentials = credentials
+    return self.guarded.withLock { guarded in
+      if !credentials.areSame(as: guarded.credentials) {
+        // The old ones are released after the lock.
+        swap(&guarded.credentials, &credentials)
+        guarded.recency = EventConnections.shared.nextRecency()
+      }
+      return guarded.recency
+    }
   }
 
   /// - Parameter turn: nil: the end.

@@ -30,12 +30,12 @@ import Testing
 
   /// Adds the number that an event says.
   private func query(
-    _ name: String = "", silence: Duration = .seconds(45)
+    _ name: String = "", silence: Duration = .seconds(45), credential: String? = nil
   ) -> some QueryRequest<[Int], QueryState<[Int]?, [Int]>> {
     let (server, applied) = (self.server, self.applied)
     return HTTPQuery(server.url("/notes\(name)"), as: [Int].self).stale(after: 3_600).persisted()
       .live(
-        from: { EventStream(server.url("/events"), silence: silence) },
+        from: { EventStream(server.url("/events"), credential: credential, silence: silence) },
         apply: .apply { numbers, event in
           applied.append(event.data)
           guard let number = Int(event.data) else { throw TestError("no number") }
@@ -256,6 +256,70 @@ import Testing
     third.cancel()
   }
 
+  private func credentials(
+    _ token: String, asked: Recorder<String> = Recorder()
+  ) -> HTTPCredentials {
+    let credential = HTTPCredential(for: [self.server.url("/")]) {
+      asked.append(token)
+      return ["Authorization": token]
+    }
+    return HTTPCredentials(["api": credential])
+  }
+
+  @Test func aStoreThatHasTheMissingCredentialLetsTheStreamConnect() async throws {
+    let delayer = GatedDelayer()
+    let client = self.client { $0.eventStreamDelayer = delayer }
+    let early = client.store(for: self.query("?1", credential: "api"))
+    let (first, _) = self.follow(early)
+    await delayer.gate.arrival()
+    #expect(self.server.tokens.count == 0)
+    client.defaultContext.httpCredentials = self.credentials("new")
+    let late = client.store(for: self.query("?2", credential: "api"))
+    let (second, _) = self.follow(late)
+    let stream = await self.server.stream(1)
+    #expect(self.server.tokens.elements == ["new"])
+    await self.settle([early, late], stream)
+    delayer.gate.open()
+    first.cancel()
+    second.cancel()
+  }
+
+  @Test func eachAttemptUsesTheNewestCredential() async throws {
+    let client = self.client { $0.httpCredentials = self.credentials("old") }
+    let early = client.store(for: self.query("?1", credential: "api"))
+    let (subscription, shown) = self.follow(early)
+    var first = subscription
+    var stream = await self.server.stream(1)
+    await self.settle([early], stream)
+    stream.send("id: 7\ndata: 2\n\n")
+    await shown.wait { $0.last == [1, 2] }
+    client.defaultContext.httpCredentials = self.credentials("new")
+    let late = client.store(for: self.query("?2", credential: "api"))
+    let (second, _) = self.follow(late)
+    while EventConnections.shared.followerCount(of: client) != 2 { await Task.yield() }
+    stream.end()
+    stream = await self.server.stream(2)
+    try #require(self.server.tokens.elements == ["old", "new"])
+    #expect(self.server.lastIDs.elements == [nil, "7"])
+
+    // What gives the same headers is no reason to connect again, and an older store none to go back.
+    let asked = Recorder<String>()
+    client.defaultContext.httpCredentials = self.credentials("new", asked: asked)
+    let latest = client.store(for: self.query("?3", credential: "api"))
+    let (third, _) = self.follow(latest)
+    await asked.wait(forCount: 1)
+    stream.send("id: 8\ndata: 3\n\n")
+    await shown.wait { $0.last == [1, 2, 3] }
+    first.cancel()
+    while EventConnections.shared.followerCount(of: client) != 2 { await Task.yield() }
+    first = self.follow(early).0
+    while EventConnections.shared.followerCount(of: client) != 3 { await Task.yield() }
+    stream.end()
+    _ = await self.server.stream(3)
+    #expect(self.server.tokens.elements == ["old", "new", "new"])
+    for subscription in [first, second, third] { subscription.cancel() }
+  }
+
   @Test func invalidationsGoByTheirPaths() async throws {
     let server = self.server
     let client = self.client()
@@ -307,6 +371,8 @@ private struct GatedDelayer: QueryDelayer {
 /// A server of numbers, and of a stream of events.
 private final class LiveServer: Sendable {
   let lastIDs = Recorder<String?>()
+  /// What those that open the stream are authorized by.
+  let tokens = Recorder<String?>()
   let reads = Recorder<String>()
   private let streams = Recorder<StreamScript>()
   private let state = Locked((body: "[1]", version: 1, hasForgotten: false))
@@ -316,6 +382,7 @@ private final class LiveServer: Sendable {
 
   init() throws {
     let (lastIDs, reads, streams, state) = (self.lastIDs, self.reads, self.streams, self.state)
+    let tokens = self.tokens
     let held = self.gate
     let server = try LoopbackServer { request, _ in
       guard request.line.contains("/events") else {
@@ -327,6 +394,7 @@ private final class LiveServer: Sendable {
         return held.withLock { $0 }.map { .afterGate($0, answer) } ?? answer
       }
       let id = request.headers["last-event-id"]
+      tokens.append(request.headers["authorization"])
       lastIDs.append(id)
       if id != nil, state.withLock({ $0.hasForgotten }) {
         return .status(410, body: "id: 9\ndata: 9\n\n")
