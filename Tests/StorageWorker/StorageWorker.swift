@@ -36,6 +36,7 @@ struct StorageWorker {
     case "write": try await Self.write(arguments)
     case "read": try Self.read(arguments)
     case "fail": try await Self.fail(arguments)
+    case "invalidate": try await Self.invalidate(arguments)
     case "locks": try Self.locks(arguments)
     case "lease": try await Self.lease(arguments)
     case "enqueue": try await Self.enqueue(arguments)
@@ -94,6 +95,13 @@ struct StorageWorker {
       throw HTTPStatusError(statusCode: 404)
     }
     _ = try? await QueryClient(storage: storage).store(for: query.persisted()).fetch()
+    try await storage.close()
+  }
+
+  /// Makes the notes of a writer stale.
+  private static func invalidate(_ arguments: [String]) async throws {
+    let storage = try Self.storage(arguments[1])
+    QueryClient(storage: storage).invalidate(matching: ["notes", arguments[2]])
     try await storage.close()
   }
 

@@ -394,18 +394,6 @@ extension CacheWriter {
     return true
   }
 
-  /// Notes revisions that this process has written, those that follow one another as one range: while it is
-  /// alone, nothing takes them away.
-  private func noteOwnRevisions(_ revisions: ClosedRange<Int64>, in partition: CachePartition) {
-    var own = self.ownRevisions[partition.name] ?? []
-    if let last = own.last, last.upperBound + 1 == revisions.lowerBound {
-      own[own.count - 1] = last.lowerBound...revisions.upperBound
-    } else {
-      own.append(revisions)
-    }
-    self.ownRevisions[partition.name] = own
-  }
-
   /// Begins to change a partition, without reading its row again if nobody else has committed since.
   private func begin(
     _ partition: CachePartition, _ connection: SQLiteConnection

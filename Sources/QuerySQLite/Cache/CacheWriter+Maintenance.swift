@@ -188,6 +188,18 @@ extension CacheWriter {
     }
   }
 
+  /// Notes revisions that this process has written, those that follow one another as one range: while it is
+  /// alone, nothing takes them away.
+  func noteOwnRevisions(_ revisions: ClosedRange<Int64>, in partition: CachePartition) {
+    var own = self.ownRevisions[partition.name] ?? []
+    if let last = own.last, last.upperBound + 1 == revisions.lowerBound {
+      own[own.count - 1] = last.lowerBound...revisions.upperBound
+    } else {
+      own.append(revisions)
+    }
+    self.ownRevisions[partition.name] = own
+  }
+
   /// Goes on with another file that is at the path. If there is none, a process that only reads
   /// creates none: another process may be removing everything.
   private func followToNewFile() {

@@ -114,6 +114,27 @@ import Testing
     try await storage.close()
   }
 
+  /// As it does after an invalidation of its own.
+  @Test(.timeLimit(.minutes(5)))
+  func aStoreThatFollowsFetchesWhatAnotherProcessInvalidates() async throws {
+    let folder = try TemporaryFolder()
+    let storage = try Self.followingStorage(in: folder)
+    let client = QueryClient(storage: storage)
+    let query = TextQuery(writer: "other", number: 1).stale(after: 3_600)
+    let store = client.store(for: query.persisted())
+    try await store.fetch()
+    try await storage.flush()
+    let states = store.states
+    let subscription = store.subscribe(with: QueryEventHandler())
+    defer { subscription.cancel() }
+    let worker = try WorkerProcess("invalidate", folder.path, "other")
+    #expect(await states.contains { $0.state.isInvalidated })
+    #expect(
+      await states.contains { !$0.state.isInvalidated && $0.state.valueUpdateCount == 2 })
+    _ = await worker.finish()
+    try await storage.close()
+  }
+
   /// What is on the disk has no parts of a microsecond.
   @Test func anErrorOfAnotherProcessChangesNoDateOfTheValue() async throws {
     let folder = try TemporaryFolder()
