@@ -101,6 +101,22 @@ import Testing
     #expect(rows() == [PendingEviction.rowsPerTurn])
   }
 
+  /// Or a caller that goes on writing would leave the limit behind.
+  @Test func manyNewOnesAreFollowedByAnEvictionAtOnce() throws {
+    defer { self.writer.stop() }
+    try self.write(0..<1_000)
+    let (table, store) = (StorageSlots(), UnreadStore())
+    let slots = (1_000..<3_500).map { number in
+      let slot = StorageSlot(identity: .sample(number), table: table, store: store)
+      _ = slot.replaceChange(.write(StorageWrite { .sample(number, count: 100) }))
+      self.database.write(slot, in: self.partition)
+      return slot
+    }
+    try self.writer.commitAll()
+    withExtendedLifetime((table, store, slots)) {}
+    #expect(self.partition.statistics.evictions >= 1_000)
+  }
+
   @Test func aPartitionGrowsByEntriesOrByTheirBytes() {
     func totals(_ entries: Int, _ bytes: Int) -> CacheChanges.Totals {
       CacheChanges.Totals(entries: entries, bytes: bytes, revision: 1)
