@@ -67,9 +67,13 @@ import Testing
       attempts.increment()
       guard network.currentStatus == .connected else { throw URLError(.notConnectedToInternet) }
     }.persisted(as: "save")
+    var context = QueryContext()
+    // Longer than the test takes on a loaded machine: then it would be due by itself.
+    context.mutationBackoff = MutationBackoff(base: .seconds(3_600), maximum: .seconds(3_600))
     func launch() throws -> (QueryClient, MutationReplayer) {
       let client = QueryClient(
-        storage: storage, storeCreator: .default(retryLimit: 0, networkObserver: network))
+        storage: storage, defaultContext: context,
+        storeCreator: .default(retryLimit: 0, networkObserver: network))
       let replayer = MutationReplayer(client: client)
       try replayer.register(save)
       return (client, replayer)

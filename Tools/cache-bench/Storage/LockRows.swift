@@ -212,6 +212,10 @@ private struct Chores {
       if number.isMultiple(of: 5_000) { client.clearStores() }
     }
     try await storage.flush()
+    // It evicts in turns, for which flush() does not wait.
+    while storage.statistics.entries > self.corpus.count {
+      try await Task.sleep(for: .milliseconds(5))
+    }
     if storage.statistics.evictions == 0 { throw CheckFailure(description: "nothing was evicted") }
   }
 
