@@ -78,23 +78,7 @@ extension QueryClient {
         borrowing CreateStore
       ) throws -> sending T
   ) rethrows -> sending T {
-    // Out here, so that stores that leave the cache are released after the lock.
-    var before = QueryPathableCollection<OpaqueQueryStore>()
-    var after = before
-    // Of values that are invalidated before their stores are in the cache.
-    let mark = self.invalidations.mark
-    var added = [OpaqueQueryStore]()
-    defer {
-      self.invalidateAdded(added, since: mark)
-      withExtendedLifetime((before, after)) {}
-    }
-    return try self.withExclusiveAccess {
-      before = self.stores(matching: path)
-      after = before
-      let result = try perform(&after, CreateStore(client: self))
-      added = self.writeDifference(from: before, to: after) { $0 }
-      return result
-    }
+    try self.edit({ self.stores(matching: path) }, { $0 }, perform)
   }
 
   /// Adds stores of one state type to the client, or removes some.
@@ -114,8 +98,22 @@ extension QueryClient {
         borrowing CreateStore
       ) throws -> sending T
   ) rethrows -> sending T {
+    try self.edit(
+      { self.stores(matching: path, of: type) }, { OpaqueQueryStore(erasing: $0) }, perform)
+  }
+
+  /// Writes back what a closure makes of a copy of some stores.
+  private func edit<Element: QueryPathable, T>(
+    _ stores: @Sendable () -> QueryPathableCollection<Element>,
+    _ opaque: @Sendable (Element) -> OpaqueQueryStore,
+    _ perform:
+      @Sendable (
+        inout QueryPathableCollection<Element>,
+        borrowing CreateStore
+      ) throws -> sending T
+  ) rethrows -> sending T {
     // Out here, so that stores that leave the cache are released after the lock.
-    var before = QueryPathableCollection<QueryStore<State>>()
+    var before = QueryPathableCollection<Element>()
     var after = before
     // Of values that are invalidated before their stores are in the cache.
     let mark = self.invalidations.mark
@@ -125,10 +123,10 @@ extension QueryClient {
       withExtendedLifetime((before, after)) {}
     }
     return try self.withExclusiveAccess {
-      before = self.stores(matching: path, of: type)
+      before = stores()
       after = before
       let result = try perform(&after, CreateStore(client: self))
-      added = self.writeDifference(from: before, to: after) { OpaqueQueryStore(erasing: $0) }
+      added = self.writeDifference(from: before, to: after, opaque)
       return result
     }
   }

@@ -52,21 +52,14 @@ struct LeasedAttempt: Sendable {
     let failure = FailedAttempt(
       error: RestoredError(CancellationError()), outcome: "cancelled", isCharged: false,
       maybeApplied: false, next: next)
-    var failures = 0
-    while true {
-      do {
-        let isSettled = try await self.parts.outbox.settle(self.lease, .failed(failure))
-        return isSettled ? .pending(.cancelled, nil) : .leaseLost
-      } catch StorageError.Code.misuse {
-        // The storage is closed, and its leases end with it.
-        return .leaseLost
-      } catch {
-        failures += 1
-        let time = self.parts.clock.now() + self.parts.recovery(after: failures)
-        // A task of its own, since this one may be cancelled.
-        await Task { try? await self.parts.clock.sleep(time) }.value
-      }
+    let parts = self.parts
+    let isSettled = await parts.outbox.settlePatiently(self.lease, .failed(failure)) { failures in
+      let time = parts.clock.now() + parts.recovery(after: failures)
+      // A task of its own, since this one may be cancelled.
+      await Task { try? await parts.clock.sleep(time) }.value
     }
+    // The leases of a storage that is closed end with it.
+    return isSettled ? .pending(.cancelled, nil) : .leaseLost
   }
 }
 

@@ -93,16 +93,7 @@ extension StorageContractTests {
   }
 
   @MainActor private func fetchLatePages(_ kind: StorageUnderTest, _ number: Int) async throws {
-    var settings = Device.Settings()
-    settings.synchronousHydrationLimit = 20
-    let device = try Device(kind, settings)
-    try await device.run { client in
-      let store = client.store(for: StoredPages().persisted())
-      for _ in 0..<5 { try await store.fetchNextPage() }
-    }
-    let door = Door()
-    let options = PersistenceOptions(coder: GatedCoder(decoding: door))
-    let store = device.client().store(for: StoredPages().persisted(options))
+    let (device, store, door) = try await self.latePages(kind)
     let fetch = Task { @MainActor in
       switch number {
       case 0: _ = try await store.fetchAllPages()

@@ -241,8 +241,10 @@ extension StorageContractTests {
     #expect(store.currentValue == Self.large)
   }
 
-  @Test(arguments: StorageUnderTest.allCases)
-  func aLargeListOfPagesComesLateToo(_ kind: StorageUnderTest) async throws {
+  /// A device with five stored pages, and a store of them that has them once the door is open.
+  func latePages(
+    _ kind: StorageUnderTest
+  ) async throws -> (Device, QueryStore<InfiniteQueryState<Int, String>>, Door) {
     var settings = Device.Settings()
     settings.synchronousHydrationLimit = 20
     let device = try Device(kind, settings)
@@ -252,7 +254,12 @@ extension StorageContractTests {
     }
     let door = Door()
     let options = PersistenceOptions(coder: GatedCoder(decoding: door))
-    let store = device.client().store(for: StoredPages().persisted(options))
+    return (device, device.client().store(for: StoredPages().persisted(options)), door)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func aLargeListOfPagesComesLateToo(_ kind: StorageUnderTest) async throws {
+    let (_, store, door) = try await self.latePages(kind)
     #expect(store.currentValue == [])
     door.open()
     await store.hydrated()

@@ -35,9 +35,7 @@ extension StorageContractTests {
     let pages = StoredPages()
     let pack = try await client.keep("pack") { pages.pages(.first(2)) }
     try await pack.whole()
-    var context = device.context
-    context.networkObserver = MockNetworkObserver(initialStatus: .disconnected)
-    let other = QueryClient(storage: device.storage, defaultContext: context)
+    let other = self.client(of: device, over: MockNetworkObserver(initialStatus: .disconnected))
     try await other.keep("pack") { pages.pages(.first(5)) }
     try await pack.whole()
     #expect(client.store(for: pages.persisted()).currentValue == textPages(0...4))
@@ -174,13 +172,16 @@ extension StorageContractTests {
     #expect(end?.missing == [] && end?.pack.counts.failed == 1)
   }
 
-  @Test(arguments: StorageUnderTest.allCases)
-  func betweenPagesItLooksWhetherTheNetworkIsMetered(_ kind: StorageUnderTest) async throws {
-    let device = try Device(kind)
-    let network = MockNetworkObserver()
+  private func client(of device: Device, over network: MockNetworkObserver) -> QueryClient {
     var context = device.context
     context.networkObserver = network
-    let client = QueryClient(storage: device.storage, defaultContext: context)
+    return QueryClient(storage: device.storage, defaultContext: context)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func betweenPagesItLooksWhetherTheNetworkIsMetered(_ kind: StorageUnderTest) async throws {
+    let network = MockNetworkObserver()
+    let client = try self.client(of: Device(kind), over: network)
     let gate = Gate()
     let fetched = Recorder<Int>()
     let pages = StoredPages { number in
@@ -208,11 +209,8 @@ extension StorageContractTests {
   /// Those that were claimed together, and wait for others of them.
   @Test(arguments: StorageUnderTest.allCases)
   func noQueryIsBegunOverAMeteredNetwork(_ kind: StorageUnderTest) async throws {
-    let device = try Device(kind)
     let network = MockNetworkObserver()
-    var context = device.context
-    context.networkObserver = network
-    let client = QueryClient(storage: device.storage, defaultContext: context)
+    let client = try self.client(of: Device(kind), over: network)
     let gate = Gate()
     let queries = (0..<13).map { number in
       StoredQuery(["n", number]) {

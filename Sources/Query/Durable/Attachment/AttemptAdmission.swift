@@ -50,13 +50,13 @@ final class AttemptAdmission: AdmittedAttempt {
   deinit {
     guard let lease = self.takeLease() else { return }
     let outbox = self.outbox
-    Task.detached { _ = await outbox.settlePatiently(lease, .unbegun) }
+    Task.detached { await outbox.settlePatiently(lease, .unbegun) }
   }
 
   func giveBack() {
     guard let lease = self.takeLease() else { return }
     Task.detached {
-      _ = await self.outbox.settlePatiently(lease, .unbegun)
+      await self.outbox.settlePatiently(lease, .unbegun)
       self.report(.pending(.cancelled, nil))
     }
   }
@@ -83,7 +83,7 @@ final class AttemptAdmission: AdmittedAttempt {
   func finalReport() async -> AttemptReport {
     if let lease = self.takeLease() {
       // The task was cancelled before it began.
-      _ = await self.outbox.settlePatiently(lease, .unbegun)
+      await self.outbox.settlePatiently(lease, .unbegun)
       return .pending(.cancelled, nil)
     }
     return await withCheckedContinuation { continuation in
