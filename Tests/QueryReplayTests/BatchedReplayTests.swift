@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import TestSupport
 import Testing
@@ -352,5 +353,33 @@ import Testing
     #expect(batches.map(\.leases.count) == [2, 1])
     let kinds = batches[0].attempts(parts).map { "\($0.sending)" }
     #expect(kinds == ["alone", "notNow"])
+  }
+
+  /// What is shown of a lane is made in the order in which its mutations were acknowledged.
+  @Test func whatOneCallHasSentIsAcknowledgedInItsOrder() async throws {
+    let coder = HoldingCoder()
+    let add = self.mutation(.init(scope: .named("a"), coder: coder)) { batch in
+      batch.map { .success($0.arguments * 10) }
+    }
+    let tickets = try await self.enqueue(1...3, add)
+    _ = try await self.replay(add)
+    let records = try self.storage.outbox.history(of: "add", instance: #"["add"]"#)
+    #expect(records.sorted { ($0.sequence ?? 0) < ($1.sequence ?? 0) }.map(\.id) == tickets.map(\.id))
+  }
+}
+
+/// Holds the result of the first mutation until that of the last one was coded.
+private struct HoldingCoder: QueryCoder {
+  let name = "holding"
+  private let door = DispatchSemaphore(value: 0)
+
+  func encode<T: Encodable>(_ value: T) throws -> Data {
+    if value as? Int == 10 { self.door.wait() }
+    if value as? Int == 30 { self.door.signal() }
+    return try JSONEncoder().encode(value)
+  }
+
+  func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+    try JSONDecoder().decode(type, from: data)
   }
 }

@@ -39,6 +39,9 @@ package protocol AttemptBatch: AnyObject, Sendable {
   /// Lets the others go on if they still wait for the one at this place. Those behind it are left out, since it
   /// may be sent later.
   func leave(_ place: Int)
+
+  /// Waits until those before a place have left.
+  func turn(of place: Int) async
 }
 
 /// One of the mutations that a call sends.

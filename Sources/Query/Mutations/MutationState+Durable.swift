@@ -38,6 +38,10 @@ extension MutationState {
     guard self._history.modify(id: task, { $0.durable = DurableMark(admitted) }) != nil else {
       return
     }
+    // An entry is one mutation: another attempt takes the place of the earlier one.
+    if let earlier = self.durableTasks[admitted.id], earlier != task {
+      self._history.remove(id: earlier)
+    }
     self.durableTasks[admitted.id] = task
     self.forgetOldest(in: context)
   }

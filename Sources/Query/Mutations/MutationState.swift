@@ -99,6 +99,9 @@ extension MutationState: QueryStateProtocol {
       task.run.report(.mutationWithNoArgumentsOrHistory)
       return
     }
+    if task.context[key] == nil, task.context.admittedAttempt == nil {
+      task.context.retriedMutation = self._history.last?.mutationID
+    }
     task.context[key] = arguments
     let entry = HistoryEntry(
       arguments: arguments,

@@ -35,6 +35,18 @@ extension QueryContext {
     self.maxMutationHistoryLength ?? (self.mutationPlan == nil ? 100 : .max)
   }
 
+  /// The durable mutation of which a task that was scheduled without arguments is another attempt.
+  @usableFromInline
+  var retriedMutation: UUID? {
+    get { self[RetriedMutationKey.self] }
+    set { self[RetriedMutationKey.self] = newValue }
+  }
+
+  @usableFromInline
+  enum RetriedMutationKey: Key {
+    @inlinable static var defaultValue: UUID? { nil }
+  }
+
   /// What the mutation of this context depends on.
   @usableFromInline
   var mutationDependencies: [UUID] {

@@ -333,6 +333,33 @@ import Testing
     #expect(notes.currentValue == [Note(id: "a", text: "other")])
   }
 
+  /// Its readings come later than its end.
+  @Test(arguments: StorageKind.allCases)
+  func whatIsAcknowledgedIsShownAsItWasSentLast(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = QueryClient.toldByHand(storage)
+    let change = self.change()
+    try client.register(change)
+    let notes = client.store(for: self.list)
+    let ticket = try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1"))
+    await client.useUpItsReading()
+    let other = try JSONEncoder().encode(NoteChange(id: "a", text: "other"))
+    try await storage.outbox.sendWithoutCode(ticket.id) { _ in
+      .failed(
+        FailedAttempt(
+          error: RestoredError(typeName: "E", text: "409"), outcome: "conflict", isCharged: true,
+          maybeApplied: false,
+          next: .retry(arguments: other, key: UUID().uuidString, after: .zero)))
+    }
+    try await storage.outbox.sendWithoutCode(ticket.id) { _ in
+      .succeeded(SuccessfulAttempt(result: try JSONEncoder().encode(true)))
+    }
+    #expect(try await ticket.outcome())
+    #expect(notes.currentValue == [Note(id: "a", text: "other")])
+    client.optimistic.read()
+    #expect(notes.currentValue == [Note(id: "a", text: "other")])
+  }
+
   @Test(arguments: StorageKind.allCases)
   func aReceiptKeepsACountFromGrowingTwice(_ kind: StorageKind) async throws {
     let storage = try kind.make(in: self.folder)

@@ -103,4 +103,33 @@ extension OutboxContractTests {
     #expect(Self.names(beside: copy) == [copy.lastPathComponent])
     #expect(try trial.outbox.counts.rows == OutboxCounts(pending: 1))
   }
+
+  /// It is tried again: the file is whole.
+  @Test func aFileThatCannotBeOpenedNowIsNotDamaged() async throws {
+    await #expect(processExitsWith: .success) {
+      let source = try ScratchFolder()
+      let file = try source.file("a", Data("hello".utf8))
+      let outbox = MemoryQueryStorage().outbox
+      var mutation = NewMutation(
+        name: "note", instance: "instance", coder: "json", arguments: Data())
+      mutation.bodies = [file]
+      let id = try await outbox.enqueue(mutation, claiming: false).entry.id
+      let copy = try #require(try await outbox.bodies(of: id).first)
+      // No descriptor is left.
+      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      var limit = rlimit()
+      getrlimit(files, &limit)
+      let usual = limit.rlim_cur
+      limit.rlim_cur = 0
+      setrlimit(files, &limit)
+      await #expect(throws: StorageError.self) { try await outbox.bodies(of: id) }
+      await #expect(throws: StorageError.self) {
+        try await outbox.enqueue(mutation, claiming: false)
+      }
+      limit.rlim_cur = usual
+      setrlimit(files, &limit)
+      let copies = try await outbox.bodies(of: id)
+      #expect(copies == [copy])
+    }
+  }
 }

@@ -70,9 +70,11 @@ extension OptimisticIndex {
     // What a replayer has ended before it is shown by the next reading: until then its edit would be made
     // over this one, as that of a live row is.
     if self.guarded.withLock({ $0.hasOlderInLane(of: record.id) }) { self.read() }
-    let change = self.guarded.withLock { index -> RowChange in
+    let change = self.guarded.withLock { index -> RowChange? in
       var change = RowChange(since: index.seen)
       guard let known = index.rows[record.id] else { return change }
+      // It was sent with other arguments than those that are known.
+      if known.row.key.text != record.idempotencyKey { return nil }
       if known.row.sequence == nil, let row = OptimisticRow(record, of: known.row.mutation) {
         let stamp = index.nextStamp()
         index.remove(record.id, &change, at: stamp)
@@ -82,6 +84,10 @@ extension OptimisticIndex {
       // If a reading on another thread has taken it, that may not have shown it yet.
       change.add(known.edits)
       return change
+    }
+    guard let change else {
+      self.read()
+      return true
     }
     self.lay(change, isSettled: true)
     return true

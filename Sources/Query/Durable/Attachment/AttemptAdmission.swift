@@ -61,6 +61,13 @@ final class AttemptAdmission: AdmittedAttempt {
     }
   }
 
+  /// Whether the arguments with which the attempt was created are those of a lease: the call that committed the
+  /// row has them, and a replayer, which has decoded them. Others come with those of an earlier attempt. With
+  /// other arguments a row has another key.
+  func hasArguments(of lease: MutationLease) -> Bool {
+    (!self.isOld || self.isReplayers) && lease.entry.idempotencyKey == self.idempotencyKey
+  }
+
   /// The lease, for the first caller.
   func takeLease() -> MutationLease? {
     self.guarded.withLock { admission in

@@ -18,12 +18,13 @@ extension DurableAttachment {
     let aliases = AttemptAliases(ground.outbox)
     var context = context
     context.admittedAttempt = nil
+    context.retriedMutation = nil
     context.mutationDependencies = []
     context.mutationAttempt = MutationAttempt(lease: lease, aliases: aliases)
     let declaration =
       admission.declaration as? DurableDeclaration<Arguments, Value> ?? self.declaration
     context.mutationPlan = declaration.plan
-    guard let arguments = self.arguments(of: lease, in: context) else {
+    guard let arguments = self.arguments(of: lease, admission, in: context) else {
       _ = await self.giveUp(lease, admission, ground.outbox)
       return Attempt(result: nil)
     }
@@ -52,11 +53,13 @@ extension DurableAttachment {
     }
   }
 
-  /// The first attempt takes its arguments from the call; later ones read them from the row, since
-  /// a conflict or a person may have changed them.
-  private func arguments(of lease: MutationLease, in context: QueryContext) -> Arguments? {
+  /// Those of the call are taken if they are the row's. A conflict or a person may have changed the row, and
+  /// another one may have superseded it: those are read from the row.
+  private func arguments(
+    of lease: MutationLease, _ admission: AttemptAdmission, in context: QueryContext
+  ) -> Arguments? {
     let key = QueryContext.MutationArgumentsKey<Arguments>.self
-    if !lease.isReplay, let arguments = context[key] { return arguments }
+    if admission.hasArguments(of: lease), let arguments = context[key] { return arguments }
     return try? self.plan(in: context).arguments(
       lease.entry.arguments, version: lease.entry.version, coder: lease.entry.coder)
   }
@@ -163,6 +166,8 @@ extension DurableAttachment {
     in context: QueryContext,
     _ ground: Ground
   ) async -> Attempt {
+    // What is shown of a lane is in the order in which it was acknowledged.
+    if let place = admission.batch { await place.batch.turn(of: place.place) }
     let isShownByItsTask = !admission.isOld && !admission.isReplayers
     if isShownByItsTask { self.ending.withLock { _ = $0.insert(lease.entry.id) } }
     let isWritten = await ground.outbox.settlePatiently(lease, .succeeded(success))

@@ -12,7 +12,7 @@ extension DurableAttachment {
     var admission = context.admittedAttempt as? AttemptAdmission
     if admission == nil {
       // A task that was scheduled, and is run now.
-      admission = try await self.admission(context, isRetry: false)
+      admission = try await self.admission(context, retrying: context.retriedMutation)
       if let admission { self.show(admission, in: context) }
     }
     guard let admission else { return try await self.chain(context, continuation) }
@@ -38,20 +38,24 @@ extension DurableAttachment {
     _ ground: Ground
   ) async throws -> MutationValue<Value> {
     let watch = OutboxWatch(ground.outbox)
-    var id = admission.id
+    var saved = SavedMutation(id: admission.id, key: admission.idempotencyKey)
     var lastLook = ContinuousClock.now
     while true {
-      switch try ground.outbox.standing(of: id) {
+      let id = saved.id
+      switch try await saved.asking({ try ground.outbox.standing(of: id) }) {
       case .ended(let record):
         guard let successor = record.successor else { return try self.result(of: record) }
-        id = successor
+        saved = SavedMutation(id: successor, key: "")
       case .dead(let entry): throw MutationDeadError(entry)
-      case .unknown: id = try ground.outbox.successor(ofForgotten: id)
+      case .unknown:
+        let successor = try await saved.asking { try ground.outbox.successor(ofForgotten: id) }
+        saved = SavedMutation(id: successor, key: "")
       case .pending(let entry, let isNext):
+        saved.key = entry.idempotencyKey
         if admission.isReplayers || !isNext || self.isHeldBack(context) {
           throw MutationQueuedError(entry)
         }
-        if let lease = try await self.lease(of: id, ground) {
+        if let lease = try await self.lease(of: saved, ground) {
           let attempt = await self.attempt(
             lease, admission, in: context, with: continuation, ground)
           if let result = attempt.result { return try result.get() }
@@ -59,21 +63,24 @@ extension DurableAttachment {
           _ = try await self.wait(for: entry, watch, atMost: context.turnPatience)
         }
       case .leased(let entry):
+        saved.key = entry.idempotencyKey
         if admission.isReplayers { throw MutationQueuedError(entry) }
         // What is told of other mutations does not put the look off.
         let patience = context.turnPatience - (.now - lastLook)
         if patience > .zero, try await !self.wait(for: entry, watch, atMost: patience) { continue }
         lastLook = .now
         // A claim takes rows back whose process has died.
-        guard let lease = try await self.lease(of: id, ground) else { continue }
+        guard let lease = try await self.lease(of: saved, ground) else { continue }
         let attempt = await self.attempt(lease, admission, in: context, with: continuation, ground)
         if let result = attempt.result { return try result.get() }
       }
     }
   }
 
-  private func lease(of id: UUID, _ ground: Ground) async throws -> MutationLease? {
-    try await ground.outbox.claim(ClaimRequest(.mutation(id))).leases.first
+  private func lease(of saved: SavedMutation, _ ground: Ground) async throws -> MutationLease? {
+    try await saved.asking {
+      try await ground.outbox.claim(ClaimRequest(.mutation(saved.id))).leases.first
+    }
   }
 
   /// - Returns: Whether nothing was told for some seconds.
@@ -91,9 +98,41 @@ extension DurableAttachment {
   }
 
   private func result(of record: RecordedMutation) throws -> MutationValue<Value> {
-    MutationValue(returnValue: try self.value(of: record.ofSuccess()))
+    MutationValue(returnValue: try self.answer(of: record))
   }
 
+  /// The server's answer to a mutation that was sent elsewhere.
+  ///
+  /// - Throws: `MutationEndedError` if it did not succeed, ``MutationAppliedError`` if its answer cannot be read.
+  func answer(of record: RecordedMutation) throws -> Value {
+    let success = try record.ofSuccess()
+    do {
+      return try self.value(of: success)
+    } catch let error as MutationAppliedError {
+      throw error
+    } catch {
+      throw MutationAppliedError(underlying: error)
+    }
+  }
+}
+
+/// A mutation whose call waits: it is saved, whatever becomes of the call.
+private struct SavedMutation {
+  let id: UUID
+  /// Its idempotency key; empty until it was read.
+  var key: String
+
+  /// Asks the outbox about it.
+  ///
+  /// - Throws: ``MutationQueuedError`` instead of `StorageError`, which says that nothing was saved.
+  func asking<Answer>(_ question: () async throws -> Answer) async throws -> Answer {
+    do {
+      return try await question()
+    } catch let error as StorageError {
+      throw MutationQueuedError(
+        id: self.id, idempotencyKey: self.key, waitReason: nil, underlyingError: error)
+    }
+  }
 }
 
 extension RecordedMutation {

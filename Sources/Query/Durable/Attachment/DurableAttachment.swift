@@ -105,15 +105,19 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     _ context: QueryContext,
     isRetry: Bool
   ) async throws -> (any AdmittedAttempt)? {
-    try await self.admission(context, isRetry: isRetry)
+    try await self.admission(
+      context, retrying: isRetry ? self.store?.state.history.last?.mutationID : nil)
   }
 
+  /// - Parameter retried: The mutation of which another attempt is asked for, if it is still in the outbox.
   func admission(
     _ context: QueryContext,
-    isRetry: Bool
+    retrying retried: UUID?
   ) async throws -> AttemptAdmission? {
     let ground = try self.ground.get()
-    if isRetry, let admission = try await self.readmit(context, ground) { return admission }
+    if let retried, let admission = try await self.readmit(retried, context, ground) {
+      return admission
+    }
     let key = QueryContext.MutationArgumentsKey<Arguments>.self
     guard let arguments = context[key] ?? self.store?.state.history.last?.arguments else {
       // The attempt's error says what is missing.
@@ -125,12 +129,12 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       enqueued.entry, lease: enqueued.lease, outbox: ground.outbox, isOld: false)
   }
 
-  /// Admits the latest mutation again, if it is still in the outbox.
+  /// Admits a mutation again, if it is still in the outbox.
   private func readmit(
+    _ id: UUID,
     _ context: QueryContext,
     _ ground: Ground
   ) async throws -> AttemptAdmission? {
-    guard let id = self.store?.state.history.last?.mutationID else { return nil }
     switch try ground.outbox.standing(of: id) {
     case .ended, .unknown: return nil
     case .leased(let entry): return AttemptAdmission(entry, lease: nil, outbox: ground.outbox)
@@ -139,8 +143,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       if self.isHeldBack(context) {
         return AttemptAdmission(entry, lease: nil, outbox: ground.outbox)
       }
-      let claim = try await ground.outbox.claim(ClaimRequest(.mutation(id)))
-      return AttemptAdmission(entry, lease: claim.leases.first, outbox: ground.outbox)
+      // It is to be sent now, whether or not this call can do it.
+      let claim = try? await ground.outbox.claim(ClaimRequest(.mutation(id)))
+      return AttemptAdmission(entry, lease: claim?.leases.first, outbox: ground.outbox)
     }
   }
 
@@ -256,7 +261,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     of record: RecordedMutation,
     by plan: TypedMutationPlan<Arguments, Value>
   ) throws -> Value {
-    guard let result = record.result else { throw LostResult(id: record.id) }
+    guard let result = record.result else {
+      throw MutationAppliedError(underlying: LostResult(id: record.id))
+    }
     guard record.coder == plan.options.coder.name else { throw OtherCoder(name: record.coder) }
     return try plan.codec.decodeValue(result, plan.options.coder)
   }

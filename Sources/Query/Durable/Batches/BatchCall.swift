@@ -44,6 +44,19 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
     /// Whether it is to be cancelled as soon as it is known.
     var isCancelled = false
     var isOverdue = false
+    /// Those behind the first one that has not left, and have.
+    var left = Set<Int>()
+    /// The first one that has not left.
+    var first = 0
+    /// Those that wait until they are the first one.
+    var turns = [Int: CheckedContinuation<Void, Never>]()
+
+    /// - Returns: The one whose turn has come.
+    mutating func leave(_ place: Int) -> CheckedContinuation<Void, Never>? {
+      self.left.insert(place)
+      while self.left.remove(self.first) != nil { self.first += 1 }
+      return self.turns.removeValue(forKey: self.first)
+    }
   }
 
   /// The terms of a call.
@@ -99,8 +112,21 @@ final class BatchCall<Arguments: Sendable, Value: Sendable>: AttemptBatch {
 
   /// Lets those in front of one that will not join go on without it; once it has joined, does nothing.
   func leave(_ place: Int) {
-    let isMissing = self.guarded.withLock { $0.missing.remove(place) != nil }
+    let (isMissing, next) = self.guarded.withLock { call in
+      (call.missing.remove(place) != nil, call.leave(place))
+    }
+    next?.resume()
     if isMissing { self.beginIfComplete() }
+  }
+
+  func turn(of place: Int) async {
+    await withCheckedContinuation { waiter in
+      let isNext = self.guarded.withLock { call in
+        if call.first < place { call.turns[place] = waiter }
+        return call.first >= place
+      }
+      if isNext { waiter.resume() }
+    }
   }
 
   /// A member is cancelled. If others are left, the call goes on for those. One that is given back waits for

@@ -77,7 +77,7 @@ extension DurableAttachment {
         return .saved(try self.ticket(id, entry.idempotencyKey), queued.waitReason)
       case .ended(let record):
         guard let successor = record.successor else {
-          return .sent(try self.value(of: record.ofSuccess()))
+          return .sent(try self.answer(of: record))
         }
         (id, key) = (successor, "")
       case .unknown: (id, key) = (try outbox.successor(ofForgotten: id), "")

@@ -138,10 +138,8 @@ extension BodyFolder {
   }
 
   private func copy(_ source: String, in folder: BodyDescriptor) throws -> BodyCopies.Copy {
-    // Without waiting: opening a FIFO would wait for ever.
-    let input = BodyDescriptor(Glibc.open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
-    var status = stat()
-    guard let input, fstat(input.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    // What this process may not read now is not the caller's to send.
+    guard let (input, _) = try Self.openContent(source, orNil: [EACCES, EPERM]) else {
       throw MutationBodyError.notAFile(path: source)
     }
     let id = UUID.random()
@@ -197,6 +195,31 @@ extension BodyFolder {
     }
   }
 
+  /// Opens a file whose content is read.
+  ///
+  /// - Returns: The file and its length; nil if there is no file at this path, whenever it is opened, or if
+  ///   the error is one of `codes`.
+  /// - Throws: `StorageError` if it cannot be opened now, for want of descriptors, say.
+  private static func openContent(
+    _ path: String, _ flags: Int32 = 0, orNil codes: Set<Int32> = []
+  ) throws(StorageError) -> (file: BodyDescriptor, byteCount: Int)? {
+    var file: BodyDescriptor?
+    repeat {
+      // Without waiting: opening a FIFO would wait for ever.
+      file = BodyDescriptor(Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags))
+    } while file == nil && errno == EINTR
+    guard let file else {
+      switch errno {
+      case ENOENT, ENOTDIR, ELOOP, ENXIO, ENAMETOOLONG: return nil
+      case let code where codes.contains(code): return nil
+      default: throw Self.lastError("open the file")
+      }
+    }
+    var status = stat()
+    guard fstat(file.number, &status) == 0 else { throw Self.lastError("open the file") }
+    return status.st_mode & S_IFMT == S_IFREG ? (file, Int(status.st_size)) : nil
+  }
+
   /// Reads a file from its beginning.
   private func read(
     _ file: BodyDescriptor, _ take: (UnsafeRawBufferPointer) throws -> Void
@@ -222,11 +245,8 @@ extension BodyFolder {
 
   private func check(_ text: String) throws {
     guard let name = BodyName(text) else { throw MutationBodyError.damaged(name: text) }
-    let file = BodyDescriptor(
-      Glibc.open("\(self.path)/\(text)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))
-    var status = stat()
-    guard let file, fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      Int(status.st_size) == name.byteCount
+    guard let (file, byteCount) = try Self.openContent("\(self.path)/\(text)", O_NOFOLLOW),
+      byteCount == name.byteCount
     else { throw MutationBodyError.damaged(name: text) }
     let found = try self.read(file) { _ in }
     guard found == (name.byteCount, name.digits) else {

@@ -70,6 +70,49 @@ struct DurableAttachmentFetchTests {
     #expect(save.calls.count == 1)
   }
 
+  /// The call that waits goes on with what has superseded its own: that is sent, and not its own once more.
+  @Test func whatSupersedesAWaitingOneIsSentAsItWasEntered() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      if call.note.text == "a" { try await gate.pass() }
+      return call.note.text
+    }
+    let options = MutationPersistenceOptions<Note>(scope: .named("notes"), coalesce: .latest)
+    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    async let first = store.mutate(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    async let second = store.mutate(with: Note(id: 1, text: "b"))
+    while try device.outbox.counts.pending == 0 { await Task.yield() }
+    let third = try await store.enqueue(with: Note(id: 1, text: "c"))
+    gate.open()
+    let results = try await [first, second]
+    #expect(results == ["a", "c"])
+    #expect(save.calls.elements.map(\.note.text) == ["a", "c"])
+    #expect(save.calls.elements.last?.attempt?.idempotencyKey == third.idempotencyKey)
+    #expect(try device.outbox.entries().isEmpty)
+  }
+
+  @Test func whatWasCorrectedWhileItWaitedIsSentAsCorrected() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      if call.note.text == "a" { try await gate.pass() }
+      return call.note.text
+    }
+    let store = device.launch().store(for: save.persisted(as: "save-note", self.options))
+    async let first = store.mutate(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    async let second = store.mutate(with: Note(id: 1, text: "wrong"))
+    while try device.outbox.counts.pending == 0 { await Task.yield() }
+    let waiting = try #require(try device.outbox.entries().first { $0.state == .pending })
+    _ = try await store.retry(waiting.id, with: Note(id: 1, text: "corrected"))
+    gate.open()
+    let results = try await [first, second]
+    #expect(results == ["a", "corrected"])
+    #expect(save.calls.elements.map(\.note.text) == ["a", "corrected"])
+  }
+
   @Test func calledFromInsideAnAttemptOfTheSameLaneItIsQueuedAtOnce() async throws {
     let device = Device()
     let client = device.launch()

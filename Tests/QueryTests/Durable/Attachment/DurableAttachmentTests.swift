@@ -128,7 +128,21 @@ struct DurableAttachmentTests {
     #expect(try device.outbox.entry(waiting.id) != nil)
   }
 
-  @Test func retryLatestOfALiveRowSendsItWithItsKey() async throws {
+  /// The ways to make the latest attempt once more.
+  enum Retry: CaseIterable, Sendable {
+    case call, task, fetch
+
+    func callAsFunction(_ store: NoteStore) async throws -> String? {
+      switch self {
+      case .call: try await store.retryLatest()
+      case .task: try await store.retryLatestTask().runIfNeeded()
+      case .fetch: try await store.fetch().returnValue
+      }
+    }
+  }
+
+  @Test(arguments: Retry.allCases)
+  func retryLatestOfALiveRowSendsItWithItsKey(_ retry: Retry) async throws {
     let device = Device()
     device.network.send(status: .disconnected)
     let save = SaveNote()
@@ -136,9 +150,59 @@ struct DurableAttachmentTests {
     _ = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
     let queued = try #require(try device.outbox.entries().first)
     device.network.send(status: .connected)
-    #expect(try await store.retryLatest() == "A")
+    #expect(try await retry(store) == "A")
     #expect(save.calls.elements.map(\.attempt?.idempotencyKey) == [queued.idempotencyKey])
     #expect(store.history.count == 1)
+    #expect(try device.outbox.entries().isEmpty)
+  }
+
+  @Test(arguments: Retry.allCases)
+  func retryLatestOfACorrectedRowSendsTheCorrection(_ retry: Retry) async throws {
+    let device = Device()
+    device.network.send(status: .disconnected)
+    let save = SaveNote()
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    _ = await failure { try await store.mutate(with: Note(id: 1, text: "wrong")) }
+    let queued = try #require(try device.outbox.entries().first)
+    _ = try await store.retry(queued.id, with: Note(id: 1, text: "right"))
+    device.network.send(status: .connected)
+    #expect(try await retry(store) == "RIGHT")
+    #expect(save.calls.elements.map(\.note.text) == ["right"])
+  }
+
+  /// A task is about the attempt that was the latest one when it was scheduled.
+  @Test func aTaskThatIsRunLaterRetriesWhatWasTheLatestThen() async throws {
+    let device = Device()
+    device.network.send(status: .disconnected)
+    let save = SaveNote()
+    let store = device.launch().store(for: save.persisted(as: "save-note"))
+    _ = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    let queued = try #require(try device.outbox.entries().first)
+    let task = store.retryLatestTask()
+    device.network.send(status: .connected)
+    #expect(try await store.mutate(with: Note(id: 2, text: "b")) == "B")
+    #expect(try await task.runIfNeeded() == "A")
+    #expect(save.calls.elements.last?.attempt?.idempotencyKey == queued.idempotencyKey)
+    #expect(store.history.map(\.arguments.text) == ["a", "b"])
+    #expect(try device.outbox.entries().isEmpty)
+  }
+
+  /// The context of an attempt is handed on to what the handler does.
+  @Test func aMutationInsideARetriedOneIsItsOwn() async throws {
+    let device = Device()
+    let client = device.launch()
+    device.network.send(status: .disconnected)
+    let inner = SaveNote(path: ["inner"])
+    let save = SaveNote { call in
+      let store = client.store(for: inner.persisted(as: "inner"))
+      return try await store.mutateTask(with: Note(id: 7, text: "x"), using: call.context)
+        .runIfNeeded()
+    }
+    let store = client.store(for: save.persisted(as: "save-note"))
+    _ = await failure { try await store.mutate(with: Note(id: 1, text: "a")) }
+    device.network.send(status: .connected)
+    #expect(try await store.retryLatestTask().runIfNeeded() == "X")
+    #expect(inner.calls.count == 1)
   }
 
   @Test func retryLatestOfADeadRowSendsItWithItsKey() async throws {

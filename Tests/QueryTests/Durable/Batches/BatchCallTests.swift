@@ -312,4 +312,35 @@ import Testing
     gate.open()
     #expect(self.calls.count == 1)
   }
+
+  // MARK: - Turns
+
+  @Test func theTurnOfAPlaceComesWhenAllBeforeItHaveLeft() async {
+    let call = self.call(of: 4) { _ in [] }
+    let turns = Recorder<Int>()
+    let tasks = (0..<4).map { place in
+      Task {
+        await call.turn(of: place)
+        turns.append(place)
+        call.leave(place)
+      }
+    }
+    for task in tasks.reversed() { await task.value }
+    #expect(turns.elements == [0, 1, 2, 3])
+  }
+
+  @Test func whatLeavesOutOfItsTurnLetsNobodyPassThoseBeforeIt() async {
+    let call = self.call(of: 3) { _ in [] }
+    let turns = Recorder<Int>()
+    let last = Task {
+      await call.turn(of: 2)
+      turns.append(2)
+    }
+    call.leave(1)
+    await call.turn(of: 0)
+    turns.append(0)
+    call.leave(0)
+    await last.value
+    #expect(turns.elements == [0, 2])
+  }
 }

@@ -122,6 +122,57 @@ import Testing
     #expect(save.calls.count == 0)
   }
 
+  /// The account is signed out while the server has the request.
+  @Test func whatIsUnderWayWhenTheStorageIsClosedIsSaved() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      await gate.passIgnoringCancellation()
+      return call.note.text
+    }
+    let client = device.launch()
+    client.defaultContext.attemptGrace = .seconds(3_600)
+    let store = client.store(for: save.persisted(as: "save-note"))
+    async let delivery = store.submit(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    let entry = try #require(try device.outbox.entries().first)
+    try await device.storage.close()
+    gate.open()
+    guard case .saved(let ticket, _) = try await delivery else {
+      Issue.record("not saved")
+      return
+    }
+    #expect(ticket.id == entry.id)
+    #expect(ticket.idempotencyKey == entry.idempotencyKey)
+  }
+
+  @Test func whatWaitsForItsTurnWhenTheStorageIsClosedIsSaved() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      await gate.passIgnoringCancellation()
+      return call.note.text
+    }
+    let client = device.launch()
+    client.defaultContext.attemptGrace = .seconds(3_600)
+    let options = MutationPersistenceOptions<Note>(scope: .named("notes"))
+    let store = client.store(for: save.persisted(as: "save-note", options))
+    async let first = store.submit(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    async let second = store.submit(with: Note(id: 1, text: "b"))
+    while try device.outbox.counts.pending == 0 { await Task.yield() }
+    let waiting = try #require(try device.outbox.entries().first { $0.state == .pending })
+    try await device.storage.close()
+    gate.open()
+    guard case .saved(let ticket, _) = try await second else {
+      Issue.record("not saved")
+      return
+    }
+    #expect(ticket.id == waiting.id)
+    #expect(ticket.idempotencyKey == waiting.idempotencyKey)
+    #expect(try await first.ticket != nil)
+  }
+
   @Test func aMutationThatIsNotDurableCannotBeSubmitted() async throws {
     let store = Device().launch().store(for: SaveNote())
     let error = await failure { try await store.submit(with: Note(id: 1, text: "a")) }
