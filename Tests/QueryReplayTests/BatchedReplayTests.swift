@@ -364,7 +364,8 @@ import Testing
     let tickets = try await self.enqueue(1...3, add)
     _ = try await self.replay(add)
     let records = try self.storage.outbox.history(of: "add", instance: #"["add"]"#)
-    #expect(records.sorted { ($0.sequence ?? 0) < ($1.sequence ?? 0) }.map(\.id) == tickets.map(\.id))
+    let sorted = records.sorted { ($0.sequence ?? 0) < ($1.sequence ?? 0) }
+    #expect(sorted.map(\.id) == tickets.map(\.id))
   }
 }
 

@@ -8,6 +8,8 @@ import FoundationEssentials
 package final class ReplayCoordinator: Sendable {
   private struct Guarded {
     var stores = [WeakStore]()
+    /// With how many those are dropped that are gone.
+    var sweepCount = 16
     /// What each run of a replayer can send.
     var runs = [Int: @Sendable (MutationHandler) -> Bool]()
     var lastRun = 0
@@ -53,12 +55,19 @@ package final class ReplayCoordinator: Sendable {
   func add(_ store: any TouchingStore) {
     // Released after the lock: each may be the last reference.
     let living = self.guarded.withLock { coordinator in
+      coordinator.stores.append(WeakStore(store: store))
+      guard coordinator.stores.count >= coordinator.sweepCount else { return [any TouchingStore]() }
+      // As seldom as their number doubles: there may be a store for each of 100 000 records.
       let living = coordinator.stores.compactMap(\.store)
-      coordinator.stores = (living + [store]).map { WeakStore(store: $0) }
+      coordinator.stores = living.map { WeakStore(store: $0) }
+      coordinator.sweepCount = max(16, living.count * 2)
       return living
     }
     withExtendedLifetime(living) {}
   }
+
+  /// How many stores are listed, with those that are gone and not swept yet.
+  var knownStoreCount: Int { self.guarded.withLock { $0.stores.count } }
 
   /// The waiting mutations that will change a query, if a replayer sends them.
   func touching(_ path: QueryPath) -> [TouchingMutations] {
@@ -87,10 +96,12 @@ struct TouchingMutations: Sendable {
   let ids: [UUID]
 
   /// Returns when no mutation of them waits any more, or the time is over.
-  func wait(atMost patience: Duration) async {
+  func wait(
+    atMost patience: Duration, by sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.waitUntilNoneIsLive() }
-      group.addTask { try? await Task.sleep(for: patience) }
+      group.addTask { try? await sleep(patience) }
       await group.next()
       group.cancelAll()
     }

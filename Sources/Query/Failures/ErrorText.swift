@@ -74,23 +74,61 @@ extension ErrorText {
 
 extension ErrorText {
   /// A text in which each URL has neither its query and fragment nor a user and password.
+  ///
+  /// It goes by scalars: a combining mark behind a separator would make another character of it.
   static func withoutSecrets(_ text: String) -> String {
-    var (result, rest) = ("", text[...])
-    while let scheme = rest.firstRange(of: "://") {
-      result += rest[..<scheme.upperBound]
-      rest = rest[scheme.upperBound...]
-      let url = rest.prefix { !Self.endsURL($0) }
+    var result = String.UnicodeScalarView()
+    var rest = text.unicodeScalars[...]
+    while let separator = rest.firstRange(of: "://".unicodeScalars) {
+      let isQuoted = Self.endsWithQuote(rest[..<separator.lowerBound])
+      result += rest[..<separator.upperBound]
+      rest = rest[separator.upperBound...]
+      // A password may have what ends a URL elsewhere.
+      let authority = rest.prefix { !Self.endsAuthority($0) }
+      if let at = authority.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+      let url = rest[..<Self.end(of: rest, isQuoted: isQuoted)]
+      let shown = url.prefix { $0 != "?" && $0 != "#" }
+      result += shown
+      if shown.endIndex < url.endIndex { result += "?…".unicodeScalars }
       rest = rest[url.endIndex...]
-      let authority = url.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-      let path = url[authority.endIndex...].prefix { $0 != "?" && $0 != "#" }
-      let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
-      result += (host ?? authority) + path
-      if path.endIndex < url.endIndex { result += "?…" }
     }
-    return result + rest
+    result += rest
+    return String(result)
   }
 
-  private static func endsURL(_ character: Character) -> Bool {
-    character.isWhitespace || "\"'<>)}]".contains(character)
+  /// Whether a single quote stands before the scheme at the end of a text.
+  private static func endsWithQuote(_ text: Substring.UnicodeScalarView) -> Bool {
+    let last = text.last { scalar in
+      !scalar.properties.isAlphabetic && scalar.properties.numericType == nil
+        && !"+-.".unicodeScalars.contains(scalar)
+    }
+    return last == "'"
+  }
+
+  private static func endsAuthority(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isWhitespace || "/?#\"<>".unicodeScalars.contains(scalar)
+  }
+
+  /// Where the URL ends with which a text begins. Brackets and single quotes may be part of it.
+  private static func end(
+    of text: Substring.UnicodeScalarView, isQuoted: Bool
+  ) -> Substring.UnicodeScalarView.Index {
+    var open = [Unicode.Scalar]()
+    for index in text.indices {
+      let scalar = text[index]
+      if scalar.properties.isWhitespace { return index }
+      switch scalar {
+      case "\"", "<", ">": return index
+      case "(": open.append(")")
+      case "[": open.append("]")
+      case "{": open.append("}")
+      case ")", "]", "}":
+        guard let innermost = open.lastIndex(of: scalar) else { return index }
+        open.removeSubrange(innermost...)
+      case "'": if isQuoted && open.isEmpty { return index }
+      default: break
+      }
+    }
+    return text.endIndex
   }
 }

@@ -80,9 +80,9 @@ extension InfiniteQueryFetch {
     return try await self.fetchPage(paging) { page in
       Value(
         fetchValue: .initialPage(page),
-        nextPageId: self.query.pageId(after: page, using: paging, in: self.context),
+        nextPageId: self.nextId(after: page, using: paging),
         after: page.id,
-        previousPageId: self.query.pageId(before: page, using: paging, in: self.context),
+        previousPageId: self.previousId(before: page, using: paging),
         before: page.id
       )
     }
@@ -97,9 +97,9 @@ extension InfiniteQueryFetch {
       let first = position.firstPage(afterAdding: id, keeping: self.context.maxPages) ?? page
       return Value(
         fetchValue: .nextPage(Value.NextPage(page: page, lastPageId: last.id)),
-        nextPageId: self.query.pageId(after: page, using: paging, in: self.context),
+        nextPageId: self.nextId(after: page, using: paging),
         after: page.id,
-        previousPageId: self.query.pageId(before: first, using: paging, in: self.context),
+        previousPageId: self.previousId(before: first, using: paging),
         before: first.id
       )
     }
@@ -114,12 +114,27 @@ extension InfiniteQueryFetch {
       let last = position.lastPage(afterAdding: id, keeping: self.context.maxPages) ?? page
       return Value(
         fetchValue: .previousPage(Value.PreviousPage(page: page, firstPageId: first.id)),
-        nextPageId: self.query.pageId(after: last, using: paging, in: self.context),
+        nextPageId: self.nextId(after: last, using: paging),
         after: last.id,
-        previousPageId: self.query.pageId(before: page, using: paging, in: self.context),
+        previousPageId: self.previousId(before: page, using: paging),
         before: page.id
       )
     }
+  }
+
+  /// The page after another one. A page that names itself, as at the end of a server which repeats its last
+  /// cursor, has none: whoever fetches page after page would never end.
+  @inlinable
+  func nextId(after page: Page, using paging: Paging) -> Query.PageID? {
+    let id = self.query.pageId(after: page, using: paging, in: self.context)
+    return id == page.id ? nil : id
+  }
+
+  /// The page before another one, by the same rule.
+  @inlinable
+  func previousId(before page: Page, using paging: Paging) -> Query.PageID? {
+    let id = self.query.pageId(before: page, using: paging, in: self.context)
+    return id == page.id ? nil : id
   }
 
   @inlinable
@@ -173,7 +188,7 @@ extension InfiniteQueryFetch {
     if progress.isFull { return nil }
     guard let last = progress.pages.last else { return progress.firstPageId }
     let paging = Paging(pageId: last.id, pages: progress.pages, request: .allPages)
-    return self.query.pageId(after: last, using: paging, in: self.context)
+    return self.nextId(after: last, using: paging)
   }
 
   @inlinable
@@ -191,9 +206,9 @@ extension InfiniteQueryFetch {
     let paging = Paging(pageId: last.id, pages: pages, request: .allPages)
     return Value(
       fetchValue: .allPages(pages),
-      nextPageId: self.query.pageId(after: last, using: paging, in: self.context),
+      nextPageId: self.nextId(after: last, using: paging),
       after: last.id,
-      previousPageId: self.query.pageId(before: first, using: paging, in: self.context),
+      previousPageId: self.previousId(before: first, using: paging),
       before: first.id,
       loadedLastPageId: progress.lastPageId
     )

@@ -34,10 +34,22 @@ final class MonitorThread: StatusMonitor {
   /// Starts a thread, which keeps the object until it is stopped.
   static func start() -> MonitorThread {
     let monitor = MonitorThread()
+    let own = Unmanaged.passRetained(monitor)
     // GLib's thread rather than Foundation's, whose name does not always reach the kernel.
-    let thread = g_thread_new(Self.name, monitorThread, Unmanaged.passRetained(monitor).toOpaque())
-    g_thread_unref(thread)
+    if let thread = g_thread_try_new(Self.name, monitorThread, own.toOpaque(), nil) {
+      g_thread_unref(thread)
+    } else {
+      own.release()
+      monitor.goOnWithoutThread()
+    }
     return monitor
+  }
+
+  /// The system has no thread left. The status is a hint: the network is tried as if there were one.
+  private func goOnWithoutThread() {
+    self.state.withLock { $0.isStopped = true }
+    _ = self.statuses(orElse: .connected)
+    self.hasStatus.signal()
   }
 
   var statuses: StatusList {
@@ -68,7 +80,7 @@ final class MonitorThread: StatusMonitor {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         question.expect { continuation.resume(returning: $0) }
-        self.perform { question.ask($0) }
+        if !self.perform({ question.ask($0) }) { question.giveUp() }
       }
     } onCancel: {
       // The thread may wait for a service that does not answer. Otherwise GIO ends the question.
@@ -78,9 +90,17 @@ final class MonitorThread: StatusMonitor {
   }
 
   /// Lets the thread run a closure, unless it ends before.
-  private func perform(_ job: @escaping Job) {
-    self.state.withLock { $0.jobs.append(job) }
+  ///
+  /// - Returns: Whether there is a thread that has not ended.
+  @discardableResult
+  private func perform(_ job: @escaping Job) -> Bool {
+    let isStopped = self.state.withLock { state in
+      if !state.isStopped { state.jobs.append(job) }
+      return state.isStopped
+    }
+    if isStopped { return false }
     self.context.wakeUp()
+    return true
   }
 
   fileprivate func run() {

@@ -77,6 +77,49 @@ struct ReplayCoordinatorTests {
   @Test func aMutationThatIsNotLiveAnyMoreIsNotWaitedFor() async throws {
     let device = Device()
     let mutations = TouchingMutations(outbox: device.outbox, ids: [UUID()])
-    await mutations.wait(atMost: .seconds(3_600))
+    await mutations.wait(atMost: .seconds(3_600), by: QueryContext().sleep)
+  }
+
+  /// A test moves the clock, and waits for nothing.
+  @Test func theWaitEndsByTheClockOfTheContext() async throws {
+    let device = Device()
+    let client = device.launch()
+    let clock = MockQueryClock()
+    client.defaultContext.queryClock = clock
+    let options = MutationPersistenceOptions<Note>(invalidates: { [["notes", $0.id]] })
+    try await client.store(for: SaveNote().persisted(as: "save-note", options))
+      .enqueue(with: Note(id: 1, text: "a"))
+    _ = client.replayCoordinator.runBegan { _ in true }
+    let isOnline = ManualCondition(false)
+    let query = NotesQuery(path: ["notes", 1], fetches: Counter())
+      .refetchOnChange(of: isOnline).enableAutomaticFetching(onlyWhen: .always(true))
+    let store = QueryStore.detached(
+      query: query, initialValue: nil, initialContext: client.defaultContext)
+    let ended = Recorder<Int?>()
+    let subscription = store.subscribe(
+      with: QueryEventHandler(onStateChanged: { state, _ in ended.append(state.currentValue) }))
+    await ended.wait { $0.contains(1) }
+    isOnline.send(true)
+    await clock.sleeper(within: .seconds(5))
+    #expect(!store.isLoading)
+    clock.advance(by: .seconds(5))
+    await ended.wait { $0.contains(2) }
+    subscription.cancel()
+  }
+
+  @Test func storesThatAreGoneAreForgottenAndOthersKept() async throws {
+    let device = Device()
+    let client = device.launch()
+    let options = MutationPersistenceOptions<Note>(invalidates: { _ in [[]] })
+    let kept = client.store(for: SaveNote().persisted(as: "save-note", options))
+    try await kept.enqueue(with: Note(id: 1, text: "a"))
+    for id in 1...100 {
+      _ = QueryStore.detached(
+        mutation: SaveNote(path: ["other", id]).persisted(as: "other", options),
+        initialContext: client.defaultContext)
+    }
+    _ = client.replayCoordinator.runBegan { _ in true }
+    #expect(client.replayCoordinator.touching(["notes"]).count == 1)
+    #expect(client.replayCoordinator.knownStoreCount <= 32)
   }
 }

@@ -35,6 +35,15 @@ import Testing
     ("x http://u@a?b 'https://c/?d' y ftp://e?f", "x http://a?… 'https://c/?…' y ftp://e?…"),
     ("<http://a/?b>(http://c/?d,e)", "<http://a/?…>(http://c/?…)"),
     ("http://a/?b=http://u:p@c/?d", "http://a/?…"),
+    ("http://a/U('x')?t=s failed", "http://a/U('x')?… failed"),
+    ("'http://a/U('x')?t=s' failed", "'http://a/U('x')?…' failed"),
+    ("(http://a/U(x)?t=s) failed", "(http://a/U(x)?…) failed"),
+    ("http://[::1]:80/a?t=s", "http://[::1]:80/a?…"),
+    ("[http://[::1]?t=s] {http://a/{b}?t=s}", "[http://[::1]?…] {http://a/{b}?…}"),
+    ("https://u:p'q@a/b", "https://a/b"),
+    ("https://u:p)q@a/b", "https://a/b"),
+    ("https://a/b?\u{301}t=s", "https://a/b?…"),
+    ("https://u:p@\u{301}a/b", "https://\u{301}a/b"),
   ])
   func secretPartsOfURLsAreLeftOut(_ text: String, _ shown: String) {
     #expect(ErrorText.withoutSecrets(text) == shown)

@@ -102,6 +102,20 @@ import Testing
     #expect(store.state.previousPageId == nil)
   }
 
+  /// As at the end of a server that repeats its last cursor.
+  @Test(.timeLimit(.minutes(1))) func aPageThatNamesItselfIsTheLastOne() async throws {
+    let store = PagesQuery(self.source).store()
+    self.source.setPage(after: 2, to: 2)
+    try await store.fetchNextPage()
+    while store.hasNextPage { try await store.fetchNextPage() }
+    #expect(self.source.ids == [1, 2])
+    #expect(store.nextPageId == nil)
+    #expect(try await store.fetchNextPage() == nil)
+    try await store.fetchAllPages()
+    #expect(!store.hasNextPage)
+    #expect(store.ids == [1, 2])
+  }
+
   // MARK: - All pages
 
   @Test func allPagesStopWhereNoPageFollows() async throws {

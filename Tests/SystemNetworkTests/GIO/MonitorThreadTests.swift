@@ -85,6 +85,26 @@ import Testing
     }
   }
 
+  /// The status is a hint: a program does not end for want of it.
+  @Test func withoutAThreadTheNetworkIsTried() async {
+    await #expect(processExitsWith: .success) {
+      let url = try #require(URL(string: "http://localhost/"))
+      let memory = __rlimit_resource_t(RLIMIT_AS.rawValue)
+      var limit = rlimit()
+      try #require(getrlimit(memory, &limit) == 0)
+      let before = limit
+      // There is no room for a stack.
+      limit.rlim_cur = 0
+      try #require(setrlimit(memory, &limit) == 0)
+      let monitor = MonitorThread.start()
+      limit = before
+      try #require(setrlimit(memory, &limit) == 0)
+      #expect(monitor.statuses.value == .connected)
+      let reachability = await monitor.reachability(of: url)
+      #expect(reachability == .unknown)
+    }
+  }
+
   /// How many threads of monitors this process has.
   private static func threadCount() -> Int {
     let folder = "/proc/self/task"
