@@ -123,7 +123,7 @@ extension InfiniteQueryFetch {
   }
 
   /// The page after another one. A page that names itself, as at the end of a server which repeats its last
-  /// cursor, has none: whoever fetches page after page would never end.
+  /// cursor, has none: a loop that fetches page after page would never end.
   @inlinable
   func nextId(after page: Page, using paging: Paging) -> Query.PageID? {
     let id = self.query.pageId(after: page, using: paging, in: self.context)
