@@ -123,7 +123,8 @@ extension InfiniteQueryState: QueryStateProtocol {
   @inlinable
   public mutating func scheduleFetchTask(_ task: inout QueryTask<QueryValue>) {
     let kind = task.context.infiniteFetchKind
-    switch self.position.request(for: kind) {
+    let request = self.position.request(for: kind)
+    switch request {
     case .initialPage?:
       // A plain fetch waits for nothing, and equal calls fetch the same page. Any other call wants
       // the page after it, so it waits. All decide again when they start.
@@ -144,6 +145,9 @@ extension InfiniteQueryState: QueryStateProtocol {
     case .nextPage?, .previousPage?, nil:
       task.schedule(after: self._initialPageActiveTasks)
       task.schedule(after: self._allPagesActiveTasks)
+      if self._initialPageActiveTasks.isEmpty, self._allPagesActiveTasks.isEmpty {
+        task.run.owner?.wantedPage = request
+      }
       if kind == .previousPage {
         self._previousPageActiveTasks.append(task)
       } else {
@@ -179,13 +183,18 @@ extension InfiniteQueryState: QueryStateProtocol {
     }
     return store.withLock {
       let position = store._state.position
-      // If there is no page left, there is no work to share.
-      guard let request = position.request(for: new.infiniteFetchKind) else { return false }
       // What is fetched, which may be another page than the one that would be fetched now.
-      let running =
-        running.fetchWork?.pagingRequest as? InfiniteQueryPagingRequest<PageID>
-        ?? position.request(for: running.infiniteFetchKind)
-      return running == request
+      let work = running.fetchWork
+      let request = work?.pagingRequest as? InfiniteQueryPagingRequest<PageID>
+      if work?.taken != nil, let request,
+        let wanted = new.fetchWork?.wantedPage as? InfiniteQueryPagingRequest<PageID>
+      {
+        // It was under way when the page was asked for, and the list has that page now.
+        return request == wanted
+      }
+      // If there is no page left, there is no work to share.
+      guard let wanted = position.request(for: new.infiniteFetchKind) else { return false }
+      return (request ?? position.request(for: running.infiniteFetchKind)) == wanted
     }
   }
 }

@@ -27,6 +27,9 @@ class FetchWork: ListMember, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var taken: (tag: Int, endNumber: Int?)?
   /// The `InfiniteQueryPagingRequest` that the work is for; nil while it is not decided.
   @exclusivity(unchecked) @usableFromInline final var pagingRequest: (any Sendable)?
+  /// The `InfiniteQueryPagingRequest` of the page that was asked for when the fetch was made; nil if others are
+  /// to be waited for, which may change it. Set before anybody else knows the work.
+  @exclusivity(unchecked) @usableFromInline final var wantedPage: (any Sendable)?
   /// The newest end of a mutation that was known when the work began; nil if its store asks for none.
   @exclusivity(unchecked) @usableFromInline final var mark: Int64?
   /// When the work began; nil if its store's value is not stored.

@@ -1,3 +1,4 @@
+import Dispatch
 import Query
 import TestSupport
 import Testing
@@ -38,6 +39,27 @@ import Testing
     #expect(self.source.ids == [1, 2])
     #expect(store.ids == [1, 2])
     #expect(store.valueUpdateCount == 3)
+  }
+
+  /// The end of a list comes into view twice, and the main thread is busy until the page is there.
+  @Test func aCallThatBeginsWhenItsPageHasComeBringsThatPage() async throws {
+    let store = try await self.loadedStore()
+    let ended = DispatchSemaphore(value: 0)
+    let handler = InfiniteQueryEventHandler<Int, Int>(onFetchingEnded: { _ in ended.signal() })
+    let first = Task.detached { try await store.fetchNextPage(handler: handler) }
+    await self.gate.arrival()
+    func keepTheMainThreadBusy() {
+      self.gate.open()
+      ended.wait()
+    }
+    let second = Task { @MainActor in try await store.fetchNextPage() }
+    let busy = Task { @MainActor in keepTheMainThreadBusy() }
+    #expect(try await (first.value?.id, second.value?.id) == (2, 2))
+    await busy.value
+    #expect(self.source.ids == [1, 2])
+    #expect(store.ids == [1, 2])
+    // A later call is for the page after it.
+    #expect(try await store.fetchNextPage()?.id == 3)
   }
 
   @Test func allPagesAndAPlainFetchShare() async throws {
