@@ -21,7 +21,7 @@ extension StorageContractTests {
     let pack = try await client.keep("pack") { pages.pages(.first(5)) }
     gate.open()
     try await pack.whole()
-    #expect(client.store(for: pages.persisted()).currentValue == textPages(0...4))
+    #expect(await client.store(for: pages.persisted()).hydratedValue() == textPages(0...4))
     #expect(pages.calls.value == 5)
   }
 
@@ -38,7 +38,7 @@ extension StorageContractTests {
     let other = self.client(of: device, over: MockNetworkObserver(initialStatus: .disconnected))
     try await other.keep("pack") { pages.pages(.first(5)) }
     try await pack.whole()
-    #expect(client.store(for: pages.persisted()).currentValue == textPages(0...4))
+    #expect(await client.store(for: pages.persisted()).hydratedValue() == textPages(0...4))
     withExtendedLifetime(other) {}
   }
 
@@ -146,8 +146,8 @@ extension StorageContractTests {
     withExtendedLifetime((store, list)) {}
     try await device.relaunch()
     let next = device.client()
-    #expect(next.store(for: query.persisted()).currentValue == 1)
-    #expect(next.store(for: pages.persisted()).currentValue == textPages(0...1))
+    #expect(await next.store(for: query.persisted()).hydratedValue() == 1)
+    #expect(await next.store(for: pages.persisted()).hydratedValue() == textPages(0...1))
   }
 
   /// Or the member would have failed, and would be fetched again by resuming alone.

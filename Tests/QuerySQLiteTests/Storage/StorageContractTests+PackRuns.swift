@@ -79,7 +79,7 @@ extension StorageContractTests {
     let progress = try await keep(client).whole()
     #expect(progress.done == 3)
     #expect(queries.map(\.calls.value) == [1, 2, 2])
-    #expect(client.store(for: queries[2].persisted()).currentValue == 2)
+    #expect(await client.store(for: queries[2].persisted()).hydratedValue() == 2)
   }
 
   @Test(arguments: StorageUnderTest.allCases)
@@ -115,7 +115,7 @@ extension StorageContractTests {
     let client = device.client()
     try await client.keep("pack") { pages.pages(.all) }.whole()
     #expect(fetched.elements == Array(0...9))
-    #expect(client.store(for: pages.persisted()).currentValue == textPages(0...9))
+    #expect(await client.store(for: pages.persisted()).hydratedValue() == textPages(0...9))
   }
 
   @Test(arguments: StorageUnderTest.allCases)

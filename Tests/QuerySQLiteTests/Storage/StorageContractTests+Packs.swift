@@ -30,9 +30,13 @@ extension StorageContractTests {
     #expect(found.progress.done == 44)
     #expect(found.state == .complete)
     #expect(found.createdAt.timeIntervalSince(device.clock.now()) < 0.001)
-    #expect(client.store(for: StoredPages(["list"]).persisted()).currentValue == textPages(0...9))
-    #expect(client.store(for: StoredPages(["start"]).persisted()).currentValue == textPages(0...2))
-    #expect(client.store(for: StoredQuery(["single"]) { 0 }.persisted()).currentValue == 1)
+    #expect(
+      await client.store(for: StoredPages(["list"]).persisted()).hydratedValue() == textPages(0...9)
+    )
+    #expect(
+      await client.store(for: StoredPages(["start"]).persisted()).hydratedValue()
+        == textPages(0...2))
+    #expect(await client.store(for: StoredQuery(["single"]) { 0 }.persisted()).hydratedValue() == 1)
     for number in 0..<40 {
       let store = client.store(for: StoredQuery(["n", number]) { -1 }.persisted())
       #expect(store.currentValue == number)
@@ -244,8 +248,8 @@ extension StorageContractTests {
     await #expect(throws: PackError.notRegistered(pack: "pack", members: 2)) {
       try await pack.whole()
     }
-    #expect(client.store(for: DataQuery(number: 3).persisted()).currentValue == 3)
-    let pages = client.store(for: DataPages(name: "data").persisted()).currentValue
+    #expect(await client.store(for: DataQuery(number: 3).persisted()).hydratedValue() == 3)
+    let pages = await client.store(for: DataPages(name: "data").persisted()).hydratedValue()
     #expect(pages.map(\.value) == ["data 0", "data 1"])
   }
 
@@ -380,5 +384,13 @@ struct DataPages: PackableRequest, InfiniteQueryRequest, Hashable {
     with continuation: QueryContinuation<String>
   ) async throws -> String {
     "\(self.name) \(paging.pageId)"
+  }
+}
+
+extension QueryStore {
+  /// The value, once what is stored is there: while another read is under way, that takes its turn.
+  func hydratedValue() async -> State.StateValue {
+    await self.hydrated()
+    return self.currentValue
   }
 }
