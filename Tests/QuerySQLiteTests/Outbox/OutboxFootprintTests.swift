@@ -48,6 +48,26 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// The head of a lane stays what it is, however many come behind it.
+  @Test func oneThatIsEnqueuedBehindAnotherWritesNoHead() async throws {
+    let scratch = try OutboxScratch()
+    for text in ["first", "second"] { try await scratch.add(text, lane: "lane") }
+    // The first commit of a WAL writes which one it is, and a checkpoint would begin another.
+    let reader = try scratch.readerThatKeepsTheLog()
+    defer { try? reader.close() }
+    var enqueueing = [Int]()
+    for round in 0..<3 {
+      enqueueing.append(
+        try await self.frames(of: scratch) {
+          try await scratch.add("\(round)", lane: "lane")
+        })
+    }
+    // Its row, the indexes by identifier, name and lane, and the totals.
+    #expect(enqueueing.min() == 5)
+    #expect(try scratch.rows("SELECT number FROM lane_heads") == ["1"])
+    try await scratch.storage.close()
+  }
+
   /// A claim changes its row, and takes the head away: it leaves the indexes by identifier and name.
   @Test func aClaimOfOneThatHasWaitedWritesFewFrames() async throws {
     let scratch = try OutboxScratch()

@@ -1,3 +1,4 @@
+import Foundation
 import Query
 import StorageTestSupport
 import Testing
@@ -79,6 +80,27 @@ import Testing
       let found = rows(DatabaseImage(file: file, log: []))
       #expect(found.isSuperset(of: rows(whole)), "\(other)")
     }
+  }
+
+  /// A repair by hand may have removed tables, and made others in their place.
+  @Test func theRestOfALargeRowMayBeInAnyPageButTheFirst() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    try DatabaseFiles().makeFile(path)
+    let connection = try SQLiteConnection(path: path)
+    // The first table is in the second page, and leaves it free.
+    try connection.pragma("CREATE TABLE gone (x)")
+    try connection.pragma("CREATE TABLE kept (x BLOB)")
+    try connection.pragma("DROP TABLE gone")
+    let value = [UInt8](repeating: 7, count: 6_000)
+    try connection.write { try connection.execute("INSERT INTO kept VALUES (?)", Data(value)) }
+    try connection.close()
+    let image = try DatabaseImage(path: path)
+    let page = try #require(image.current(3))
+    let cell = try #require(TreePage(page)?.cells.first)
+    let record = try #require(image.record(of: cell, in: page))
+    #expect(record.pages == [2])
+    #expect(StoredValue.record(record.bytes) == [.blob(value)])
   }
 
   /// The leaves of the table with several rows, and the first row of each.

@@ -146,6 +146,21 @@ import Testing
     #expect(try scratch.rows("SELECT epoch FROM partitions") == ["3"])
   }
 
+  /// Each of the two files has the name, and after a launch goes by what it finds there.
+  @Test func anAccountThatHasNothingButNewMutationsIsListedAgain() async throws {
+    let scratch = try StorageScratch()
+    let name = "anna@example.org"
+    for _ in 1...2 {
+      let storage = try scratch.storage(partition: name)
+      _ = try await storage.outbox.enqueue(OutboxScratch.mutation(), claiming: false)
+      let inspection = try StoreInspection(directory: URL(filePath: scratch.path))
+      #expect(try inspection.partitions() == [name])
+      try await storage.erase()
+      try await storage.close()
+      #expect(try inspection.partitions() == [])
+    }
+  }
+
   @Test func theFirstValueThatIsNotWrittenAfterErasingIsToldOf() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage()
