@@ -14,6 +14,7 @@ public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendabl
   @usableFromInline var _nextPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
   @usableFromInline var _previousPageActiveTasks = IdentifiedArrayOf<QueryTask<QueryValue>>()
   @usableFromInline var _updates = UpdateRecord()
+  @usableFromInline var _replacedList: ReplacedList?
 
   /// The pages that the state started with.
   public let initialValue: StateValue
@@ -162,6 +163,7 @@ extension InfiniteQueryState: QueryStateProtocol {
     self._initialPageActiveTasks.remove(id: task.id)
     self._nextPageActiveTasks.remove(id: task.id)
     self._previousPageActiveTasks.remove(id: task.id)
+    if self._replacedList?.task == task.id { self._replacedList = nil }
   }
 
   public mutating func reset(using context: QueryContext) {

@@ -94,6 +94,17 @@ public protocol QueryStateProtocol<StateValue, QueryValue>: Sendable {
   /// Whether a fetch that ended with this has fetched nothing, and the state keeps what it has.
   static func _isNothing(_ value: QueryValue) -> Bool
 
+  /// Keeps what a value that a fetch yields is about to replace, if it is the beginning of more. An update
+  /// follows.
+  ///
+  /// - Returns: Whether it is.
+  mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool
+
+  /// Puts back what the yields of a fetch have replaced, since it has failed before it brought the rest.
+  ///
+  /// - Returns: Whether there was something, and nothing else has changed the value since.
+  mutating func _putBackReplaced(for task: QueryTask<QueryValue>) -> Bool
+
   /// Records that a fetch ended. Its final update came before, unless it never ran.
   ///
   /// - Parameter task: The task of the fetch.
@@ -154,6 +165,15 @@ extension QueryStateProtocol {
   public func _pageValue(_ key: _PageKey) -> (any Sendable)? { nil }
 
   public func _fetchedPages(of value: QueryValue) -> _FetchedPages? { nil }
+
+  /// Each value is whole.
+  @inlinable
+  public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool {
+    false
+  }
+
+  @inlinable
+  public mutating func _putBackReplaced(for task: QueryTask<QueryValue>) -> Bool { false }
 
   /// Each fetch brings a value.
   @inlinable

@@ -33,17 +33,19 @@ extension QueryStore {
   }
 
   /// Records a result of a fetch that the state has taken. The caller holds the lock.
+  ///
+  /// - Parameter isStored: Whether it is stored; the beginning of a list would take the place of the whole.
   @inlinable
   func didReceive(
     _ result: Result<State.QueryValue, any Error>, _ record: ValueRecord?, of work: FetchWork,
-    isFinal: Bool, in context: QueryContext
+    isFinal: Bool, isStored: Bool = true, in context: QueryContext
   ) {
     if case .success = result {
       self.valueOrigin = .network
       self.tag.replace(record)
       if self.overlay != nil || self.storing != nil { self.mark(by: work, isFinal, in: context) }
     }
-    self.persist(.changed)
+    if isStored { self.persist(.changed) }
   }
 
   /// Defers an action if this thread already holds the lock.

@@ -9,6 +9,8 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   @exclusivity(unchecked) @usableFromInline var task: QueryTask<Value>?
   @exclusivity(unchecked) @usableFromInline var hasStarted = false
   @exclusivity(unchecked) @usableFromInline var isFinished = false
+  /// What was kept beside the value that its first yield has replaced; nil: it has yielded none.
+  @exclusivity(unchecked) @usableFromInline var replacedRecord: ValueRecord??
   /// Whether it ended by a cancellation, so that its work may go on and yield.
   @exclusivity(unchecked) @usableFromInline var wasCancelled = false
 
@@ -172,10 +174,14 @@ extension StoreFetch {
     in store: QueryStore<State>
   ) {
     var record: ValueRecord?
+    var isBeginning = false
     switch result {
-    case .failure: if self.isCancelledByStore { return }
+    case .failure:
+      if self.isFinished { self.putBackReplaced(for: task, in: store) }
+      if self.isCancelledByStore { return }
     case .success(let value):
       if State._isNothing(value) { return }
+      if !self.isFinished { isBeginning = self.keepReplaced(by: value, for: task, in: store) }
       // What is known of the other pages stays.
       if store.tag.record != nil { record = self.recordBeside(value, for: task, in: store) }
     }
@@ -184,7 +190,33 @@ extension StoreFetch {
     } else {
       store.takeOutdated(result, for: task, stamp: self.stampOfWholeValue(for: task))
     }
-    store.didReceive(result, record, of: self, isFinal: self.isFinished, in: task.context)
+    store.didReceive(
+      result, record, of: self, isFinal: self.isFinished, isStored: !isBeginning, in: task.context)
+  }
+
+  /// Keeps what a yield is about to replace. The caller holds the lock.
+  ///
+  /// - Returns: Whether the yield is the beginning of more.
+  @usableFromInline
+  func keepReplaced(
+    by value: Value, for task: QueryTask<Value>, in store: QueryStore<State>
+  ) -> Bool {
+    guard store._state._keepReplaced(by: value, for: task) else { return false }
+    if self.replacedRecord == nil { self.replacedRecord = .some(store.tag.record) }
+    return true
+  }
+
+  /// Puts back what its yields have replaced, since the rest has not come. The caller holds the lock.
+  @usableFromInline
+  func putBackReplaced(for task: QueryTask<Value>, in store: QueryStore<State>) {
+    guard let record = self.replacedRecord else { return }
+    let yielded = store._state.currentValue
+    guard store._state._putBackReplaced(for: task) else { return }
+    // Released after the lock.
+    store.aftermath.actions.append { withExtendedLifetime(yielded) {} }
+    store.tag.replace(record)
+    store.overlay?.baseDidChange()
+    store.persist(.changed)
   }
 
   /// Whether what it read is older than what the store has: it began before an invalidation, and the

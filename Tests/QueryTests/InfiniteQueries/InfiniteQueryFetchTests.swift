@@ -118,6 +118,77 @@ import Testing
 
   // MARK: - All pages
 
+  /// How a refetch of three pages ends that has yielded a page.
+  enum RefetchEnd: CaseIterable, Sendable {
+    case atOnce, atTheNextPage, cancelled
+  }
+
+  /// The short list is shown while the refetch runs.
+  @Test(arguments: RefetchEnd.allCases)
+  func aRefetchThatYieldsAndFailsLeavesTheList(_ end: RefetchEnd) async throws {
+    let storage = MemoryQueryStorage()
+    var context = QueryContext()
+    context.queryStorage = storage
+    let clock = TestClock()
+    context.queryClock = clock
+    let gate = Gate()
+    let query = PagesQuery { call in
+      if call.index < 3 { return call.id * 10 }
+      if call.id == 2 { throw TestError() }
+      call.continuation.yield(-1)
+      switch end {
+      case .atOnce: throw TestError()
+      case .atTheNextPage: return 100
+      case .cancelled:
+        try await gate.pass()
+        return 100
+      }
+    }
+    .persisted()
+    let store = QueryStore.detached(query: query, initialContext: context)
+    try await store.load(3)
+    store.invalidate()
+    let date = clock.now()
+    clock.advance(by: 60)
+    let lists = Recorder<[Int]>()
+    let handler = InfiniteQueryEventHandler<Int, Int>(
+      onStateChanged: { state, _ in lists.append(state.currentValue.map(\.value)) })
+    let refetch = Task { try await store.fetchAllPages(handler: handler) }
+    if end == .cancelled {
+      await gate.arrival()
+      refetch.cancel()
+    }
+    await #expect(throws: (any Error).self) { try await refetch.value }
+    #expect(lists.elements.contains([-1]))
+    #expect(store.currentValue.map(\.value) == [10, 20, 30])
+    #expect(store.nextPageId == 4)
+    #expect(store.valueLastUpdatedAt == date)
+    #expect(store.state.isInvalidated)
+    try await storage.flush()
+    let next = QueryStore.detached(query: query, initialContext: context)
+    await next.hydrated()
+    #expect(next.currentValue.map(\.value) == [10, 20, 30])
+  }
+
+  /// What came after the yield stays.
+  @Test func aListThatWasSetWhileARefetchFailsStays() async throws {
+    let gate = Gate()
+    let store = PagesQuery { call in
+      if call.index < 3 { return call.id * 10 }
+      call.continuation.yield(-1)
+      try await gate.pass()
+      throw TestError()
+    }
+    .store()
+    try await store.load(3)
+    async let refetch: Void? = try? { _ = try await store.fetchAllPages() }()
+    await gate.arrival()
+    store.currentValue = testPages(7...8)
+    gate.open()
+    await refetch
+    #expect(store.ids == [7, 8])
+  }
+
   @Test func allPagesStopWhereNoPageFollows() async throws {
     let store = PagesQuery(self.source).store(1...4)
     self.source.setPage(after: 2, to: nil)

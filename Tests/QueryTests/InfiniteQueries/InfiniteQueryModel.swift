@@ -46,12 +46,21 @@ struct InfiniteQueryModel {
     var work: Work?
   }
 
+  /// The list that the yields of a refetch have replaced.
+  private struct Replaced {
+    var refetch: QueryTaskIdentifier
+    var before: Snapshot
+    /// The number of values with the last yield.
+    var valueCount: Int
+  }
+
   static let limits = -4...6
 
   private(set) var snapshot = Snapshot()
   private(set) var events: [ObservedEvent] = [.stateChanged]
   private var fetches = [QueryTaskIdentifier: Fetch]()
   private var abandoned = [QueryTaskIdentifier: Int]()
+  private var replaced: Replaced?
 
   private static func after(_ id: Int) -> Int? { id < Self.limits.upperBound ? id + 1 : nil }
   private static func before(_ id: Int) -> Int? { id > Self.limits.lowerBound ? id - 1 : nil }
@@ -149,6 +158,7 @@ extension InfiniteQueryModel {
     switch result {
     case .success(let value):
       self.events.append(.pageYielded("\(work.id)", "\(value)"))
+      if case .all = work { self.keepReplaced(by: id) }
       self.merge(TestPage(id: work.id, value: value), of: work)
     case .failure(let error):
       self.events.append(.pageYielded("\(work.id)", "\(error)"))
@@ -171,6 +181,7 @@ extension InfiniteQueryModel {
       self.events += [.pageReturned("\(work.id)", "\(value)"), .pageEnded("\(work.id)")]
     case .failure(let error):
       self.events += [.pageReturned("\(work.id)", "\(error)"), .pageEnded("\(work.id)")]
+      self.putBackReplaced(by: id)
       self.fail("\(error)")
       self.finish(id, reporting: "\(error)")
       return true
@@ -199,6 +210,7 @@ extension InfiniteQueryModel {
 
   private mutating func remove(_ id: QueryTaskIdentifier) {
     self.fetches[id] = nil
+    if self.replaced?.refetch == id { self.replaced = nil }
     for list in self.snapshot.active.indices { self.snapshot.active[list].removeAll { $0 == id } }
   }
 }
@@ -224,6 +236,22 @@ extension InfiniteQueryModel {
       self.renewIds(after: last, before: page.id)
     }
     self.succeed()
+  }
+
+  private mutating func keepReplaced(by refetch: QueryTaskIdentifier) {
+    let isOlder = self.replaced?.valueCount == self.snapshot.valueCount
+    self.replaced = Replaced(
+      refetch: refetch, before: isOlder ? self.replaced?.before ?? self.snapshot : self.snapshot,
+      valueCount: self.snapshot.valueCount + 1)
+  }
+
+  private mutating func putBackReplaced(by refetch: QueryTaskIdentifier) {
+    guard let replaced = self.replaced, replaced.refetch == refetch,
+      replaced.valueCount == self.snapshot.valueCount
+    else { return }
+    self.snapshot.pages = replaced.before.pages
+    self.snapshot.nextId = replaced.before.nextId
+    self.snapshot.previousId = replaced.before.previousId
   }
 
   private mutating func insert(_ page: TestPage, at index: Int) {
@@ -278,6 +306,7 @@ extension InfiniteQueryModel {
     for (id, fetch) in self.fetches { if let work = fetch.work { self.abandoned[id] = work.id } }
     self.fetches = [:]
     self.snapshot = Snapshot()
+    self.replaced = nil
     self.events.append(.stateChanged)
   }
 }
