@@ -32,7 +32,8 @@ extension InfiniteQueryState {
   @usableFromInline
   typealias ReplacedList = Query.ReplacedList<PageID, PageValue>
 
-  public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool {
+  public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool
+  {
     guard case .allPages = value.fetchValue else { return false }
     let next = self.valueUpdateCount + 1
     if let list = self._replacedList, list.updateCount == self.valueUpdateCount {

@@ -168,7 +168,8 @@ extension QueryStateProtocol {
 
   /// Each value is whole.
   @inlinable
-  public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool {
+  public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool
+  {
     false
   }
 
