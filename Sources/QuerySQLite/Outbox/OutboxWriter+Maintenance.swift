@@ -169,6 +169,12 @@ extension OutboxWriter {
         if let due = self.heartbeatDue, .now >= due { self.beat() }
       }, stepRows: self.configuration.stepRows)
     guard try erasure.isNeeded() else { return }
+    // What is overwritten is found by the numbers of pages: a damaged one would lead to another account's rows.
+    guard try connection.pragma("PRAGMA quick_check(1)") == "ok" else {
+      throw StorageError(
+        operation: "erase", code: .corrupt, message: "the file is damaged",
+        fileName: self.opener.kind.fileName)
+    }
     try self.file.setAside.removeAll()
     try erasure.finish(patience: patience)
     // Reserves again what the truncation has given back.

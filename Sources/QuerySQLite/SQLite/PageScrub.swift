@@ -68,16 +68,19 @@ struct PageScrub {
     for cell in tree.cells where cell.overflow != nil { try self.cleanEnd(of: cell, in: file) }
   }
 
-  /// Clears the bytes behind the end of a value in the last of its own pages.
+  /// Clears the bytes behind the end of a value in the last of its own pages. A number that was damaged leads
+  /// to another page as a rule, which names a next one, or is of a tree.
   private func cleanEnd(of cell: TreePage.Cell, in file: PageFile) throws {
     var left = cell.payload - cell.local.count
-    guard var number = cell.overflow, left <= file.pageCount * file.pageSize else { return }
+    guard var number = cell.overflow, left <= file.pageCount * file.pageSize, file.has(number)
+    else { return }
     while left > file.pageSize - 4 {
       number = try file.readNext(number)
       left -= file.pageSize - 4
-      guard number > 1, number <= file.pageCount else { return }
+      guard file.has(number) else { return }
     }
     let page = try file.read(number)
+    guard page.bytes.pageNumber(at: 0) == 0 else { return }
     try file.clear([4 + left..<page.size], of: page)
   }
 }
@@ -91,7 +94,7 @@ private struct FreePages {
 
   init(in file: PageFile) throws {
     var next = try file.read(1).bytes.pageNumber(at: 32)
-    while next > 1, next <= file.pageCount, self.lists[next] == nil {
+    while file.has(next), self.lists[next] == nil {
       let bytes = try file.read(next).bytes
       let count = min(bytes.pageNumber(at: 4), (file.pageSize - 8) / 4)
       self.lists[next] = count
@@ -184,6 +187,9 @@ private struct PageFile {
     let map = (number - 2) / perMap * perMap + 2
     return number == (map == lockPage ? map + 1 : map)
   }
+
+  /// Whether there is such a page behind the first one, which belongs to the schema alone.
+  func has(_ number: Int) -> Bool { number > 1 && number <= self.pageCount }
 
   func read(_ number: Int) throws -> ImagePage {
     var bytes = [UInt8](repeating: 0, count: self.pageSize)

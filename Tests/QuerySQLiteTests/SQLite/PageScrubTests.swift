@@ -56,4 +56,59 @@ import Testing
     try self.scrub()
     #expect(try self.connection.texts() == (0..<1_000).map { "\($0)" })
   }
+
+  /// Where a damaged number leads instead of the page with the rest of a row.
+  enum Target: CaseIterable {
+    case ownPage, otherTable, nowhere, beyondTheEnd
+  }
+
+  @Test(arguments: Target.allCases)
+  func aDamagedNumberLetsNoRowOfAnotherPageBeOverwritten(_ target: Target) throws {
+    for sql in [
+      "CREATE TABLE long (text TEXT)", "CREATE TABLE short (text TEXT)",
+      "INSERT INTO long VALUES ('first'), (hex(zeroblob(2500)))",
+      """
+      WITH RECURSIVE numbers AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM numbers WHERE n < 200)
+      INSERT INTO short SELECT n FROM numbers
+      """,
+    ] {
+      _ = try self.connection.rowsOfText(sql)
+    }
+    _ = try self.connection.checkpoint(.truncate)
+    let path = self.connection.path
+    func root(of table: String) throws -> Int {
+      let rows = try self.connection.rowsOfText(
+        "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'")
+      return try #require(rows.first.flatMap { Int($0) })
+    }
+    let (long, short) = (try root(of: "long"), try root(of: "short"))
+    try self.connection.close()
+    var bytes = Array(try Data(contentsOf: URL(filePath: path)))
+    let page = try #require(DatabaseImage(file: bytes, log: []).current(long))
+    let cell = try #require(TreePage(page)?.cells.first { $0.overflow != nil })
+    let number =
+      switch target {
+      case .ownPage: long
+      case .otherTable: short
+      case .nowhere: 0
+      case .beyondTheEnd: bytes.count / 4_096 + 5
+      }
+    for byte in 0..<4 {
+      bytes[cell.local.upperBound + byte] = UInt8(truncatingIfNeeded: number >> (24 - 8 * byte))
+    }
+    try Data(bytes).write(to: URL(filePath: path))
+    let connection = try SQLiteConnection.scratch(in: self.folder)
+    var scrub = PageScrub()
+    while !scrub.isDone {
+      let hasRun = try connection.write {
+        try scrub.run(StepBudget(rows: .max), on: connection)
+      }
+      try #require(hasRun)
+    }
+    try connection.close()
+    let after = try SQLiteConnection.scratch(in: self.folder)
+    #expect(try after.rowsOfText("SELECT count(*) FROM short") == ["200"])
+    #expect(try after.rowsOfText("SELECT text FROM long WHERE rowid = 1") == ["first"])
+    try after.close()
+  }
 }

@@ -21,7 +21,7 @@ struct HTTPAnswerReader {
   }
 
   private mutating func answer() throws(CheckSocket.Failure) -> CheckAnswer {
-    let head = try self.line().split(separator: " ", maxSplits: 2)
+    let head = try self.line().unicodeScalars.split(separator: " ", maxSplits: 2).map(String.init)
     guard head.count > 1, head[0].hasPrefix("HTTP/1."), let status = Int(head[1]) else {
       throw Self.broken
     }
@@ -29,8 +29,10 @@ struct HTTPAnswerReader {
     while true {
       let line = try self.line()
       if line.isEmpty { break }
-      guard let colon = line.firstIndex(of: ":") else { throw Self.broken }
-      let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+      // By scalars: a value may begin with a combining mark, which makes one character with what is before.
+      guard let colon = line.unicodeScalars.firstIndex(of: ":") else { throw Self.broken }
+      let value = String(line.unicodeScalars[colon...].dropFirst())
+        .trimmingCharacters(in: .whitespaces)
       let name = line[..<colon].lowercased()
       answer.headers[name] = answer.headers[name].map { "\($0), \(value)" } ?? value
     }
@@ -54,7 +56,8 @@ struct HTTPAnswerReader {
   private mutating func chunks() throws(CheckSocket.Failure) -> [UInt8] {
     var body = [UInt8]()
     while true {
-      let size = try self.line().prefix { $0 != ";" }
+      let size = String(try self.line().unicodeScalars.prefix { $0 != ";" })
+        .trimmingCharacters(in: .whitespaces)
       guard let length = Int(size, radix: 16), body.count <= Self.maximumBytes else {
         throw Self.broken
       }

@@ -32,6 +32,8 @@ struct SocketTransportTests {
   @Test(arguments: [
     "HTTP/1.1 201 Created\r\ncontent-LENGTH: 2\r\n\r\nhi and more",
     "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1;x=y\r\ni\r\n0\r\n\r\n",
+    "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n1 ;\u{301}\r\nh\r\n1\r\ni\r\n0\r\n\r\n",
+    "HTTP/1.1 201 \u{301}C\r\nX:\u{301}a\r\nContent-Length: 2\r\n\r\nhi",
     "HTTP/1.1 201 Created\r\n\r\nhi",
     "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nhi",
   ])
