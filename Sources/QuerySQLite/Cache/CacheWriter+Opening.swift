@@ -146,16 +146,14 @@ extension CacheWriter {
 
   /// Replaces the file if the WAL beside it is not its own: SQLite would mix the two.
   ///
-  /// A killed process leaves a WAL; a process that closes the file removes it. Only the first
-  /// process to open the file can check it, and the others come after that.
+  /// A killed process leaves a WAL; a process that closes the file removes it. Who opens the file first
+  /// checks it, before SQLite does.
   private func setAsideForeignLog() throws {
     guard try DatabaseFiles.logMayHaveFrames("\(self.opener.path)-wal") else { return }
-    try self.file.asFirst { lock in
-      if let error = try LogCheck.foreignLog(
-        ofCache: self.opener.path, self.opener.migrations)
-      {
-        try self.setAside(.corrupt, error, lock)
-      }
+    try self.file.checkAsFirst {
+      try LogCheck.foreignLog(ofCache: self.opener.path, self.opener.migrations)
+    } replace: { error, lock in
+      try self.setAside(.corrupt, error, lock)
     }
   }
 

@@ -93,6 +93,42 @@ extension FileKeeper {
     }
   }
 
+  /// Checks what a process has left behind that was killed, before SQLite opens the file.
+  ///
+  /// Another one that has the file open has done so. One that is about to open it has not, and keeps this one
+  /// from being alone as this one keeps it; it may also be stopped there. Then nobody writes, so that each can
+  /// look.
+  ///
+  /// - Parameters:
+  ///   - damage: What is wrong with the file; nil if it is sound.
+  ///   - replace: Replaces the file. No other process has it open.
+  /// - Returns: Whether no other process had it open.
+  /// - Throws: `StorageError` (busy) if it is damaged, and another process does not let go of it; what the
+  ///   closures throw.
+  @discardableResult
+  func checkAsFirst(
+    _ damage: () throws -> StorageError?, replace: (StorageError, FileLock) throws -> Void
+  ) throws -> Bool {
+    let end = SuspendingClock.now + self.opener.patience
+    var round: Int32 = 0
+    while true {
+      let isAlone = try self.lock.ifAlone {
+        if let error = try damage() { try replace(error, self.lock) }
+      }
+      if isAlone { return true }
+      try self.lock.lockShared(patience: self.opener.patience)
+      if self.lock.isCheckedByOthers { return false }
+      guard let error = try damage() else { return false }
+      guard SuspendingClock.now < end else {
+        throw StorageError.damagedAndInUse(self.opener.kind, error)
+      }
+      // Two that kept the lock while they wait would never be alone.
+      self.lock.unlock()
+      LockWait.sleep(round: round)
+      round += 1
+    }
+  }
+
   /// Runs a closure if no other process has the file open: if one has, it did the same when it
   /// opened the file.
   ///
@@ -245,6 +281,8 @@ extension FileKeeper {
   }
 
   private func openWriter() throws(OpeningFailure) -> SQLiteConnection {
+    // Before SQLite writes: from then on others must not read the log by themselves.
+    self.lock.showChecked()
     let connection = try self.opener.openWriter()
     connection.isAlone = { [lock] in !lock.hasOthers }
     return connection

@@ -49,6 +49,14 @@ package final class FileLock {
 
   /// Whether another process, or another lock of this one, has the database open or is opening it.
   var hasOthers: Bool { !self.isCurrent || PresenceLock.isHeldByOthers(self.descriptor) }
+
+  /// Whether another one that has the lock has checked the database, and has it open.
+  var isCheckedByOthers: Bool {
+    self.isCurrent && PresenceLock.isHeldByOthers(self.descriptor, .hasChecked)
+  }
+
+  /// Shows the others, until the lock is released, that the database is checked.
+  func showChecked() { _ = PresenceLock.take(self.descriptor, .hasChecked) }
 }
 
 // MARK: - Locking
@@ -113,6 +121,7 @@ extension FileLock {
   func unlock() {
     if self.descriptor >= 0 {
       flock(self.descriptor, LOCK_UN)
+      PresenceLock.release(self.descriptor, .hasChecked)
       PresenceLock.release(self.descriptor)
     }
     self.mode = .none

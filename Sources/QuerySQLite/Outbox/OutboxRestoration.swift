@@ -84,7 +84,10 @@ struct OutboxRestoration {
 // MARK: - Mutations
 
 extension OutboxRestoration {
-  private static let hasEnded: SQL = "SELECT 1 FROM history WHERE id = ?"
+  /// The history forgets those that ended long ago; what has succeeded stays so.
+  private static let hasEnded: SQL = """
+    SELECT 1 FROM history WHERE id = ?1 UNION ALL SELECT 1 FROM forgotten WHERE id = ?1
+    """
   private static let hasNumber: SQL = "SELECT 1 FROM outbox WHERE number = ?"
 
   /// - Returns: The row's new number; nil if the outbox has the mutation already.

@@ -249,19 +249,19 @@ extension OutboxWriter {
   /// Replaces the file if SQLite would cut its WAL short at a damaged frame: SQLite does not report
   /// the commits behind that.
   ///
-  /// A killed process leaves a WAL; a process that closes the file invalidates or removes it. Only
-  /// the first process to open the file can check it, and the others come after that.
+  /// A killed process leaves a WAL; a process that closes the file invalidates or removes it. Who opens the
+  /// file first checks it, before SQLite does.
   func setAsideDamagedLog() throws {
     let log = "\(self.opener.path)-wal"
     guard let size = self.opener.files.size(of: log), size > 0 else { return }
     let isEmpty = self.opener.files.size(of: self.opener.path) == 0
     guard try isEmpty || DatabaseFiles.logMayHaveFrames(log) else { return }
-    let isFirst = try self.file.asFirst { lock in
-      if let error = try LogCheck.damage(
-        of: self.opener.path, isEmpty: isEmpty, self.opener.migrations)
-      {
-        try self.setAside(error, lock)
-      }
+    let isFirst = try self.file.checkAsFirst {
+      try LogCheck.damage(
+        of: self.opener.path, isEmpty: self.opener.files.size(of: self.opener.path) == 0,
+        self.opener.migrations)
+    } replace: { error, lock in
+      try self.setAside(error, lock)
     }
     // SQLite would remove the WAL. A file that is being created is not empty any more when it has one.
     if !isFirst, isEmpty, self.opener.fileSize == 0, self.opener.files.size(of: log) ?? 0 > 0 {

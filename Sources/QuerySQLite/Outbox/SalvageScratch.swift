@@ -68,7 +68,10 @@ final class SalvageScratch {
 
   // MARK: - The outbox
 
-  private static let hasEnded: SQL = "SELECT 1 FROM history WHERE id = ?"
+  /// The history forgets those that ended long ago; what has succeeded stays so.
+  private static let hasEnded: SQL = """
+    SELECT 1 FROM history WHERE id = ?1 UNION ALL SELECT 1 FROM forgotten WHERE id = ?1
+    """
   private static let removed: SQL = "DELETE FROM outbox WHERE number = ?"
   private static let applied: SQL = "UPDATE outbox SET maybe_applied = 1 WHERE number = ?"
 

@@ -47,6 +47,74 @@ import Testing
     #expect(!first.lockExclusively())
   }
 
+  /// Two that start at one time keep each other from being alone, and none has checked anything.
+  @Test func ofTwoThatStartTogetherEachChecksASoundFile() throws {
+    let (first, second) = (self.keeper(), self.keeper())
+    try first.lockFile()
+    try second.lockFile()
+    var count = 0
+    for keeper in [first, second] {
+      let isFirst = try keeper.checkAsFirst {
+        count += 1
+        return nil
+      } replace: { _, _ in
+        Issue.record("it is sound")
+      }
+      #expect(!isFirst)
+    }
+    #expect(count == 2)
+  }
+
+  @Test func whatIsCheckedAndOpenIsNotCheckedAgain() throws {
+    try self.make()
+    let (first, second) = (self.keeper(), self.keeper())
+    try first.lockFile()
+    let connection = try first.openWriter(replacingIf: { _ in false }) { _, _ in }
+    try second.lockFile()
+    let isFirst = try second.checkAsFirst {
+      Issue.record("others write the log meanwhile")
+      return nil
+    } replace: { _, _ in
+    }
+    #expect(!isFirst)
+    try connection.close()
+  }
+
+  /// One of them is stopped before it has opened the file, and goes on, or is killed.
+  @Test func aDamagedFileIsReplacedOnceTheOtherLetsGo() throws {
+    let (first, second) = (self.keeper(), self.keeper())
+    try first.lockFile()
+    try second.lockFile()
+    var looks = 0
+    var isReplaced = false
+    let isFirst = try second.checkAsFirst {
+      looks += 1
+      if looks == 3 { first.unlock() }
+      return isReplaced ? nil : self.damage()
+    } replace: { _, _ in
+      isReplaced = true
+    }
+    #expect(isFirst && isReplaced)
+    #expect(looks > 3)
+  }
+
+  @Test func aDamagedFileThatTheOtherDoesNotLetGoOfIsNotOpened() throws {
+    let first = self.keeper()
+    var opener = DatabaseOpener(kind: .cache, folder: self.folder.path)
+    opener.patience = .milliseconds(20)
+    let second = FileKeeper(opener)
+    try first.lockFile()
+    try second.lockFile()
+    let error = storageError {
+      try second.checkAsFirst {
+        self.damage()
+      } replace: { _, _ in
+        Issue.record("it is not alone")
+      }
+    }
+    #expect(error?.code == .busy && error?.message.contains("(damaged)") == true)
+  }
+
   /// Damage in pages is checked a second time; a file that proves sound stays, and the next report
   /// is believed.
   @Test func aFileThatProvesSoundIsKeptOnce() throws {

@@ -161,6 +161,33 @@ import Testing
     try await next.storage.close()
   }
 
+  /// Old versions of rows stay in the log of a closed file until others take their place.
+  @Test func whatADamagedFileHasForgottenIsNotSentAgain() async throws {
+    let first = try OutboxScratch { $0.mutationHistory.perMutation = 1 }
+    for number in 0..<40 {
+      let enqueued = try await first.outbox.enqueue(
+        OutboxScratch.mutation("\(number)"), claiming: true)
+      _ = try await first.outbox.settle(try #require(enqueued.lease), OutboxScratch.success)
+      // The history keeps what ended within a day.
+      if number == 19 {
+        try first.damage("UPDATE history SET ended_at = ended_at - 86401000000")
+      }
+    }
+    let roots = try first.rows(
+      "SELECT rootpage FROM sqlite_schema WHERE name IN ('outbox', 'outbox_by_id', 'outbox_leased')"
+    ).compactMap { Int($0) }
+    try #require(roots.count == 3)
+    try await first.storage.close()
+    var bytes = try Data(contentsOf: URL(filePath: first.path))
+    for root in roots {
+      bytes.replaceSubrange((root - 1) * 4_096..<root * 4_096, with: Data(count: 4_096))
+    }
+    try bytes.write(to: URL(filePath: first.path))
+    let next = try OutboxScratch(in: first.folder)
+    #expect(try next.outbox.entries().isEmpty)
+    try await next.storage.close()
+  }
+
   @Test func aFlippedByteIsNeverSent() async throws {
     let scratch = try OutboxScratch()
     let id = try await scratch.add("pay 1")

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import StorageTestSupport
 import TestSupport
 import Testing
 
@@ -110,6 +111,30 @@ import Testing
       bytes.replaceSubrange(start..<start + 100, with: repeatElement(0x5a, count: 100))
       try await outbox.check(outbox.file, bytes, mayLose: 1, "frame \(frame + 1) of the log")
     }
+  }
+
+  /// It is about to open the file, and stopped: it has checked nothing, and keeps this one from replacing it.
+  @Test func aDamagedLogIsNotOpenedBesideAProcessThatHasNotCheckedIt() async throws {
+    let outbox = try await DamagedOutbox(rows: 20, isKilled: true)
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    var log = outbox.log
+    let frames = LogImage(log, pageSize: 4_096)
+    log[32 + frames.validCount / 2 * 4_120 + 400] ^= 4
+    try Data(outbox.file).write(to: URL(filePath: path))
+    try Data(log).write(to: URL(filePath: path + "-wal"))
+    let other = FileLock(kind: .mutations, folder: folder.path)
+    try other.lockShared()
+    let scratch = try OutboxScratch(in: folder)
+    let error = storageError { _ = try scratch.outbox.entries() }
+    #expect(error?.code == .busy, "\(String(describing: error))")
+    other.unlock()
+    var entries: [OutboxEntry]?
+    while entries == nil {
+      do { entries = try scratch.outbox.entries() } catch StorageError.Code.busy {}
+    }
+    #expect(Set(entries?.map(\.id) ?? []) == Set(outbox.texts.keys))
+    try await scratch.storage.close()
   }
 
   @Test func aTornEndOfTheLogIsNoDamage() async throws {
