@@ -146,8 +146,8 @@ extension CacheWriter {
 
   /// Replaces the file if the WAL beside it is not its own: SQLite would mix the two.
   ///
-  /// A killed process leaves a WAL; a process that closes the file removes it. Who opens the file first
-  /// checks it, before SQLite does.
+  /// A killed process leaves a WAL; a process that closes the file removes it. The first process
+  /// to open the file checks it, before SQLite does.
   private func setAsideForeignLog() throws {
     guard try DatabaseFiles.logMayHaveFrames("\(self.opener.path)-wal") else { return }
     try self.file.checkAsFirst {

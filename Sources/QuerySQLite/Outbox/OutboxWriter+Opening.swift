@@ -249,8 +249,8 @@ extension OutboxWriter {
   /// Replaces the file if SQLite would cut its WAL short at a damaged frame: SQLite does not report
   /// the commits behind that.
   ///
-  /// A killed process leaves a WAL; a process that closes the file invalidates or removes it. Who opens the
-  /// file first checks it, before SQLite does.
+  /// A killed process leaves a WAL; a process that closes the file invalidates or removes it. The
+  /// first process to open the file checks it, before SQLite does.
   func setAsideDamagedLog() throws {
     let log = "\(self.opener.path)-wal"
     guard let size = self.opener.files.size(of: log), size > 0 else { return }

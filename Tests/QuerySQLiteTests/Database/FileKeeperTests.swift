@@ -69,7 +69,7 @@ import Testing
     try self.make()
     let (first, second) = (self.keeper(), self.keeper())
     try first.lockFile()
-    let connection = try first.openWriter(replacingIf: { _ in false }) { _, _ in }
+    let connection = try first.openWriter(replacingIf: { _ in false }, { _, _ in })
     try second.lockFile()
     let isFirst = try second.checkAsFirst {
       Issue.record("others write the log meanwhile")
