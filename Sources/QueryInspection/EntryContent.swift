@@ -15,7 +15,8 @@ struct EntryContent {
       SELECT e.hash, e.checksum, e.byte_count, e.next_page_id, e.previous_page_id, e.value,
         e.identity, e.error_type, e.error_text, e.kind, e.coder, \(ConfirmationRow.revision),
         e.value_version, \(ConfirmationRow.updatedAt), e.expires_at, e.metadata,
-        \(ConfirmationRow.freshFor)
+        \(ConfirmationRow.freshFor), \(ConfirmationRow.updateCount), e.error_update_count,
+        e.invalidated_at
       FROM entries AS e \(ConfirmationRow.ofEntry) WHERE e.id = ?
       """)
 
@@ -31,17 +32,13 @@ struct EntryContent {
     var damaged = [Int]()
   }
 
-  /// Reads an entry, and checks it.
+  /// Reads an entry, and checks it; nil if it is gone.
   ///
-  /// - Throws: `StorageError`; mismatch if a column holds a value of a wrong type.
-  init(_ id: Int64, on connection: SQLiteConnection) throws {
+  /// - Throws: `StorageError`; mismatch if a column holds what no release writes there.
+  init?(_ id: Int64, on connection: SQLiteConnection) throws {
     let pages = try Self.readPages(of: id, on: connection)
     let content = try connection.first(Self.read, id) { try Self(row: $0, pages) }
-    guard let content else {
-      throw StorageError(
-        operation: "read column", code: .mismatch, message: "the row cannot be found again",
-        fileName: connection.fileName)
-    }
+    guard let content else { return nil }
     self = content
   }
 
@@ -89,7 +86,8 @@ struct EntryContent {
     for column: Int32 in 13...14 { _ = try row.optionalInteger(at: column) }
     let metadata = try row.optionalData(at: 15)
     size += metadata?.count ?? 0
-    _ = try row.optionalInteger(at: 16)
+    if !row.isNull(at: 16) { _ = try row.amount(at: 16) }
+    for column: Int32 in 17...19 { _ = try row.amount(at: column) }
     if identity.0 != self.hash.bytes {
       self.faults.append((.wrongHash, "the identity has another hash, \(identity.0)"))
     }

@@ -9,7 +9,7 @@ struct ExportReader {
   let path: String
 
   /// The maximum length of a line: it has room for a value of 32 MiB in Base64, which takes a third
-  /// of it.
+  /// of it. An export has no longer ones.
   static let maximumLine = 128 << 20
 
   /// Calls a closure with each line, without its line feed.
@@ -58,7 +58,8 @@ extension ExportReader {
     /// A row of a table of mutations, with its line for error messages.
     case row(ExportTable, [ExportValue], ExportLine)
     case outbox(ExportLine)
-    case body(name: String, Data)
+    /// Bytes of a file, in order: the first ones are part 0.
+    case body(name: String, part: Int64, Data)
   }
 
   /// Reads all lines, and checks their kinds, order, count and checksum. The import uses none of it
@@ -106,6 +107,8 @@ extension ExportReader {
     private var hasHeader = false
     private var hasOutbox = false
     private var entry: (line: ExportLine, pages: [ExportLine], missing: Int64)?
+    /// The part of a file that the last line was.
+    private var body: (name: String, part: Int64)?
 
     init(schema: ExportSchema) { self.schema = schema }
 
@@ -126,6 +129,8 @@ extension ExportReader {
         self.entry = entry
         return self.wholeEntry()
       }
+      let before = self.body
+      self.body = nil
       switch line.kind {
       case .header, .page: return nil
       case .trailer:
@@ -148,12 +153,22 @@ extension ExportReader {
       case .alias: return self.hasOutbox ? Self.row(self.schema.alias, line) : nil
       case .pause: return self.hasOutbox ? Self.row(self.schema.pause, line) : nil
       case .forgotten: return self.hasOutbox ? Self.row(self.schema.forgotten, line) : nil
-      case .body:
-        guard self.hasOutbox, let name = line.text("name"), BodyNames.isPlain(name),
-          let data = line.bytes("data")
-        else { return nil }
-        return [.body(name: name, data)]
+      case .body: return self.hasOutbox ? self.body(line, after: before) : nil
       }
+    }
+
+    /// A later part stands behind the one before it.
+    private mutating func body(
+      _ line: ExportLine, after before: (name: String, part: Int64)?
+    ) -> [Item]? {
+      guard let name = line.text("name"), BodyNames.isPlain(name), let data = line.bytes("data")
+      else { return nil }
+      let part = line.integer("part") ?? 0
+      if part != 0 {
+        guard let before, before.name == name, before.part == part - 1 else { return nil }
+      }
+      self.body = (name, part)
+      return [.body(name: name, part: part, data)]
     }
 
     private mutating func wholeEntry() -> [Item]? {

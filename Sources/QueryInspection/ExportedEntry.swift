@@ -15,13 +15,14 @@ enum ExportedEntry {
       SELECT e.kind, e.coder, e.value_version, \(ConfirmationRow.updatedAt),
         \(ConfirmationRow.updateCount), e.error_updated_at, e.error_update_count,
         e.invalidated_at <> 0, e.is_pinned, e.expires_at, e.identity, e.error_type, e.error_text,
-        e.next_page_id, e.previous_page_id, e.value, e.checksum, e.hash
+        e.next_page_id, e.previous_page_id, e.value, \(ConfirmationRow.freshFor), e.metadata,
+        e.checksum
       FROM entries AS e \(ConfirmationRow.ofEntry) WHERE e.id = ?
       """)
 
   /// Entry, in order.
   private static let readPages: SQL = """
-    SELECT updated_at, page_id, value FROM pages WHERE entry = ? ORDER BY position
+    SELECT updated_at, page_id, value, metadata FROM pages WHERE entry = ? ORDER BY position
     """
 
   /// The names in a line, and the types of the columns, in the order of ``read``.
@@ -31,11 +32,12 @@ enum ExportedEntry {
     .integer("isInvalidated"), .integer("isPinned"), .integer("expiresAt").orNull,
     .text("identity"), .text("errorType").orNull, .text("errorText").orNull,
     .bytes("nextPageID").orNull, .bytes("previousPageID").orNull, .bytes("value").orNull,
+    .integer("freshFor").orNull, .bytes("metadata").orNull,
   ]
 
   /// The names in the line of a page.
   static let pageColumns: [ExportTable.Column] = [
-    .integer("updatedAt"), .bytes("id"), .bytes("value"),
+    .integer("updatedAt"), .bytes("id"), .bytes("value"), .bytes("metadata").orNull,
   ]
 
   /// Reads an entry.
@@ -47,7 +49,7 @@ enum ExportedEntry {
     of id: Int64, bytes: inout Int, on connection: SQLiteConnection
   ) throws -> Result<[ExportLine], Damaged> {
     do {
-      let content = try EntryContent(id, on: connection)
+      guard let content = try EntryContent(id, on: connection) else { return .success([]) }
       if let fault = content.faults.first(where: { $0.kind != .wrongSize }) {
         return .failure(Damaged(description: "entry \(content.hash.short): \(fault.message)"))
       }
@@ -56,7 +58,7 @@ enum ExportedEntry {
     }
     let entry = try connection.first(Self.read, id) { row in
       var line = ExportLine(.entry, try ExportTable.values(of: Self.columns, row))
-      line.values["hasValue"] = .integer(row.isNull(at: 16) ? 0 : 1)
+      line.values["hasValue"] = .integer(row.isNull(at: Int32(Self.columns.count)) ? 0 : 1)
       return line
     }
     guard var entry else { return .success([]) }
@@ -65,7 +67,9 @@ enum ExportedEntry {
     }
     entry.values["pages"] = .integer(Int64(pages.count))
     let lines = [entry] + pages
-    for line in lines { bytes += line.text("value")?.utf8.count ?? 0 }
+    for line in lines {
+      bytes += ["value", "metadata"].reduce(0) { $0 + (line.text($1)?.utf8.count ?? 0) }
+    }
     return .success(lines)
   }
 }
@@ -111,8 +115,12 @@ struct ImportedEntry {
     self.row.nextPageID = line.bytes("nextPageID")
     self.row.previousPageID = line.bytes("previousPageID")
     self.row.value = line.bytes("value")
+    self.row.freshFor = line.integer("freshFor")
+    self.row.metadata = line.bytes("metadata")
     self.finish(hasValue: hasValue == 1)
-    if hasValue == 0, self.row.value != nil || !rows.isEmpty { return nil }
+    if hasValue == 0, self.row.value != nil || self.row.metadata != nil || !rows.isEmpty {
+      return nil
+    }
   }
 
   private static func page(_ line: ExportLine) -> PageRow? {
@@ -120,7 +128,10 @@ struct ImportedEntry {
       let id = line.bytes("id"), let value = line.bytes("value"),
       let updatedAt = line.integer("updatedAt")
     else { return nil }
-    return PageRow(pageID: id, value: value, updatedAt: updatedAt)
+    var page = PageRow(pageID: id, value: value, updatedAt: updatedAt)
+    page.metadata = line.bytes("metadata")
+    page.checksum = page.checksum.covering(page.metadata)
+    return page
   }
 
   /// Counts the bytes, and computes the checksum.
@@ -128,17 +139,18 @@ struct ImportedEntry {
     var size = self.row.identity.utf8.count
     size += (self.row.errorType?.utf8.count ?? 0) + (self.row.errorText?.utf8.count ?? 0)
     size += (self.row.nextPageID?.count ?? 0) + (self.row.previousPageID?.count ?? 0)
-    size += self.row.value?.count ?? 0
+    size += (self.row.value?.count ?? 0) + (self.row.metadata?.count ?? 0)
     for (index, page) in self.pages.enumerated() {
       self.pages[index].position = Int64(index) * PageRow.gap
-      size += page.pageID.count + page.value.count
+      size += page.pageID.count + page.value.count + (page.metadata?.count ?? 0)
     }
     self.row.byteCount = Int64(size)
     guard hasValue else { return }
-    self.row.checksum =
+    let content =
       self.row.value.map { XXH128(hashing: $0) }
       ?? XXH128(
         pages: self.pages.map(\.checksum), next: self.row.nextPageID,
         previous: self.row.previousPageID)
+    self.row.checksum = content.covering(self.row.metadata)
   }
 }

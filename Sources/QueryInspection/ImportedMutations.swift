@@ -85,7 +85,9 @@ struct ImportedMutations {
     case .outbox(let line):
       self.isInOutbox = true
       try self.set(line)
-    case .body(let name, let data): try self.write(data, as: name)
+    case .body(let name, let part, let data):
+      if part == 0 { try self.makeFile(name) }
+      try self.append(data, to: name)
     case .row(let table, let values, let line):
       if table.kind == .ended {
         self.newestNumber = max(self.newestNumber, line.integer("number") ?? 0)
@@ -136,34 +138,36 @@ struct ImportedMutations {
     self.newestNumber = max(self.newestNumber, line.integer("newestNumber") ?? 0)
   }
 
-  /// Writes the body file of a mutation. A file of that name stays if it has the same bytes; any
-  /// other is not this outbox's, which is empty.
-  private func write(_ data: Data, as name: String) throws {
+  /// Makes the body file of a mutation, empty. A file of that name goes: it is not this outbox's, which
+  /// is empty.
+  private func makeFile(_ name: String) throws {
     let folder = "\(self.folder)/bodies"
     try DatabaseFiles.system.makeFolder(folder)
     let path = "\(folder)/\(name)"
-    let isThere = FileManager.default.contents(atPath: path) == data
-    // Bytes: a body file.
-    if !isThere { unlink(path) }
-    let flags = isThere ? O_RDONLY : O_WRONLY | O_CREAT | O_EXCL
-    let descriptor = open(path, flags | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      throw StorageError(errno: errno, operation: "make the file", path: path)
+    while true {
+      // Bytes: a body file.
+      unlink(path)
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else {
+        throw StorageError(errno: errno, operation: "make the file", path: path)
+      }
+      let file = HeldFile(descriptor)
+      while flock(descriptor, LOCK_EX) != 0 && errno == EINTR {}
+      var status = stat()
+      // Else it was taken for a left one before it was locked.
+      if fstat(descriptor, &status) != 0 || status.st_nlink > 0 {
+        self.files.handles.append(file)
+        return
+      }
     }
-    // Bytes: the same.
-    let file = HeldFile(descriptor)
-    while flock(descriptor, LOCK_EX) != 0 && errno == EINTR {}
-    var status = stat()
-    // It was taken for a left one before it was locked.
-    if fstat(descriptor, &status) == 0, status.st_nlink == 0 {
-      return try self.write(data, as: name)
-    }
-    self.files.handles.append(file)
+  }
+
+  /// Writes the next bytes of the file that was made last.
+  private func append(_ data: Data, to name: String) throws {
     do {
-      if !isThere { try file.write(data) }
-      // Even a file that was there: an import that was killed may not have come to this.
-      try file.synchronise()
-      DatabaseFiles.system.synchronise(folder: folder)
+      try self.files.handles.last?.write(data)
+      try self.files.handles.last?.synchronise()
+      DatabaseFiles.system.synchronise(folder: "\(self.folder)/bodies")
     } catch {
       throw StorageError(
         operation: "write", code: .inputOutput, message: "\(error)", fileName: name)

@@ -30,19 +30,22 @@ package struct InspectedHistory: Hashable, Sendable {
 // MARK: - SQL
 
 extension InspectedHistory {
-  /// Partition, sequence, name or NULL, limit: mutations that ended before that, the newest first.
+  /// Partition or NULL, sequence, name or NULL, limit: mutations that ended before that, the newest first.
+  /// All accounts share one sequence.
   static let list = SQL(
     assembling: """
-      SELECT \(HistoryRow.listedColumns.list), byte_count, sequence FROM history
-      WHERE partition = ?1 AND sequence < ?2 AND (?3 IS NULL OR name = ?3)
+      SELECT \(HistoryRow.listedColumns.list), byte_count, sequence, partition FROM history
+      WHERE (?1 IS NULL OR partition = ?1) AND sequence < ?2 AND (?3 IS NULL OR name = ?3)
+        AND partition IN (SELECT id FROM partitions WHERE substr(name, 1, 7) <> 'erased:')
       ORDER BY sequence DESC LIMIT ?4
       """)
 
-  init(_ row: SQLiteStatement, partition: String) throws {
+  /// - Parameter names: The names of the accounts, by number.
+  init(_ row: SQLiteStatement, _ names: [Int64: String]) throws {
     let ended = try HistoryRow(listed: row)
     let next = Int32(HistoryRow.listedColumns.names.count)
     self.sequence = try row.integer(at: next + 1)
-    self.partition = partition
+    self.partition = names[try row.integer(at: next + 2)] ?? "?"
     self.entry = ended.entry
     self.outcome = ended.outcomeWord
     self.successor = ended.successor
@@ -56,7 +59,7 @@ extension InspectedHistory {
 extension StoreInspection {
   private static let historyPerRead = 1_000
 
-  /// Passes on ended mutations, the newest first, one account after the other.
+  /// Passes on ended mutations, the newest of all accounts first.
   ///
   /// - Parameters:
   ///   - name: The name that they were persisted as; nil: any.
@@ -69,21 +72,28 @@ extension StoreInspection {
     _ body: (InspectedHistory) throws -> Void
   ) throws {
     try self.require(partition: partition)
-    let names = try self.readIfThere(.mutations) { try Self.partitions(partition, on: $0) } ?? []
     var left = limit ?? .max
-    for (id, partition) in names {
-      var next: Int64? = .max
-      while let sequence = next, left > 0 {
-        let count = min(Self.historyPerRead, left)
-        let chunk = try self.mutationsFile.read { connection in
-          try connection.rows(InspectedHistory.list, id, sequence, name, count) {
-            try InspectedHistory($0, partition: partition)
-          }
-        }
-        for row in chunk { try body(row) }
-        left -= chunk.count
-        next = chunk.count < count ? nil : chunk.last?.sequence
+    var next: Int64? = .max
+    while let sequence = next, left > 0 {
+      let count = min(Self.historyPerRead, left)
+      let chunk = try self.readIfThere(.mutations) { connection in
+        try Self.history(of: name, in: partition, before: sequence, count, on: connection)
       }
+      for row in chunk ?? [] { try body(row) }
+      left -= chunk?.count ?? 0
+      next = (chunk?.count ?? 0) < count ? nil : chunk?.last?.sequence
     }
+  }
+
+  private static func history(
+    of name: String?, in partition: String?, before sequence: Int64, _ limit: Int,
+    on connection: SQLiteConnection
+  ) throws -> [InspectedHistory] {
+    let accounts = try Self.partitions(partition, on: connection)
+    if accounts.isEmpty { return [] }
+    let names = Dictionary(accounts.map { ($0.id, $0.name) }) { first, _ in first }
+    return try connection.rows(
+      InspectedHistory.list, partition == nil ? nil : accounts.first?.id, sequence, name, limit
+    ) { try InspectedHistory($0, names) }
   }
 }

@@ -78,7 +78,10 @@ extension StoreCheck {
         message: message)
     }
     do {
-      let content = try EntryContent(id, on: connection)
+      guard let content = try EntryContent(id, on: connection) else {
+        // Its number was read in the same transaction.
+        return [finding(.unreadableRow, "row \(id)", "the row cannot be found again")]
+      }
       return content.faults.map { finding($0.kind, content.hash.short, $0.message) }
     } catch let error as StorageError where error.code == .mismatch {
       return [finding(.unreadableRow, "row \(id)", error.message)]
@@ -169,7 +172,7 @@ extension StoreCheck {
       return
     }
     for mark in marks {
-      if let sequence = mark.sequence, (0...last).contains(sequence) { continue }
+      if let sequence = mark.sequence, sequence >= 0 && sequence <= last { continue }
       let message =
         switch mark.sequence {
         case nil: "it has keys of mutations, and no mark"

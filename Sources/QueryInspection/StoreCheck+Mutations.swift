@@ -20,6 +20,7 @@ extension StoreCheck {
         }
         return try self.checkHeads(of: id, name, on: connection)
           + (try self.checkTotals(of: id, name, on: connection))
+          + (try self.checkNewest(of: id, name, on: connection))
       }
       try self.report(findings)
     }
@@ -203,6 +204,23 @@ extension StoreCheck {
       self.finding(
         .wrongTotals, name, nil,
         "it counts \(numbers[index]) \(words[index]), and has \(numbers[index + 5])")
+    }
+  }
+
+  /// Partition: the newest number and sequence that its rows were given.
+  private static let newest: SQL = "SELECT last_number, last_sequence FROM partitions WHERE id = ?"
+
+  /// What a storage takes for one that was given: it mends others when it opens the file.
+  private static let possible: ClosedRange<Int64> = 0...(1 << 60)
+
+  private func checkNewest(
+    of partition: Int64, _ name: String, on connection: SQLiteConnection
+  ) throws -> [InspectionFinding] {
+    let numbers = try connection.first(Self.newest, partition) { row in
+      [("number", try row.integer(at: 0)), ("sequence", try row.integer(at: 1))]
+    }
+    return (numbers ?? []).filter { !Self.possible.contains($0.1) }.map { word, number in
+      self.finding(.wrongTotals, name, nil, "its newest \(word) is \(number), which is impossible")
     }
   }
 }

@@ -18,8 +18,10 @@ struct StoreCheck {
 
   /// Runs the check.
   ///
-  /// - Throws: `InspectionError` if a file cannot be read now; errors of the closures.
+  /// - Throws: `InspectionError` if a file cannot be read now, or the account is unknown; errors of the
+  ///   closures.
   func run() throws {
+    try self.requirePartition()
     for kind in DatabaseKind.allCases where try self.store.file(kind).exists {
       guard try self.check(opening: kind) else { continue }
       do {
@@ -31,6 +33,14 @@ struct StoreCheck {
       } catch InspectionError.damaged(let error) {
         try self.report(.unreadableFile, kind, error.description)
       }
+    }
+  }
+
+  /// Throws if no account has the name. Of a file that cannot be read the check says why.
+  private func requirePartition() throws(InspectionError) {
+    do throws(InspectionError) {
+      try self.store.require(partition: self.partition)
+    } catch .foreign, .newer, .damaged {
     }
   }
 

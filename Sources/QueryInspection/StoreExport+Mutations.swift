@@ -172,15 +172,44 @@ extension StoreExport {
     return chunk
   }
 
-  /// Writes the body file of a mutation, if it exists.
+  /// The most bytes of a file in one line.
+  static let bytesPerBodyLine = 4 << 20
+
+  /// Writes the body file of a mutation, if it exists: part by part, since it may be of any length.
   private func putBody(_ name: String) throws {
     guard BodyNames.isPlain(name) else { return }
     let path = "\(self.store.mutationsFile.folder)/bodies/\(name)"
-    guard let data = FileManager.default.contents(atPath: path) else {
+    // Bytes: a body file, which is only read.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor >= 0, var data = try? Self.nextPart(of: descriptor) else {
       self.leaveOut("the file bodies/\(name) of a mutation, which is missing")
       return
     }
-    try self.put(
-      ExportLine(.body, ["name": .text(name), "data": .text(data.base64EncodedString())]))
+    var part: Int64 = 0
+    repeat {
+      var line = ExportLine(.body, ["name": .text(name)])
+      line.values["data"] = .text(data.base64EncodedString())
+      if part > 0 { line.values["part"] = .integer(part) }
+      try self.put(line)
+      part += 1
+      do {
+        data = try Self.nextPart(of: descriptor)
+      } catch {
+        throw InspectionError.unavailable(
+          StorageError(errno: error.number, operation: "read", path: path))
+      }
+    } while !data.isEmpty
+  }
+
+  /// As many bytes as go into a line, fewer at the end: the parts of equal files are equal.
+  private static func nextPart(of descriptor: Int32) throws(HeldFile.Failure) -> Data {
+    var part = Data()
+    while part.count < Self.bytesPerBodyLine {
+      let more = try HeldFile.read(descriptor, atMost: Self.bytesPerBodyLine - part.count)
+      if more.isEmpty { break }
+      part += more
+    }
+    return part
   }
 }

@@ -18,8 +18,11 @@ final class StoreExport {
   private let write: (Data) throws -> Void
   private var lines = 0
 
-  /// The rows that could not be exported, since they are damaged.
+  /// The rows that could not be exported, since they are damaged or too long.
   private(set) var damaged = [String]()
+
+  /// The maximum length of a line: no import reads a longer one.
+  var maximumLine = ExportReader.maximumLine
 
   /// The version of the format.
   static let version: Int64 = 1
@@ -65,8 +68,22 @@ final class StoreExport {
   }
 
   /// Writes a line, and counts it.
+  ///
+  /// - Throws: `InspectionError` (unavailable) if no import would read it.
   func put(_ line: ExportLine) throws {
     let bytes = try line.bytes()
+    guard self.fits(bytes) else {
+      throw InspectionError.unavailable(
+        StorageError(
+          operation: "export", code: .tooBig,
+          message: "a row of the type \(line.kind.rawValue) is too long for an export"))
+    }
+    try self.put(bytes)
+  }
+
+  private func fits(_ line: Data) -> Bool { line.count <= self.maximumLine }
+
+  private func put(_ bytes: Data) throws {
     self.checksum.add(bytes)
     self.lines += 1
     try self.write(bytes)
@@ -105,18 +122,28 @@ extension StoreExport {
       }
       for entry in chunk {
         switch entry {
-        case .success(let lines): for line in lines { try self.put(line) }
+        case .success(let lines): try self.put(entry: lines)
         case .failure(let damaged): self.leaveOut(damaged.description)
         }
       }
       rest = rest.dropFirst(chunk.count)
     }
   }
+
+  /// Writes all lines of an entry, or none of them.
+  private func put(entry lines: [ExportLine]) throws {
+    let encoded = try lines.map { try $0.bytes() }
+    guard encoded.allSatisfy({ self.fits($0) }) else {
+      let hash = InspectedHash(XXH128(hashing: lines.first?.text("identity") ?? ""))
+      return self.leaveOut("entry \(hash.short): it is too long for an export")
+    }
+    for line in encoded { try self.put(line) }
+  }
 }
 
 extension StoreInspection {
   /// Exports an account as lines of JSON, for `StoreImport`. Damaged rows are left out, and
-  /// reported.
+  /// reported; so are values that are too long for a line.
   ///
   /// - Parameters:
   ///   - partition: The account.
@@ -124,7 +151,7 @@ extension StoreInspection {
   ///   - write: Takes the next bytes, a line each time.
   /// - Returns: The rows that were left out, in words.
   /// - Throws: `InspectionError`: unknown partition; unavailable if the outbox was changed
-  ///   meanwhile; the errors of reading and of the closure.
+  ///   meanwhile, or has a row that is too long for a line; the errors of reading and of the closure.
   package func export(
     _ partition: String, withOutbox: Bool, write: (Data) throws -> Void
   ) throws -> [String] {

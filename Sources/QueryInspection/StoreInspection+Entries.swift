@@ -89,6 +89,13 @@ extension StoreInspection {
       AND identity = ?2 ORDER BY id LIMIT ?3
     """
 
+  /// Partition or NULL, lowest and highest hash, limit: the entries that are stored under one of these.
+  private static let byStoredHash: SQL = """
+    SELECT id FROM entries NOT INDEXED
+    WHERE partition IN (SELECT id FROM partitions WHERE is_erasing <> 2 AND (?1 IS NULL OR id = ?1))
+      AND hash BETWEEN ?2 AND ?3 ORDER BY hash, id LIMIT ?4
+    """
+
   private static let mostFound = 20
 
   /// Finds the entry that a person names.
@@ -115,7 +122,8 @@ extension StoreInspection {
     throw .ambiguous(name, candidates: candidates)
   }
 
-  /// The numbers of the rows that a name fits, 20 at most.
+  /// The numbers of the rows that a name fits, 20 at most. The hash is that of the text; if no entry has it,
+  /// the one under which a row is stored, as ``check(_:progress:found:)`` names it.
   static func ids(
     named name: String, in partition: String?, on connection: SQLiteConnection
   ) throws -> [Int64] {
@@ -126,7 +134,27 @@ extension StoreInspection {
       let found = try self.ids(in: range, id, on: connection)
       if !found.isEmpty { return found }
     }
-    return try connection.rows(Self.byIdentity, id, name, Self.mostFound) { try $0.integer(at: 0) }
+    let found = try Self.ids(ofIdentity: name, id, on: connection)
+    guard found.isEmpty, let range = InspectedHash.range(ofPrefix: name) else { return found }
+    return try connection.rows(
+      Self.byStoredHash, id, range.lowest, range.highest, Self.mostFound
+    ) { try $0.integer(at: 0) }
+  }
+
+  /// The numbers of the rows with an identity in an account.
+  static func ids(
+    ofIdentity identity: String, in partition: String, on connection: SQLiteConnection
+  ) throws -> [Int64] {
+    guard let id = try self.partitions(partition, on: connection).first?.id else { return [] }
+    return try self.ids(ofIdentity: identity, id, on: connection)
+  }
+
+  private static func ids(
+    ofIdentity identity: String, _ partition: Int64?, on connection: SQLiteConnection
+  ) throws -> [Int64] {
+    try connection.rows(Self.byIdentity, partition, identity, Self.mostFound) {
+      try $0.integer(at: 0)
+    }
   }
 
   /// The numbers of the rows whose identity has a hash in a range, in the order of the hashes.

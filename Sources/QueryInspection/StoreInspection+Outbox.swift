@@ -82,6 +82,14 @@ extension StoreInspection {
       AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
     """
 
+  /// Number, partition or NULL: the mutations that had it and have ended. Those of an import keep the numbers
+  /// that they had elsewhere.
+  private static let endedByNumber: SQL = """
+    SELECT number, partition, id FROM history WHERE number = ?1 AND (?2 IS NULL OR partition = ?2)
+      AND partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
+    ORDER BY id LIMIT ?3
+    """
+
   /// Lowest and highest identifier, partition or NULL, limit: of ended mutations. Partition, id.
   private static let endedByID: SQL = """
     SELECT number, partition, id FROM history
@@ -146,24 +154,32 @@ extension StoreInspection {
     return found
   }
 
-  /// Finds the mutation that a person names.
+  /// Where a mutation is that a person names.
+  private typealias Place = (number: Int64, partition: String, id: UUID)
+
+  /// Finds the mutation that a person names. Digits alone are a number, unless none was given that is so
+  /// high: that of a mutation that has ended is never the beginning of another one's identifier.
   private static func place(
     of name: String, in partition: String?, endedToo: Bool, on connection: SQLiteConnection
-  ) throws -> (number: Int64, partition: String, id: UUID) {
+  ) throws -> Place {
     let all = try Self.partitions(on: connection)
     let wanted = partition.map { name in all.first { $0.name == name }?.id ?? -1 }
-    func read(_ row: SQLiteStatement) throws -> (number: Int64, partition: String, id: UUID) {
+    func read(_ row: SQLiteStatement) throws -> Place {
       let partition = try row.integer(at: 1)
       let name = all.first { $0.id == partition }?.name ?? "?"
       return (try row.integer(at: 0), name, try row.uuid(at: 2))
     }
-    var found = [(number: Int64, partition: String, id: UUID)]()
-    // No identifier that is typed in full consists of digits alone.
-    if let number = Int64(name), name.utf8.count < 19 {
+    var found = [Place]()
+    var isNumber = false
+    if let number = Self.number(name) {
       found = try connection.rows(Self.byNumber, number, wanted) { try read($0) }
+      if found.isEmpty, endedToo {
+        found = try connection.rows(Self.endedByNumber, number, wanted, 20) { try read($0) }
+      }
+      isNumber = try number <= OutboxPartitionRow.newestNumber(on: connection)
     }
     let digits = name.filter { $0 != "-" }
-    if found.isEmpty, let range = InspectedHash.range(ofPrefix: digits) {
+    if found.isEmpty, !isNumber, let range = InspectedHash.range(ofPrefix: digits) {
       found = try connection.rows(Self.byID, range.lowest, range.highest, wanted, 20) {
         try read($0)
       }
@@ -176,6 +192,12 @@ extension StoreInspection {
     guard let first = found.first else { throw InspectionError.notFound("mutation \(name)") }
     if found.count == 1 { return first }
     throw InspectionError.ambiguous(name, candidates: found.map { $0.id.uuidString.lowercased() })
+  }
+
+  /// The number that a text is; nil if it can only be the beginning of an identifier.
+  private static func number(_ text: String) -> Int64? {
+    guard let number = Int64(text), number > 0, "\(number)" == text else { return nil }
+    return number
   }
 }
 

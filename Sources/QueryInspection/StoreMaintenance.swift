@@ -7,7 +7,8 @@ import QuerySQLite
 ///
 /// ```swift
 /// let store = try StoreMaintenance(directory: folder)
-/// try store.remove("3f2a")
+/// let entry = try StoreInspection(directory: folder).entry(named: "3f2a")
+/// try store.remove(entry)
 /// ```
 /// Locks are taken as the library takes them, and for one small transaction at a time. Applications
 /// that have the store open are notified of each change; their stores in memory keep what they
@@ -112,35 +113,38 @@ package final class StoreMaintenance {
 // MARK: - Entries
 
 extension StoreMaintenance {
-  /// Id: the columns that a removal needs.
-  private static let place: SQL = "SELECT partition, byte_count FROM entries WHERE id = ?"
-
   /// Removes an entry with its pages.
   ///
-  /// - Parameters:
-  ///   - name: The prefix of a hash, or a whole identity.
-  ///   - partition: The account; nil: any.
+  /// - Parameter entry: What was read of it. One that was written with its identity since then is the same.
   /// - Returns: The removed entry.
-  /// - Throws: `InspectionError`: no store, not found, ambiguous, and the errors of writing.
+  /// - Throws: `InspectionError`: no store, not found, and the errors of writing.
   @discardableResult
-  package func remove(
-    _ name: String, in partition: String? = nil
-  ) throws(InspectionError) -> InspectedEntry {
+  package func remove(_ entry: InspectedEntry) throws(InspectionError) -> InspectedEntry {
     try self.withWriter(.cache) { connection in
-      _ = try self.accounts(in: partition, on: connection)
-      return try connection.write {
-        let ids = try StoreInspection.ids(named: name, in: partition, on: connection)
-        let entries = try ids.compactMap { try StoreInspection.entry($0, on: connection) }
-        guard let entry = entries.first else { throw InspectionError.notFound("entry \(name)") }
-        if entries.count > 1 {
-          throw InspectionError.ambiguous(
-            name, candidates: entries.map { "\($0.hash.short) \($0.identity.prefix(100))" })
+      try connection.write {
+        let others = try StoreInspection.ids(
+          ofIdentity: entry.identity, in: entry.partition, on: connection)
+        // By its number first: the index may not lead to a row whose text is damaged.
+        for id in [entry.id] + others {
+          if let found = try StoreInspection.entry(id, on: connection),
+            (found.partition, found.identity) == (entry.partition, entry.identity)
+          {
+            return try Self.removeRow(of: found, on: connection)
+          }
         }
-        var changes = try CacheTables.current(named: entry.partition, on: connection).begin()
-        try changes.removeRow(entry.id, bytes: entry.byteCount)
-        _ = try changes.finish()
-        return entry
+        throw InspectionError.notFound("entry \(entry.identity)")
       }
     }
+  }
+
+  private static func removeRow(
+    of entry: InspectedEntry, on connection: SQLiteConnection
+  ) throws -> InspectedEntry {
+    var changes = try CacheTables.current(named: entry.partition, on: connection).begin()
+    // An impossible number of a damaged row does not trap.
+    let bytes = (0...(1 << 60)).contains(entry.byteCount) ? entry.byteCount : 0
+    try changes.removeRow(entry.id, bytes: bytes)
+    _ = try changes.finish()
+    return entry
   }
 }

@@ -62,7 +62,7 @@ private struct ContextEntry {
         Diagnostic(node: attribute, message: MacroAdvice.notAVariable)
       ])
     }
-    let name = pattern.identifier.identifier?.name ?? pattern.identifier.text
+    let name = pattern.identifier.plainName
     var advice = Self.advice(of: variable)
     let surrounding = context.lexicalContext.first?.as(ExtensionDeclSyntax.self)
     if !["QueryContext", "OperationContext"].contains(surrounding?.extendedType.lastName) {
@@ -75,8 +75,11 @@ private struct ContextEntry {
       advice.append(Self.withoutDefault(binding, name: name))
     }
     guard advice.isEmpty else { throw DiagnosticsError(diagnostics: advice) }
-    self.key = "__Key_\(name)"
-    self.type = type.map { ": \($0.trimmedDescription)" } ?? ""
+    self.key = name.prefixed(by: "__Key_")
+    // A key has a value of a type, which `T!` is not.
+    let optional = type?.as(ImplicitlyUnwrappedOptionalTypeSyntax.self)
+      .map { "\($0.wrappedType.trimmedDescription)?" }
+    self.type = (optional ?? type?.trimmedDescription).map { ": \($0)" } ?? ""
     self.value = binding.initializer?.value.trimmedDescription ?? "nil"
   }
 

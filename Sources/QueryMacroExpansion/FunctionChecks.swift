@@ -53,9 +53,11 @@ extension FunctionChecks {
     if let generic = surroundings.first(where: { $0.genericParameters != nil }) {
       return [self.diagnose(.genericType(generic.declaredName), at: self.function.name)]
     }
-    let isStatic = self.function.modifiers.contains {
-      $0.name.tokenKind == .keyword(.static) || $0.name.tokenKind == .keyword(.class)
+    let modifiers = self.function.modifiers.map(\.name.tokenKind)
+    if modifiers.contains(.keyword(.class)), !modifiers.contains(.keyword(.final)) {
+      return [self.classMethod()]
     }
+    let isStatic = modifiers.contains(.keyword(.static)) || modifiers.contains(.keyword(.class))
     guard !surroundings.isEmpty, !isStatic else { return [] }
     return [
       self.diagnose(
@@ -64,6 +66,21 @@ extension FunctionChecks {
         by: self.function.funcKeyword.with(
           \.leadingTrivia, self.function.funcKeyword.leadingTrivia + [.unexpectedText("static ")]))
     ]
+  }
+
+  /// A subclass can override the function; a static one it cannot, and that one cannot be open.
+  private func classMethod() -> Diagnostic {
+    let modifiers = self.function.modifiers
+    let mended = modifiers.map { modifier in
+      switch modifier.name.tokenKind {
+      case .keyword(.class): modifier.with(\.name.tokenKind, .keyword(.static))
+      case .keyword(.open): modifier.with(\.name.tokenKind, .keyword(.public))
+      default: modifier
+      }
+    }
+    return self.diagnose(
+      .classMethod, at: self.function.name, "make the function static", replacing: modifiers,
+      by: DeclModifierListSyntax(mended))
   }
 }
 

@@ -66,6 +66,13 @@ extension MacroAdvice {
     instances would share a store; make it static, and give it what it needs as parameters
     """)
 
+  static let classMethod = Self(
+    "classMethod",
+    """
+    a subclass can override the function, and the class is no part of the path, so that the requests of \
+    both would share a store; make it static
+    """)
+
   static let localFunction = Self(
     "localFunction",
     """

@@ -20,14 +20,14 @@ public struct MutationRequestMacro: PeerMacro {
       function.takes(.continuation) ? function.unused("continuation") : "_"
     let call = function.call(
       arguments: [argumentName], context: contextName, continuation: continuationName)
-    let path = function.path.expression([], names: [])
+    let request = function.returning("BlockMutation(\(function.path.expression([], names: [])))")
     let names = "\(argumentName), \(contextName), \(continuationName)"
     let type = "BlockMutation<\(argument?.type ?? "Void"), \(function.result)>"
     return [
       """
       /// The mutation that runs `\(raw: function.fullName)`.
-      \(raw: function.prefix)var $\(raw: function.syntax.plainName): \(raw: type) {
-        BlockMutation(\(raw: path)) { \(raw: names) in
+      \(raw: function.prefix)var \(raw: function.requestName): \(raw: type) {
+        \(raw: request) { \(raw: names) in
           \(raw: call)
         }
       }

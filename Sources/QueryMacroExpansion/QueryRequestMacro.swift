@@ -13,18 +13,20 @@ public struct QueryRequestMacro: PeerMacro {
     in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     let function = try RequestFunction(.query, of: node, on: declaration, in: context)
-    let names = function.arguments.map(function.localName)
+    let names = function.localNames
     let contextName = function.takes(.context) ? function.unused("context") : "_"
     let continuationName =
       function.takes(.continuation) ? function.unused("continuation") : "_"
     let call = function.call(
       arguments: names, context: contextName, continuation: continuationName)
     let path = function.path.expression(function.arguments, names: names)
-    let name = "$\(function.syntax.plainName)"
+    let request = function.returning("BlockQuery(\(path))")
+    let name = function.requestName
     let parameters = zip(function.arguments, names).map { argument, name in
-      let label = argument.label ?? "_"
+      let label = argument.syntax.firstName
       let value = argument.syntax.defaultValue.map { " \($0.trimmedDescription)" } ?? ""
-      return "\(label == name ? name : "\(label) \(name)"): \(argument.type)\(value)"
+      let local = label.plainName == name ? "" : " \(name.quoted)"
+      return "\(label.text)\(local): \(argument.type)\(value)"
     }
     let head =
       parameters.isEmpty
@@ -33,7 +35,7 @@ public struct QueryRequestMacro: PeerMacro {
       """
       /// The query that runs `\(raw: function.fullName)`.
       \(raw: function.prefix)\(raw: head) BlockQuery<\(raw: function.result)> {
-        BlockQuery(\(raw: path)) { \(raw: contextName), \(raw: continuationName) in
+        \(raw: request) { \(raw: contextName), \(raw: continuationName) in
           \(raw: call)
         }
       }

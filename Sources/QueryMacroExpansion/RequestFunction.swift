@@ -9,7 +9,9 @@ struct RequestFunction {
   let syntax: FunctionDeclSyntax
   let path: RequestPath
   let parameters: [RequestParameter]
-  let isMember: Bool
+  /// The type that the function is called on; nil for a global function.
+  let owner: String?
+  let isInExtension: Bool
 
   /// Reads a declaration.
   ///
@@ -41,29 +43,53 @@ struct RequestFunction {
     self.kind = kind
     self.syntax = function
     self.path = path
-    self.isMember = context.lexicalContext.first.map { !$0.is(FunctionDeclSyntax.self) } ?? false
+    self.owner = context.lexicalContext.first.map { Self.owner($0, path: path) }
+    self.isInExtension = context.lexicalContext.contains { $0.is(ExtensionDeclSyntax.self) }
+  }
+
+  /// `Self` can be a subclass. A path that names nothing is the same for it, so the function that runs
+  /// has to be, too.
+  private static func owner(_ surrounding: Syntax, path: RequestPath) -> String {
+    guard path.names.isEmpty else { return "Self" }
+    if let type = surrounding.as(ClassDeclSyntax.self) { return type.name.text }
+    // It may extend a class.
+    let extended = surrounding.as(ExtensionDeclSyntax.self)?.extendedType
+    return extended?.trimmedDescription ?? "Self"
   }
 
   /// The parameters that the caller of the request gives.
   var arguments: [RequestParameter] { self.parameters.filter { $0.role == .argument } }
+
+  /// What the request is called.
+  var requestName: String { self.syntax.plainName.prefixed(by: "$") }
 
   /// What the function returns.
   var result: String {
     self.syntax.signature.returnClause?.type.trimmedDescription ?? "Void"
   }
 
-  /// A name that means nothing else in the function's place.
+  /// A name that means nothing else in the closure of the request.
   func unused(_ name: String) -> String {
-    let taken = Set(self.arguments.map(\.name) + [self.syntax.plainName])
+    Self.name(name, outOf: Set(self.localNames + [self.syntax.plainName]))
+  }
+
+  private static func name(_ name: String, outOf taken: Set<String>) -> String {
     var unused = name
     while taken.contains(unused) { unused += "_" }
     return unused
   }
 
-  /// What an argument is called in what is made; a name of its own if it hides the function.
-  func localName(of argument: RequestParameter) -> String {
-    let isHiding = argument.name == self.syntax.plainName && !self.isMember
-    return isHiding ? self.unused(argument.name) : argument.name
+  /// What the arguments are called in what is made, without backticks: as in the function, but for one
+  /// that has no name there, or a name that would hide the function or what the path names.
+  var localNames: [String] {
+    let hidden = self.path.names.union(self.owner == nil ? ["_", self.syntax.plainName] : ["_"])
+    var taken = hidden.union(self.arguments.map(\.name))
+    return self.arguments.map { argument in
+      guard hidden.contains(argument.name) else { return argument.name }
+      let name = Self.name(argument.name, outOf: taken)
+      taken.insert(name)
+      return name
+    }
   }
 
   /// The call of the function, with what is given for each role.
@@ -72,15 +98,26 @@ struct RequestFunction {
     let list = self.parameters.map { parameter in
       let value =
         switch parameter.role {
-        case .argument: left.popFirst() ?? parameter.name
+        case .argument: (left.popFirst() ?? parameter.name).quoted
         case .context: context
         case .continuation: continuation
         }
       return parameter.label.map { "\($0): \(value)" } ?? value
     }
     let effects = self.syntax.signature.effectSpecifiers?.throwsClause == nil ? "" : "try "
-    let name = "\(self.isMember ? "Self." : "")\(self.syntax.name.text)"
+    let name = "\(self.owner.map { "\($0)." } ?? "")\(self.syntax.name.text)"
     return "\(effects)await \(name)(\(list.joined(separator: ", ")))"
+  }
+
+  /// What returns the request: in an extension behind what the compiler refuses if the extended type is
+  /// generic or a protocol, which the extension does not say.
+  func returning(_ request: String) -> String {
+    guard self.isInExtension else { return request }
+    let refusal = """
+      requests of different types would share a store; move the function out of the generic type or \
+      protocol
+      """
+    return "enum `\(refusal)` { static let refused: Void = () }\nreturn \(request)"
   }
 
   /// Whether the function takes what has a role.
@@ -101,7 +138,6 @@ struct RequestFunction {
       switch modifier.name.text {
       case "public", "package", "internal", "fileprivate", "private", "static", "nonisolated":
         modifier.trimmedDescription + " "
-      case "open": "public "
       case "class": "static "
       default: nil
       }
@@ -113,9 +149,4 @@ struct RequestFunction {
   var fullName: String {
     "\(self.syntax.plainName)(\(self.parameters.map { "\($0.label ?? "_"):" }.joined()))"
   }
-}
-
-extension FunctionDeclSyntax {
-  /// Its name, without backticks.
-  var plainName: String { self.name.identifier?.name ?? self.name.text }
 }

@@ -27,8 +27,8 @@ struct RequestParameter {
       }
   }
 
-  /// What the body calls it.
-  var name: String { (self.syntax.secondName ?? self.syntax.firstName).text }
+  /// What the body calls it, without backticks.
+  var name: String { (self.syntax.secondName ?? self.syntax.firstName).plainName }
 
   /// What stands before the value in a call; nil for none.
   var label: String? {

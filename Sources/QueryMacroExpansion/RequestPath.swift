@@ -26,8 +26,9 @@ enum RequestPath {
     }
   }
 
-  /// The path of a request with these arguments.
+  /// The path of a request with these arguments, which have these names.
   func expression(_ arguments: [RequestParameter], names: [String]) -> String {
+    let names = names.map(\.quoted)
     switch self {
     case .elements(let array):
       let elements = array.elements.map(\.expression.trimmedDescription) + names
@@ -35,12 +36,33 @@ enum RequestPath {
     case .value(let value):
       let list = "[\(names.joined(separator: ", "))] as QueryPath"
       return names.isEmpty
-        ? value.trimmedDescription : "(\(value.trimmedDescription)).appending(\(list))"
+        ? value.trimmedDescription
+        // With its type, since a value such as `.posts` has it from the place where it stands.
+        : "((\(value.trimmedDescription)) as QueryPath).appending(\(list))"
     case .closure(let closure):
       let types = arguments.map(\.type).joined(separator: ", ")
       let list = names.joined(separator: ", ")
       return "(\(closure.trimmedDescription) as (\(types)) -> QueryPath)(\(list))"
     }
+  }
+
+  /// What it names of what is around the function.
+  var names: Set<String> {
+    switch self {
+    case .elements(let array): Self.names(in: array)
+    case .value(let value): Self.names(in: value)
+    case .closure(let closure):
+      Self.names(in: closure.statements).subtracting(Self.parameters(of: closure).map(\.name))
+    }
+  }
+
+  private static func names(in syntax: some SyntaxProtocol) -> Set<String> {
+    let references = syntax.tokens(viewMode: .sourceAccurate).filter {
+      // Behind a point stands a member of what is before it.
+      $0.parent?.is(DeclReferenceExprSyntax.self) == true
+        && $0.previousToken(viewMode: .sourceAccurate)?.tokenKind != .period
+    }
+    return Set(references.map(\.plainName))
   }
 
   /// What is wrong with it.
@@ -70,7 +92,7 @@ extension RequestPath {
   ) -> [Diagnostic] {
     let parameters = Self.parameters(of: closure)
     guard parameters.map(\.type) == arguments.map(\.type) else {
-      let wanted = arguments.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
+      let wanted = arguments.map { "\($0.name.quoted): \($0.type)" }.joined(separator: ", ")
       let signature = arguments.isEmpty ? "" : "(\(wanted)) in "
       let mended: ExprSyntax = "{ \(raw: signature)\(closure.statements.trimmed) }"
       return [
@@ -82,8 +104,7 @@ extension RequestPath {
             oldNode: closure, newNode: mended))
       ]
     }
-    let used = Set(
-      closure.statements.tokens(viewMode: .sourceAccurate).map { $0.identifier?.name ?? $0.text })
+    let used = Set(closure.statements.tokens(viewMode: .sourceAccurate).map(\.plainName))
     return parameters.map(\.name).filter { $0 != "_" && !used.contains($0) }
       .map { Self.advice(of: closure, unused: $0) }
   }
@@ -94,7 +115,7 @@ extension RequestPath {
       closure.statements.count == 1,
       let array = closure.statements.first?.item.as(ArrayExprSyntax.self)
     else { return Diagnostic(node: closure, message: advice) }
-    let elements = array.elements.map(\.expression.trimmedDescription) + [name]
+    let elements = array.elements.map(\.expression.trimmedDescription) + [name.quoted]
     let list: ExprSyntax = "[\(raw: elements.joined(separator: ", "))]"
     let mended =
       list
@@ -112,9 +133,9 @@ extension RequestPath {
     switch closure.signature?.parameterClause {
     case .parameterClause(let clause):
       clause.parameters.map {
-        (($0.secondName ?? $0.firstName).text, $0.type?.trimmedDescription ?? "")
+        (($0.secondName ?? $0.firstName).plainName, $0.type?.trimmedDescription ?? "")
       }
-    case .simpleInput(let list): list.map { ($0.name.text, "") }
+    case .simpleInput(let list): list.map { ($0.name.plainName, "") }
     default: []
     }
   }

@@ -108,6 +108,24 @@ import Testing
     }
   }
 
+  /// What can be read only once is read once, whatever it is called.
+  @Test func aPipeIsReadLikeTheStandardInput() async throws {
+    let store = try SampleStore()
+    let export = try await store.inspect("export").text + "\n"
+    let target = try SampleStore(isEmpty: true)
+    let run = try await target.inspect("import", "/dev/stdin", "--yes", input: export)
+    #expect(run.code == 0 && run.errors == [])
+    #expect(try await target.inspect("list").lines.count == 9)
+    let shell = try await Shell.run(
+      """
+      "$TOOL" export -s "$STORE" -o "$STORE/e" && mkfifo "$STORE/pipe" && mkdir "$STORE/copy" || exit 1
+      cat "$STORE/e" > "$STORE/pipe" &
+      "$TOOL" import "$STORE/pipe" -y -s "$STORE/copy" && "$TOOL" list -s "$STORE/copy"
+      """, store)
+    #expect(shell.code == 0)
+    #expect(shell.text.split(separator: "\n").count == 10)
+  }
+
   @Test func aDamagedValueIsLeftOutAndTold() async throws {
     let store = try SampleStore()
     let shell = try await Shell.run(

@@ -49,7 +49,7 @@ import ToolSupport
       ["outbox", "show", "2"], ["outbox", "why", "4"], ["stats"], ["check"],
       ["export", "--outbox"],
       ["quarantine", "list"], ["list", "--json", "--sort", "size"], ["vacuum", "-y"],
-      ["remove", "c951", "-y"],
+      ["remove", "c951", "-y"], ["report", "-o", "/dev/null"], ["metrics"],
     ]
     let names = ["cache.sqlite", "mutations.sqlite", "mutations.sqlite-wal"]
     var sound = [String: Data]()

@@ -68,8 +68,6 @@ import Testing
     let store = try SampleStore()
     let target = try SampleStore(isEmpty: true)
     let path = "\(target.path)/notes.prom"
-    // As a process leaves it that was killed.
-    try Data("half".utf8).write(to: URL(filePath: "\(path).tmp"))
     let run = try await store.inspect("metrics", "--out", path)
     #expect(run.code == 0 && run.lines == [])
     let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -80,6 +78,22 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: target.path) == ["notes.prom"])
     let failed = try await store.inspect("metrics", "--out", "\(target.path)/none/x.prom")
     #expect(failed.code == 74 && failed.errors.count == 1)
+  }
+
+  /// As two timers start them.
+  @Test func twoWhoWriteAFileAtOnceEachWriteItWhole() throws {
+    let target = try SampleStore(isEmpty: true)
+    let path = "\(target.path)/notes.prom"
+    let first = try NewFile(path, mode: 0o644)
+    try first.write(Data("the first".utf8))
+    let second = try NewFile(path, mode: 0o644)
+    try second.write(Data("the second".utf8))
+    try first.finish()
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "the first")
+    try second.write(Data(", whole".utf8))
+    try second.finish()
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "the second, whole")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: target.path) == ["notes.prom"])
   }
 
   @Test func theApplicationIsALabel() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import QuerySQLite
 import Testing
 
 /// The tools: the commands that write do what they say, and leave the outbox as it was.
@@ -14,6 +15,17 @@ import Testing
     #expect(try await store.inspect("list").lines.count == 7)
     #expect(try await store.inspect("check").lines == ["all is well"])
     #expect(try await store.inspect("outbox", "--json").text == outbox)
+  }
+
+  @Test func anEntryUnderAWrongHashIsRemoved() async throws {
+    let store = try SampleStore()
+    let connection = try SQLiteConnection(path: "\(store.path)/cache.sqlite")
+    try connection.write {
+      try connection.execute("UPDATE entries SET hash = zeroblob(16) WHERE kind = 'query'")
+    }
+    try connection.close()
+    let run = try await store.inspect("remove", "[\"texts\",\"plain\"]", "-y")
+    #expect(run.code == 0 && run.lines == ["removed 000000000000 [\"texts\",\"plain\"]"])
   }
 
   @Test func entriesAreEvicted() async throws {

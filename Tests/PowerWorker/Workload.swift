@@ -152,11 +152,14 @@ extension Workload {
   }
 
   private static func vacuum(_ place: Place) async throws {
-    let store = try StoreMaintenance(directory: URL(filePath: place.store))
+    let folder = URL(filePath: place.store)
+    let store = try StoreMaintenance(directory: folder)
     for number in 0..<8 {
       let name = "main-value\(number)"
+      let identity = try QueryIdentity(path: PowerQuery(name: name).path).text
+      let entry = try StoreInspection(directory: folder).entry(named: identity)
       Account.mark("remove", "main", name)
-      try store.remove(try QueryIdentity(path: PowerQuery(name: name).path).text)
+      try store.remove(entry)
       // No other connection had the file.
       Account.mark("closed")
     }

@@ -189,6 +189,47 @@ import Testing
     #expect(try Self.findings(in: folder) == [])
   }
 
+  @Test(arguments: [
+    (sql: "last_sequence = -1", found: [InspectionFinding.Kind.wrongMark, .wrongTotals]),
+    (sql: "last_sequence = \(Int64.max)", found: [.wrongTotals]),
+    (sql: "last_number = \(Int64.min)", found: [.wrongTotals]),
+  ])
+  func anImpossibleNewestNumberIsFound(
+    _ damage: (sql: String, found: [InspectionFinding.Kind])
+  ) async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.storage.set(["a": "text"])
+    try await scratch.storage.flush()
+    try await scratch.add()
+    try await scratch.storage.close()
+    let cache = try SQLiteConnection(path: "\(scratch.folder.path)/cache.sqlite")
+    _ = try cache.rowsOfText("UPDATE entries SET outbox_sequence = 0")
+    try cache.close()
+    let connection = try SQLiteConnection(path: scratch.path)
+    _ = try connection.rowsOfText("UPDATE partitions SET \(damage.sql)")
+    try connection.close()
+    #expect(try Self.findings(in: scratch.folder.path).map(\.kind) == damage.found)
+  }
+
+  @Test func anAccountThatIsNotThereIsNotWell() async throws {
+    let scratch = try StorageScratch()
+    try await Self.fill(scratch)
+    let store = try StoreInspection(directory: URL(filePath: scratch.path))
+    #expect(throws: InspectionError.unknownPartition("other", known: [""])) {
+      try store.check("other") { Issue.record("\($0)") }
+    }
+    // Whether a file that cannot be read has it, nobody knows.
+    let connection = try scratch.connection()
+    _ = try connection.rowsOfText("PRAGMA application_id = 7")
+    _ = try connection.rowsOfText("UPDATE migrations SET name = 'theirs'")
+    try connection.close()
+    var findings = [InspectionFinding]()
+    try StoreInspection(directory: URL(filePath: scratch.path)).check("other") {
+      findings.append($0)
+    }
+    #expect(findings.map(\.kind) == [.foreignFile])
+  }
+
   @Test func aLeaseThatEndedLongAgoIsFound() async throws {
     let scratch = try OutboxScratch()
     try await scratch.add()

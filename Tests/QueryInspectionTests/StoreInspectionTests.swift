@@ -291,8 +291,8 @@ import Testing
       if found.last == outbox { break }
       #expect(found.first == .file(name: "mutations.sqlite", isThere: true), "\(found)")
     }
-    _ = try StoreMaintenance(directory: URL(filePath: scratch.folder.path)).remove(
-      "[\"texts\",\"a\"]")
+    let entry = try Self.store(scratch.folder.path).entry(named: "[\"texts\",\"a\"]")
+    try StoreMaintenance(directory: URL(filePath: scratch.folder.path)).remove(entry)
     #expect(try next() == [.removed(partition: "", count: 1)])
     try await scratch.storage.close()
   }

@@ -53,15 +53,49 @@ import Testing
     let scratch = try StorageScratch()
     let storage = try scratch.storage()
     try await Self.set(3, in: storage)
-    let removed = try Self.maintenance(scratch).remove("[\"texts\",\"1\"]")
+    let entry = try StoreInspection(directory: URL(filePath: scratch.path)).entry(
+      named: "[\"texts\",\"1\"]")
+    let removed = try Self.maintenance(scratch).remove(entry)
     #expect(removed.identity == "[\"texts\",\"1\"]")
     #expect(await storage.text("1") == nil)
     #expect(await storage.text("2") != nil)
     #expect(throws: InspectionError.notFound("entry [\"texts\",\"1\"]")) {
-      try Self.maintenance(scratch).remove("[\"texts\",\"1\"]")
+      try Self.maintenance(scratch).remove(entry)
     }
     #expect(try Self.isSound(scratch))
     try await storage.close()
+  }
+
+  /// What `check` calls an entry by leads to it, whichever hash that is.
+  @Test func anEntryUnderAWrongHashIsShownAndRemoved() async throws {
+    let scratch = try StorageScratch()
+    try await scratch.withStorage { try await $0.set(["a": "text", "b": "text"]) }
+    let (a, b) = ("[\"texts\",\"a\"]", "[\"texts\",\"b\"]")
+    let connection = try scratch.connection()
+    // Under the hash of the other one, so that a hash leads to both.
+    let hash = XXH128(hashing: b).description
+    _ = try connection.rowsOfText(
+      "UPDATE entries SET hash = x'\(hash)' WHERE identity = '\(a)'")
+    _ = try connection.rowsOfText(
+      "UPDATE entries SET hash = zeroblob(16), byte_count = \(Int64.min) WHERE identity = '\(b)'")
+    try connection.close()
+    // Another one each time: none has the file open while it is written.
+    func store() throws -> StoreInspection {
+      try StoreInspection(directory: URL(filePath: scratch.path))
+    }
+    var findings = [InspectionFinding]()
+    try store().check { findings.append($0) }
+    #expect(findings.map(\.kind) == [.wrongHash, .wrongHash, .wrongTotals])
+    #expect(findings.compactMap(\.subject).contains("000000000000"))
+    let value = try store().value(named: "000000000000")
+    #expect(value.entry.identity == b && !value.isSound)
+    let maintenance = try StoreMaintenance(directory: URL(filePath: scratch.path))
+    let first = try store().entry(named: a)
+    #expect(try maintenance.remove(first).identity == a)
+    #expect(try store().entry(named: hash).identity == b)
+    let second = try store().entry(named: "0000")
+    #expect(try maintenance.remove(second).identity == b)
+    #expect(throws: InspectionError.notFound("entry \(b)")) { try store().entry(named: b) }
   }
 
   @Test func evictionGoesDownToTheLimitsAndKeepsWhatIsPinned() async throws {

@@ -18,6 +18,22 @@ import Testing
     #expect(expansion.text.contains("static let defaultValue = 20"))
   }
 
+  @Test func aKeyIsNamedAndTypedAsADeclarationCanBe() {
+    let expansion = Expansion(
+      """
+      extension QueryContext {
+        @ContextEntry var `default` = 1
+        @ContextEntry var `page size` = 20
+        @ContextEntry var token: String!
+      }
+      """)
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains("private enum __Key_default: QueryContext.Key {"))
+    #expect(expansion.text.contains("private enum `__Key_page size`: QueryContext.Key {"))
+    #expect(expansion.text.contains("self[`__Key_page size`.self] = newValue"))
+    #expect(expansion.text.contains("static let defaultValue: String? = nil"))
+  }
+
   @Test(arguments: [
     ("struct A { @ContextEntry var a = 1 }", "notInContext"),
     ("extension QueryContext { @ContextEntry var a: Int { 1 } }", "entryAccessors"),

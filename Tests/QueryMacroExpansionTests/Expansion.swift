@@ -50,6 +50,9 @@ struct Expansion {
     }
   }
 
+  /// The expanded source with a space wherever it has spaces or line breaks.
+  var words: String { self.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+
   /// The names of the errors.
   var names: [String?] { self.errors.map(\.message?.name) }
 

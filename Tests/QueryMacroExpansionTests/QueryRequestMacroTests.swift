@@ -45,10 +45,9 @@ import Testing
       func posts(user: Int, hint: Bool) async -> Int { 1 }
       """)
     #expect(expansion.names.isEmpty)
-    let words = expansion.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     let path =
       #"({ (user: Int, _: Bool) in ["users", user, "posts"] } as (Int, Bool) -> QueryPath)"#
-    #expect(words.contains("BlockQuery(\(path)(user, hint)) {"))
+    #expect(expansion.words.contains("BlockQuery(\(path)(user, hint)) {"))
   }
 
   @Test func aPathElsewhereIsContinued() {
@@ -57,7 +56,8 @@ import Testing
       @QueryRequest(path: Paths.posts)
       func post(id: Int) async -> Int { 1 }
       """)
-    #expect(expansion.text.contains("BlockQuery((Paths.posts).appending([id] as QueryPath))"))
+    let path = "((Paths.posts) as QueryPath).appending([id] as QueryPath)"
+    #expect(expansion.text.contains("BlockQuery(\(path))"))
   }
 
   @Test func namesOfTheUserAreNotHidden() {
@@ -69,6 +69,106 @@ import Testing
     #expect(expansion.text.contains("func $post(post post_: Int, context: Int)"))
     #expect(expansion.text.contains("{ context_, _ in"))
     #expect(expansion.text.contains("await post(post: post_, context: context, c: context_)"))
+  }
+
+  @Test(arguments: [
+    ("[\"a\", key]", "[\"a\", key, key_, id]"),
+    ("Key(key)", "((Key(key)) as QueryPath).appending([key_, id] as QueryPath)"),
+    (
+      "{ (id: Int, b: Int) in [key, id, b] }",
+      "({ (id: Int, b: Int) in [key, id, b] } as (Int, Int) -> QueryPath)(key_, id)"
+    ),
+    ("[\"a\", A.key]", "[\"a\", A.key, key, id]"),
+  ])
+  func whatThePathNamesIsNotHidden(_ path: String, _ expanded: String) {
+    let expansion = Expansion(
+      "@QueryRequest(path: \(path)) func a(key: Int, _ id: Int) async -> Int { 1 }")
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.words.contains("BlockQuery(\(expanded)) {"))
+    let local = expanded.contains("key_") ? "key_" : "key"
+    #expect(expansion.text.contains("await a(key: \(local), id)"))
+  }
+
+  @Test func anArgumentWithoutANameIsGivenOne() {
+    let expansion = Expansion(
+      "@QueryRequest(path: [\"a\"]) func a(hint _: Int, _ _: Int) async -> Int { 1 }")
+    #expect(expansion.text.contains("func $a(hint __: Int, _ ___: Int)"))
+    #expect(expansion.text.contains("BlockQuery([\"a\", __, ___])"))
+    #expect(expansion.text.contains("await a(hint: __, ___)"))
+  }
+
+  @Test(arguments: [
+    ("[\"a\"]", #"["a", `default`, `in`, `await`]"#),
+    ("A.b", #"((A.b) as QueryPath).appending([`default`, `in`, `await`] as QueryPath)"#),
+    (
+      "{ (`default`: Int, b: Int, c: Int) in [`default`, b, c] }",
+      """
+      ({ (`default`: Int, b: Int, c: Int) in [`default`, b, c] } as (Int, Int, Int) -> QueryPath)\
+      (`default`, `in`, `await`)
+      """
+    ),
+  ])
+  func aKeywordIsAName(_ path: String, _ expanded: String) {
+    let expansion = Expansion(
+      """
+      @QueryRequest(path: \(path))
+      func a(default: Int, _ in: Int, `await`: Int, `context`: QueryContext) async -> Int { 1 }
+      """)
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains("func $a(default: Int, _ `in`: Int, `await`: Int)"))
+    #expect(expansion.words.contains("BlockQuery(\(expanded)) {"))
+    let call = "await a(default: `default`, `in`, `await`: `await`, `context`: context)"
+    #expect(expansion.text.contains(call))
+  }
+
+  @Test func backticksMakeNoOtherName() {
+    let expansion = Expansion(
+      """
+      @QueryRequest(path: ["a"])
+      func `a b`(`context`: Int, c: QueryContext) async -> Int { 1 }
+      """)
+    #expect(expansion.text.contains("func `$a b`(`context`: Int)"))
+    #expect(expansion.text.contains("{ context_, _ in"))
+    #expect(expansion.text.contains("await `a b`(`context`: context, c: context_)"))
+  }
+
+  @Test(arguments: ["extension A", "extension A { enum B"])
+  func theCompilerRefusesAnExtensionOfAGenericType(_ opening: String) {
+    let expansion = Expansion(
+      """
+      \(opening) {
+        @QueryRequest(path: ["a"]) static func a() async -> Int { 1 }
+        @MutationRequest(path: ["b"]) static func b() async {}
+      \(opening.contains("{") ? "}}" : "}")
+      """)
+    #expect(expansion.names.isEmpty)
+    let refused = "requests of different types would share a store; move the function out of"
+    #expect(expansion.text.components("enum `\(refused) the generic type or protocol` {") == 2)
+    #expect(expansion.text.components("static let refused: Void = ()") == 2)
+    #expect(expansion.text.contains("return BlockQuery([\"a\"]) {"))
+    #expect(expansion.text.contains("return BlockMutation([\"b\"]) {"))
+  }
+
+  @Test(arguments: [
+    ("class A {", "[\"a\"]", "A"),
+    ("class A {", "[\"a\", kind]", "Self"),
+    ("class A {", "Self.path", "Self"),
+    ("extension A.B {", "[\"a\"]", "A.B"),
+    ("extension A.B {", "[Self.kind]", "Self"),
+    ("struct A {", "[\"a\"]", "Self"),
+  ])
+  func aSubclassMakesNoOtherValueOfTheSamePath(_ opening: String, _ path: String, _ owner: String) {
+    let expansion = Expansion(
+      "\(opening) @QueryRequest(path: \(path)) static func a() async -> Int { 1 } }")
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains("await \(owner).a()"))
+  }
+
+  @Test func aFinalFunctionOfAClassIsNotOverridden() {
+    let expansion = Expansion(
+      "class A { @QueryRequest(path: [\"a\"]) final class func a() async -> Int { 1 } }")
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains("static var $a: BlockQuery<Int> {"))
   }
 
   @Test(arguments: [
@@ -111,6 +211,15 @@ import Testing
       "struct A { @QueryRequest(path: [\"a\"]) static func a() async -> Int { 1 } }"
     ),
     (
+      "class A { @QueryRequest(path: [\"a\"]) open class func a() async -> Int { 1 } }",
+      "classMethod",
+      "class A { @QueryRequest(path: [\"a\"]) public static func a() async -> Int { 1 } }"
+    ),
+    (
+      "extension A { @MutationRequest(path: [\"a\"]) class func a() async {} }", "classMethod",
+      "extension A { @MutationRequest(path: [\"a\"]) static func a() async {} }"
+    ),
+    (
       "@QueryRequest(path: [\"a\"]) func a() throws -> Int { 1 }", "notAsync",
       "@QueryRequest(path: [\"a\"]) func a() async throws -> Int { 1 }"
     ),
@@ -138,6 +247,15 @@ import Testing
     (
       "@QueryRequest(path: { [\"a\"] }) func a(b: Int) async -> Int { 1 }", "pathParameters",
       "@QueryRequest(path: { (b: Int) in [\"a\"] }) func a(b: Int) async -> Int { 1 }"
+    ),
+    (
+      "@QueryRequest(path: { [\"a\"] }) func a(in: Int) async -> Int { 1 }", "pathParameters",
+      "@QueryRequest(path: { (`in`: Int) in [\"a\"] }) func a(in: Int) async -> Int { 1 }"
+    ),
+    (
+      "@QueryRequest(path: { (`in`: Int) in [\"a\"] }) func a(b: Int) async -> Int { 1 }",
+      "unusedInPath",
+      "@QueryRequest(path: { (`in`: Int) in [\"a\", `in`] }) func a(b: Int) async -> Int { 1 }"
     ),
     (
       "@QueryRequest(path: { (b: Int) in [\"a\"] }) func a(b: Int) async -> Int { 1 }",

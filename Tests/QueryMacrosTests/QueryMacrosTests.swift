@@ -32,6 +32,45 @@ private enum Posts {
   }
 }
 
+extension QueryPath {
+  fileprivate static let settings: QueryPath = ["settings"]
+}
+
+private let version = "v1"
+
+@QueryRequest(path: .settings)
+private func setting(_ key: String, default: Int, _ in: Int, hint _: Int) async -> Int {
+  `default` + `in`
+}
+
+@QueryRequest(path: { (default: Int, in: Int) in ["sums", `in`, `default`] })
+private func sum(default: Int, in: Int) async -> Int { `default` + `in` }
+
+@QueryRequest(path: [version])
+private func change(version: Int) async -> Int { version }
+
+private class Shape {
+  class var kind: String { "shape" }
+
+  @QueryRequest(path: ["kind"])
+  static func read() async -> String { Self.kind }
+
+  @QueryRequest(path: ["kind", Self.kind])
+  static func readOwn() async -> String { Self.kind }
+}
+
+extension Shape {
+  @QueryRequest(path: ["kind", "extended"])
+  static func readExtended() async -> String { Self.kind }
+
+  @MutationRequest(path: ["draw"])
+  static func draw(times: Int) async -> Int { times }
+}
+
+private final class Circle: Shape {
+  override class var kind: String { "circle" }
+}
+
 /// What the macros make, compiled by the plugin, with the storage that is shipped.
 @Suite(.warningsAreIssues) struct QueryMacrosTests {
   @Test func thePathHoldsTheArguments() async {
@@ -39,6 +78,34 @@ private enum Posts {
     #expect($createPost.path == ["create-post"])
     #expect(Posts.$all(of: 7).path == ["users", 7, "posts"])
     #expect(Posts.$count.path == ["counts"])
+  }
+
+  @Test func keywordsAreNames() async throws {
+    let query = $setting("size", default: 1, 2, hint: 3)
+    #expect(query.path == ["settings", "size", 1, 2, 3])
+    #expect(try await QueryStore.detached(query: query, initialValue: nil).fetch() == 3)
+    let sum = $sum(default: 1, in: 2)
+    #expect(sum.path == ["sums", 2, 1])
+    #expect(try await QueryStore.detached(query: sum, initialValue: nil).fetch() == 3)
+  }
+
+  @Test func anArgumentDoesNotHideWhatThePathNames() async throws {
+    #expect($change(version: 2).path == ["v1", 2])
+    let store = QueryStore.detached(query: $change(version: 2), initialValue: nil)
+    #expect(try await store.fetch() == 2)
+  }
+
+  @Test func requestsOfTheSamePathHaveTheSameValue() async throws {
+    #expect(Circle.$read.path == Shape.$read.path)
+    let inherited = QueryStore.detached(query: Circle.$read, initialValue: nil)
+    #expect(try await inherited.fetch() == "shape")
+    #expect(Circle.$readExtended.path == Shape.$readExtended.path)
+    let extended = QueryStore.detached(query: Circle.$readExtended, initialValue: nil)
+    #expect(try await extended.fetch() == "shape")
+    #expect(Circle.$readOwn.path == ["kind", "circle"])
+    let own = QueryStore.detached(query: Circle.$readOwn, initialValue: nil)
+    #expect(try await own.fetch() == "circle")
+    #expect(Circle.$draw.path == ["draw"])
   }
 
   @Test func theFunctionRunsWithTheContextOfTheFetch() async throws {

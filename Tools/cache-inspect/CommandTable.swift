@@ -87,8 +87,8 @@ enum CommandTable {
       discussion: """
         They are read from the files, so it works while the application does not run. Names of \
         mutations are labels; arguments, identities, paths and accounts never appear.
-        With --out the text is written to FILE.tmp, which everybody may read, and renamed: what \
-        reads FILE meets a whole text.
+        With --out the text is written to a file beside FILE, which everybody may read, and renamed: \
+        what reads FILE meets a whole text.
         """,
       options: [Options.metricsFile],
       examples: [

@@ -43,6 +43,7 @@ enum ErrorLines {
     case .misuse: ToolError(.usage, "\(error.message)")
     case .permission: ToolError(.inputOutput, "\(error); ask as a user who may read it")
     case .busy: ToolError(.inputOutput, "\(error)")
+    case .tooBig: ToolError(.badData, "\(error)")
     default: ToolError(.inputOutput, "\(error); look at the file and its folder")
     }
   }

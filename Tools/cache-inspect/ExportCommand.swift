@@ -51,7 +51,7 @@ struct ExportCommand {
       "Write what \(name) has into the store?"
         + (withOutbox ? " The store that its mutations came from must not send them too." : ""),
       self.invocation)
-    let spool = name == "-" ? try SpooledInput() : nil
+    let spool = try SpooledInput(unlessFile: name)
     let imported = try store.importExport(
       at: spool?.path ?? name, into: self.invocation.partition, withOutbox: withOutbox)
     let view = ImportedView(

@@ -11,11 +11,13 @@ struct HistoryCommand {
 
   func run() throws -> ExitCode {
     let store = try self.invocation.inspection()
-    var table = Table([
-      Table.Column("ENDED"), Table.Column("NAME"), Table.Column("OUTCOME"),
-      Table.Column("ATTEMPTS", .right), Table.Column("TOOK", .right), Table.Column("ID"),
-      Table.Column("ERROR", isFlexible: true),
-    ])
+    let hasSeveral = try self.invocation.partition == nil && store.partitions().count > 1
+    let account = hasSeveral ? [Table.Column("PARTITION", isFlexible: true)] : []
+    var table = Table(
+      [Table.Column("ENDED"), Table.Column("NAME"), Table.Column("OUTCOME")] + account + [
+        Table.Column("ATTEMPTS", .right), Table.Column("TOOK", .right), Table.Column("ID"),
+        Table.Column("ERROR", isFlexible: true),
+      ])
     try store.history(
       of: self.invocation.command.arguments.first, in: self.invocation.partition,
       limit: self.invocation.command.integer(Options.limit)
@@ -23,7 +25,7 @@ struct HistoryCommand {
       if let json = self.invocation.json {
         try json.print(HistoryView(row), to: self.invocation.output)
       } else {
-        table.add(self.cells(row))
+        table.add(self.cells(row, hasSeveral))
       }
     }
     if self.invocation.json == nil {
@@ -32,13 +34,14 @@ struct HistoryCommand {
     return .success
   }
 
-  private func cells(_ row: InspectedHistory) -> [Table.Cell] {
+  private func cells(_ row: InspectedHistory, _ namesAccount: Bool) -> [Table.Cell] {
     let took = row.duration.map { Age.text(seconds: max(Double($0) / 1e6, 0)) } ?? "-"
-    return [
-      .init(Moments.text(row.endedAt, self.invocation.dates)), .init(row.entry.name),
-      .init(row.outcome, row.outcome == "succeeded" ? .good : .warning),
-      .init("\(row.entry.attempts)"),
-      .init(took), .init(MutationJSON.text(row.entry.id)),
+    let first = [
+      Table.Cell(Moments.text(row.endedAt, self.invocation.dates)), Table.Cell(row.entry.name),
+      Table.Cell(row.outcome, row.outcome == "succeeded" ? .good : .warning),
+    ]
+    return first + (namesAccount ? [.init(row.partition)] : []) + [
+      .init("\(row.entry.attempts)"), .init(took), .init(MutationJSON.text(row.entry.id)),
       .init(row.entry.lastError.map { "\($0)" } ?? ""),
     ]
   }

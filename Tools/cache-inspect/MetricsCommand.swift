@@ -16,7 +16,7 @@ struct MetricsCommand {
       return .success
     }
     // What reads it is another user, as node_exporter.
-    let file = try NewFile(path, suffix: ".tmp", mode: 0o644)
+    let file = try NewFile(path, mode: 0o644)
     try file.write(Data(text.utf8))
     try file.finish()
     return .success
@@ -116,16 +116,6 @@ private struct MutationMetrics {
       text.add(
         "last_success_timestamp", "When a mutation succeeded last, in seconds since 1970.",
         Int(lastSuccess / 1_000_000))
-    }
-  }
-}
-
-extension Sequence {
-  /// The sum of a number of each; the greatest one if it does not fit.
-  fileprivate func sum(_ number: (Element) -> Int) -> Int {
-    self.reduce(0) {
-      let (sum, isOver) = $0.addingReportingOverflow(number($1))
-      return isOver ? .max : sum
     }
   }
 }

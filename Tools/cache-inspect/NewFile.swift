@@ -17,12 +17,10 @@ final class NewFile {
   /// Makes the file beside the one that it will replace.
   ///
   /// - Parameters:
-  ///   - path: The name that it takes.
-  ///   - suffix: What its name ends with until then; nil: what no other process uses. A file of that
-  ///     name is of a process that was killed, and goes.
+  ///   - path: The name that it takes. Until then the file has one that no other process uses.
   ///   - mode: The permissions of the file.
   /// - Throws: `ToolError` (input/output).
-  init(_ path: String, suffix: String? = nil, mode: mode_t = 0o600) throws {
+  init(_ path: String, mode: mode_t = 0o600) throws {
     self.path = path
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
@@ -33,11 +31,15 @@ final class NewFile {
       return
     }
     self.target = Self.resolved(path)
-    let name = self.target + (suffix ?? ".part-\(getpid())")
-    self.part = name
-    if suffix != nil { unlink(name) }
-    let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw Self.failure(path, errno) }
+    // Not the number of the process, which another one in another container has, too.
+    var name = Array("\(self.target).part-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&name)
+    let number = errno
+    guard descriptor >= 0 else {
+      self.part = nil
+      throw Self.failure(path, number)
+    }
+    self.part = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     // Whatever the mask of the process says.
     fchmod(descriptor, mode)
     self.file = HeldFile(descriptor)
@@ -79,15 +81,36 @@ final class NewFile {
   }
 }
 
-/// The standard input in a temporary file for this user alone, since it is read more than once.
+/// An input that can be read only once, in a temporary file for this user alone, since it is read more than
+/// once.
 final class SpooledInput {
   /// Its path.
   let path: String
 
-  /// Reads the standard input to its end.
+  /// Reads an input to its end, unless it is a file.
   ///
+  /// - Parameter name: A path, or `-` for the standard input.
+  /// - Returns: nil if the name is that of a file, or of nothing.
   /// - Throws: `ToolError` (input/output).
-  init() throws {
+  convenience init?(unlessFile name: String) throws {
+    if name == "-" {
+      try self.init(reading: STDIN_FILENO, "the standard input")
+      return
+    }
+    var status = stat()
+    guard stat(name, &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else {
+      return nil
+    }
+    // Once: the process that writes into a pipe has ended when the pipe is opened again.
+    let descriptor = open(name, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ToolError(.inputOutput, "cannot read \(name): \(String(cString: strerror(errno)))")
+    }
+    defer { close(descriptor) }
+    try self.init(reading: descriptor, name)
+  }
+
+  private init(reading input: Int32, _ name: String) throws {
     var template = Array(
       FileManager.default.temporaryDirectory.appending(path: "cache-inspect-XXXXXX").path
         .utf8CString)
@@ -100,12 +123,12 @@ final class SpooledInput {
     let file = HeldFile(descriptor)
     do {
       while true {
-        let data = try HeldFile.read(STDIN_FILENO, atMost: 1 << 20)
+        let data = try HeldFile.read(input, atMost: 1 << 20)
         if data.isEmpty { break }
         try file.write(data)
       }
     } catch {
-      throw ToolError(.inputOutput, "cannot read the standard input: \(error)")
+      throw ToolError(.inputOutput, "cannot read \(name): \(error)")
     }
   }
 

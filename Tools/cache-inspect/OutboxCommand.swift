@@ -52,7 +52,7 @@ struct OutboxCommand {
     if try self.invocation.printed(["id": MutationJSON.text(id), "why": sentence]) {
       return .success
     }
-    try self.invocation.output.line(SafeText.escape(sentence))
+    try self.invocation.output.line("\(MutationJSON.text(id)): \(SafeText.escape(sentence))")
     return .success
   }
 }

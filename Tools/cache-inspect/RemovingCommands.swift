@@ -14,9 +14,8 @@ struct RemovingCommands {
     let found = try self.invocation.inspection().entry(named: name, in: self.invocation.partition)
     try Confirmation.require(
       "Remove \(found.hash.short) \(found.identity)?", self.invocation)
-    // By its whole hash: meanwhile another one with the same prefix may have come.
-    let removed = try self.invocation.maintenance().remove(
-      found.hash.description, in: found.partition)
+    // The one that was asked about: meanwhile another one with the same prefix may have come.
+    let removed = try self.invocation.maintenance().remove(found)
     if try self.invocation.printed(EntryView(removed, now: self.invocation.nowMicroseconds)) {
       return .success
     }

@@ -50,19 +50,15 @@ struct ReportCommand {
   }
 
   private func add(_ statistics: StoreStatistics, to data: inout ReportData) {
-    for partition in statistics.partitions {
-      data.partitions.append(
-        ReportData.Partition(
-          name: partition.name, entries: partition.entries, bytes: partition.byteCount))
-      data.totals.entries += partition.entries
-      data.totals.pages += partition.pages
-      data.totals.bytes += partition.byteCount
-      data.totals.quarantined += partition.quarantined
-      data.totals.history += partition.history
-      data.totals.pending += partition.mutations.pending
-      data.totals.leased += partition.mutations.leased
-      data.totals.dead += partition.mutations.dead
+    let partitions = statistics.partitions
+    data.partitions = partitions.map {
+      ReportData.Partition(name: $0.name, entries: $0.entries, bytes: $0.byteCount)
     }
+    data.totals = ReportData.Totals(
+      entries: partitions.sum(\.entries), pages: partitions.sum(\.pages),
+      bytes: partitions.sum(\.byteCount), quarantined: partitions.sum(\.quarantined),
+      history: partitions.sum(\.history), pending: partitions.sum(\.mutations.pending),
+      leased: partitions.sum(\.mutations.leased), dead: partitions.sum(\.mutations.dead))
     data.files = statistics.files.map { file in
       ReportData.File(
         name: file.name, bytes: file.byteCount, walBytes: file.logByteCount ?? 0,
@@ -126,7 +122,8 @@ extension ReportCommand {
     try store.history(in: self.invocation.partition, limit: ReportData.maximumRows) { row in
       data.history.append(self.row(row))
     }
-    data.moreHistory = max(data.totals.history - data.history.count, 0)
+    // A damaged file may count less than nothing.
+    data.moreHistory = max(data.totals.history, data.history.count) - data.history.count
   }
 
   private func row(_ mutation: InspectedMutation) -> ReportData.OutboxRow {

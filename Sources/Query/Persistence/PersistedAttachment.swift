@@ -141,7 +141,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// - Returns: Whether nothing is written at the slot any more.
   @discardableResult
   private func hand(over change: StorageChange) -> Bool {
-    let (isFirst, isClosed, old) = self.slot.replaceChange(change)
+    let (isFirst, isClosed, old) = self.slot.replaceChange(
+      change, ofVersion: self.plan.options.version)
     if isFirst { self.storage.write(self.slot) }
     withExtendedLifetime(old) {}
     return isClosed
@@ -341,6 +342,16 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
   // MARK: - What others do to the store
 
+  override func stopWriting(beside version: Int, of store: QueryStore<State>) {
+    guard version > self.plan.options.version else { return }
+    let isNew = store.withLock {
+      defer { self.isWriting = false }
+      // What hydrates reports it itself.
+      return self.isWriting && !self.isHydrating
+    }
+    if isNew { self.storage.didHydrate(self.slot, from: nil, .newerVersion(version)) }
+  }
+
   /// Takes a newer value that another process has written, unless a store of the query has made a
   /// change of its own since it came.
   func takeOver(
@@ -348,7 +359,11 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     into store: QueryStore<State>,
     ifChangesAre changeCount: Int
   ) {
-    guard case .success(let value) = self.decode(entry, in: store.context) else { return }
+    let value: Restored<State>
+    switch self.decode(entry, in: store.context) {
+    case .success(let decoded): value = decoded
+    case .failure: return self.stopWriting(beside: entry.version, of: store)
+    }
     let context = store.context
     // A value that was folded meanwhile would be a change of the store's own.
     store.withLock { self.isTakingOver = true }

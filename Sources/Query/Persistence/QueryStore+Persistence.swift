@@ -90,6 +90,10 @@ extension QueryStore: StoredStore {
     self.withLock { self.persist(.lost) }
   }
 
+  func stopWriting(beside version: Int) {
+    self.withLock { self.storing }?.stopWriting(beside: version, of: self)
+  }
+
   func resetAfterErasing() {
     self.withLock {
       // Its slot is closed, so this is not written.

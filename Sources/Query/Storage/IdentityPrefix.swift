@@ -9,6 +9,9 @@ package struct IdentityPrefix: Sendable {
   /// The texts without the bracket at their end: of the path, and of the named queries under it.
   private let beginnings: [String]
 
+  /// Whether the only beginning is a whole text.
+  private let isWhole: Bool
+
   /// Makes the prefix of a path.
   ///
   /// - Parameter path: The beginning of the paths. The empty path finds all.
@@ -32,6 +35,12 @@ package struct IdentityPrefix: Sendable {
     // All are under the empty path, and a text with the mark has no other one.
     let isAlone = beginning == "[" || beginning.hasPrefix("[{}")
     self.beginnings = isAlone ? [beginning] : [beginning, named]
+    self.isWhole = false
+  }
+
+  /// Makes what finds one identity, and none under its path.
+  package init(only identity: QueryIdentity) {
+    (self.beginnings, self.isWhole) = ([identity.text], true)
   }
 
   /// Whether an identity is that of such a path. An identity given by hand matches, too, if its
@@ -45,6 +54,7 @@ package struct IdentityPrefix: Sendable {
   package func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     self.beginnings.contains { beginning in
       let beginning = beginning.utf8
+      if self.isWhole { return text.elementsEqual(beginning) }
       guard text.count > beginning.count, text.starts(with: beginning) else { return false }
       if beginning.count == 1 { return true }
       let next = text[beginning.count]
@@ -54,6 +64,8 @@ package struct IdentityPrefix: Sendable {
 
   /// The texts that match, as ranges of their bytes in ascending order: what an index is asked for.
   package var ranges: [(lower: String, upper: String)] {
+    // No text lies between the two.
+    if self.isWhole { return self.beginnings.map { (lower: $0, upper: $0 + "\0") } }
     // '\\' follows '[', '-' follows ',' and '^' follows ']'.
     if self.beginnings == ["["] { return [(lower: "[\0", upper: "\\")] }
     // The mark is greater than the first item of every path.

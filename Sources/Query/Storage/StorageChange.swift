@@ -160,6 +160,9 @@ public class StorageWrite: @unchecked Sendable {
   /// when it is confirmed.
   public func didStore(_ mark: StoredContentMark) { self.facts.content?.mark = mark }
 
+  /// When the value was invalidated; nil: it was not.
+  package var invalidatedAt: ContinuousClock.Instant? { self.facts.invalidatedAt?.instant }
+
   /// The same write, of a value that was invalidated meanwhile.
   func invalidated(at instant: BootInstant = .now) -> StorageWrite {
     self.with(self.facts.invalidated(at: instant))
@@ -271,7 +274,8 @@ private struct SnapshotClosure: StateSnapshot {
   func entryWithoutContent(_ facts: WriteFacts) -> StoredEntry {
     var entry =
       (try? self.entry(facts))
-      ?? StoredEntry(kind: "", coder: "", version: 0, content: .none, history: UpdateHistory())
+      // Not of an older release than what is stored, which may have to be invalidated.
+      ?? StoredEntry(kind: "", coder: "", version: .max, content: .none, history: UpdateHistory())
     entry.content = .none
     return entry
   }

@@ -16,6 +16,8 @@ public final class StorageSlot: Sendable {
     var change: StorageChange?
     /// What a storage is writing.
     var taken: StorageChange?
+    /// The version of the store that made the newest removal.
+    var removedVersion = Int.max
     var isClosed = false
     /// Incremented by each change of a store.
     var changeCount = 0
@@ -103,6 +105,20 @@ extension StorageSlot {
     withExtendedLifetime(old) {}
   }
 
+  /// Drops the waiting change if it writes something: it is never written.
+  ///
+  /// - Returns: The write; nil if there is none any more.
+  package func dropWrite() -> StorageWrite? {
+    self.guarded.withLock { slot in
+      guard case .write(let write)? = slot.change else { return nil }
+      slot.change = nil
+      return write
+    }
+  }
+
+  /// The newest version of the value that a removal removes: a newer release's stays.
+  package var removedVersion: Int { self.guarded.withLock { $0.removedVersion } }
+
   /// How many bytes the value of the change that waits has, coded.
   public var waitingBytes: Int {
     guard let write = self.waitingWrite else { return 0 }
@@ -157,6 +173,15 @@ extension StorageSlot {
     for store in self.livingStores { store.handOverAgain() }
   }
 
+  /// Lets the stores that live here write nothing any more if a newer release has written what is stored.
+  ///
+  /// Returns at once: the thread that writes the storage waits for no store.
+  ///
+  /// - Parameter version: The version of the stored value.
+  package func stopWriting(beside version: Int) {
+    Task.detached { for store in self.livingStores { store.stopWriting(beside: version) } }
+  }
+
   // Returned outside the lock: the caller may hold the last reference to a store.
   var livingStores: [any StoredStore] {
     self.guarded.withLock { $0.stores.compactMap(\.store) }
@@ -170,6 +195,7 @@ protocol StoredStore: AnyObject, Sendable {
   var path: QueryPath { get }
   func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int)
   func handOverAgain()
+  func stopWriting(beside version: Int)
   func resetAfterErasing()
 }
 
@@ -195,14 +221,18 @@ extension StorageSlot {
 
   /// Lets a change wait, in the place of an older one.
   ///
+  /// - Parameters:
+  ///   - change: The change.
+  ///   - version: The version of the store that makes it.
   /// - Returns: Whether the storage must be notified; whether nothing is written here any more; and what to
   ///   release outside the lock.
   func replaceChange(
-    _ change: StorageChange
+    _ change: StorageChange, ofVersion version: Int = .max
   ) -> (isFirst: Bool, isClosed: Bool, old: StorageChange?) {
     self.guarded.withLock { slot in
       if slot.isClosed { return (false, true, nil) }
       slot.changeCount += 1
+      if case .remove = change { slot.removedVersion = version }
       guard let old = slot.change else {
         slot.change = change
         return (true, false, nil)

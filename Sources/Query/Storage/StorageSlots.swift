@@ -3,8 +3,15 @@
 ///
 /// Each storage, or all storages of one account in one file, has one.
 public final class StorageSlots: Sendable {
-  private struct WeakSlot: Sendable {
+  fileprivate struct WeakSlot: Sendable {
+    /// That of the slot, which is not kept for a look at it.
+    let identity: QueryIdentity
     weak let slot: StorageSlot?
+    /// Those of other identities whose texts are equal, and not their bytes, as of a letter that is composed
+    /// or decomposed.
+    var others = [WeakSlot]()
+
+    init(_ slot: StorageSlot) { (self.identity, self.slot) = (slot.identity, slot) }
   }
 
   /// By the texts of their identities: a dictionary of another type of key costs a launch 50 µs.
@@ -41,14 +48,14 @@ public final class StorageSlots: Sendable {
   ///
   /// - Parameter identity: The key that the query is stored under.
   public func existingSlot(for identity: QueryIdentity) -> StorageSlot? {
-    self.table.withLock { $0[identity.text]?.slot }
+    self.table.withLock { $0[identity.text]?.slot(of: identity) }
   }
 
   /// All slots at this moment.
   ///
   /// - Complexity: O(*n*).
   public var all: [StorageSlot] {
-    self.table.withLock { $0.values.compactMap(\.slot) }
+    self.table.withLock { Self.slots(in: $0) }
   }
 
   /// Drops all waiting changes, and stops the stores that live now from writing. Stores made later
@@ -58,9 +65,19 @@ public final class StorageSlots: Sendable {
   public func closeAll() -> [StorageSlot] {
     let slots = self.table.withLock { table in
       defer { table = [:] }
-      return table.values.compactMap(\.slot)
+      return Self.slots(in: table)
     }
     for slot in slots { slot.close() }
+    return slots
+  }
+
+  private static func slots(in table: [String: WeakSlot]) -> [StorageSlot] {
+    var slots = [StorageSlot]()
+    slots.reserveCapacity(table.count)
+    for found in table.values {
+      if let slot = found.slot { slots.append(slot) }
+      for other in found.others { if let slot = other.slot { slots.append(slot) } }
+    }
     return slots
   }
 
@@ -94,8 +111,11 @@ public final class StorageSlots: Sendable {
   func attach(_ store: some StoredStore, to identity: QueryIdentity) -> StorageSlot? {
     let new = StorageSlot(identity: identity, table: self, store: store)
     let existing = self.table.withLock { table -> StorageSlot? in
-      if let slot = table[identity.text]?.slot { return slot }
-      table[identity.text] = WeakSlot(slot: new)
+      let found = table[identity.text]
+      if let slot = found?.slot(of: identity) { return slot }
+      var added = WeakSlot(new)
+      if let others = found?.without(identity) { added.others = others.list }
+      table[identity.text] = added
       return nil
     }
     guard let existing else { return new }
@@ -111,11 +131,37 @@ public final class StorageSlots: Sendable {
   /// Called when a slot is gone. Another one may have its place already.
   func didRelease(_ identity: QueryIdentity) {
     // Returned outside the lock: this may be the last reference to it.
-    let successor = self.table.withLock { table in
-      let successor = table[identity.text]?.slot
-      if successor == nil { table[identity.text] = nil }
+    let successor = self.table.withLock { table -> StorageSlot? in
+      guard let found = table[identity.text] else { return nil }
+      let successor = found.slot(of: identity)
+      if successor == nil { table[identity.text] = found.without(identity) }
       return successor
     }
     withExtendedLifetime(successor) {}
+  }
+}
+
+extension StorageSlots.WeakSlot {
+  /// The slot of an identity.
+  fileprivate func slot(of identity: QueryIdentity) -> StorageSlot? {
+    if self.identity == identity { return self.slot }
+    return self.others.first { $0.identity == identity }?.slot
+  }
+
+  /// This one and the others, each by itself.
+  fileprivate var list: [Self] {
+    var first = self
+    first.others = []
+    return [first] + self.others
+  }
+
+  /// The slots of the other identities; nil: there are none.
+  fileprivate func without(_ identity: QueryIdentity) -> Self? {
+    // As a rule there is one alone.
+    if self.others.isEmpty { return self.identity == identity ? nil : self }
+    let rest = self.list.filter { $0.identity != identity }
+    guard var first = rest.first else { return nil }
+    first.others = Array(rest.dropFirst())
+    return first
   }
 }

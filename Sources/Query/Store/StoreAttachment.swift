@@ -68,6 +68,13 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline
   func handOver(_ change: StorageChange) {}
 
+  /// Writes nothing any more if a newer release has written what is stored.
+  ///
+  /// - Parameters:
+  ///   - version: The version of the stored value.
+  ///   - store: The store of the state. The caller does not hold its lock.
+  func stopWriting(beside version: Int, of store: QueryStore<State>) {}
+
   /// The state went back to a fresh one.
   @usableFromInline
   func stateDidReset() {}

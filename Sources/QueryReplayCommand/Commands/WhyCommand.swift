@@ -23,7 +23,7 @@ struct WhyCommand {
       if let json = invocation.json {
         try json.print(Row(id: entry.idText, why: sentence), to: invocation.output)
       } else {
-        try invocation.output.line(SafeText.escape(sentence))
+        try invocation.output.line("\(entry.idText): \(SafeText.escape(sentence))")
       }
     }
     return .success

@@ -7,7 +7,7 @@ extension CacheChanges {
   ///
   /// - Parameters:
   ///   - identity: The identity under which it is stored.
-  ///   - revision: The revision of the unreadable row.
+  ///   - revision: The revision of the unreadable entry: its row's, or that of its confirmation.
   ///   - miss: The reason, one for which `isQuarantined` is true.
   ///   - now: The time.
   /// - Returns: Whether it was moved.

@@ -93,21 +93,28 @@ extension CacheChanges {
 // MARK: - Removing
 
 extension CacheChanges {
-  /// Removes an entry with its pages.
+  /// Removes an entry with its pages, unless a newer release has written it.
   ///
-  /// - Parameter identity: The identity that it is stored under.
-  /// - Returns: Whether it existed.
+  /// - Parameters:
+  ///   - identity: The identity that it is stored under.
+  ///   - version: The newest version of the value that is removed.
   /// - Throws: `StorageError`.
-  mutating func remove(_ identity: QueryIdentity) throws -> Bool {
+  mutating func remove(
+    _ identity: QueryIdentity, upToVersion version: Int64
+  ) throws -> CacheRemoval {
     let hash = XXH128(hashing: identity.text)
     let place = try self.connection.first(EntryRow.readPlace, self.partition, identity.text) {
       row in
       try row.requireHash(hash, at: 2)
-      return (id: try row.integer(at: 0), bytes: Int(try row.amount(at: 1)))
+      return (
+        id: try row.integer(at: 0), bytes: Int(try row.amount(at: 1)),
+        version: row.rawInteger(at: 3)
+      )
     }
-    guard let (id, bytes) = place else { return false }
-    try self.removeRow(id, bytes: bytes)
-    return true
+    guard let place else { return .absent }
+    if place.version > version { return .newerKept(version: Int(place.version)) }
+    try self.removeRow(place.id, bytes: place.bytes)
+    return .removed
   }
 
   /// Removes the row of an entry with its pages, and counts it.
@@ -124,6 +131,15 @@ extension CacheChanges {
   }
 }
 
+/// The result of ``CacheChanges/remove(_:upToVersion:)``.
+enum CacheRemoval: Equatable {
+  case removed
+  /// There was no entry.
+  case absent
+  /// A newer release has written the entry, which stays.
+  case newerKept(version: Int)
+}
+
 /// The result of ``CacheChanges/write(_:)``.
 enum CacheWriteOutcome: Equatable {
   /// There was no entry.
@@ -136,4 +152,6 @@ enum CacheWriteOutcome: Equatable {
   case otherKept
   /// Somebody has removed what the entry was made of.
   case ignored
+  /// A newer release has written the entry, which stays as it is.
+  case newerKept(version: Int)
 }

@@ -28,11 +28,12 @@ extension CacheDatabase {
 
   /// Reads the entries under a path into memory.
   func prefetch(_ prefix: IdentityPrefix, in partition: CachePartition) async throws {
+    // Before the flush: what changes meanwhile may be committed after the scan.
+    partition.beginPrefetching()
+    defer { partition.endPrefetching() }
     // Earlier changes must be found.
     try await self.flush()
     guard let id = partition.row?.id else { throw self.health.error ?? Self.closed }
-    partition.beginPrefetching()
-    defer { partition.endPrefetching() }
     do {
       let entries = try await self.readPatiently { connection in
         var entries = [(QueryIdentity, StoredEntry)]()

@@ -45,6 +45,8 @@ final class CacheDatabase: Sendable {
     var invalidations = [Invalidation]()
     /// How many invalidations were written so far.
     var doneInvalidations = 0
+    /// Whether the thread is about to write invalidations.
+    var hasInvalidatingCommit = false
     /// At how many pending changes the writer next counts their bytes, while it cannot write them.
     var backlogLimit = CacheDatabase.shortBacklog
   }
@@ -109,6 +111,22 @@ extension CacheDatabase {
     partition.forgetPrefetched()
     let invalidation = Invalidation(prefix: prefix, partition: partition, at: instant)
     let slots = partition.slots.invalidateChanges(under: prefix)
+    self.add(invalidation)
+    for slot in slots { self.write(slot, in: partition) }
+    // Last: a commit that waits already has all of it.
+    let isCommitted = self.guarded.withLock { database in
+      defer { database.hasInvalidatingCommit = true }
+      return database.hasInvalidatingCommit
+    }
+    if isCommitted { return }
+    self.thread.perform { writer in
+      writer.database.guarded.withLock { $0.hasInvalidatingCommit = false }
+      _ = writer.commitUnlessRetrying()
+    }
+  }
+
+  /// Lists an invalidation, which is written with the next commit.
+  func add(_ invalidation: Invalidation) {
     let open = self.partitions
     self.guarded.withLock { database in
       database.invalidations.append(invalidation)
@@ -122,9 +140,6 @@ extension CacheDatabase {
         partitions.contains(ObjectIdentifier($0))
       }.map { Invalidation(prefix: all, partition: $0, at: .now) }
     }
-    for slot in slots { self.write(slot, in: partition) }
-    // If it cannot be written, it is retried with everything else.
-    self.thread.perform { try? $0.commitAllForCaller() }
   }
 
   /// Invalidates the entries under paths, and reports whether that is written.
@@ -135,9 +150,7 @@ extension CacheDatabase {
     completion: @escaping @Sendable (Bool) -> Void
   ) {
     for prefix in prefixes { self.invalidate(prefix, in: partition, at: instant) }
-    let isTaken = self.thread.perform { writer in
-      completion((try? writer.commitAllForCaller()) != nil)
-    }
+    let isTaken = self.thread.perform { completion($0.commitUnlessRetrying()) }
     if !isTaken { completion(false) }
   }
 

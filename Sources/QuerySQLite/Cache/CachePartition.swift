@@ -182,7 +182,7 @@ extension CachePartition {
   /// How many bytes of values are kept in memory until their stores are created.
   static let maximumPrefetchedBytes = 64 << 20
 
-  /// Announces that a scan begins whose entries ``keep(prefetched:)`` gets.
+  /// Announces that a scan begins, or what it waits for, whose entries ``keep(prefetched:)`` gets.
   func beginPrefetching() { self.guarded.withLock { $0.scans += 1 } }
 
   func endPrefetching() {

@@ -18,7 +18,8 @@ extension CacheWriter {
       case entry(PreparedEntry)
       /// What to write instead, if the value is known to be stored.
       case confirmation(PreparedConfirmation)
-      case removal
+      /// With the newest version of the value that is removed.
+      case removal(upToVersion: Int)
     }
 
     init(_ queued: QueuedSlot, _ write: StorageWrite? = nil, _ content: Content) {
@@ -218,7 +219,9 @@ extension CacheWriter {
     _ queued: QueuedSlot, _ prepared: PreparedBatch?, at index: Int
   ) -> CodedChange? {
     guard let change = queued.slot.takeChange() else { return nil }
-    guard case .write(let write) = change else { return CodedChange(queued, nil, .removal) }
+    guard case .write(let write) = change else {
+      return CodedChange(queued, nil, .removal(upToVersion: queued.slot.removedVersion))
+    }
     if let confirmation = write.confirmation {
       let content = PreparedConfirmation(confirmation, identity: queued.slot.identity)
       if let content { return CodedChange(queued, write, .confirmation(content)) }
@@ -262,6 +265,7 @@ extension CacheWriter {
       let growth = before.flatMap { before in after?.growth(since: before) }
       self.didGrow(by: growth ?? 0, in: partition)
       for slot in step.outdated { self.passOn(slot, in: partition) }
+      for (slot, version) in step.ofOlderRelease { slot.stopWriting(beside: version) }
       // Coded outside of the transaction, and so not by the time of others.
       let whole = step.unconfirmed.compactMap { change in
         change.write.flatMap { self.code($0, of: change.queued) }
@@ -285,6 +289,8 @@ extension CacheWriter {
     let unconfirmed: [CodedChange]
     /// The slots whose stored value another process has replaced, which stays, or has invalidated.
     let outdated: [StorageSlot]
+    /// The slots whose stored value a newer release has written, with its version. It stays.
+    let ofOlderRelease: [(slot: StorageSlot, version: Int)]
   }
 
   /// Writes the first changes in one transaction.
@@ -299,6 +305,7 @@ extension CacheWriter {
     var unconfirmed = [CodedChange]()
     var outdated = [StorageSlot]()
     var (stale, unwritten) = ([StorageSlot](), [CodedChange]())
+    var ofOlderRelease = [(slot: StorageSlot, version: Int)]()
     var ignored = 0
     let isWritten = try self.write(in: partition, connection) { tables in
       // Another process has erased it: nothing that was known before is written.
@@ -319,6 +326,9 @@ extension CacheWriter {
           case .ignored:
             ignored += 1
             unwritten.append(change)
+          case .newerKept(let version):
+            ofOlderRelease.append((change.queued.slot, version))
+            unwritten.append(change)
           }
         case .confirmation(let confirmation):
           switch try tables.confirm(confirmation) {
@@ -326,8 +336,15 @@ extension CacheWriter {
           case .otherKept: outdated.append(change.queued.slot)
           case .ignored: ignored += 1
           case .refused: unconfirmed.append(change)
+          case .newerKept(let version):
+            ofOlderRelease.append((change.queued.slot, version))
           }
-        case .removal: _ = try tables.remove(change.queued.slot.identity)
+        case .removal(let newestVersion):
+          let removal = try tables.remove(
+            change.queued.slot.identity, upToVersion: Int64(newestVersion))
+          if case .newerKept(let version) = removal {
+            ofOlderRelease.append((change.queued.slot, version))
+          }
         }
       }
       return true
@@ -337,7 +354,8 @@ extension CacheWriter {
       if partition.row?.epoch == known.epoch { self.didFindErased(partition) }
       return nil
     }
-    let written = count - unconfirmed.count - outdated.count - ignored
+    let written =
+      count - unconfirmed.count - outdated.count - ignored - ofOlderRelease.count
     for change in changes.prefix(count) where !unconfirmed.contains(where: { $0 === change }) {
       if case .entry(let entry) = change.content, let mark = entry.mark,
         !unwritten.contains(where: { $0 === change })
@@ -348,7 +366,9 @@ extension CacheWriter {
     }
     partition.count { $0.writes += written }
     if written > 0 { partition.hub.send(.committed(entries: written)) }
-    return CommittedStep(count: count, unconfirmed: unconfirmed, outdated: outdated + stale)
+    return CommittedStep(
+      count: count, unconfirmed: unconfirmed, outdated: outdated + stale,
+      ofOlderRelease: ofOlderRelease)
   }
 
   /// Runs a transaction on a partition, and counts it.
@@ -413,27 +433,6 @@ extension CacheWriter {
     _ = partition.slots.closeAll()
     partition.forgetPrefetched()
     self.prepare([partition], finishesErasing: false)
-  }
-
-  /// Drops the changes that have waited longest, those of stores that are gone first, if more bytes
-  /// wait than the limit allows.
-  func trimBacklog() {
-    let queued = self.database.takeQueued(atMost: .max)
-    var bytes = 0
-    var dropped = Set<Int>()
-    // The newest changes are dropped last, and those of living stores after all others.
-    for isAlive in [true, false] {
-      for (index, waiting) in queued.enumerated().reversed()
-      where waiting.slot.isAlive == isAlive {
-        bytes += waiting.slot.waitingBytes
-        if bytes <= self.configuration.maximumBacklogBytes { continue }
-        waiting.slot.dropChange()
-        dropped.insert(index)
-      }
-    }
-    self.database.requeue(
-      queued.enumerated().filter { !dropped.contains($0.offset) }.map(\.element))
-    self.database.didTrimBacklog()
   }
 }
 

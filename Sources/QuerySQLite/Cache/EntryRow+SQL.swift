@@ -48,17 +48,18 @@ extension EntryRow {
       WHERE e.partition = ? AND e.identity = ?
       """)
 
-  /// Partition, identity: the columns that a removal needs. Id, byte_count, hash.
+  /// Partition, identity: the columns that a removal needs. Id, byte_count, hash, value_version.
   package static let readPlace: SQL = """
-    SELECT id, byte_count, hash FROM entries WHERE partition = ? AND identity = ?
+    SELECT id, byte_count, hash, value_version FROM entries WHERE partition = ? AND identity = ?
     """
 
-  /// Partition, identity, revision: whether the row is still the one that could not be read. Id,
+  /// Partition, identity, revision of what could not be read: whether the row was not written since. It has
+  /// an older revision than that if its value was confirmed apart, as it may have been since, too. Id,
   /// byte_count, 0 for an impossible one.
   static let readSame: SQL = """
     SELECT id, CASE WHEN byte_count BETWEEN 0 AND 1152921504606846976 THEN byte_count ELSE 0 END
     FROM entries
-    WHERE partition = ? AND identity = ? AND coalesce(revision, 0) = ?
+    WHERE partition = ? AND identity = ? AND coalesce(revision, 0) <= ?
     """
 
   /// All columns.

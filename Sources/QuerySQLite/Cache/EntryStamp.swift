@@ -24,6 +24,8 @@ struct EntryStamp {
   let hasValue: Bool
   /// Whether its value is in pages.
   let hasPages: Bool
+  /// The version of its value.
+  let version: Int64
   /// What must be written.
   let difference: Difference
 
@@ -38,6 +40,8 @@ struct EntryStamp {
     let checksum = try Self.checksum(row)
     self.hasValue = checksum != nil
     self.hasPages = try checksum != nil && !row.bool(at: 3)
+    // A damaged one is no newer release's.
+    self.version = row.rawInteger(at: 7)
     self.difference =
       if try !Self.hasSameContent(row, checksum, wanted) || !Self.hasSameCoding(row, wanted) {
         .value

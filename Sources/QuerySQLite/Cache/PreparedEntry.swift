@@ -107,7 +107,7 @@ final class PreparedConfirmation {
   @exclusivity(unchecked) fileprivate(set) var hasKeptInvalidation = false
 
   /// What has become of a confirmation.
-  enum Outcome {
+  enum Outcome: Equatable {
     /// It is stored.
     case written
     /// Another value is stored, and stays.
@@ -116,6 +116,8 @@ final class PreparedConfirmation {
     case ignored
     /// Another value is stored, or none: the whole entry is needed.
     case refused
+    /// A newer release has written the entry, which stays as it is.
+    case newerKept(version: Int)
   }
 
   /// Prepares a confirmation.
@@ -142,7 +144,8 @@ extension StoredContentMark {
 
 extension CacheChanges {
   /// Writes the difference between an entry and the stored one, judging by the checksums in the
-  /// rows: another process may have written, evicted or erased it meanwhile.
+  /// rows: another process may have written, evicted or erased it meanwhile. One of a newer release stays,
+  /// whatever is written.
   ///
   /// - Throws: `StorageError`.
   @discardableResult
@@ -164,6 +167,7 @@ extension CacheChanges {
       try self.writePages(of: entry, hadPages: false)
       return .inserted(revision: entry.row.revision, bytes: byteCount)
     }
+    if stamp.version > entry.row.valueVersion { return .newerKept(version: Int(stamp.version)) }
     if stamp.difference == .none { return .unchanged }
     guard isReplaced else {
       if entry.row.invalidatedAt != 0, !entry.hasKeptInvalidation {
@@ -205,6 +209,9 @@ extension CacheChanges {
       return (try EntryStamp(row, wanted: confirmation.row), nil)
     }
     guard let (stamp, notes) = stored else { return try self.addWithoutValue(confirmation) }
+    if stamp.version > confirmation.row.valueVersion {
+      return .newerKept(version: Int(stamp.version))
+    }
     if let notes { return try self.note(confirmation, beside: stamp, notes) }
     if stamp.difference == .value { return .refused }
     if stamp.difference == .none { return .written }

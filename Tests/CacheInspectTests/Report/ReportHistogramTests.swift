@@ -13,6 +13,13 @@ import Testing
     #expect(sizes.buckets.map(\.bytes) == [2, 2, 1, 0, 0, 1, 2])
   }
 
+  @Test func sizesThatADamagedFileStatesDoNotTrap() {
+    var sizes = ReportHistogram.sizes
+    for size in [Int.max, .max, .min, .min, .min] { sizes.add(Double(size), bytes: size) }
+    #expect(sizes.buckets.last?.bytes == .max)
+    #expect(sizes.buckets.first?.bytes == .min)
+  }
+
   @Test func anAgeOfAClockThatJumpedIsCounted() {
     var ages = ReportHistogram.ages
     for age in [-1e15, 0, 59.9, 60, 1e15, .infinity, .nan] { ages.add(age, bytes: 10) }

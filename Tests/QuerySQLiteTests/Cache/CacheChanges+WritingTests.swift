@@ -12,6 +12,34 @@ import Testing
 
   // MARK: - Outcomes
 
+  /// By a write, a confirmation, a note or a removal.
+  @Test func whatANewerReleaseHasWrittenStays() throws {
+    var newer = StoredEntry.sample(1)
+    newer.version = 2
+    try self.cache.write(newer, .sample(1))
+    let frames = try self.cache.frames {
+      #expect(try self.cache.write(.sample(2), .sample(1)) == .newerKept(version: 2))
+      for keepsOtherValue in [false, true] {
+        var entry = StoredEntry.sample(1)
+        entry.history.invalidatedAt = .now
+        entry.history.isInvalidated = true
+        let mark = try #require(PreparedEntry(entry, identity: .sample(1)).mark)
+        let confirmation = try #require(
+          PreparedConfirmation(
+            StoredConfirmation(
+              entry: entry, content: mark, hasValue: true, keepsOtherValue: keepsOtherValue),
+            identity: .sample(1)))
+        #expect(try self.cache.change { try $0.confirm(confirmation) } == .newerKept(version: 2))
+      }
+      #expect(
+        try self.cache.change { try $0.remove(.sample(1), upToVersion: 1) }
+          == .newerKept(version: 2))
+    }
+    #expect(frames == 0)
+    #expect(try self.cache.entry(.sample(1)) == newer)
+    #expect(try self.cache.change { try $0.remove(.sample(1), upToVersion: 2) } == .removed)
+  }
+
   @Test func onlyWhatIsDifferentIsWritten() throws {
     let bytes = 1_024 + 12
     #expect(

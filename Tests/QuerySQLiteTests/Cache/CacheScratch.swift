@@ -125,4 +125,10 @@ extension CacheChanges {
   mutating func write(_ entry: StoredEntry, identity: QueryIdentity) throws -> CacheWriteOutcome {
     try self.write(PreparedEntry(entry, identity: identity))
   }
+  /// Removes an entry of whatever version.
+  ///
+  /// - Returns: Whether it existed.
+  mutating func remove(_ identity: QueryIdentity) throws -> Bool {
+    try self.remove(identity, upToVersion: .max) == .removed
+  }
 }

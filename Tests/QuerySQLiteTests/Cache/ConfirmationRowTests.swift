@@ -180,6 +180,34 @@ import Testing
     #expect(try erased.changes(after: 0).isEmpty)
   }
 
+  // MARK: - What cannot be read
+
+  @Test func anUnreadableEntryThatWasConfirmedIsQuarantined() throws {
+    try self.confirm(3)
+    guard case .entry(let entry) = try self.cache.tables.read(.sample(3)) else {
+      Issue.record("no entry")
+      return
+    }
+    // As another process may do before it is.
+    try self.confirm(3, after: 120)
+    #expect(try self.quarantine(3, entry.revision))
+    #expect(try self.cache.tables.read(.sample(3)) == .absent)
+    #expect(try self.count() == 0)
+  }
+
+  @Test func whatWasWrittenAgainAfterAConfirmationStays() throws {
+    try self.confirm(3)
+    try self.cache.write(.sample(9), .sample(3))
+    #expect(!(try self.quarantine(3, 6)))
+    #expect(try self.cache.entry(.sample(3)) == .sample(9))
+  }
+
+  private func quarantine(_ number: Int, _ revision: Int64) throws -> Bool {
+    try self.cache.change {
+      try $0.quarantine(.sample(number), revision: revision, .undecodable("x"), now: Date())
+    }
+  }
+
   // MARK: - Eviction
 
   private func evict(to entries: Int) throws -> [QueryIdentity] {

@@ -25,6 +25,37 @@ import Testing
     #expect(Set(texts.keys) == Set(names.suffix(10)))
   }
 
+  private static let long = String(repeating: "x", count: 100_000)
+
+  /// They have no bytes, so that nothing is gained without them.
+  @Test func removalsAndInvalidationsStayWhateverElseWaits() async throws {
+    let folder = try TemporaryFolder()
+    let vfs = FaultVFS()
+    let trial = try StorageTrial(in: folder.path, vfs: vfs) { $0.maximumBacklogBytes = 1 << 20 }
+    for name in ["a", "b", "c", "d"] { trial.set(name, name) }
+    #expect(await trial.flush() == nil)
+    vfs.fail(.changes, nth: 1, persistently: true, with: 13)
+    trial.store("a").reset()
+    trial.store("b").invalidate()
+    // It is dropped, and what was stored before is no newer.
+    let invalidated = trial.store("c")
+    invalidated.currentValue = Self.long
+    invalidated.invalidate()
+    for number in 0..<20 { trial.set("\(number)", Self.long) }
+    withExtendedLifetime(invalidated) {}
+    #expect(await trial.flush() != nil)
+    vfs.disarm()
+    await trial.log.recovery()
+    #expect(await trial.flush() == nil)
+    await trial.close()
+    let next = try StorageTrial(in: folder.path)
+    let stores = ["a", "b", "c", "d"].map(next.store)
+    for store in stores { await store.hydrated() }
+    #expect(stores.map(\.currentValue) == [nil, "b", "c", "d"])
+    #expect(stores.map(\.state.isInvalidated) == [false, true, true, false])
+    await next.close()
+  }
+
   @Test func whatWaitsIsBoundedWhileNobodyTriesToWriteIt() async throws {
     let folder = try TemporaryFolder()
     let vfs = FaultVFS()

@@ -127,6 +127,32 @@ import Testing
     #expect(texts == ["a": "a"])
   }
 
+  /// Its value is in a page, which a confirmation does not write.
+  @Test func aDamagedValueThatWasConfirmedIsWrittenAnew() async throws {
+    let folder = try TemporaryFolder()
+    let text = String(repeating: "x", count: 5_000)
+    let first = try StorageTrial(in: folder.path)
+    for _ in 0..<2 {
+      first.set("a", text)
+      #expect(await first.flush() == nil)
+    }
+    await first.close()
+    let connection = try DatabaseOpener(kind: .cache, folder: folder.path).openWriter()
+    #expect(try connection.pragma("SELECT count(*) FROM confirmations") == "1")
+    try connection.write {
+      try connection.execute(
+        "UPDATE pages SET value = CAST(substr(value, 1, length(value) - 2) || x'7922' AS BLOB)")
+    }
+    try connection.close()
+    let second = try StorageTrial(in: folder.path)
+    #expect(await second.text("a") == nil)
+    second.set("a", text)
+    #expect(await second.flush() == nil)
+    #expect(second.storage.statistics.quarantined == 1)
+    await second.close()
+    #expect(try await StorageTrial.texts(["a"], in: folder.path) == ["a": text])
+  }
+
   @Test func eachOfTwoWhoFlushWaitsForWhatIsHandedOverAgain() async throws {
     let folder = try TemporaryFolder()
     let trial = try StorageTrial(in: folder.path)

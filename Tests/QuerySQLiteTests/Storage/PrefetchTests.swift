@@ -22,9 +22,12 @@ import Testing
   }
 
   /// Behind the storage's back, without an event for it.
-  private static func deleteAll(in scratch: StorageScratch) throws {
+  private static func deleteAll(in scratch: StorageScratch, but name: String = "") throws {
     let connection = try scratch.connection()
-    try connection.write { _ = try connection.rowsOfText("DELETE FROM entries") }
+    try connection.write {
+      _ = try connection.rowsOfText(
+        "DELETE FROM entries WHERE identity <> '[\"texts\",\"\(name)\"]'")
+    }
     try connection.close()
   }
 
@@ -66,6 +69,27 @@ import Testing
     await invalidated.hydrated()
     #expect(invalidated.isInvalidated)
     try await storage.close()
+  }
+
+  /// It is committed after the scan.
+  @Test func whatChangesWhileEarlierChangesAreCommittedIsNotShownAsItWas() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage { $0.writeDelay = .seconds(3_600) }
+    try await storage.set(["a": "stored", "b": "other"])
+    let coder = GatedCoder(encoding: Door())
+    let busy = storage.store("busy", PersistenceOptions(coder: coder))
+    busy.currentValue = "coded"
+    let prefetching = Task { try await storage.prefetch(matching: []) }
+    await coder.encoded.wait(forCount: 1)
+    storage.store("a").currentValue = "edited"
+    coder.encoding.open()
+    try await prefetching.value
+    try await storage.flush()
+    try Self.deleteAll(in: scratch, but: "a")
+    #expect(await storage.text("a") == "edited")
+    #expect(await storage.text("b") == "other", "it was prefetched")
+    try await storage.close()
+    withExtendedLifetime(busy) {}
   }
 
   @Test func whatAnotherProcessWritesDropsWhatWasPrefetched() async throws {

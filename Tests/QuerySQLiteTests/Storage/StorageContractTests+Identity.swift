@@ -83,6 +83,25 @@ extension StorageContractTests {
     #expect(device.client().store(for: hidden).currentValue == 6)
   }
 
+  /// Swift takes their texts for equal.
+  @Test(arguments: StorageUnderTest.allCases)
+  func identitiesOfOtherBytesAreStoredApart(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let texts = ["caf\u{e9}", "cafe\u{301}", "\u{212a}", "K"]
+    let queries = texts.enumerated().map { index, text in
+      StoredQuery(["of its own", index]) { 0 }.persisted(
+        PersistenceOptions(identity: QueryIdentity(canonicalText: text)))
+    }
+    let client = device.client()
+    let stores = queries.map { client.store(for: $0) }
+    for (index, store) in stores.enumerated() { store.currentValue = index }
+    try await device.relaunch()
+    #expect(device.storage.statistics.entries == texts.count)
+    let next = device.client()
+    #expect(queries.map { next.store(for: $0).currentValue } == [0, 1, 2, 3])
+    withExtendedLifetime(stores) {}
+  }
+
   // The process warns once of a path, whichever storage it is for.
   @Test(.serialized, arguments: StorageUnderTest.allCases)
   func aPathThatIsNotRepresentableWorksWithOneWarning(_ kind: StorageUnderTest) async throws {

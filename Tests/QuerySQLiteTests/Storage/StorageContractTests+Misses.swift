@@ -117,6 +117,16 @@ extension StorageContractTests {
   }
 
   @Test(arguments: StorageUnderTest.allCases)
+  func anEntryThatWasConfirmedIsQuarantinedAsAnyOther(_ kind: StorageUnderTest) async throws {
+    let device = try await self.device(kind)
+    try await device.run { client in
+      try await client.store(for: StoredQuery { 5 }.persisted()).fetch()
+    }
+    try await self.expectQuarantine(
+      device, PersistenceOptions(version: 2), .olderVersion(1))
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
   func theBytesOfAnotherCoderAreQuarantined(_ kind: StorageUnderTest) async throws {
     let device = try await self.device(kind)
     try await self.expectQuarantine(

@@ -5,5 +5,6 @@ final class UnreadStore: StoredStore {
   let path: QueryPath = ["sample", 1]
   func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int) {}
   func handOverAgain() {}
+  func stopWriting(beside version: Int) {}
   func resetAfterErasing() {}
 }

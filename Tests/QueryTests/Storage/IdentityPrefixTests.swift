@@ -97,6 +97,18 @@ import Testing
     #expect(throws: QueryIdentityError.self) { try QueryIdentity(path: [Opaque()], name: "n") }
   }
 
+  @Test func oneIdentityIsFoundWithoutWhatIsUnderIt() throws {
+    let prefix = IdentityPrefix(only: try QueryIdentity(path: ["a"]))
+    for (path, isFound) in [(["a"], true), (["a", "b"], false), ([], false), (["ab"], false)] {
+      let path: [any Hashable & Sendable] = path
+      #expect(prefix.matches(try QueryIdentity(path: QueryPath(path))) == isFound)
+    }
+    #expect(!prefix.matches(try QueryIdentity(path: ["a"], name: "n")))
+    #expect(
+      !IdentityPrefix(only: QueryIdentity(canonicalText: "\u{e9}"))
+        .matches(QueryIdentity(canonicalText: "e\u{301}")))
+  }
+
   /// As an index compares them: by their bytes.
   @Test func whatMatchesLiesInTheRanges() throws {
     let texts = [
@@ -110,7 +122,8 @@ import Testing
     let paths: [QueryPath] = [[], [1], ["a"], ["a", "b"], ["é"], [date], [Place(number: 1)]]
     let marked = ["[{}]", "[{},1]"].map { QueryIdentity(canonicalText: $0) }
     let prefixes = try paths.map { try IdentityPrefix(path: $0) }
-    for prefix in prefixes + marked.map({ IdentityPrefix(identity: $0) }) {
+    let single = texts.map { IdentityPrefix(only: QueryIdentity(canonicalText: $0)) }
+    for prefix in prefixes + marked.map({ IdentityPrefix(identity: $0) }) + single {
       let bounds = prefix.ranges.flatMap { [Array($0.lower.utf8), Array($0.upper.utf8)] }
       #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) })
       for text in texts {

@@ -33,6 +33,26 @@ import Testing
     #expect(slot.replaceChange(.remove).isFirst == true)
   }
 
+  /// Their texts are equal to Swift, and their bytes are not.
+  @Test(arguments: [[0, 1, 2], [1, 0, 2], [2, 1, 0], [2, 0, 1]])
+  func identitiesOfOtherBytesHaveTheirOwnSlots(_ order: [Int]) throws {
+    let identities = ["\u{1ed9}", "o\u{323}\u{302}", "\u{1ecd}\u{302}"].map {
+      QueryIdentity(canonicalText: $0)
+    }
+    var found: [StorageSlot?] = try identities.map { try self.slot(for: $0) }
+    #expect(Set(found.map { $0.map(ObjectIdentifier.init) }).count == 3)
+    #expect(self.slots.all.count == 3)
+    for (count, index) in order.enumerated() {
+      for (identity, slot) in zip(identities, found) where slot != nil {
+        #expect(self.slots.existingSlot(for: identity) === slot)
+        #expect(try self.slot(for: identity) === slot)
+      }
+      found[index] = nil
+      #expect(self.slots.existingSlot(for: identities[index]) == nil)
+      #expect(self.slots.all.count == 2 - count)
+    }
+  }
+
   @Test func closingMakesRoomForNewSlots() throws {
     let old = try self.slot(for: self.identity)
     _ = old.replaceChange(.writing(1))
@@ -90,7 +110,8 @@ import Testing
     let slots = self.slots
     await runOnThreads(8) { thread in
       for round in 0..<500 {
-        let identity = QueryIdentity(canonicalText: "[\(round % 3)]")
+        let texts = ["[1]", "[\u{e9}]", "[e\u{301}]"]
+        let identity = QueryIdentity(canonicalText: texts[round % 3])
         guard let slot = slots.attach(ScriptedQuery.store(), to: identity) else { continue }
         _ = slot.replaceChange(.writing(round))
         _ = slots.existingSlot(for: identity)

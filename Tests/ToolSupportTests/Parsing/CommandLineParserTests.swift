@@ -90,6 +90,11 @@ struct CommandLineParserTests {
       line == "unknown option --partion; did you mean --partition? See sample list --help")
   }
 
+  @Test func theOtherCaseOfALetterMayBeTwoLetters() {
+    #expect(SampleTool.error("list", "-ß")?.message == "unknown option -ß")
+    #expect(SampleTool.error("list", "-ŉ")?.message == "unknown option -ŉ")
+  }
+
   @Test func whatIsMissingIsNamed() {
     #expect(
       SampleTool.error()?.message == "a command is missing: list, report, outbox, ping, history")

@@ -100,8 +100,9 @@ extension CommandLineParser {
     var letters = bundle
     while let letter = letters.popFirst() {
       guard let option = self.options.first(where: { $0.short == letter }) else {
-        let other = Character(letter.isLowercase ? letter.uppercased() : letter.lowercased())
-        let isThere = self.options.contains { $0.short == other }
+        // A text: the other case of a letter may have two letters.
+        let other = letter.isLowercase ? letter.uppercased() : letter.lowercased()
+        let isThere = self.options.contains { $0.short.map { String($0) } == other }
         throw self.failure("unknown option -\(letter)", isThere ? "-\(other)" : nil)
       }
       guard option.takesValue else {

@@ -1,3 +1,5 @@
+import Query
+
 /// Counts entries by ranges of a measure, one entry at a time, so that a large store is never held
 /// whole.
 ///
@@ -32,11 +34,11 @@ struct ReportHistogram: Sendable {
   ///
   /// - Parameters:
   ///   - measure: Seconds, or bytes. A negative age, of a clock that jumped, counts as zero.
-  ///   - bytes: What the entry takes.
+  ///   - bytes: What the entry takes. Impossible numbers of a damaged file do not trap.
   mutating func add(_ measure: Double, bytes: Int) {
     let index = self.ends.firstIndex { measure < $0 } ?? self.ends.count
     self.buckets[index].count += 1
-    self.buckets[index].bytes += bytes
+    self.buckets[index].bytes = Int(Int64(self.buckets[index].bytes).clampedSum(Int64(bytes)))
   }
 
   /// Ranges of age; measured in seconds.

@@ -172,7 +172,8 @@ extension MemoryQueryStorage {
     guard let change = slot.takeChange() else { return }
     defer { slot.didWrite() }
     if case .write(let write) = change, let confirmation = write.confirmation,
-      self.confirm(slot.identity, confirmation, epoch)
+      self.keepsNewer(than: confirmation.entry.version, at: slot)
+        || self.confirm(slot.identity, confirmation, epoch)
     {
       return
     }
@@ -186,6 +187,7 @@ extension MemoryQueryStorage {
       }
     }
     let entry = coded
+    if self.keepsNewer(than: entry?.version ?? slot.removedVersion, at: slot) { return }
     let basis: StoredBasis? = if case .write(let write) = change { write.basis } else { nil }
     let mark = self.guarded.withLock { storage -> StoredContentMark?? in
       guard storage.epoch == epoch, !storage.isClosed else { return nil }
@@ -212,6 +214,14 @@ extension MemoryQueryStorage {
     if entry == nil { self.kept.lose(slot.identity) }
     if let mark, case .write(let write) = change { write.didStore(mark) }
     self.hub.send(.committed(entries: 1))
+  }
+
+  /// Whether a newer release has written what is stored, which stays.
+  private func keepsNewer(than version: Int, at slot: StorageSlot) -> Bool {
+    let stored = self.guarded.withLock { $0.entries[slot.identity]?.version }
+    guard let stored, stored > version else { return false }
+    slot.stopWriting(beside: stored)
+    return true
   }
 
   /// Writes what is beside a value, if that suffices.
