@@ -7,7 +7,7 @@ enum RunOption {
     "watch", nil, .flag, "", "send whatever becomes due, until Ctrl-C or SIGTERM")
   static let deadline = ToolOption(
     "deadline", "d", .duration, "TIME",
-    "begin nothing after this time and end, such as 30s or 5min")
+    "after this time give back what runs, and end; such as 30s or 5min")
   static let lane = ToolOption("lane", "l", .text, "LANE", "only mutations of this lane")
   static let maximum = ToolOption(
     "max", "m", .integer(1...Int.max), "N", "make at most N attempts, and end")
