@@ -13,15 +13,18 @@ import Testing
     try StoreInspection(directory: URL(filePath: scratch.folder.path))
   }
 
-  private static func end(_ scratch: OutboxScratch, _ text: String = "text") async throws -> UUID {
-    let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(text), claiming: true)
+  private static func end(_ scratch: OutboxScratch, as id: UUID = UUID()) async throws -> UUID {
+    var mutation = OutboxScratch.mutation()
+    mutation.id = id
+    let enqueued = try await scratch.outbox.enqueue(mutation, claiming: true)
     _ = try await scratch.outbox.settle(try #require(enqueued.lease), OutboxScratch.success)
     return enqueued.entry.id
   }
 
   @Test func theNumberOfOneThatHasEndedIsNotTheBeginningOfAnother() async throws {
     let scratch = try OutboxScratch()
-    let ended = try await Self.end(scratch)
+    let ended = try await Self.end(
+      scratch, as: try #require(UUID(uuidString: "a0000000-0000-4000-8000-000000000000")))
     var live = OutboxScratch.mutation("live")
     live.id = try #require(UUID(uuidString: "15000000-0000-4000-8000-000000000000"))
     _ = try await scratch.outbox.enqueue(live, claiming: false)
