@@ -70,7 +70,7 @@ package final class StoreMaintenance {
           message: "an application was killed while it replaced the file; start it once",
           fileName: kind.fileName)
       }
-      let connection = try opener.openWriter()
+      let connection = try opener.openCheckedWriter(lock)
       // The first error counts.
       defer { try? connection.close() }
       let result = try body(connection)

@@ -320,6 +320,39 @@ import Testing
     for subscription in [first, second, third] { subscription.cancel() }
   }
 
+  /// A fetch ends on another thread, which there must be while the event holds one.
+  @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
+  func whatTheEndOfAFetchAppliesAgainWaitsForTheEventUnderWay() async throws {
+    let (server, applied, mayGoOn) = (self.server, self.applied, DispatchSemaphore(value: 0))
+    let query = HTTPQuery(server.url("/notes"), as: [Int].self).stale(after: 3_600).persisted()
+      .live(
+        from: { EventStream(server.url("/events")) },
+        apply: .apply { numbers, event in
+          let isFirst = event.data == "2" && !applied.elements.contains("2")
+          applied.append(event.data)
+          if isFirst { mayGoOn.wait() }
+          if let number = Int(event.data), !numbers.contains(number) { numbers.append(number) }
+        })
+    defer { mayGoOn.signal() }
+    let store = self.client().store(for: query)
+    let (subscription, shown) = self.follow(store)
+    let stream = await server.stream(1)
+    await self.settle([store], stream)
+    let gate = Gate()
+    server.hold(gate)
+    let fetch = Task { try await store.fetch() }
+    while !store.isLoading { await Task.yield() }
+    stream.send("data: 2\n\n")
+    await applied.wait { $0.contains("2") }
+    gate.open()
+    _ = try await fetch.value
+    #expect(applied.elements.filter { $0 == "2" } == ["2"])
+    mayGoOn.signal()
+    await shown.wait { $0.last == [1, 2] }
+    await applied.wait { $0.filter { $0 == "2" }.count > 1 }
+    subscription.cancel()
+  }
+
   @Test func invalidationsGoByTheirPaths() async throws {
     let server = self.server
     let client = self.client()

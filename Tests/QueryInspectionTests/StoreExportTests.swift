@@ -212,6 +212,39 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// Some of its mutations would be missing, or written twice.
+  @Test func anOutboxThatChangesWhileItIsExportedIsNotExported() async throws {
+    let scratch = try OutboxScratch()
+    try await scratch.add()
+    let path = scratch.folder.path
+    let (errors, hasClaimed) = (Recorder<InspectionError?>(), DispatchSemaphore(value: 0))
+    await runOnThreads(1) { _ in
+      let isChanged = Locked(false)
+      do {
+        let store = try StoreInspection(directory: URL(filePath: path))
+        _ = try store.export("", withOutbox: true) { data in
+          let isOutbox = String(decoding: data, as: UTF8.self).contains("newestNumber")
+          if !isOutbox || isChanged.withLock({ $0 }) { return }
+          isChanged.withLock { $0 = true }
+          Task {
+            defer { hasClaimed.signal() }
+            _ = try await scratch.claim()
+          }
+          hasClaimed.wait()
+        }
+        errors.append(nil)
+      } catch {
+        errors.append(error as? InspectionError)
+      }
+    }
+    guard case .unavailable(let error)?? = errors.elements.first else {
+      Issue.record("the export has the mutation as it was: \(errors.elements)")
+      return
+    }
+    #expect(error.message.contains("the outbox was changed meanwhile"))
+    try await scratch.storage.close()
+  }
+
   @Test func aDamagedExportIsRefusedBeforeAnythingIsWritten() async throws {
     let scratch = try OutboxScratch()
     try await Self.fill(scratch)

@@ -97,6 +97,24 @@ import Testing
     try await storage.close()
   }
 
+  @Test func ofManyMutationsThatANameFitsTwentyAreNamed() async throws {
+    let scratch = try OutboxScratch()
+    for number in 10..<35 {
+      var mutation = OutboxScratch.mutation()
+      mutation.id = try #require(UUID(uuidString: "A0000000-0000-4000-8000-0000000000\(number)"))
+      _ = try await scratch.outbox.enqueue(mutation, claiming: false)
+    }
+    let name = "a000"
+    let store = try Self.store(scratch.folder.path)
+    guard case .ambiguous(name, let candidates) = Self.error({ try store.mutation(named: name) })
+    else {
+      Issue.record("25 mutations begin alike")
+      return
+    }
+    #expect(candidates.count == 20)
+    try await scratch.storage.close()
+  }
+
   private static func error<R>(_ body: () throws -> R) -> InspectionError? {
     do {
       _ = try body()

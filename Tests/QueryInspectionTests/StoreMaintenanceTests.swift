@@ -49,6 +49,30 @@ import Testing
     #expect(try Self.isSound(scratch))
   }
 
+  /// SQLite would cut it at the damaged frame, and the mutations behind that were lost.
+  @Test func aDamagedLogOfAKilledProcessIsLeftToTheApplication() async throws {
+    let killed = try OutboxScratch()
+    for number in 0..<20 { try await killed.add("\(number)") }
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    try FileManager.default.copyItem(atPath: killed.path, toPath: path)
+    var log = try Data(contentsOf: URL(filePath: killed.path + "-wal"))
+    log[32 + LogImage(Array(log), pageSize: 4_096).validCount / 2 * 4_120 + 400] ^= 4
+    try log.write(to: URL(filePath: path + "-wal"))
+    let maintenance = try StoreMaintenance(directory: URL(filePath: folder.path))
+    let error = #expect(throws: InspectionError.self) {
+      try maintenance.withWriter(.mutations) { _ in Issue.record("it was opened") }
+    }
+    #expect("\(try #require(error))".contains("start the application once"))
+    #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == log)
+    let scratch = try OutboxScratch(in: folder)
+    #expect(try scratch.outbox.entries().map(\.id) == killed.outbox.entries().map(\.id))
+    // From now on it is checked.
+    try maintenance.withWriter(.mutations) { _ in }
+    try await scratch.storage.close()
+    try await killed.storage.close()
+  }
+
   @Test func anEntryIsRemovedBesideAnApplication() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage()

@@ -91,6 +91,14 @@ import Testing
       Set(history.compactMap { try? $0.currentResult?.get() }) == Set((1...7).map { $0 * 10 }))
   }
 
+  @Test func twoTogetherAreABatchToo() async throws {
+    let add = self.mutation(upTo: 2) { Self.times10($0) }
+    _ = try await self.enqueue(1...4, add)
+    #expect(try await self.replay(add) == ReplaySummary(succeeded: 4))
+    #expect(self.batches.elements == [[1, 2], [3, 4]])
+    #expect(self.singles.elements == [])
+  }
+
   @Test func anErrorAtAPlaceIsThatMutationsAlone() async throws {
     let add = self.mutation { batch in
       batch.map {

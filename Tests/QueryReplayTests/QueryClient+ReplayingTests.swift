@@ -98,6 +98,23 @@ import Testing
     #expect(try storage.outbox.counts.pending == 1)
   }
 
+  @Test func howLongAWriteHasWaitedGoesByTheClockOfTheTest() async throws {
+    let clock = MockQueryClock()
+    let client = QueryClient(storage: MemoryQueryStorage(clock: clock))
+    let create = self.mutation("create", Recorder<String>())
+    try await client.store(for: create).enqueue(with: "a")
+    clock.advance(by: .seconds(90))
+    let replayer = MutationReplayer(client: client, configuration: .init(clock: clock))
+    try replayer.register(create)
+    let events = replayer.events
+    #expect(try await replayer.replayOnce() == ReplaySummary(succeeded: 1))
+    for await event in events {
+      guard case .attemptEnded(_, _, _, let waited) = event else { continue }
+      #expect(waited == .seconds(90))
+      break
+    }
+  }
+
   @Test func whoTakesTheEventsBeforeItStartsHasAllOfThem() async throws {
     let client = QueryClient(storage: MemoryQueryStorage())
     let sent = Recorder<String>()

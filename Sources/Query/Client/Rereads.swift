@@ -4,7 +4,8 @@ import FoundationEssentials
 /// after a pause for all that came meanwhile.
 ///
 /// A process that drains an outbox commits thousands of times a second; one that only shows it must
-/// not read as often.
+/// not read as often. The pauses of a burst grow, so that the few changes of one mutation are shown as
+/// they come.
 final class Rereads: Sendable {
   private enum Phase {
     case idle
@@ -15,10 +16,17 @@ final class Rereads: Sendable {
   }
 
   private let phase = Locked(Phase.idle)
-  private let pause: @Sendable () async -> Void
+  private let pause: Pause
 
-  /// - Parameter pause: Waits after a read.
-  init(_ pause: @escaping @Sendable () async -> Void) { self.pause = pause }
+  /// Waits after a read, which is the first, the second and so on of a burst.
+  typealias Pause = @Sendable (_ read: Int) async -> Void
+
+  init(_ pause: @escaping Pause) { self.pause = pause }
+
+  /// How long to wait after a read of a burst: a tenth of a second, and less after the first ones.
+  static func pause(after read: Int) -> Duration {
+    .milliseconds(min(100, 10 << min(read - 1, 4)))
+  }
 
   /// Whether nothing was requested since the last read and the pause after it.
   var isIdle: Bool { self.phase.withLock { $0 == .idle } }
@@ -31,9 +39,11 @@ final class Rereads: Sendable {
     }
     guard isFirst else { return }
     Task {
+      var count = 0
       repeat {
         read()
-        await self.pause()
+        count += 1
+        await self.pause(count)
       } while self.isOutdated()
     }
   }
@@ -48,16 +58,15 @@ final class Rereads: Sendable {
 }
 
 extension QueryContext {
-  /// Waits between two reads of what another process changes in the outbox. A tenth of a second by
-  /// default.
-  var outboxRereadPause: @Sendable () async -> Void {
+  /// Waits between two reads of what another process changes in the outbox.
+  var outboxRereadPause: Rereads.Pause {
     get { self[OutboxRereadPauseKey.self] }
     set { self[OutboxRereadPauseKey.self] = newValue }
   }
 
   private enum OutboxRereadPauseKey: Key {
-    static var defaultValue: @Sendable () async -> Void {
-      { try? await Task.sleep(for: .milliseconds(100)) }
+    static var defaultValue: Rereads.Pause {
+      { try? await Task.sleep(for: Rereads.pause(after: $0)) }
     }
   }
 }

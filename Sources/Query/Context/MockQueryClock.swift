@@ -27,13 +27,19 @@ public final class MockQueryClock: QueryClock {
     var observers = [Observer]()
   }
 
+  /// By how much the difference of two dates may be too short: a `Date` of today is exact to a tenth of a
+  /// microsecond.
+  private static let rounding = Duration.microseconds(1)
+
   /// Waits until there is a sleeper until this time, or an earlier one; nil: any sleeper.
   private struct Observer {
     let id: Int
     let time: Duration?
     let continuation: CheckedContinuation<Void, Never>
 
-    func isAbout(_ sleeper: Sleeper) -> Bool { self.time.map { sleeper.time <= $0 } ?? true }
+    func isAbout(_ sleeper: Sleeper) -> Bool {
+      self.time.map { sleeper.time <= $0 + MockQueryClock.rounding } ?? true
+    }
   }
 
   let start: Date
@@ -52,11 +58,15 @@ public final class MockQueryClock: QueryClock {
 
   /// Moves the clock, and lets everything go on whose time has come.
   ///
-  /// - Parameter duration: By how much; not negative.
+  /// - Parameter duration: By how much; not negative. The difference of two dates may be a hair short of the
+  ///   wait it was meant for: up to a microsecond, the clock moves on to its end.
   public func advance(by duration: Duration) {
     precondition(duration >= .zero, "time does not go back")
     let due = self.guarded.withLock { clock in
       clock.elapsed += duration
+      let limit = clock.elapsed + Self.rounding
+      let near = clock.sleepers.lazy.map(\.time).filter { $0 <= limit }.max()
+      clock.elapsed = max(clock.elapsed, near ?? .zero)
       let elapsed = clock.elapsed
       let due = clock.sleepers.filter { $0.time <= elapsed }
       clock.sleepers.removeAll { $0.time <= elapsed }

@@ -53,3 +53,30 @@ public enum PackWait: Hashable, Sendable {
   /// The storage, which cannot write.
   case storage(StorageError)
 }
+
+// MARK: - In words
+
+extension PackState: CustomStringConvertible {
+  /// The state in a few words of English, as for a log.
+  public var description: String {
+    switch self {
+    case .idle: "idle"
+    case .fetching: "fetching"
+    case .waiting(let wait): "waiting for \(wait)"
+    case .complete: "complete"
+    case .stopped(let error): "stopped: \(error)"
+    }
+  }
+}
+
+extension PackWait: CustomStringConvertible {
+  /// What is waited for, in a few words of English.
+  public var description: String {
+    switch self {
+    case .network: "the network"
+    case .unmeteredNetwork: "an unmetered network"
+    case .others: "another process or client"
+    case .storage(let error): "the storage: \(error)"
+    }
+  }
+}

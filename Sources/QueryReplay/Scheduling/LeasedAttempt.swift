@@ -29,7 +29,8 @@ struct LeasedAttempt: Sendable {
     let entry = self.lease.entry
     probe_attempt_begin(entry.id.probeNumber, Int64(entry.attempts))
     self.parts.events.send(.attemptStarted(entry.id, number: entry.attempts))
-    let waited = max(.zero, Duration.seconds(Date().timeIntervalSince(entry.createdAt)))
+    let waited = max(
+      .zero, Duration.seconds(self.parts.clock.date().timeIntervalSince(entry.createdAt)))
     let events = self.parts.events
     self.lease.whenProgressed { events.send(.progress(entry.id, $0)) }
     let start = self.parts.clock.now()

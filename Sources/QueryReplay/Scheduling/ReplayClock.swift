@@ -1,3 +1,4 @@
+package import FoundationEssentials
 import Query
 
 /// A replayer's source of time and waits; a test supplies its own.
@@ -10,17 +11,23 @@ package struct ReplayClock: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled.
   package var sleep: @Sendable (_ until: Duration) async throws -> Void
 
+  /// The date of the outbox's clock.
+  package var date: @Sendable () -> Date
+
   package init(
     now: @escaping @Sendable () -> Duration,
+    date: @escaping @Sendable () -> Date = { Date() },
     sleep: @escaping @Sendable (_ until: Duration) async throws -> Void
   ) {
     self.now = now
+    self.date = date
     self.sleep = sleep
   }
 
   /// A test's clock.
   init(_ clock: MockQueryClock) {
-    self.init(now: { clock.elapsed }, sleep: { try await clock.sleep(until: $0) })
+    self.init(
+      now: { clock.elapsed }, date: { clock.now() }, sleep: { try await clock.sleep(until: $0) })
   }
 
   /// The continuous clock: a task that sleeps by it hangs on a timer of `CLOCK_BOOTTIME`, which is due

@@ -45,8 +45,8 @@ final class CacheDatabase: Sendable {
     var invalidations = [Invalidation]()
     /// How many invalidations were written so far.
     var doneInvalidations = 0
-    /// Whether the thread is about to write invalidations.
-    var hasInvalidatingCommit = false
+    /// Whether the thread is about to commit what was invalidated.
+    var isCommitQueued = false
     /// At how many pending changes the writer next counts their bytes, while it cannot write them.
     var backlogLimit = CacheDatabase.shortBacklog
   }
@@ -113,14 +113,14 @@ extension CacheDatabase {
     let slots = partition.slots.invalidateChanges(under: prefix)
     self.add(invalidation)
     for slot in slots { self.write(slot, in: partition) }
-    // Last: a commit that waits already has all of it.
-    let isCommitted = self.guarded.withLock { database in
-      defer { database.hasInvalidatingCommit = true }
-      return database.hasInvalidatingCommit
+    // Last: a commit that is queued already has all of it.
+    let isQueued = self.guarded.withLock { database in
+      defer { database.isCommitQueued = true }
+      return database.isCommitQueued
     }
-    if isCommitted { return }
+    if isQueued { return }
     self.thread.perform { writer in
-      writer.database.guarded.withLock { $0.hasInvalidatingCommit = false }
+      writer.database.guarded.withLock { $0.isCommitQueued = false }
       _ = writer.commitUnlessRetrying()
     }
   }

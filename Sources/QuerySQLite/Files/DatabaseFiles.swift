@@ -87,8 +87,7 @@ package struct DatabaseFiles: Sendable {
       throw RegularFile.error("it is \(kind), and no file", operation: "open", path: path)
     }
     // SQLite puts them beside the target of a link.
-    let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
-    let place = isLink ? FilePath.resolved(path) : path
+    let place = FilePath.isLink(path) ? FilePath.resolved(path) : path
     for suffix in ["-wal", "-shm", "-journal"] {
       let companion = place + suffix
       guard lstat(companion, &status) == 0, let kind = RegularFile.otherKind(status) else {

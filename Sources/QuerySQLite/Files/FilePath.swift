@@ -1,3 +1,5 @@
+// `stat` is of either, by what the compiler has read before.
+import CSQLite
 import FoundationEssentials
 import Glibc
 
@@ -32,6 +34,12 @@ enum FilePath {
       return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
     }
     return URL(filePath: path).resolvingSymlinksInPath().path
+  }
+
+  /// Whether a symbolic link is at the path, wherever it leads.
+  static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   /// The path without symbolic links; nil: there is nothing.

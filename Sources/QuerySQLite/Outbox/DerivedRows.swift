@@ -63,12 +63,15 @@ package struct DerivedRows {
     try self.connection.execute(Self.count, partition)
   }
 
-  private static let raise: SQL = "UPDATE partitions SET last_number = max(last_number, ?)"
+  private static let raise: SQL = """
+    UPDATE partitions SET
+      last_number = max(last_number, ?), last_sequence = max(last_sequence, ?)
+    """
 
-  /// Makes sure that no number up to a given one is assigned again.
+  /// Makes sure that no number and no sequence of an end up to given ones is assigned again.
   ///
   /// - Throws: `StorageError`.
-  package func keepNumbersRising(above newest: Int64) throws {
-    try self.connection.execute(Self.raise, newest)
+  package func keepNumbersRising(above newest: Int64, sequence: Int64 = 0) throws {
+    try self.connection.execute(Self.raise, newest, sequence)
   }
 }

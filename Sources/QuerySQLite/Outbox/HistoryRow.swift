@@ -189,6 +189,9 @@ extension HistoryRow {
     """
 
   /// Sequence.
+  static let hasSequence: SQL = "SELECT 1 FROM history WHERE sequence = ?"
+
+  /// Sequence.
   static let clearEffects: SQL = "UPDATE history SET effects = NULL WHERE sequence = ?"
 
   /// Inserts the row.

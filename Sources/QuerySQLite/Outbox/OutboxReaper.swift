@@ -14,6 +14,9 @@ final class OutboxReaper {
   /// Whether an owner's lock can be taken. A missing file proves nothing.
   func isGone(_ owner: String) -> Bool { OwnerFile.state(of: owner, in: self.folder) == .gone }
 
+  /// Whether an owner's lock is held, by this process or by another.
+  func isAlive(_ owner: String) -> Bool { OwnerFile.state(of: owner, in: self.folder) == .alive }
+
   /// How many microseconds a lease of another boot still lasts: its length, counted from when its
   /// end was last seen to change.
   func remaining(of number: Int64, endMonotonic: Int64, now: Int64, length: Int64) -> Int64 {

@@ -4,16 +4,28 @@ import Query
 /// Writes what was read from a damaged outbox into a new one, in one write transaction of its
 /// caller.
 ///
-/// Rows keep their numbers, and so their order. A leased mutation becomes pending, and may have
-/// been applied; one that is not as it was enqueued is dead, as is one that depends on a mutation
-/// that cannot be read. What the new outbox has already stays as it is.
+/// Rows keep their numbers, and so their order. A leased mutation keeps its lease as long as the process
+/// that sends it lives; otherwise it becomes pending, and may have been applied. One that is not as it was
+/// enqueued is dead, as is one that depends on a mutation that cannot be read. What the new outbox has
+/// already stays as it is.
 struct OutboxRestoration {
   let source: SalvageSource
   let connection: SQLiteConnection
   let now: OutboxTime
+  /// Tells which owners of leases live.
+  let reaper: OutboxReaper
 
-  init(from source: SalvageSource, to connection: SQLiteConnection, now: OutboxTime) {
+  /// - Parameters:
+  ///   - source: The damaged file's rows.
+  ///   - connection: The new file.
+  ///   - folder: The absolute path of the folder of both.
+  ///   - now: The time.
+  init(
+    from source: SalvageSource, to connection: SQLiteConnection, in folder: String,
+    now: OutboxTime
+  ) {
     (self.source, self.connection, self.now) = (source, connection, now)
+    self.reaper = OutboxReaper(folder: folder)
   }
 
   /// Restores everything.
@@ -34,12 +46,15 @@ struct OutboxRestoration {
     for old in Set(rows.map(\.partition) + ended.map(\.partition)).sorted() {
       partitions[old] = try self.makePartition(names[old] ?? "lost account \(old)")
     }
+    try self.restoreEpochs(partitions)
     var report = SalvageReport()
-    for (partition, row) in ended {
+    for (partition, sequence, row) in ended {
       guard let new = partitions[partition], try !self.isThere(Self.hasEnded, row.id) else {
         continue
       }
-      try row.insert(partition: new, on: self.connection)
+      let isTaken = try self.isThere(HistoryRow.hasSequence, sequence)
+      try row.insert(
+        partition: new, sequence: isTaken ? nil : sequence, on: self.connection)
       report.ended += 1
     }
     var numbers = [Int64: Int64]()
@@ -79,6 +94,17 @@ struct OutboxRestoration {
     try self.connection.execute(OutboxPartitionRow.insert, name)
     return try self.connection.first(OutboxPartitionRow.read, name) { try $0.integer(at: 0) }
   }
+
+  private static let raiseEpoch: SQL = """
+    UPDATE partitions SET epoch = max(epoch, ?) WHERE id = ?
+    """
+
+  /// A lease is of an epoch, and an attempt that an erasure has ended stays so.
+  private func restoreEpochs(_ partitions: [Int64: Int64]) throws {
+    for (old, epoch) in try self.source.epochs() {
+      if let new = partitions[old] { try self.connection.execute(Self.raiseEpoch, epoch, new) }
+    }
+  }
 }
 
 // MARK: - Mutations
@@ -105,12 +131,17 @@ extension OutboxRestoration {
     try row.insert(on: self.connection)
     if !row.isSound {
       row.standing.kill(.undecodable)
-    } else if row.standing.state == .leased {
+    } else if row.standing.state == .leased, row.number != old.number || !self.isRunning(row) {
       row.standing.makePending()
       row.standing.maybeApplied = true
     }
     try row.saveStanding(on: self.connection)
     return row.number
+  }
+
+  /// Whether a living process sends it. If that process has lost the row, it takes it back itself.
+  private func isRunning(_ row: OutboxRow) -> Bool {
+    row.standing.lease.map { self.reaper.isAlive($0.owner) } ?? false
   }
 
   /// - Parameter numbers: The rows' new numbers, by their old ones.
@@ -145,8 +176,9 @@ extension OutboxRestoration {
     try derived.makeHeads(
       of: try self.connection.rows(Self.numbers) { try $0.integer(at: 0) })
     try derived.countRows(of: nil)
-    // The number of a row that is gone is not assigned again.
-    try derived.keepNumbersRising(above: try self.source.newestNumber())
+    // The number of a row that is gone is not assigned again, nor is the sequence of an end.
+    try derived.keepNumbersRising(
+      above: try self.source.newestNumber(), sequence: try self.source.newestSequence())
   }
 }
 

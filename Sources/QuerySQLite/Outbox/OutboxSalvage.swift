@@ -120,7 +120,7 @@ extension OutboxSalvage {
     if isDone { return nil }
     let source = try SalvageSource(path: path, opener)
     return try new.write {
-      try OutboxRestoration(from: source, to: new, now: self.now).run(of: name)
+      try OutboxRestoration(from: source, to: new, in: self.folder, now: self.now).run(of: name)
     }
   }
 

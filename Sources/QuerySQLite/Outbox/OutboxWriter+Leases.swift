@@ -50,6 +50,30 @@ extension OutboxWriter {
     }
   }
 
+  /// Looks for the leases that this process holds in the file that was opened: it may be another one, which
+  /// a salvage has made, with other numbers of accounts and without what could not be read.
+  ///
+  /// - Throws: `StorageError`.
+  func checkLeases(_ connection: SQLiteConnection) throws {
+    guard !self.leases.isEmpty, let owner = self.owner?.name else { return }
+    var held = [Int64: HeldLease]()
+    try connection.read {
+      for (number, known) in self.leases {
+        let epoch = try OutboxPartitionRow.find(known.partition.name, on: connection)?.epoch
+        guard epoch == Int64(known.lease.epoch),
+          let row = try connection.first(OutboxRow.read, number, read: OutboxRow.init),
+          row.id == known.lease.entry.id,
+          row.standing.isLeased(by: owner, token: known.lease.token)
+        else { continue }
+        held[number] = HeldLease(
+          leased: OutboxTransaction.LeasedRow(lease: known.lease, row: row),
+          partition: known.partition)
+      }
+    }
+    self.leases.merge(held) { $1 }
+    self.loseLeases { held[Int64($0.lease.entry.number)] == nil }
+  }
+
   /// Passes on what another process has asked for.
   func revokeCancelled() {
     guard !self.leases.isEmpty, let connection = self.connection, let owner = self.owner?.name

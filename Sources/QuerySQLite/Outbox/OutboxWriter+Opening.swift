@@ -119,6 +119,8 @@ extension OutboxWriter {
     self.database.fileNumber.withLock { $0 = number }
     self.database.readers.reopen()
     for partition in self.database.partitions { self.prepare(partition) }
+    // Otherwise the next extension of the leases does it.
+    try? self.checkLeases(connection)
     // Housekeeping, which may fail.
     try? self.sweepOwners(connection)
     // A file that was set aside may have rows that could not be read, and whose files are here.

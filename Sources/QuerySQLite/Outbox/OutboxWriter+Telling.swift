@@ -24,6 +24,9 @@ extension OutboxWriter {
       }
       for number in change.changes.outcome.endedLeases { self.leases[number] = nil }
       for (number, leased) in change.changes.outcome.leases {
+        if let earlier = self.leases[number]?.lease, earlier !== leased.lease {
+          self.revocations.append((earlier, .lost))
+        }
         self.leases[number] = HeldLease(leased: leased, partition: partition)
         if let end = leased.row.standing.lease?.endMonotonic { self.limit(leased.lease, to: end) }
       }

@@ -254,16 +254,21 @@ extension SalvageScratch {
     return count == 0 ? [] : ["\(count) ended mutations"]
   }
 
-  /// The place of `last_number` among the columns of `partitions`.
-  private static let lastNumber = 12
+  /// The places of `last_number` and `last_sequence` among the columns of `partitions`.
+  private static let (lastNumber, lastSequence) = (12, 13)
 
-  /// The highest number that was assigned, from the rows of accounts. One far beyond those in
-  /// use is a flipped bit.
-  var newestNumber: Int64 {
+  /// The highest number that was assigned, from the rows of accounts.
+  var newestNumber: Int64 { self.newest(at: Self.lastNumber) }
+
+  /// The highest sequence that an end was given, from the rows of accounts.
+  var newestSequence: Int64 { self.newest(at: Self.lastSequence) }
+
+  /// One far beyond those in use is a flipped bit.
+  private func newest(at column: Int) -> Int64 {
     let numbers = (self.scan.rows["partitions"] ?? []).compactMap { row -> Int64? in
-      guard row.values.count > Self.lastNumber,
-        case .integer(let number) = row.values[Self.lastNumber]
-      else { return nil }
+      guard row.values.count > column, case .integer(let number) = row.values[column] else {
+        return nil
+      }
       return (0..<1 << 40).contains(number) ? number : nil
     }
     return numbers.max() ?? 0

@@ -52,6 +52,19 @@ extension SalvageSource {
     return max(seen, self.scratch?.newestNumber ?? 0)
   }
 
+  /// A sequence far beyond those in use is a flipped bit, too.
+  private static let newestEnd: SQL = """
+    SELECT max(
+      coalesce((SELECT max(sequence) FROM history WHERE sequence < 1 << 40), 0),
+      coalesce((SELECT max(sequence) FROM forgotten WHERE sequence < 1 << 40), 0))
+    """
+
+  /// The highest sequence that any end was given, as far as it is known.
+  func newestSequence() throws -> Int64 {
+    let seen = try self.connection.first(Self.newestEnd) { try $0.integer(at: 0) } ?? 0
+    return max(seen, self.scratch?.newestSequence ?? 0)
+  }
+
   /// All readable live and dead rows, in order.
   func outboxRows() throws -> [OutboxRow] {
     var rows = [OutboxRow]()
@@ -85,9 +98,12 @@ extension SalvageSource {
   private static let aliases: SQL = """
     SELECT partition, alias, value, publisher, published_at, newest_number FROM aliases
     """
-  /// The columns of a row, and its partition.
+  private static let epochsOfPartitions: SQL = "SELECT id, epoch FROM partitions WHERE epoch > 0"
+  /// The columns of a row, its partition and its sequence.
   private static let history = SQL(
-    assembling: "SELECT \(HistoryRow.allColumns.list), partition FROM history ORDER BY sequence")
+    assembling: """
+      SELECT \(HistoryRow.allColumns.list), partition, sequence FROM history ORDER BY sequence
+      """)
   private static let salvages: SQL = "SELECT name, salvaged_at, is_whole FROM salvages"
 
   /// The names of accounts, by number.
@@ -96,6 +112,13 @@ extension SalvageSource {
       (try $0.integer(at: 0), try $0.text(at: 1))
     }
     return Dictionary(found) { first, _ in first }
+  }
+
+  /// How often rows of accounts were erased, by the accounts' numbers.
+  func epochs() throws -> [(partition: Int64, epoch: Int64)] {
+    try self.readable(Self.epochsOfPartitions) { row in
+      (partition: try row.integer(at: 0), epoch: try row.integer(at: 1))
+    }
   }
 
   /// The paused accounts.
@@ -167,11 +190,12 @@ extension SalvageSource {
     }
   }
 
-  /// The ended mutations.
-  func endedRows() throws -> [(partition: Int64, row: HistoryRow)] {
-    try self.readable(Self.history) { row in
+  /// The ended mutations, in the order of their ends.
+  func endedRows() throws -> [(partition: Int64, sequence: Int64, row: HistoryRow)] {
+    let count = Int32(HistoryRow.allColumns.names.count)
+    return try self.readable(Self.history) { row in
       (
-        partition: try row.integer(at: Int32(HistoryRow.allColumns.names.count)),
+        partition: try row.integer(at: count), sequence: try row.integer(at: count + 1),
         row: try HistoryRow(row)
       )
     }

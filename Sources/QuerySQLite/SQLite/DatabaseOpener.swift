@@ -68,6 +68,7 @@ extension DatabaseOpener {
     let end = SuspendingClock.now + self.patience
     return try self.asOpeningFailure {
       try self.files.refuseLongPath(self.path)
+      try self.refuseLinkedOutbox()
       try self.files.makeFolder(self.folder)
       try self.files.refuseNetworkFileSystem(self.folder)
       try self.files.makeFile(self.path)
@@ -209,11 +210,29 @@ extension DatabaseOpener {
   func refuseWhatIsNotOurs() throws(StorageError) {
     do {
       try self.files.refuseLongPath(self.path)
+      try self.refuseLinkedOutbox()
       try self.files.refuseNetworkFileSystem(self.folder)
       try self.refuseForeignFile(until: .now + self.patience)
     } catch let failure as OpeningFailure where failure.kind == .refused {
       throw failure.error
     } catch {}
+  }
+
+  /// Refuses mutations in a file that a link leads to: its WAL is beside the target, where it is neither
+  /// checked nor salvaged if it is damaged.
+  ///
+  /// - Throws: `OpeningFailure` (refused).
+  private func refuseLinkedOutbox() throws(OpeningFailure) {
+    guard self.kind == .mutations, FilePath.isLink(self.path) else { return }
+    // A device, say, is refused as one that stands in the file's place.
+    var target = stat()
+    if stat(self.path, &target) == 0, RegularFile.otherKind(target) != nil { return }
+    throw OpeningFailure(
+      .refused,
+      StorageError(
+        operation: "open", code: .cannotOpen,
+        message: "the file is a link, and mutations are kept only in a file; link its folder",
+        fileName: self.kind.fileName))
   }
 
   /// Checks a file through a connection that cannot write: on another program's file, it must

@@ -60,3 +60,30 @@ enum LogCheck {
       fileName: kind.fileName)
   }
 }
+
+extension DatabaseOpener {
+  /// Opens a connection that writes, for a tool: it replaces no file, and so refuses one whose WAL SQLite
+  /// would cut short or take for the file's own, unless an application has checked it and has it open.
+  ///
+  /// - Parameter lock: The lock of the file, held shared.
+  /// - Throws: `OpeningFailure`, `StorageError`.
+  package func openCheckedWriter(_ lock: FileLock) throws -> SQLiteConnection {
+    if try !lock.isCheckedByOthers && DatabaseFiles.logMayHaveFrames("\(self.path)-wal"),
+      let damage = try self.damageOfLog()
+    {
+      throw StorageError(
+        operation: damage.operation, code: damage.extendedCode,
+        message: "\(damage.message); start the application once, which keeps what can be read",
+        fileName: damage.fileName)
+    }
+    return try self.openWriter()
+  }
+
+  private func damageOfLog() throws -> StorageError? {
+    switch self.kind {
+    case .cache: try LogCheck.foreignLog(ofCache: self.path, self.migrations)
+    case .mutations:
+      try LogCheck.damage(of: self.path, isEmpty: self.fileSize == 0, self.migrations)
+    }
+  }
+}

@@ -101,7 +101,7 @@ extension QueryClient {
   /// A client with bare stores that is told of the outbox when the test says so.
   static func toldByHand(_ storage: any QueryStorage) -> QueryClient {
     let client = QueryClient(storage: storage, storeCreator: BareStores())
-    client.defaultContext.outboxRereadPause = { try? await Task.sleep(for: .seconds(3_600)) }
+    client.defaultContext.outboxRereadPause = { _ in try? await Task.sleep(for: .seconds(3_600)) }
     return client
   }
 

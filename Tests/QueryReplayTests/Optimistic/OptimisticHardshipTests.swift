@@ -31,7 +31,7 @@ import Testing
 
   private func client(_ storage: any QueryStorage) -> QueryClient {
     let client = QueryClient(storage: storage, storeCreator: BareStores())
-    client.defaultContext.outboxRereadPause = {}
+    client.defaultContext.outboxRereadPause = { _ in }
     return client
   }
 

@@ -245,6 +245,7 @@ import Testing
     try await self.enter(few + 1..<2 * few + 2, in: client, storage)
     client.optimistic.read()
     #expect(rows() == 0)
+    #expect(notes.overlay?.edits.count == 0, "what the index forgets the store forgets")
   }
 
   @Test(arguments: StorageKind.allCases)

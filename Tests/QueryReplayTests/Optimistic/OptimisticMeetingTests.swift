@@ -208,7 +208,7 @@ import Testing
     let change = self.change(400)
     let client = QueryClient(storage: self.storage, storeCreator: BareStores())
     let pause = Gate()
-    client.defaultContext.outboxRereadPause = { await pause.passIgnoringCancellation() }
+    client.defaultContext.outboxRereadPause = { _ in await pause.passIgnoringCancellation() }
     try client.register(change)
     let notes = client.store(for: self.list)
     let id = try await client.store(for: change).enqueue(with: NoteChange(id: "a", text: "1")).id

@@ -26,7 +26,7 @@ import Testing
     _ storage: any QueryStorage
   ) throws -> (QueryClient, QueryStore<QueryState<[Note]?, [Note]>>) {
     let client = QueryClient(storage: storage, storeCreator: BareStores())
-    client.defaultContext.outboxRereadPause = {}
+    client.defaultContext.outboxRereadPause = { _ in }
     try client.register(self.change)
     return (client, client.store(for: NotesQuery { [server] _ in server.list }.persisted()))
   }

@@ -150,7 +150,8 @@ import Testing
     let new = try opener.openWriter()
     let source = try SalvageSource(path: path, opener)
     let report = try new.write {
-      try OutboxRestoration(from: source, to: new, now: BootClock().clock.now()).run(of: "it")
+      try OutboxRestoration(from: source, to: new, in: copy.path, now: BootClock().clock.now())
+        .run(of: "it")
     }
     #expect(report?.rows == 37 && report?.ended == 3)
     #expect(try new.rowsOfText("SELECT name FROM partitions") == ["kept"])

@@ -141,7 +141,7 @@ import Testing
     #expect(try connection.pragma("SELECT count(*) FROM confirmations") == "1")
     try connection.write {
       try connection.execute(
-        "UPDATE pages SET value = CAST(substr(value, 1, length(value) - 2) || x'7922' AS BLOB)")
+        "UPDATE pages SET value = CAST(substr(value, 1, 5000) || x'7922' AS BLOB)")
     }
     try connection.close()
     let second = try StorageTrial(in: folder.path)

@@ -102,6 +102,26 @@ import Testing
     #expect(try await StorageTrial.texts(["a"], in: folder.path) == ["a": "text"])
   }
 
+  /// The WAL would be beside the target, and what is acknowledged in it no part of a salvage.
+  @Test func mutationsAreNotKeptBehindALink() async throws {
+    let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+    let first = try OutboxScratch(in: other)
+    let id = try await first.add()
+    try await first.storage.close()
+    #expect(
+      symlink("\(other.path)/mutations.sqlite", "\(folder.path)/mutations.sqlite") == 0)
+    let error = storageError {
+      _ = try SQLiteQueryStorage(directory: URL(filePath: folder.path))
+    }
+    #expect(error?.code == .cannotOpen)
+    #expect(error?.message.contains("link its folder") == true)
+    // As it says.
+    #expect(symlink(other.path, "\(folder.path)/linked") == 0)
+    let next = try SQLiteQueryStorage(directory: URL(filePath: "\(folder.path)/linked"))
+    #expect(try next.outbox.entries().map(\.id) == [id])
+    try await next.close()
+  }
+
   /// If no process can wake the others, each finds changes by polling.
   @Test func withoutAKickOthersAreSeenAllTheSame() async throws {
     let folder = try TemporaryFolder()

@@ -118,9 +118,9 @@ extension StorageContractTests {
 
   @Test(arguments: StorageUnderTest.allCases)
   func anEntryThatWasConfirmedIsQuarantinedAsAnyOther(_ kind: StorageUnderTest) async throws {
-    let device = try await self.device(kind)
-    try await device.run { client in
-      try await client.store(for: StoredQuery { 5 }.persisted()).fetch()
+    let device = try Device(kind)
+    for _ in 0..<2 {
+      try await device.run { try await $0.store(for: StoredQuery { 5 }.persisted()).fetch() }
     }
     try await self.expectQuarantine(
       device, PersistenceOptions(version: 2), .olderVersion(1))

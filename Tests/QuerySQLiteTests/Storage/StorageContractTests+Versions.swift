@@ -44,8 +44,8 @@ extension StorageContractTests {
     let store = device.client().store(for: StoredQuery.one.persisted(self.newest))
     try #require(store.currentValue == value, sourceLocation: sourceLocation)
     #expect(store.valueUpdateCount == 1, sourceLocation: sourceLocation)
-    #expect(store.error == nil, sourceLocation: sourceLocation)
-    #expect(!store.isInvalidated, sourceLocation: sourceLocation)
+    try #require(store.error == nil, sourceLocation: sourceLocation)
+    try #require(!store.isInvalidated, sourceLocation: sourceLocation)
   }
 
   @Test(arguments: StorageUnderTest.allCases, EarlierChange.allCases)

@@ -9,7 +9,7 @@ import Testing
 struct RereadsTests {
   @Test func aBurstIsReadAtOnceAndOnceMore() async {
     let gate = Gate()
-    let rereads = Rereads { await gate.passIgnoringCancellation() }
+    let rereads = Rereads { _ in await gate.passIgnoringCancellation() }
     let reads = Counter()
     for _ in 1...100 { rereads.request { reads.increment() } }
     await gate.arrival(1)
@@ -27,6 +27,12 @@ struct RereadsTests {
     gate.open()
   }
 
+  /// A mutation that is entered, tried and refused within a few milliseconds is shown as what it is.
+  @Test func thePausesOfABurstGrow() {
+    #expect((1...6).map(Rereads.pause) == [10, 20, 40, 80, 100, 100].map { .milliseconds($0) })
+    #expect(Rereads.pause(after: .max) == .milliseconds(100))
+  }
+
   @Test func changesOfAnotherProcessReadWhatIsShownOnceABurst() async throws {
     let device = Device()
     let save = SaveNote().persisted(as: "save-note")
@@ -35,7 +41,7 @@ struct RereadsTests {
     let gate = Gate()
     let storage = ScriptedStorage(device.storage)
     var context = QueryContext()
-    context.outboxRereadPause = { await gate.passIgnoringCancellation() }
+    context.outboxRereadPause = { _ in await gate.passIgnoringCancellation() }
     let store = QueryClient(storage: storage, defaultContext: context).store(for: save)
     storage.scripted.reads.removeAll()
     for _ in 1...1_000 { storage.scripted.tellOfAnotherProcess() }
@@ -57,7 +63,7 @@ struct RereadsTests {
     let gate = Gate()
     let storage = ScriptedStorage(device.storage)
     var context = QueryContext()
-    context.outboxRereadPause = { await gate.passIgnoringCancellation() }
+    context.outboxRereadPause = { _ in await gate.passIgnoringCancellation() }
     let store = QueryClient(storage: storage, defaultContext: context).store(for: save)
     try await device.outbox.cancel(tickets[0].id)
     #expect(store.history.map(\.isQueued) == [false, true, true])

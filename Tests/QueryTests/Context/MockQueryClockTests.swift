@@ -100,6 +100,14 @@ import Testing
     #expect(error?.underlyingError is QueryTimeoutError)
   }
 
+  @Test func whoIsCancelledBeforeItSleepsDoesNotGoOn() async {
+    let sleep = Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await clock.delay(for: 3_600)
+    }
+    await #expect(throws: CancellationError.self) { try await sleep.value }
+  }
+
   @Test func aSleeperIsOneWhoseWaitEndsInTime() async throws {
     let hasSeen = Locked([String]())
     let late = Task { try await self.clock.delay(for: 100) }
@@ -118,5 +126,19 @@ import Testing
     await inVain.value
     late.cancel()
     await #expect(throws: CancellationError.self) { try await late.value }
+  }
+
+  /// As of the date that an entry of the outbox is due at.
+  @Test func theDifferenceOfTwoDatesIsLongEnough() async throws {
+    for microseconds in stride(from: 1_000_003, to: 3_000_000, by: 98_765) {
+      let due = self.clock.now() + Double(microseconds) / 1_000_000
+      let end = self.clock.elapsed + .microseconds(microseconds)
+      let sleeper = Task { [clock] in try await clock.sleep(until: end) }
+      let difference = Duration.seconds(due.timeIntervalSince(self.clock.now()))
+      await self.clock.sleeper(within: difference)
+      self.clock.advance(by: difference)
+      try await sleeper.value
+      #expect(self.clock.elapsed >= end)
+    }
   }
 }

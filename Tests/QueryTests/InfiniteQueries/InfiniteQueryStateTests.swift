@@ -32,6 +32,15 @@ import Testing
     #expect(try await store.fetchNextPage()?.id == 3)
   }
 
+  @Test func whatAStateIsSeededWithIsNotWritten() async throws {
+    let store = PagesQuery(self.source).store(1...2)
+    #expect(store.state.persistedValue == nil)
+    store.setResult(to: .failure(TestError()))
+    #expect(store.state.persistedValue == nil)
+    try await store.fetch()
+    #expect(store.state.persistedValue != nil)
+  }
+
   @Test func theEndsOfTheListHaveNoNextOrPreviousPage() async throws {
     let store = PagesQuery(PageSource(1...2)).store()
     try await store.load(1)

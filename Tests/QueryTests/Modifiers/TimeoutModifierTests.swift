@@ -66,6 +66,36 @@ import Testing
     #expect(store.valueUpdateCount == 0)
   }
 
+  @Test func whatAnOverdueAttemptSaysOfTheValueDoesNotCount() async throws {
+    let (clock, gate, attempts) = (MockQueryClock(), Gate(), self.attempts)
+    let said = Recorder<Bool>()
+    let query = BlockQuery<Int>(["overdue"]) { context, continuation in
+      switch attempts.increment() {
+      case 1: return 1
+      case 2:
+        await gate.passIgnoringCancellation()
+        said.append((try? continuation.unchanged()) != nil)
+        return 2
+      default:
+        gate.open()
+        await said.wait(forCount: 1)
+        return 3
+      }
+    }
+    .timeout(after: .seconds(60)).retry(limit: 1).backoff(.noBackoff).delayer(.noDelay)
+    var context = QueryContext()
+    context.queryClock = clock
+    let store = QueryStore.detached(query: query, initialValue: nil, initialContext: context)
+    try await store.fetch()
+    let fetch = Task { try await store.fetch() }
+    await gate.arrival()
+    await clock.sleeper(within: .seconds(60))
+    clock.advance(by: .seconds(60))
+    #expect(try await fetch.value == 3)
+    #expect(said.elements == [false])
+    #expect(store.currentValue == 3)
+  }
+
   @Test func insideOfARetryEachAttemptHasTheTime() async {
     let query = self.hanging().timeout(after: .milliseconds(1)).retry(limit: 2)
       .backoff(.noBackoff).delayer(.noDelay)

@@ -97,6 +97,34 @@ import Testing
     #expect(calls.value == 2)
   }
 
+  /// At once it would be the same failure, however much else is stored meanwhile.
+  @Test func whatTheStorageFailsForIsTriedAgainAfterAPauseOrIfItIsToldTo() async throws {
+    let error = StorageError(operation: "write", code: .full, message: "the disk is full")
+    let (calls, isFull) = (Counter(), Locked(true))
+    let client = QueryClient(storage: MemoryQueryStorage())
+    let begin = ContinuousClock.now
+    let pack = try await client.keep("pack") {
+      BlockQuery(["a"]) { (_: QueryContext) in
+        calls.increment()
+        if isFull.withLock({ $0 }) { throw error }
+        return 1
+      }
+    }
+    let isWaiting = await pack.updates.contains { $0.state == .waiting(.storage(error)) }
+    #expect(isWaiting)
+    for round in 0..<20 {
+      let other = try await client.keep("other \(round)") {
+        BlockQuery(["other", "\(round)"]) { (_: QueryContext) in round }
+      }
+      #expect(try await other.whole().done == 1)
+    }
+    // A slow machine may come to the end of a pause.
+    #expect(calls.value <= 1 + Int((.now - begin) / .seconds(5)))
+    isFull.withLock { $0 = false }
+    try await client.packs.resume()
+    #expect(try await pack.whole().done == 1)
+  }
+
   /// As an entry that another process has removed.
   @Test func aFreshStoreWhoseEntryIsGoneIsFetched() async throws {
     let storage = MemoryQueryStorage()

@@ -79,6 +79,30 @@ import Testing
     }
   }
 
+  private struct UnusableAnswer: AnsweredError {}
+
+  /// Its server has carried the mutation out; of any other error that is of the program's own the library
+  /// does not know that.
+  @Test(arguments: [(UnusableAnswer(), 1), (TestError("unknown"), 3)] as [(any Error, Int)])
+  func aMutationThatWasAnsweredIsNotSentAgain(_ error: any Error, _ attempts: Int) async {
+    let client = QueryClient(storeCreator: .default(retryLimit: 2, delayer: .noDelay))
+    let mutation = BlockMutation<String, Int>(["send"]) { [attempts = self.attempts] _, _ in
+      attempts.increment()
+      throw error
+    }
+    await #expect(throws: (any Error).self) {
+      try await client.store(for: mutation).mutate(with: "a")
+    }
+    #expect(self.attempts.value == attempts)
+  }
+
+  @Test func aQueryThatWasAnsweredIsAskedForAgain() async {
+    let client = QueryClient(storeCreator: .default(retryLimit: 2, delayer: .noDelay))
+    let store = client.store(for: self.failing(UnusableAnswer()))
+    await #expect(throws: UnusableAnswer.self) { try await store.fetch() }
+    #expect(self.attempts.value == 3)
+  }
+
   /// It carries the write out at this moment.
   @Test func aMutationThatItsServerIsBusyWithIsNotSentAgain() async {
     let client = QueryClient(storeCreator: .default(retryLimit: 2, delayer: .noDelay))

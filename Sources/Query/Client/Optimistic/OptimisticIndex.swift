@@ -186,7 +186,7 @@ extension OptimisticIndex {
   ///   - replacing: Whether it takes the place of an earlier declaration.
   func declare(
     _ declaration: any EditDeclaration, in storage: any QueryStorage, of client: QueryClient?,
-    _ pause: @escaping @Sendable () async -> Void, replacing: Bool
+    _ pause: @escaping Rereads.Pause, replacing: Bool
   ) {
     let key = declaration.handler.key
     let (slots, outbox) = (storage.slots, storage.outbox)
