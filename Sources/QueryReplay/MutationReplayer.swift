@@ -96,6 +96,13 @@ extension MutationReplayer {
     Set(try self.parts().outbox.entries().lazy.filter { $0.name == name }.map(\.instance))
   }
 
+  /// The instances of a name that have pending mutations in the outbox.
+  ///
+  /// - Throws: `StorageError`.
+  package func waitingInstances(of name: String) throws -> Set<String> {
+    Set(try self.parts().outbox.pendingKinds().keys.lazy.filter { $0.name == name }.map(\.instance))
+  }
+
   /// Takes what the client knows. Of two types with one name the first is sent.
   private func take(_ runner: any DurableRunner) { try? self.register(runner) }
 

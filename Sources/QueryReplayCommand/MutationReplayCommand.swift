@@ -29,7 +29,11 @@ public enum MutationReplayCommand {
   ) async -> Never {
     let name = CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
     let tool = ReplayTool(name: name ?? "mutation-replay", applicationID: applicationID)
-    exit(await tool.run { replayer, _ in try registering(replayer) }.rawValue)
+    let code = await tool.run { replayer, _ in
+      try registering(replayer)
+      return nil
+    }
+    exit(code.rawValue)
   }
 
   /// The stock tool, which sends requests of `HTTPMutation` with credentials from a file.

@@ -22,12 +22,16 @@ struct ReplayTool {
     self.applicationID = applicationID
   }
 
+  /// Registers what has come since, if what can be sent goes by the mutations that are there.
+  typealias LaterRegistration = @Sendable () throws -> Void
+
   /// Runs the command that a command line says.
   ///
-  /// - Parameter registering: Registers what can be sent.
+  /// - Parameter registering: Registers what can be sent, and returns what does so for later mutations; nil:
+  ///   that is all.
   /// - Returns: The exit code of the process.
   func run(
-    registering: (MutationReplayer, ParsedCommand) throws -> Void
+    registering: (MutationReplayer, ParsedCommand) throws -> LaterRegistration?
   ) async -> ExitCode {
     await ToolMain.run(self.tool, explaining: Explanation.of) { invocation in
       if invocation.command.text(CommonOption.complete) == "applications" {
@@ -39,8 +43,8 @@ struct ReplayTool {
       }
       let session = try ReplaySession(invocation, applicationID: self.applicationID)
       do {
-        try registering(session.replayer, invocation.command)
-        let code = try await self.run(session)
+        let later = try registering(session.replayer, invocation.command)
+        let code = try await self.run(session, later)
         try invocation.output.flush()
         await session.close()
         return code
@@ -52,7 +56,9 @@ struct ReplayTool {
     }
   }
 
-  private func run(_ session: ReplaySession) async throws -> ExitCode {
+  private func run(
+    _ session: ReplaySession, _ later: LaterRegistration?
+  ) async throws -> ExitCode {
     let words = session.invocation.command.path
     if session.invocation.command.has(CommonOption.complete) {
       for entry in try session.outbox.entries() {
@@ -66,7 +72,7 @@ struct ReplayTool {
       if session.invocation.command.has(RunOption.dryRun) {
         return try DryRun(session).run()
       }
-      return try await RunCommand(session).run()
+      return try await RunCommand(session, registeringLater: later).run()
     case "status": return try StatusCommand(session).run()
     case "dead": return try DeadCommand(session).run()
     case "list": return try ListCommand(session).run()

@@ -52,4 +52,8 @@ struct CheckFinding: Hashable, Sendable {
   static func warns(_ says: String) -> Self { Self(verdict: .warns, says: says) }
   static func hint(_ says: String) -> Self { Self(verdict: .hint, says: says) }
   static func unasked(_ says: String) -> Self { Self(verdict: .unasked, says: says) }
+
+  /// The other rules have used up the writes.
+  static let noWriteLeft = Self.unasked(
+    "No write is left of \(ServerCheck.maximumWrites): ask for it alone, by --only.")
 }

@@ -56,11 +56,13 @@ struct CheckServerCommand {
       if refusal != nil {
         finding = .unasked("The write itself was refused.")
       } else {
-        do { finding = try await Self.finding(rule, check) } catch let refused
-          as ServerCheck.Refused
-        {
+        do {
+          finding = try await Self.finding(rule, check)
+        } catch let refused as ServerCheck.Refused {
           finding = .fails(refused.words)
           refusal = refused.words
+        } catch is ServerCheck.OutOfWrites {
+          finding = .noWriteLeft
         }
       }
       if finding.verdict == .fails { failed = true }

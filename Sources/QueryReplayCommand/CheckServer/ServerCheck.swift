@@ -7,7 +7,6 @@ final class ServerCheck {
   static let maximumWrites = 40
 
   let target: CheckTarget
-  let transport: any CheckTransport
   let keyFile: KeyFile?
   let olderThan: Duration?
   /// How many writes were sent.
@@ -41,11 +40,11 @@ final class ServerCheck {
     let words: String
   }
 
+  /// As many writes were sent as may be.
+  struct OutOfWrites: Error {}
+
   init(_ target: CheckTarget, keyFile: KeyFile?, olderThan: Duration?) {
     self.target = target
-    self.transport =
-      target.url.scheme?.lowercased() == "https"
-      ? TLSTransport() : SocketTransport()
     self.keyFile = keyFile
     self.olderThan = olderThan
   }
@@ -64,8 +63,8 @@ final class ServerCheck {
   /// The request of a write, which counts as sent.
   func write(
     _ key: String, _ body: Data, headers: [CheckHeader]? = nil
-  ) throws(Refused) -> CheckRequest {
-    guard self.writesLeft > 0 else { throw Refused(words: "no write is left to ask with") }
+  ) throws(OutOfWrites) -> CheckRequest {
+    guard self.writesLeft > 0 else { throw OutOfWrites() }
     self.writes += 1
     return CheckRequest(
       method: self.target.method, url: self.target.url,
@@ -74,17 +73,24 @@ final class ServerCheck {
 
   /// Sends the write of a key and a number.
   ///
-  /// - Throws: ``Refused``; `ToolError` if the server cannot be reached.
+  /// - Throws: ``OutOfWrites``; `ToolError` if the server cannot be reached.
   func send(_ key: String, _ number: Int) async throws -> CheckOutcome {
     try await self.send([try self.write(key, self.target.body(number))])[0]
   }
 
-  /// Sends requests at once.
+  /// What sends a request: its credentials are not sent in the clear to a place of which the command line
+  /// says `https`.
+  func transport(to url: URL) -> any CheckTransport {
+    url.scheme?.lowercased() == "https" ? TLSTransport() : SocketTransport()
+  }
+
+  /// Sends requests to one server at once.
   ///
   /// - Throws: `ToolError` if the server cannot be reached.
   func send(_ requests: [CheckRequest]) async throws -> [CheckOutcome] {
-    let outcomes = await self.transport.outcomes(of: requests)
-    for case .unreached(let reason) in outcomes { throw self.unreached(reason) }
+    guard let url = requests.first?.url else { return [] }
+    let outcomes = await self.transport(to: url).outcomes(of: requests)
+    for case .unreached(let reason) in outcomes { throw self.unreached(reason, url) }
     return outcomes
   }
 
@@ -101,8 +107,8 @@ final class ServerCheck {
   }
 
   /// The reason to end, since there is nobody.
-  func unreached(_ reason: String) -> ToolError {
-    ToolError(.workRemains, "\(self.target.url) cannot be reached: \(reason)")
+  func unreached(_ reason: String, _ url: URL) -> ToolError {
+    ToolError(.workRemains, "\(url) cannot be reached: \(reason)")
   }
 
   // MARK: - What is known
@@ -116,7 +122,9 @@ final class ServerCheck {
     let start = ContinuousClock.now
     let outcome = try await self.send(key, number)
     self.latency = (ContinuousClock.now - start) / .seconds(1)
-    guard let answer = outcome.answer else { throw self.unreached(outcome.detail) }
+    guard let answer = outcome.answer else {
+      throw self.unreached(outcome.detail, self.target.url)
+    }
     guard answer.isSuccess else {
       let hint = [401, 403].contains(answer.status) ? ": give its credential by --header" : ""
       throw Refused(
@@ -163,7 +171,7 @@ extension ServerCheck {
   func count() async throws -> Int? {
     guard let (url, pointer) = self.target.count else { return nil }
     let outcome = try await self.get(url)
-    guard let answer = outcome.answer else { throw self.unreached(outcome.detail) }
+    guard let answer = outcome.answer else { throw self.unreached(outcome.detail, url) }
     guard answer.isSuccess else {
       throw ToolError(.usage, "\(url) has no count (\(outcome.words)); check --count-url")
     }

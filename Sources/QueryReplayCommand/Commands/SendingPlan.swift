@@ -12,9 +12,11 @@ struct SendingPlan {
   ///     enqueueing. That is the order of sending too, where priorities do not say otherwise: the lowest
   ///     number that may run goes first, and what is behind another one in its lane has a higher number.
   ///   - dependencies: Pairs of numbers: the lower mutation must succeed before the higher one.
+  ///   - wasUnreached: Whether its server, or the network, was not there when one was tried last.
   ///   - canSend: Whether this program has a handler for one.
   init(
     _ entries: [OutboxEntry], dependencies: [Int: Set<Int>] = [:],
+    wasUnreached: (OutboxEntry) -> Bool = { _ in false },
     canSend: (OutboxEntry) -> Bool
   ) {
     var sent = Set<Int>()
@@ -23,7 +25,9 @@ struct SendingPlan {
     for entry in entries {
       let isOwn = canSend(entry)
       let missing = dependencies[entry.number]?.subtracting(sent)
-      let obstacle = entry.lane.flatMap { held[$0] } ?? Self.obstacle(entry, missing, isOwn)
+      let obstacle =
+        entry.lane.flatMap { held[$0] }
+        ?? Self.obstacle(entry, missing, isOwn, wasUnreached: wasUnreached)
       guard let obstacle else {
         sent.insert(entry.number)
         self.order.append(entry)
@@ -55,8 +59,10 @@ struct SendingPlan {
   ///   - entry: The row.
   ///   - missing: The row it depends on and that is not sent before it; nil if it depends on none.
   ///   - isOwn: Whether this program has a handler for it.
+  ///   - wasUnreached: Whether its server, or the network, was not there when one was tried last.
   private static func obstacle(
-    _ entry: OutboxEntry, _ missing: Set<Int>?, _ isOwn: Bool
+    _ entry: OutboxEntry, _ missing: Set<Int>?, _ isOwn: Bool,
+    wasUnreached: (OutboxEntry) -> Bool
   ) -> String? {
     switch entry.state {
     case .leased, .dead: return entry.state.rawValue
@@ -67,10 +73,12 @@ struct SendingPlan {
     switch entry.waitReason {
     // Without an edge it waits for an alias, and nothing says which row will publish it.
     case .dependency where missing != nil: return nil
-    // Each new replayer tries once what waits for credentials; the other rows are this replayer's
-    // to send.
-    case nil, .authentication, .handler, .predecessor: return nil
-    case .backoff, .offline, .dependency, .paused, .retryAfter, .scheduled:
+    // Each new replayer tries once what waits for credentials or for the network; the other rows are this
+    // replayer's to send.
+    case nil, .authentication, .handler, .offline, .predecessor: return nil
+    // One that was never tried waits for its host, which was not reached.
+    case .backoff where entry.attempts == 0 || wasUnreached(entry): return nil
+    case .backoff, .dependency, .paused, .retryAfter, .scheduled:
       return entry.waitReason?.rawValue
     }
   }

@@ -11,9 +11,14 @@ import ToolSupport
 /// cancelled and their leases given back before it returns.
 struct RunCommand {
   let session: ReplaySession
+  private let registerLater: ReplayTool.LaterRegistration?
 
-  /// - Parameter session: The store.
-  init(_ session: ReplaySession) { self.session = session }
+  /// - Parameters:
+  ///   - session: The store.
+  ///   - registerLater: Registers what can be sent of what has come since.
+  init(_ session: ReplaySession, registeringLater registerLater: ReplayTool.LaterRegistration?) {
+    (self.session, self.registerLater) = (session, registerLater)
+  }
 
   /// What other tasks report to the printing task.
   private enum Happening: Sendable {
@@ -83,8 +88,9 @@ extension RunCommand {
         tell.yield(.ended(.failure(error)))
       }
     }
-    let listeners = Self.listen(
+    var listeners = Self.listen(
       to: events, self.session.outbox, signals, deadline: isOnce ? nil : deadline, tell)
+    if let registerLater, !isOnce { listeners.append(self.registering(by: registerLater)) }
     defer { for listener in listeners { listener.cancel() } }
     do {
       return try await self.follow(happenings, run, &report)
@@ -93,6 +99,29 @@ extension RunCommand {
       run.cancel()
       await run.value
       throw error
+    }
+  }
+
+  /// Registers what comes while it watches, at most once a second, since that looks at all that waits.
+  private func registering(
+    by registerLater: @escaping ReplayTool.LaterRegistration
+  ) -> Task<Void, Never> {
+    let (news, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let subscription = self.session.outbox.subscribe { event in
+      switch event {
+      case .enqueued, .changedByAnotherProcess: tell.yield()
+      default: break
+      }
+    }
+    // Something may have come since the first registration.
+    tell.yield()
+    return Task {
+      defer { subscription.cancel() }
+      for await _ in news {
+        // A store that cannot be read now is read after its next change.
+        try? registerLater()
+        guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+      }
     }
   }
 

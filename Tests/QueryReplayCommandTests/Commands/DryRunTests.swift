@@ -46,6 +46,18 @@ struct DryRunTests {
     #expect(text.lines.contains("1 would go on waiting: dependency"))
   }
 
+  @Test func whatARunTriesOnceMoreIsInTheOrder() async throws {
+    let closed = try #require(URL(string: "http://127.0.0.1:9/"))
+    let store = try ReplayStore()
+    let ids = try await store.add(2, to: closed)
+    #expect(try await ToolRun("run", "--once", on: store).end == .code(75))
+    let entries = try await store.entries()
+    try #require(entries.contains { $0.waitReason == .backoff })
+    let plan = try await ToolRun("run", "--dry-run", "--json", on: store)
+    #expect(
+      try plan.objects().map { $0["id"] as? String } == ids.map { $0.uuidString.lowercased() })
+  }
+
   @Test func itIsTheOrderInWhichItSends() async throws {
     let store = try ReplayStore()
     let server = try LoopbackServer { _, _ in .status(200) }

@@ -7,12 +7,14 @@ import Testing
 struct SendingPlanTests {
   private func entry(
     _ number: Int, lane: String? = nil, _ reason: MutationWaitReason? = nil,
-    state: OutboxEntry.State = .pending, name: String = "own"
+    state: OutboxEntry.State = .pending, name: String = "own", attempts: Int = 1
   ) -> OutboxEntry {
-    OutboxEntry(
+    var entry = OutboxEntry(
       id: UUID(), number: number, name: name, instance: "", lane: lane, onFailure: .halt,
       state: state, waitReason: reason, idempotencyKey: "", createdAt: Date(), coder: "json",
       arguments: Data())
+    entry.attempts = attempts
+    return entry
   }
 
   private func plan(_ entries: OutboxEntry...) -> SendingPlan {
@@ -23,8 +25,23 @@ struct SendingPlanTests {
     let plan = self.plan(
       self.entry(1, lane: "a"), self.entry(2), self.entry(3, lane: "a", .predecessor),
       self.entry(4, .authentication), self.entry(5, .backoff), self.entry(6, .offline))
-    #expect(plan.order.map(\.number) == [1, 2, 3, 4])
-    #expect(plan.waiting == ["backoff": 1, "offline": 1])
+    #expect(plan.order.map(\.number) == [1, 2, 3, 4, 6])
+    #expect(plan.waiting == ["backoff": 1])
+  }
+
+  /// Each new replayer begins with what was not reached: the network may have come back since.
+  @Test func whatWasNotReachedIsTriedAgain() {
+    let plan = SendingPlan([
+      self.entry(1, lane: "a", .backoff), self.entry(2, lane: "a", .predecessor),
+      self.entry(3, .backoff), self.entry(4, .backoff, attempts: 0),
+      self.entry(5, .retryAfter, attempts: 0),
+    ]) {
+      $0.number == 1
+    } canSend: { _ in
+      true
+    }
+    #expect(plan.order.map(\.number) == [1, 2, 4])
+    #expect(plan.waiting == ["backoff": 1, "retryAfter": 1])
   }
 
   @Test func whatIsUrgentGoesFirstWhereItMay() {

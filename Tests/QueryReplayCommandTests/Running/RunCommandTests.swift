@@ -49,6 +49,23 @@ struct RunCommandTests {
     #expect(server.requests.count == 1)
   }
 
+  @Test func aNameThatComesWhileItWatchesIsSentToo() async throws {
+    let server = try LoopbackServer { _, _ in .status(200) }
+    let store = try ReplayStore()
+    try await store.add(to: server.url)
+    let child = try ToolRun.start(["run", "--watch", "--max", "2", "--store", store.path])
+    await server.requests.wait(forCount: 1)
+    let storage = try SQLiteQueryStorage(directory: URL(filePath: store.path))
+    let photos = HTTPMutation(name: "photos").durable(.init(scope: .named("photos")))
+    let ticket = try await QueryClient(storage: storage).store(for: photos)
+      .enqueue(with: HTTPRequestDescription(url: server.url))
+    for await _ in child.lines {}
+    #expect(await child.end() == .code(0), "it has made as many attempts as it may")
+    #expect(server.requests.count == 2)
+    #expect(try storage.outbox.entry(ticket.id) == nil)
+    try await storage.close()
+  }
+
   @Test func rowsOfAnApplicationAreLeftAndNamed() async throws {
     let server = try LoopbackServer { _, _ in .status(200) }
     let store = try ReplayStore()

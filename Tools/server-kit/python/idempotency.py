@@ -45,10 +45,12 @@ class KeyStore:
         return cursor
 
     def begin(self, key, account, digest):
-        """Opens the write's transaction, and says what to do in it; it is the caller's to end."""
+        """Opens the write's transaction, and says what to do in it; it is the caller's to end. For
+        `running` none is open."""
         if not self.is_sqlite:
             lock = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))"
             if key and not self.run(lock, f"{account}\x1f{key}").fetchone()[0]:
+                self.connection.rollback()
                 return State(RUNNING)
         else:
             try:
@@ -91,7 +93,8 @@ class KeyStore:
 
     def applied(self, account):
         """The keys of the last hour, for `Idempotency-Applied`. Call it in the transaction that reads
-        what is answered: what a receipt names has to be in the answer."""
+        what is answered, so that both are of one moment: on PostgreSQL one of the isolation level
+        REPEATABLE READ, on SQLite one that an explicit BEGIN has begun, since a SELECT begins none."""
         rows = self.run(
             "SELECT key FROM idempotency WHERE account = ? AND at > ? ORDER BY at DESC LIMIT ?",
             account, int(self.now()) - RECENT, MOST)

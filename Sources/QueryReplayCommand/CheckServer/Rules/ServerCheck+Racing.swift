@@ -7,7 +7,7 @@ extension ServerCheck {
     let (key, number) = self.newWrite()
     let before = try await self.count()
     let request = try self.write(key, self.target.body(number))
-    if let reason = await self.transport.abandon(request) {
+    if let reason = await self.transport(to: request.url).abandon(request) {
       return .unasked("It was not sent: \(reason).")
     }
     // So that the server has had the time to carry it out, or to notice.

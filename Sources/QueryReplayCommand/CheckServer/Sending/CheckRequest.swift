@@ -19,12 +19,15 @@ struct CheckHeader: Hashable, Sendable {
   /// - Parameter line: As `Name: value`.
   /// - Returns: nil if it is no header.
   init?(line: String) {
-    let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    // By scalars: a mark at the beginning of a value would make one character of it and the colon.
+    let parts = line.unicodeScalars.split(
+      separator: ":", maxSplits: 1, omittingEmptySubsequences: false
+    ).map { String($0) }
     let token = { (byte: UInt8) in byte > 0x20 && byte < 0x7f }
     guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy(token) else { return nil }
     let value = parts[1].trimmingCharacters(in: .whitespaces)
     guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else { return nil }
-    self.init(String(parts[0]), value)
+    self.init(parts[0], value)
   }
 }
 

@@ -17,6 +17,13 @@ struct SocketTransportTests {
     return await SocketTransport().outcomes(of: [self.request(server.url)])[0]
   }
 
+  @Test func theValueOfAHeaderMayBeginWithAMark() {
+    let header = CheckHeader(line: "X-Name:\u{301}a")
+    #expect(header?.name == "X-Name")
+    #expect(header?.value == "\u{301}a")
+    #expect(CheckHeader(line: "no header") == nil)
+  }
+
   @Test func whatIsSentIsARequest() async throws {
     let server = try LoopbackServer(body: "{}")
     let url = try #require(URL(string: "\(server.root)/a%20b?c=d"))

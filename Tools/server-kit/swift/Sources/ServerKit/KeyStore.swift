@@ -42,7 +42,8 @@ public struct KeyStore {
     (self.database, self.now) = (database, now)
   }
 
-  /// Opens the write's transaction, and says what to do in it; it is the caller's to end.
+  /// Opens the write's transaction, and says what to do in it; it is the caller's to end. For
+  /// ``State/running`` none is open.
   ///
   /// - Parameters:
   ///   - key: The value of `Idempotency-Key`.
@@ -56,7 +57,10 @@ public struct KeyStore {
     case .postgresql:
       _ = try self.database.rows("BEGIN", [])
       let lock = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))"
-      if try self.database.rows(lock, ["\(account)\u{1f}\(key)"]) == [["f"]] { return .running }
+      if try self.database.rows(lock, ["\(account)\u{1f}\(key)"]) == [["f"]] {
+        _ = try self.database.rows("ROLLBACK", [])
+        return .running
+      }
     }
     let known = try self.database.rows(
       "SELECT fingerprint, status, body FROM idempotency WHERE account = ? AND key = ?",
@@ -78,7 +82,8 @@ public struct KeyStore {
   }
 
   /// The keys of the last hour, for `Idempotency-Applied`. Call it in the transaction that reads what
-  /// is answered: what a receipt names has to be in the answer.
+  /// is answered, so that both are of one moment: on PostgreSQL one that begins with
+  /// `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`, on SQLite with `BEGIN`.
   ///
   /// - Throws: What the database throws.
   public func applied(to account: String) throws -> [String] {
