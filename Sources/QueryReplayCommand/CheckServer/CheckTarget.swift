@@ -57,12 +57,42 @@ struct CheckTarget: Sendable {
   /// Another body than that: the next number's, or, if it has no number, one that says something else.
   func otherBody(_ number: Int) -> Data {
     if self.template.range(of: Self.placeholder) != nil { return self.body(number + 1_000) }
-    guard let json = try? JSONSerialization.jsonObject(with: self.template) as? [String: Any],
-      let name = json.keys.sorted().first(where: { json[$0] is String }),
-      let text = json[name] as? String
-    else { return self.template + Data("2".utf8) }
-    let other = json.merging([name: "\(text) 2"]) { $1 }
-    return (try? JSONSerialization.data(withJSONObject: other)) ?? self.template
+    guard let json = CheckAnswer(status: 0, headers: [:], body: self.template).json else {
+      return self.template + Data("2".utf8)
+    }
+    // A server that reads no JSON of it would refuse it without looking at the key.
+    let other = Self.other(than: json) ?? [json, 2]
+    let data = try? JSONSerialization.data(
+      withJSONObject: other, options: [.fragmentsAllowed, .sortedKeys])
+    return data ?? self.template
+  }
+
+  /// JSON that differs in a text, else in a number, wherever that is; nil if it has neither.
+  private static func other(than json: Any) -> Any? {
+    switch json {
+    case let text as String: return "\(text) 2"
+    case let object as [String: Any]:
+      let names = object.keys.sorted()
+      let order = names.filter { object[$0] is String } + names.filter { !(object[$0] is String) }
+      for name in order {
+        guard let other = object[name].flatMap(Self.other) else { continue }
+        return object.merging([name: other]) { $1 }
+      }
+      return nil
+    case var list as [Any]:
+      for (index, element) in list.enumerated() {
+        guard let other = Self.other(than: element) else { continue }
+        list[index] = other
+        return list
+      }
+      return nil
+    case let number as NSNumber:
+      // A truth value is a number, too, and only its text tells.
+      let text = try? JSONSerialization.data(withJSONObject: number, options: .fragmentsAllowed)
+      let isTruth = text == Data("true".utf8) || text == Data("false".utf8)
+      return isTruth ? nil : number.doubleValue + 2
+    default: return nil
+    }
   }
 
   private func filled(_ template: Data, _ number: Int) -> Data {

@@ -68,6 +68,21 @@ struct CheckTargetTests {
     #expect(fixed.headers == [CheckHeader("Content-Type", "application/json")])
   }
 
+  /// A body that is no JSON any more is refused by a server that looks at no key.
+  @Test(arguments: [
+    (#"{"count":1}"#, #"{"count":3}"#),
+    (#"{"a":1,"note":{"title":"a"}}"#, #"{"a":3,"note":{"title":"a"}}"#),
+    (#"{"b":true,"note":{"title":"a"}}"#, #"{"b":true,"note":{"title":"a 2"}}"#),
+    (#"[null,"a"]"#, #"[null,"a 2"]"#), ("[true]", "[[true],2]"), ("text", "text2"),
+  ])
+  func theOtherBodyOfAWriteIsWhatTheFirstIs(_ body: String, _ other: String) throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("body", Data(body.utf8))
+    let target = try self.target("http://localhost/", "--body", file.path)
+    withExtendedLifetime(folder) {}
+    #expect(String(decoding: target.otherBody(1), as: UTF8.self) == other)
+  }
+
   @Test func theOtherAccountHasItsCredentialInPlaceOfTheFirsts() throws {
     let target = try self.target(
       "http://localhost/", "--example", "-H", "Authorization: ada", "-H", "Accept: a/b",

@@ -18,9 +18,11 @@ struct ServerCheckReadingTests {
     }
   }
 
-  private static func check(of server: LoopbackServer, _ words: [String]) throws -> ServerCheck {
+  private static func check(
+    of server: LoopbackServer, with body: [String] = ["--example"], _ words: [String] = []
+  ) throws -> ServerCheck {
     let line = try CommandLineParser.parse(
-      ["check-server", server.url.absoluteString, "--example"] + words, for: ReplayTool.stock.tool)
+      ["check-server", server.url.absoluteString] + body + words, for: ReplayTool.stock.tool)
     guard case .command(let command) = line else { throw TestError() }
     return try ServerCheck(CheckTarget(command), keyFile: nil, olderThan: nil)
   }
@@ -31,14 +33,14 @@ struct ServerCheckReadingTests {
     try await Self.check(of: server, words).validators()
   }
 
-  @Test func noCredentialIsSentInTheClearToWhatIsCalledHTTPS() async throws {
+  @Test func whatIsCalledHTTPSIsAskedByTLS() async throws {
     let server = try Self.server(tagged: "/count")
-    let url = server.root.replacing("http://", with: "https://") + "/count"
-    let check = try Self.check(
-      of: server, ["--count-url", url, "--header", "Authorization: Bearer secret"])
+    let url = "https://127.0.0.1:1/count"
+    let check = try Self.check(of: server, ["--count-url", url])
+    #expect(check.transport(to: try #require(URL(string: url))) is TLSTransport)
+    #expect(check.transport(to: server.url) is SocketTransport)
     let error = await #expect(throws: ToolError.self) { try await check.count() }
     #expect("\(try #require(error))".contains("\(url) cannot be reached"))
-    #expect(server.requests.elements.allSatisfy { $0.headers["authorization"] == nil })
   }
 
   /// A server that says again and again that a write is under way costs more than two writes a round.
@@ -77,5 +79,53 @@ struct ServerCheckReadingTests {
     let finding = try await Self.validators(of: server, ["--count-url", "\(server.root)/count"])
     #expect(finding == .holds)
     #expect(server.requests.elements.map(\.method) == ["GET", "GET"])
+  }
+
+  /// What is read of a server whose list has some notes, and that says where a write is.
+  @Test(arguments: [
+    ("[{\"id\": 17}]", CheckFinding.Verdict.warns), ("[{\"id\": 7}]", .holds), ("note 7", .holds),
+  ])
+  func aListHasAWriteIfItNamesIt(_ list: String, _ verdict: CheckFinding.Verdict) async throws {
+    let server = try LoopbackServer { request, _ in
+      request.method == "POST"
+        ? .status(201, headers: ["Location": "/notes/7"], body: #"{"id": 7}"#)
+        : .status(200, body: list)
+    }
+    let check = try Self.check(of: server, ["--read-url", "\(server.root)/list"])
+    #expect(try await check.readsOwnWrites().verdict == verdict)
+  }
+
+  /// Its answers are all alike; it carries out a write of each account, or of one.
+  @Test(arguments: [(true, CheckFinding.Verdict.holds), (false, .fails)])
+  func whereAnswersAreAlikeTheCountTellsWhoseKeyItIs(
+    _ isScoped: Bool, _ verdict: CheckFinding.Verdict
+  ) async throws {
+    let keys = Locked(Set<String>())
+    let server = try LoopbackServer { request, _ in
+      guard request.method == "POST" else {
+        return .status(200, body: "\(keys.withLock { $0.count })")
+      }
+      let account = isScoped ? request.headers["authorization"] ?? "" : ""
+      let key = request.headers["idempotency-key"] ?? ""
+      keys.withLock { _ = $0.insert("\(account) \(key)") }
+      return .status(200, body: #"{"ok": true}"#)
+    }
+    let accounts = ["-H", "Authorization: ada", "--other-header", "Authorization: eve"]
+    let counting = try Self.check(of: server, accounts + ["--count-url", "\(server.root)/count"])
+    #expect(try await counting.scope().verdict == verdict)
+    #expect(try await Self.check(of: server, accounts).scope().verdict == .unasked)
+  }
+
+  /// It refuses each body that it does not know, whatever the key.
+  @Test func aBodyThatIsRefusedAnywayShowsNothingOfAKey() async throws {
+    let server = try LoopbackServer { request, _ in
+      request.body == Array(#"{"kind":"a"}"#.utf8)
+        ? .status(201, body: #"{"id": 7}"#) : .status(400)
+    }
+    let folder = try ScratchFolder()
+    let body = try folder.file("body", Data(#"{"kind":"a"}"#.utf8))
+    let check = try Self.check(of: server, with: ["--body", body.path])
+    withExtendedLifetime(folder) {}
+    #expect(try await check.fingerprint().verdict == .unasked)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Query
+import QuerySQLite
 import TestSupport
 import Testing
 
@@ -50,9 +51,15 @@ struct DryRunTests {
     let closed = try #require(URL(string: "http://127.0.0.1:9/"))
     let store = try ReplayStore()
     let ids = try await store.add(2, to: closed)
-    #expect(try await ToolRun("run", "--once", on: store).end == .code(75))
-    let entries = try await store.entries()
-    try #require(entries.contains { $0.waitReason == .backoff })
+    let storage = try SQLiteQueryStorage(directory: URL(filePath: store.path))
+    let claim = try await storage.outbox.claim(ClaimRequest(.mutation(ids[0])))
+    let unreached = FailedAttempt(
+      error: RestoredError(typeName: "T", text: "nobody is there"),
+      outcome: MutationFailure.connectivity.word, isCharged: false, maybeApplied: false,
+      next: .wait(.backoff, .seconds(3_600)))
+    _ = try await storage.outbox.settle(try #require(claim.leases.first), .failed(unreached))
+    #expect(try storage.outbox.entry(ids[0])?.waitReason == .backoff)
+    try await storage.close()
     let plan = try await ToolRun("run", "--dry-run", "--json", on: store)
     #expect(
       try plan.objects().map { $0["id"] as? String } == ids.map { $0.uuidString.lowercased() })

@@ -12,10 +12,13 @@ extension ServerCheck {
     }
     if let url = self.readURL(of: answer) {
       let read = try await self.get(url)
-      let id = answer.headers["location"] == nil ? answer.identity : nil
-      let body = String(decoding: read.answer?.body ?? Data(), as: UTF8.self)
-      let hasIt = read.answer?.isSuccess == true && (id.map { body.contains($0) } ?? true)
-      return hasIt ? .holds : Self.isBehind
+      guard let page = read.answer, page.isSuccess else { return Self.isBehind }
+      // A place of its own is there or not; a list has it or not.
+      if self.target.readURL?.contains("{id}") ?? true { return .holds }
+      guard let id = answer.identity else {
+        return .unasked("The answers name no id to look for: give --read-url with {id}.")
+      }
+      return page.mentions(id) ? .holds : Self.isBehind
     }
     guard let before, let now = try await self.count() else {
       return .unasked("It needs --read-url, a Location in the answer, or --count-url.")

@@ -49,12 +49,20 @@ extension ServerCheck {
   /// A key that is used for two writes.
   func fingerprint() async throws -> CheckFinding {
     let first = try await self.first()
-    let request = try self.write(first.key, self.target.otherBody(first.number))
-    let outcome = try await self.send([request])[0]
+    let other = self.target.otherBody(first.number)
+    let outcome = try await self.send([try self.write(first.key, other)])[0]
     guard let answer = outcome.answer else {
       return .warns("A known key with another body had no answer (\(outcome.detail)): answer 422.")
     }
-    if [400, 409, 422].contains(answer.status) { return .holds }
+    if [409, 422].contains(answer.status) { return .holds }
+    if answer.status == 400 {
+      // Perhaps it takes no such body at all.
+      let alone = try await self.send([try self.write(self.newWrite().key, other)])[0]
+      if alone.answer?.isSuccess == true { return .holds }
+      return .unasked(
+        "The other body is refused with a key of its own, too (\(alone.words)): give --body with %n, "
+          + "so that another one is as good.")
+    }
     guard answer.isSuccess else {
       return .warns("A known key with another body was answered \(answer.status): answer 422.")
     }
@@ -72,6 +80,7 @@ extension ServerCheck {
     }
     guard self.target.method == "POST" else { return .unasked("It is asked with POST alone.") }
     let first = try await self.first()
+    let before = try await self.count()
     let request = try self.write(first.key, self.target.body(first.number), headers: others)
     let outcome = try await self.send([request])[0]
     guard let answer = outcome.answer else {
@@ -86,6 +95,13 @@ extension ServerCheck {
           + "a part of the key, so that none can block another's.")
     }
     guard !answer.body.isEmpty, answer.hasSameBody(as: first.answer) else { return .holds }
+    // Some servers answer all writes alike.
+    if let growth = try await self.growth(since: before, 1) {
+      if self.isOnce(growth) { return .holds }
+    } else if answer.identity == nil {
+      return .unasked(
+        "All answers may be alike, and name no id: give --count-url and --count-path.")
+    }
     return .fails(
       "The key of one account was answered to another one with the first one's answer: make the "
         + "account, as the server knows it, a part of the key. Whoever guesses a key reads the answer."

@@ -58,6 +58,19 @@ struct CheckAnswer: Sendable {
     return mine == others
   }
 
+  /// Whether something in it is called so: a value of its JSON, or a part of its text.
+  func mentions(_ identity: String) -> Bool {
+    func isIn(_ json: Any) -> Bool {
+      switch json {
+      case let object as [String: Any]: object.values.contains(where: isIn)
+      case let list as [Any]: list.contains(where: isIn)
+      default: "\(json)" == identity
+      }
+    }
+    if let json { return isIn(json) }
+    return String(decoding: self.body, as: UTF8.self).contains(identity)
+  }
+
   /// How the server calls what it has made: a member of the body, or where it says that it is.
   var identity: String? {
     let object = self.json as? [String: Any]
