@@ -106,6 +106,6 @@ struct ValueNote: Sendable {
       QueryWarning.metadataTooLong(bytes: data.count).report()
       self.metadata = .some(nil)
     }
-    self.freshFor = freshFor.map { max($0, .zero) }
+    self.freshFor = freshFor.map { min(max($0, .zero), .longest) }
   }
 }

@@ -139,6 +139,21 @@ extension StorageContractTests {
     #expect(last.error != nil)
   }
 
+  /// A number beyond what the files have for one would be read as damage.
+  @Test(arguments: StorageUnderTest.onDisk)
+  func aValueMayBeFreshForEver(_ kind: StorageUnderTest) async throws {
+    let (first, second, _, other) = try self.pair(kind, false)
+    let query = BlockQuery<String>(["value"]) { _, continuation in
+      continuation.returning("value", metadata: nil, freshFor: .seconds(Int64.max))
+    }
+    .stale(after: .seconds(1)).persisted()
+    try await other.store(for: query).fetch()
+    try await second.storage.flush()
+    let last = try await self.last(first, second).store(for: query)
+    #expect(last.currentValue == "value")
+    #expect(!last.isStale)
+  }
+
   @Test(arguments: StorageUnderTest.onDisk)
   func anErrorOfAnUpgradedValueReplacesNone(_ kind: StorageUnderTest) async throws {
     let (first, second, one, other) = try self.pair(kind, false)

@@ -6,7 +6,6 @@ import FoundationEssentials
 /// ```swift
 /// let storage = MemoryQueryStorage()
 /// let first = QueryClient(storage: storage)   // "the first launch"
-/// try await storage.flush()
 /// let second = QueryClient(storage: storage)  // "the next one": its stores are hydrated
 /// ```
 /// It codes values as a storage on disk does, so that a test finds a value that does not survive
