@@ -203,9 +203,11 @@ extension LogImage {
   /// Finds where the WAL ends, and whether something is damaged before that.
   ///
   /// A commit is on disk before the next one is written, so a power cut leaves at most one
-  /// incomplete transaction, the last: it was not acknowledged, and SQLite is right to discard it.
-  /// Two transactions behind the first incomplete frame, or a bit that is known to be flipped, mean
-  /// that the disk has changed what was written.
+  /// incomplete transaction, the last: it was not acknowledged, and SQLite is right to discard it. So is
+  /// it where a commit's sync has failed: the next one begins in its place, and what is longer of it
+  /// stays behind, at most one end of a transaction each time. Two of them that follow one another behind
+  /// the first incomplete frame, or a bit that is known to be flipped, mean that the disk has changed what
+  /// was written.
   private mutating func findEnd() {
     var sound = 0
     if !self.header.isMended, self.header.sum != nil {
@@ -213,17 +215,25 @@ extension LogImage {
     }
     self.validCount =
       (self.frames[..<sound].lastIndex { $0.commitSize > 0 }).map { $0 + 1 } ?? 0
-    let commits = self.frames.indices.filter { index in
-      let frame = self.frames[index]
-      return index >= sound && frame.commitSize > 0
-        && (frame.state == .whole || frame.state == .mended || frame.state == .flipped)
-    }
     self.committedCount = self.validCount
-    guard let last = commits.last else { return }
+    var last: Int?
+    // The most that follow one another without a gap.
+    var (commits, most) = (0, 0)
+    for index in self.frames.indices[sound...] {
+      switch self.frames[index].state {
+      case .broken, .foreign: commits = 0
+      case .whole, .mended, .flipped:
+        guard self.frames[index].commitSize > 0 else { continue }
+        last = index
+        commits += 1
+        most = max(most, commits)
+      }
+    }
+    guard let last else { return }
     let isMended =
       self.header.isMended
       || self.frames[...last].contains { $0.state == .mended || $0.state == .flipped }
-    self.isDamaged = isMended || commits.count > 1
+    self.isDamaged = isMended || most > 1
     if self.isDamaged { self.committedCount = last + 1 }
   }
 }

@@ -113,6 +113,40 @@ import Testing
     }
   }
 
+  /// A commit whose sync failed is in the log and was never acknowledged. The next one begins in its place,
+  /// and what is longer of it stays behind: here of two, each shorter than the one before it.
+  @Test func whatIsLeftOfRefusedCommitsIsNoDamage() throws {
+    let base = try TemporaryFolder()
+    let connection = try DatabaseOpener(.mutations, in: base).openWriter()
+    try connection.write { try connection.execute(OutboxPartitionRow.insert, "first") }
+    let logs = try [60, 20, 1].map { count in
+      let folder = try TemporaryFolder()
+      for name in ["mutations.sqlite", "mutations.sqlite-wal"] {
+        try FileManager.default.copyItem(
+          atPath: "\(base.path)/\(name)", toPath: "\(folder.path)/\(name)")
+      }
+      let refused = try DatabaseOpener(.mutations, in: folder).openWriter()
+      defer { try? refused.close() }
+      try refused.write {
+        for number in 1...count {
+          let name = "\(number) of \(count)" + String(repeating: " long", count: 500)
+          try refused.execute(OutboxPartitionRow.insert, name)
+        }
+      }
+      return Array(try Data(contentsOf: URL(filePath: "\(folder.path)/mutations.sqlite-wal")))
+    }
+    try connection.close()
+    let whole = logs.map { LogImage($0, pageSize: 4_096) }
+    let ends = whole.map { 32 + $0.validCount * 4_120 }
+    try #require(ends == ends.sorted().reversed() && Set(ends).count == 3)
+    let log =
+      logs[2][..<ends[2]] + logs[1][ends[2]..<ends[1]] + logs[0][ends[1]..<ends[0]]
+    let image = LogImage(Array(log), pageSize: 4_096)
+    #expect(image.validCount == whole[2].validCount)
+    #expect(!image.isDamaged)
+    #expect(image.committedCount == image.validCount)
+  }
+
   @Test func aLogThatWasClosedIsIdle() {
     var bytes = self.log
     bytes.replaceSubrange(0..<32, with: repeatElement(0, count: 32))
