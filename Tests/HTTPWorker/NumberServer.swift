@@ -41,6 +41,10 @@ struct NumberServer {
       while !received.contains("\r\n\r\n") {
         let count = recv(connection, &buffer, buffer.count, 0)
         guard count > 0 else { return }
+        // The acknowledgement is not held back until the client has another address.
+        var isQuick: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        setsockopt(connection, Int32(IPPROTO_TCP), TCP_QUICKACK, &isQuick, size)
         received += String(decoding: buffer.prefix(count), as: UTF8.self)
       }
       say("request \(port)")

@@ -17,11 +17,6 @@ public struct QueryTimeoutError: Error, Hashable, Sendable, CustomStringConverti
     self.query = query
   }
 
-  /// What happened, and what to do about it.
-  public var description: String {
-    """
-    \(self.query ?? "A query") took longer than \(self.duration) and was cancelled. Try again, or allow it \
-    more time.
-    """
-  }
+  /// A sentence for the person who waited.
+  public var description: String { "It took longer than \(self.duration), and was cancelled." }
 }

@@ -119,12 +119,21 @@ public struct PackUpdates: AsyncSequence, Sendable {
   /// Takes the changes one after another.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var base: AsyncStream<Element>.Iterator
+    private var last: Element?
+
+    fileprivate init(base: AsyncStream<Element>.Iterator) { self.base = base }
 
     /// The next change; nil when the pack is gone or the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> Element? {
-      await self.base.next(isolation: actor)
+      // What the pack keeps besides changes, too.
+      while let next = await self.base.next(isolation: actor) {
+        if let last, last == next { continue }
+        self.last = next
+        return next
+      }
+      return nil
     }
   }
 }

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Reads over connections that the network has forgotten, in network namespaces of their own.
-@Suite(.enabled(if: NetworkNamespace.isOffered, "\(NetworkNamespace.reason)"))
+@Suite(
+  .enabled(if: NetworkNamespace.isOffered, "\(NetworkNamespace.reason)"), .timeLimit(.minutes(5)))
 struct LostConnectionTests {
   private static let address = "http://192.0.2.1:8080"
 

@@ -42,7 +42,8 @@ import Testing
       query: query.timeout(after: .milliseconds(1)), initialValue: nil)
     let error = await #expect(throws: QueryTimeoutError.self) { try await store.fetch() }
     #expect(error?.duration == .milliseconds(1))
-    #expect("\(try #require(error))".contains("ProbeQuery"))
+    #expect(error?.query?.contains("ProbeQuery") == true)
+    #expect("\(try #require(error))".hasPrefix("It took longer than "))
     #expect(store.error is QueryTimeoutError)
     #expect(await ended.wait(forCount: 1) == [true])
   }

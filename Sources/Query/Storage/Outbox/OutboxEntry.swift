@@ -186,7 +186,8 @@ public enum MutationDeadReason: String, Hashable, Sendable, CaseIterable {
 public struct OutboxCounts: Hashable, Sendable {
   /// How many wait.
   public var pending: Int
-  /// How many run.
+  /// How many run, or ran in a process that has died: those the next replayer takes over, of whichever
+  /// process. A program that sends what is left looks at both.
   public var leased: Int
   /// How many are dead.
   public var dead: Int

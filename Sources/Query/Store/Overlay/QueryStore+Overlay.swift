@@ -247,7 +247,7 @@ extension QueryStore: OverlaidStore {
       if self.overlay == nil, !edits.isEmpty {
         // That newer ones were laid leaves no trace if there were none.
         guard index.version(at: self.path) == version else { return false }
-        _ = self.beginOverlay(since: sequence, index)
+        _ = self.beginOverlay(of: edits, since: sequence, index)
       }
       if let overlay, overlay.take(edits, version: version) {
         self.emit(.stateChanged, in: self._context.with(.optimistic))
@@ -301,7 +301,9 @@ extension QueryStore: OverlaidStore {
   }
 
   /// Adds an overlay to a value that includes every end known so far. The caller holds the lock.
-  private func beginOverlay(since sequence: Int64, _ index: any EditSource) -> Bool {
+  private func beginOverlay(
+    of edits: [LaidEdit], since sequence: Int64, _ index: any EditSource
+  ) -> Bool {
     guard let type = State.self as? any OptimisticQueryState.Type,
       let aliases = index.aliases
     else { return false }
@@ -313,8 +315,9 @@ extension QueryStore: OverlaidStore {
     begin(type)
     if known == nil, let storing {
       storing.mark = mark
-      // Mutations that are acknowledged before the first fetch stay visible, at the next launch as well.
-      self.persist(.changed)
+      // Mutations that are acknowledged before the first fetch stay visible, at the next launch as well. What
+      // the value includes needs no entry: it may have been reset.
+      if edits.contains(where: { !mark.covers($0.row) }) { self.persist(.changed) }
     }
     return true
   }
