@@ -70,6 +70,33 @@ extension OutboxContractTests {
       try await trial.claimed() == [ids[2], ids[3], enqueued.entry.id, ids[0]])
   }
 
+  /// A server that is down and one that answers with a 503 are waited for alike: an entry tells them apart.
+  @Test(arguments: StorageUnderTest.withOutbox)
+  func whatWasNotReachedSaysSo(_ kind: StorageUnderTest) async throws {
+    let down = try OutboxTrial(kind)
+    let failure = self.failure(
+      .unreachable(pause: .seconds(60)), .wait(.backoff, .seconds(60)),
+      MutationFailure.connectivity.word)
+    let ids = try await self.host(down, failingWith: failure, rows: 9)
+    #expect(try down.entry(ids[0]).waitReason == .backoff)
+    #expect(try down.entry(ids[0]).isUnreached)
+    // After some of them the host itself is waited for, also by those that were never tried.
+    while let lease = try await down.claim(limit: 1).leases.first {
+      try await self.settle(down, lease, failure)
+    }
+    let untried = try down.entry(ids[8])
+    #expect(untried.attempts == 0)
+    #expect(untried.waitReason == .backoff)
+    #expect(untried.isUnreached)
+    let other = try await down.add()
+    #expect(try !down.entry(other).isUnreached)
+    let busy = try OutboxTrial(kind)
+    let answered = try await self.host(
+      busy, failingWith: self.failure(.answered, .wait(.backoff, .seconds(60))))
+    #expect(try busy.entry(answered[0]).waitReason == .backoff)
+    #expect(try !busy.entry(answered[0]).isUnreached)
+  }
+
   /// A large upload goes on for an hour, and says nothing of its host meanwhile.
   @Test(arguments: StorageUnderTest.withOutbox)
   func besideAProbeThatGoesOnAnotherOneIsSent(_ kind: StorageUnderTest) async throws {

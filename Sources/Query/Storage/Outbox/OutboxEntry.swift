@@ -48,6 +48,9 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable {
   public var arguments: Data
   /// What the last attempt failed with.
   public var lastError: RestoredError?
+  /// Whether it waits for its server to be reached: that was not there, or its answer was lost, when this
+  /// mutation or another one was sent to it last. A server that has answered, as with a 503, is not.
+  public package(set) var isUnreached = false
   /// Which queries its edits change; nil: it has none. The history keeps it until every stored value of
   /// these queries includes the mutation.
   public var editedPaths: EditedPaths?
@@ -138,6 +141,7 @@ extension OutboxEntry {
     (kept.host, kept.onFailure, kept.maxAttempts, kept.maxAge) = (nil, .continue, nil, nil)
     (kept.state, kept.waitReason, kept.deadReason) = (.pending, nil, nil)
     (kept.failures, kept.nextAttemptAt, kept.priority) = (0, nil, .normal)
+    kept.isUnreached = false
     return kept
   }
 }

@@ -51,11 +51,14 @@ extension OutboxEntry {
       } else {
         self.reason(standing, view)
       }
-    if let host = self.hold(standing, in: view), self.waitReason == host.waitReason,
-      let remaining = host.remaining(view.now)
-    {
+    let host = self.hold(standing, in: view)
+    if let host, self.waitReason == host.waitReason, let remaining = host.remaining(view.now) {
       self.nextAttemptAt = view.now.wall + Double(remaining) / 1e6
     }
+    self.isUnreached =
+      [.backoff, .offline].contains(self.waitReason)
+      && (host?.reason == .unreachable || self.waitReason == .offline
+        || standing.lastFailure == MutationFailure.connectivity.word)
   }
 
   /// The standing of its host, if that is what it waits for itself: for nothing else, or longer than for

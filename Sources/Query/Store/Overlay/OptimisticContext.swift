@@ -51,6 +51,8 @@ public struct PendingChange: Hashable, Sendable, Identifiable {
   public let name: String
   /// Its number in the order of enqueueing.
   public let number: Int
+  /// Its lane, by which a list may find the item that it is of; nil: one of its own.
+  public let lane: String?
   /// Where it stands.
   public let standing: OptimisticContext.Standing
   /// What the last attempt failed with; nil: none has.

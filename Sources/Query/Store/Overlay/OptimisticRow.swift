@@ -84,8 +84,8 @@ final class OptimisticRow: Sendable {
   /// What a list of unsent changes shows of it.
   var pendingChange: PendingChange {
     PendingChange(
-      id: self.id, name: self.mutation.key.name, number: self.number, standing: self.standing,
-      lastError: self.lastError)
+      id: self.id, name: self.mutation.key.name, number: self.number, lane: self.lane,
+      standing: self.standing, lastError: self.lastError)
   }
 
   /// Whether another reading of the row says the same.
