@@ -153,7 +153,7 @@ extension EventConnection {
       }
       self.guarded.withLock { $0.isOpen = false }
       // A stream that is quiet works, too; one that ends as soon as it is open does not.
-      let hasLasted = course.opened.map { $0.duration(to: .now) > wait } == true
+      let hasLasted = course.opened.map { self.time - $0 > wait } == true
       failures = course.hasEvents || hasLasted ? 1 : failures + 1
       wait = max(course.retry ?? .zero, self.backoff.delay(after: failures))
       do { try await self.context.eventStreamDelayer.delay(for: wait / .seconds(1)) } catch {
@@ -162,10 +162,17 @@ extension EventConnection {
     }
   }
 
+  /// The time since some moment, by the clock of a test if the context has one.
+  private var time: Duration {
+    self.context.mockClock?.elapsed ?? Self.start.duration(to: .now)
+  }
+
+  private static let start = ContinuousClock.now
+
   /// What has come of one connection.
   private struct Course {
     /// nil: the server has not opened the stream.
-    var opened: ContinuousClock.Instant?
+    var opened: Duration?
     var hasEvents = false
     /// How long the server asks to wait before the next one.
     var retry: Duration?
@@ -196,7 +203,7 @@ extension EventConnection {
       switch part {
       case .head(let answer):
         guard try self.isOpen(answer, after: lastID) else { return answer.status == 204 }
-        course.opened = .now
+        course.opened = self.time
       case .bytes(let data):
         let events: [StreamEvent]
         do { events = try parser.read(data) } catch {
