@@ -52,9 +52,11 @@ struct OutboxRestoration {
       guard let new = partitions[partition], try !self.isThere(Self.hasEnded, row.id) else {
         continue
       }
-      let isTaken = try self.isThere(HistoryRow.hasSequence, sequence)
-      try row.insert(
-        partition: new, sequence: isTaken ? nil : sequence, on: self.connection)
+      // One with another sequence than it had ends behind those that are there.
+      let keeps =
+        try SalvageScratch.inUse.contains(sequence)
+        && !self.isThere(HistoryRow.hasSequence, sequence)
+      try row.insert(partition: new, sequence: keeps ? sequence : nil, on: self.connection)
       report.ended += 1
     }
     var numbers = [Int64: Int64]()

@@ -263,13 +263,15 @@ extension SalvageScratch {
   /// The highest sequence that an end was given, from the rows of accounts.
   var newestSequence: Int64 { self.newest(at: Self.lastSequence) }
 
-  /// One far beyond those in use is a flipped bit.
+  /// The numbers and sequences that rows may have: one far beyond those in use is a flipped bit.
+  static let inUse = 0..<Int64(1) << 40
+
   private func newest(at column: Int) -> Int64 {
     let numbers = (self.scan.rows["partitions"] ?? []).compactMap { row -> Int64? in
       guard row.values.count > column, case .integer(let number) = row.values[column] else {
         return nil
       }
-      return (0..<1 << 40).contains(number) ? number : nil
+      return Self.inUse.contains(number) ? number : nil
     }
     return numbers.max() ?? 0
   }

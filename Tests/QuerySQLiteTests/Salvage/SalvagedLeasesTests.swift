@@ -109,4 +109,24 @@ import Testing
     #expect(try #require(after.compactMap(\.sequence).max()) > newest)
     try await next.storage.close()
   }
+
+  /// A flipped bit of one end makes no later one seem to be far away: what the history has forgotten goes by
+  /// the distance.
+  @Test func aSequenceThatIsDamagedIsNotContinued() async throws {
+    let first = try OutboxScratch()
+    for number in 1...3 {
+      let enqueued = try await first.outbox.enqueue(
+        OutboxScratch.mutation("\(number)"), claiming: true)
+      _ = try await first.outbox.settle(try #require(enqueued.lease), OutboxScratch.success)
+    }
+    try first.damage("UPDATE history SET sequence = sequence + 1125899906842624 WHERE sequence = 2")
+    try first.damage("DELETE FROM migrations")
+    try await first.storage.close()
+    let next = try OutboxScratch(in: first.folder)
+    let enqueued = try await next.outbox.enqueue(OutboxScratch.mutation("next"), claiming: true)
+    _ = try await next.outbox.settle(try #require(enqueued.lease), OutboxScratch.success)
+    let sequences = try next.outbox.history(of: "note", instance: "[]").compactMap(\.sequence)
+    #expect(sequences.sorted() == [1, 3, 4, 5])
+    try await next.storage.close()
+  }
 }
