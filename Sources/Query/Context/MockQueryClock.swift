@@ -65,11 +65,9 @@ public final class MockQueryClock: QueryClock {
     let due = self.guarded.withLock { clock in
       clock.elapsed += duration
       let limit = clock.elapsed + Self.rounding
-      let near = clock.sleepers.lazy.map(\.time).filter { $0 <= limit }.max()
-      clock.elapsed = max(clock.elapsed, near ?? .zero)
-      let elapsed = clock.elapsed
-      let due = clock.sleepers.filter { $0.time <= elapsed }
-      clock.sleepers.removeAll { $0.time <= elapsed }
+      let due = clock.sleepers.filter { $0.time <= limit }
+      clock.sleepers.removeAll { $0.time <= limit }
+      clock.elapsed = due.map(\.time).reduce(clock.elapsed, max)
       return due
     }
     for sleeper in due { sleeper.continuation.resume(returning: true) }

@@ -18,12 +18,7 @@ struct DryRun {
     let invocation = self.session.invocation
     let live = try self.session.outbox.entries().filter { $0.state != .dead || $0.holdsLane }
     let dependencies = try self.session.storage.mutationDependencies()
-    var plan = SendingPlan(live, dependencies: dependencies) { entry in
-      let last = try? self.session.outbox.attempts(of: entry.id).last
-      return last?.outcome == MutationFailure.connectivity.word
-    } canSend: {
-      self.session.canSend($0)
-    }
+    var plan = SendingPlan(live, dependencies: dependencies) { self.session.canSend($0) }
     plan.keep(
       lane: invocation.command.text(RunOption.lane),
       maximum: invocation.command.integer(RunOption.maximum))

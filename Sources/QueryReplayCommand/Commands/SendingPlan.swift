@@ -12,11 +12,9 @@ struct SendingPlan {
   ///     enqueueing. That is the order of sending too, where priorities do not say otherwise: the lowest
   ///     number that may run goes first, and what is behind another one in its lane has a higher number.
   ///   - dependencies: Pairs of numbers: the lower mutation must succeed before the higher one.
-  ///   - wasUnreached: Whether its server, or the network, was not there when one was tried last.
   ///   - canSend: Whether this program has a handler for one.
   init(
     _ entries: [OutboxEntry], dependencies: [Int: Set<Int>] = [:],
-    wasUnreached: (OutboxEntry) -> Bool = { _ in false },
     canSend: (OutboxEntry) -> Bool
   ) {
     var sent = Set<Int>()
@@ -25,9 +23,7 @@ struct SendingPlan {
     for entry in entries {
       let isOwn = canSend(entry)
       let missing = dependencies[entry.number]?.subtracting(sent)
-      let obstacle =
-        entry.lane.flatMap { held[$0] }
-        ?? Self.obstacle(entry, missing, isOwn, wasUnreached: wasUnreached)
+      let obstacle = entry.lane.flatMap { held[$0] } ?? Self.obstacle(entry, missing, isOwn)
       guard let obstacle else {
         sent.insert(entry.number)
         self.order.append(entry)
@@ -59,10 +55,8 @@ struct SendingPlan {
   ///   - entry: The row.
   ///   - missing: The row it depends on and that is not sent before it; nil if it depends on none.
   ///   - isOwn: Whether this program has a handler for it.
-  ///   - wasUnreached: Whether its server, or the network, was not there when one was tried last.
   private static func obstacle(
-    _ entry: OutboxEntry, _ missing: Set<Int>?, _ isOwn: Bool,
-    wasUnreached: (OutboxEntry) -> Bool
+    _ entry: OutboxEntry, _ missing: Set<Int>?, _ isOwn: Bool
   ) -> String? {
     switch entry.state {
     case .leased, .dead: return entry.state.rawValue
@@ -76,8 +70,7 @@ struct SendingPlan {
     // Each new replayer tries once what waits for credentials or for the network; the other rows are this
     // replayer's to send.
     case nil, .authentication, .handler, .offline, .predecessor: return nil
-    // One that was never tried waits for its host, which was not reached.
-    case .backoff where entry.attempts == 0 || wasUnreached(entry): return nil
+    case .backoff where entry.isUnreached: return nil
     case .backoff, .dependency, .paused, .retryAfter, .scheduled:
       return entry.waitReason?.rawValue
     }

@@ -7,13 +7,14 @@ import Testing
 struct SendingPlanTests {
   private func entry(
     _ number: Int, lane: String? = nil, _ reason: MutationWaitReason? = nil,
-    state: OutboxEntry.State = .pending, name: String = "own", attempts: Int = 1
+    state: OutboxEntry.State = .pending, name: String = "own",
+    isUnreached: Bool = false
   ) -> OutboxEntry {
     var entry = OutboxEntry(
       id: UUID(), number: number, name: name, instance: "", lane: lane, onFailure: .halt,
       state: state, waitReason: reason, idempotencyKey: "", createdAt: Date(), coder: "json",
       arguments: Data())
-    entry.attempts = attempts
+    entry.isUnreached = isUnreached
     return entry
   }
 
@@ -32,14 +33,10 @@ struct SendingPlanTests {
   /// Each new replayer begins with what was not reached: the network may have come back since.
   @Test func whatWasNotReachedIsTriedAgain() {
     let plan = SendingPlan([
-      self.entry(1, lane: "a", .backoff), self.entry(2, lane: "a", .predecessor),
-      self.entry(3, .backoff), self.entry(4, .backoff, attempts: 0),
-      self.entry(5, .retryAfter, attempts: 0),
-    ]) {
-      $0.number == 1
-    } canSend: { _ in
-      true
-    }
+      self.entry(1, lane: "a", .backoff, isUnreached: true),
+      self.entry(2, lane: "a", .predecessor), self.entry(3, .backoff),
+      self.entry(4, .backoff, isUnreached: true), self.entry(5, .retryAfter),
+    ]) { _ in true }
     #expect(plan.order.map(\.number) == [1, 2, 4])
     #expect(plan.waiting == ["backoff": 1, "retryAfter": 1])
   }

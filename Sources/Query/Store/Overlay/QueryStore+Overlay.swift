@@ -247,7 +247,7 @@ extension QueryStore: OverlaidStore {
       if self.overlay == nil, !edits.isEmpty {
         // That newer ones were laid leaves no trace if there were none.
         guard index.version(at: self.path) == version else { return false }
-        _ = self.beginOverlay(of: edits, since: sequence, index)
+        self.beginOverlay(of: edits, since: sequence, index)
       }
       if let overlay, overlay.take(edits, version: version) {
         self.emit(.stateChanged, in: self._context.with(.optimistic))
@@ -303,10 +303,10 @@ extension QueryStore: OverlaidStore {
   /// Adds an overlay to a value that includes every end known so far. The caller holds the lock.
   private func beginOverlay(
     of edits: [LaidEdit], since sequence: Int64, _ index: any EditSource
-  ) -> Bool {
+  ) {
     guard let type = State.self as? any OptimisticQueryState.Type,
       let aliases = index.aliases
-    else { return false }
+    else { return }
     let known = self.storing?.mark
     let mark = known ?? ValueMark(sequence: sequence)
     func begin<S: OptimisticQueryState>(_: S.Type) {
@@ -319,6 +319,5 @@ extension QueryStore: OverlaidStore {
       // the value includes needs no entry: it may have been reset.
       if edits.contains(where: { !mark.covers($0.row) }) { self.persist(.changed) }
     }
-    return true
   }
 }
