@@ -73,6 +73,27 @@ import Testing
     try await killed.storage.close()
   }
 
+  /// A backup of the file alone, beside the log that a killed process has left: SQLite would mix the two.
+  @Test func aLogOfAnotherCacheIsLeftToTheApplication() async throws {
+    let (one, other) = (try StorageScratch(), try StorageScratch())
+    let killed = try one.storage()
+    try await Self.set(30, in: killed)
+    let log = try Data(contentsOf: URL(filePath: "\(one.path)/cache.sqlite-wal"))
+    let storage = try other.storage()
+    try await Self.set(3, in: storage)
+    try await storage.close()
+    let path = "\(other.path)/cache.sqlite"
+    let file = try Data(contentsOf: URL(filePath: path))
+    try log.write(to: URL(filePath: path + "-wal"))
+    let error = #expect(throws: InspectionError.self) {
+      try Self.maintenance(other).withWriter(.cache) { _ in Issue.record("it was opened") }
+    }
+    #expect("\(try #require(error))".contains("start the application once"))
+    #expect(try Data(contentsOf: URL(filePath: path)) == file)
+    #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == log)
+    try await killed.close()
+  }
+
   @Test func anEntryIsRemovedBesideAnApplication() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage()
