@@ -72,7 +72,8 @@ extension QueryClient {
     let store = self.resolve(mutation) { MutationState(initialValue: initialValue) }
     guard let disagreement = store.disagreement(with: mutation) else { return store }
     disagreement.report()
-    return self.create(mutation, initialState: MutationState(initialValue: initialValue))
+    return self.create(
+      mutation, at: mutation.path, initialState: MutationState(initialValue: initialValue))
   }
 }
 
@@ -90,16 +91,12 @@ extension QueryClient {
       return self.typed(cached, for: query) ?? self.uncached(cached, query, initialState())
     }
     let mark = self.invalidations.mark
-    let created = self.create(query, initialState: initialState())
+    let created = self.create(query, at: path, initialState: initialState())
     let opaque = OpaqueQueryStore(erasing: created)
     // Another thread may have been faster. Its store wins, and this one is released after the lock.
-    let winner = self.withCache { stores in
-      if let winner = stores[path] { return winner }
-      stores.update(opaque)
-      return opaque
-    }
+    let winner = self.withCache { $0.insert(opaque) } ?? opaque
     if winner === opaque {
-      self.defaultCache?.didAdd(CollectionOfOne(opaque))
+      self.defaultCache?.didAdd(opaque)
       if self.invalidations.hits(path, since: mark) { created.invalidate() }
       return created
     }
@@ -130,21 +127,22 @@ extension QueryClient {
   ) -> QueryStore<Query.State> {
     let expectedType = cached.erased.requestType ?? type(of: cached.erased)
     QueryWarning.duplicatePath(expectedType: expectedType, foundType: Query.self).report()
-    return self.create(query, initialState: initialState)
+    return self.create(query, at: cached.path, initialState: initialState)
   }
 
   /// Makes a store without keeping it.
   @inlinable
   func create<Query: QueryRequest>(
     _ query: Query,
+    at path: QueryPath,
     initialState: Query.State
   ) -> QueryStore<Query.State> {
     // Called by its type if that is known, so that its code is specialised.
     let store =
       if let creator = self.defaultCreator {
         creator.store(
-          for: query, begunWith: self.firstContext(of: Query.State.self, creator.defaults),
-          with: initialState)
+          for: query, at: path,
+          begunWith: self.firstContext(of: Query.State.self, creator.defaults), with: initialState)
       } else {
         self.storeCreator.store(for: query, in: self.defaultContext, with: initialState)
       }

@@ -17,7 +17,7 @@ extension QueryClient {
       for query: Query,
       initialState: Query.State
     ) -> QueryStore<Query.State> {
-      self.client.create(query, initialState: initialState)
+      self.client.create(query, at: query.path, initialState: initialState)
     }
 
     /// Makes a store of a query.
@@ -29,7 +29,8 @@ extension QueryClient {
       for query: Query,
       initialValue: Query.Value? = nil
     ) -> QueryStore<Query.State> where Query.State == QueryState<Query.Value?, Query.Value> {
-      self.client.create(query, initialState: QueryState(initialValue: initialValue))
+      self.client.create(
+        query, at: query.path, initialState: QueryState(initialValue: initialValue))
     }
 
     /// Makes a store of a query with a default value.
@@ -38,7 +39,7 @@ extension QueryClient {
     public func callAsFunction<Query: _DefaultValueRequest>(
       for query: Query
     ) -> QueryStore<Query.State> {
-      self.client.create(query, initialState: query._defaultState)
+      self.client.create(query, at: query.path, initialState: query._defaultState)
     }
 
     /// Makes a store of an infinite query.
@@ -53,6 +54,7 @@ extension QueryClient {
     ) -> QueryStore<Query.State> {
       self.client.create(
         query,
+        at: query.path,
         initialState: InfiniteQueryState(
           initialValue: initialValue,
           initialPageId: query.initialPageId
@@ -69,7 +71,8 @@ extension QueryClient {
       for mutation: Mutation,
       initialValue: Mutation.State.StateValue = nil
     ) -> QueryStore<Mutation.State> {
-      self.client.create(mutation, initialState: MutationState(initialValue: initialValue))
+      self.client.create(
+        mutation, at: mutation.path, initialState: MutationState(initialValue: initialValue))
     }
   }
 }

@@ -80,6 +80,17 @@ extension QueryClient {
     func didAdd(_ stores: some Collection<OpaqueQueryStore>) {
       if stores.isEmpty { return }
       for store in stores { self.noteUses(of: store) }
+      self.listenIfOfUse()
+    }
+
+    /// Records that a store was added.
+    @usableFromInline
+    func didAdd(_ store: OpaqueQueryStore) {
+      self.noteUses(of: store)
+      self.listenIfOfUse()
+    }
+
+    private func listenIfOfUse() {
       guard let listening = self.listening.withLock({ $0 }), !listening.isListening else { return }
       listening.noteStores(self.stores.withLock { $0.count })
     }

@@ -27,24 +27,29 @@ extension QueryClient {
       with initialState: Query.State
     ) -> QueryStore<Query.State> {
       self.store(
-        for: query, begunWith: self.defaults.applied(to: context, of: Query.State.self),
-        with: initialState)
+        for: query, at: query.path,
+        begunWith: self.defaults.applied(to: context, of: Query.State.self), with: initialState)
     }
 
-    /// - Parameter context: A context with the defaults.
+    /// - Parameters:
+    ///   - path: The path of the request.
+    ///   - context: A context with the defaults.
     @inlinable
     func store<Query: QueryRequest>(
       for query: Query,
+      at path: QueryPath,
       begunWith context: QueryContext,
       with initialState: Query.State
     ) -> QueryStore<Query.State> {
       let query = query.modifier(_RetryModifier(limit: nil))
       // Skips writes, and fetches of a state whose differences the library does not know.
       guard Query.State._isDeduplicatedByClients else {
-        return .detached(query: query, initialState: initialState, initialContext: context)
+        return .detached(
+          query: query, at: path, initialState: initialState, initialContext: context)
       }
       return .detached(
         query: query.deduplicated(),
+        at: path,
         initialState: initialState,
         initialContext: context
       )

@@ -29,23 +29,19 @@ public struct _RefetchOnChangeController<State: QueryStateProtocol, Condition: F
 }
 
 /// The refetches of one store. A controller serves several stores, so each has its own.
-private final class Refetching<State: QueryStateProtocol>: Sendable {
-  /// Guarded by the mutex.
-  private struct Progress {
-    var isSatisfied: Bool
-    /// Whether the condition has told of itself.
-    var isTold = false
-    /// Incremented by each change, so that a refetch knows whether its change is the last one.
-    var changeCount = 0
-    var task: TaskCancellation?
-  }
-
+// @unchecked: the variables are guarded by the lock of the store, without which there is nothing to do.
+private final class Refetching<State: QueryStateProtocol>: @unchecked Sendable {
   private let controls: QueryControls<State>
-  private let progress: Locked<Progress>
+  private var isSatisfied: Bool
+  /// Whether the condition has told of itself.
+  private var isTold = false
+  /// Incremented by each change, so that a refetch knows whether its change is the last one.
+  private var changeCount = 0
+  private var task: TaskCancellation?
 
   init(controls: QueryControls<State>, isSatisfied: Bool) {
     self.controls = controls
-    self.progress = Locked(Progress(isSatisfied: isSatisfied))
+    self.isSatisfied = isSatisfied
   }
 
   func conditionChanged(to isSatisfied: Bool) { self.note(isSatisfied, isAnswer: false) }
@@ -54,25 +50,24 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
   func conditionIs(_ isSatisfied: Bool) { self.note(isSatisfied, isAnswer: true) }
 
   private func note(_ isSatisfied: Bool, isAnswer: Bool) {
-    let (change, ended) = self.progress.withLock { progress in
-      let isOutdated = isAnswer && progress.isTold
-      if !isAnswer { progress.isTold = true }
-      guard !isOutdated, progress.isSatisfied != isSatisfied else {
+    // An emission may be on its way here when the store is released, which is not an error.
+    guard let store = self.controls.livingStore else { return }
+    let (change, ended) = store.withLock {
+      let isOutdated = isAnswer && self.isTold
+      if !isAnswer { self.isTold = true }
+      guard !isOutdated, self.isSatisfied != isSatisfied else {
         return (nil as Int?, nil as TaskCancellation?)
       }
-      progress.isSatisfied = isSatisfied
-      progress.changeCount += 1
-      defer { progress.task = nil }
-      return (progress.changeCount, progress.task)
+      self.isSatisfied = isSatisfied
+      self.changeCount += 1
+      return (self.changeCount, self.task.take())
     }
     guard let change else { return }
     ended?.cancelByStore()
-    guard isSatisfied, let store = self.controls.livingStore else { return }
-    store.afterReplay { self.refetch(after: change) }
+    if isSatisfied { store.afterReplay { self.refetch(after: change) } }
   }
 
   private func refetch(after change: Int) {
-    // An emission may be on its way here when the store is released, which is not an error.
     guard
       let store = self.controls.livingStore,
       store.isAutomaticFetchingEnabled,
@@ -81,10 +76,10 @@ private final class Refetching<State: QueryStateProtocol>: Sendable {
         return store.makeTask(in: store.context, name: .fetch).held()
       })
     else { return }
-    let isWanted = self.progress.withLock { progress in
+    let isWanted = store.withLock {
       // The condition may have ended meanwhile.
-      guard progress.changeCount == change else { return false }
-      progress.task = TaskCancellation(task)
+      guard self.changeCount == change else { return false }
+      self.task = TaskCancellation(task)
       return true
     }
     if isWanted { task.start(in: task.context) }

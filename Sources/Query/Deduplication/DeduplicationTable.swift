@@ -1,6 +1,6 @@
-/// The running fetches of one store, which may be shared.
+/// The running fetches of one store, which may be shared. All copies are one table.
 @usableFromInline
-final class DeduplicationTable<Value: Sendable>: Sendable {
+struct DeduplicationTable<Value: Sendable>: Sendable {
   /// Guarded by the mutex.
   @usableFromInline
   struct State {

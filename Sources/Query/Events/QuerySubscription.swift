@@ -9,7 +9,7 @@ import Synchronization
 public struct QuerySubscription: Sendable {
   private enum Content: Hashable {
     case empty
-    case closure(CancelBox)
+    case one(Cancellation)
     case combined([QuerySubscription])
   }
 
@@ -19,8 +19,10 @@ public struct QuerySubscription: Sendable {
   ///
   /// - Parameter onCancel: Ends it. It is called at most once, and no lock is held meanwhile.
   public init(onCancel: @escaping @Sendable () -> Void) {
-    self.content = .closure(CancelBox(onCancel))
+    self.content = .one(ClosureCancellation(onCancel))
   }
+
+  init(_ cancellation: Cancellation) { self.content = .one(cancellation) }
 
   private init(content: Content) { self.content = content }
 
@@ -53,7 +55,7 @@ public struct QuerySubscription: Sendable {
   public func cancel() {
     switch self.content {
     case .empty: break
-    case .closure(let box): box.cancel()
+    case .one(let cancellation): cancellation.cancel()
     case .combined(let subscriptions): for subscription in subscriptions { subscription.cancel() }
     }
   }
@@ -86,23 +88,36 @@ extension QuerySubscription: Hashable {
 }
 
 /// What ends a subscription. Each store has several, so there is no lock: that would be another object.
-// @unchecked: `onCancel` belongs to the one that sets `isCancelled`.
-private final class CancelBox: @unchecked Sendable, Hashable {
-  @exclusivity(unchecked) private var onCancel: (@Sendable () -> Void)?
+///
+/// A subclass has a `deinit` that calls ``cancel()``: here its own variables may be gone.
+// @unchecked: not final; the only variable is an atomic one.
+class Cancellation: @unchecked Sendable, Hashable {
   private let isCancelled = Atomic(false)
+
+  final func cancel() {
+    if self.isCancelled.exchange(true, ordering: .acquiringAndReleasing) { return }
+    self.end()
+  }
+
+  /// Ends the subscription; called once at most.
+  func end() {}
+
+  static func == (lhs: Cancellation, rhs: Cancellation) -> Bool { lhs === rhs }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+// @unchecked: `onCancel` belongs to the one that calls `end()`.
+private final class ClosureCancellation: Cancellation, @unchecked Sendable {
+  @exclusivity(unchecked) private var onCancel: (@Sendable () -> Void)?
 
   init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
   deinit { self.cancel() }
 
-  func cancel() {
-    if self.isCancelled.exchange(true, ordering: .acquiringAndReleasing) { return }
+  override func end() {
     // Taken out before it is called, so that what it holds is freed with the call.
     let onCancel = self.onCancel.take()
     onCancel?()
   }
-
-  static func == (lhs: CancelBox, rhs: CancelBox) -> Bool { lhs === rhs }
-
-  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -17,67 +17,67 @@ package final class RecipientList<Value: Sendable>: Sendable {
 
   /// A handler and the values that wait for it.
   fileprivate final class Recipient: ListMember, Sendable {
-    // Guarded by the list's lock.
+    // Guarded by the list's lock: every store has a recipient or two, and a lock of its own would be another
+    // object in each.
     nonisolated(unsafe) var place = 0
 
-    /// Guarded by the mutex. A handler that has left takes no more.
-    private struct Pending {
-      var values = [Value]()
-      var isDelivering = false
-      var isCancelled = false
+    // Guarded by the list's lock.
+    nonisolated(unsafe) var pending: Pending
 
-      /// The values to deliver now; may be empty.
-      mutating func take() -> [Value] {
-        self.isDelivering = !self.isCancelled && !self.values.isEmpty
-        if !self.isDelivering { return [] }
-        defer { self.values = [] }
-        return self.values
-      }
-    }
+    let handler: Handler
 
-    private let handler: Handler
-    private let pending = Locked(Pending())
-
-    /// - Parameter values: Those that wait for ``begin()``. If there are any, nobody else delivers before
-    ///   it.
     init(_ handler: @escaping Handler, startingWith values: [Value]) {
       self.handler = handler
-      self.pending.withLock { $0 = Pending(values: values, isDelivering: !values.isEmpty) }
+      self.pending = Pending(values: values, isDelivering: !values.isEmpty)
+    }
+  }
+
+  /// What waits for a recipient. One that has left takes no more.
+  fileprivate struct Pending {
+    /// Those of a new recipient wait for ``Addition/deliver()``: nobody else delivers before it.
+    var values: [Value]
+    var isDelivering: Bool
+    var isCancelled = false
+
+    /// The values to deliver now; may be empty.
+    mutating func take() -> [Value] {
+      self.isDelivering = !self.isCancelled && !self.values.isEmpty
+      if !self.isDelivering { return [] }
+      defer { self.values = [] }
+      return self.values
+    }
+  }
+
+  /// What takes a recipient off the list.
+  // @unchecked: `recipient` belongs to the one that calls `end()`.
+  private final class Membership: Cancellation, @unchecked Sendable {
+    private weak let list: RecipientList?
+    private var recipient: Recipient?
+
+    init(of recipient: Recipient, on list: RecipientList) {
+      self.list = list
+      self.recipient = recipient
     }
 
-    func post(_ values: [Value]) { self.pending.withLock { $0.values += values } }
+    deinit { self.cancel() }
 
-    /// Calls the handler with what waits, unless another thread is about to.
-    func deliver() {
-      self.deliver(self.pending.withLock { $0.isDelivering ? [] : $0.take() })
+    override func end() {
+      // Taken out, so that the handler and a user's values in it are released with the call, outside the lock.
+      if let recipient = self.recipient.take() { self.list?.remove(recipient) }
     }
-
-    /// Calls the handler with what it starts with.
-    func begin() { self.deliver(self.pending.withLock { $0.take() }) }
-
-    private func deliver(_ first: [Value]) {
-      var values = first
-      while !values.isEmpty {
-        for value in values {
-          if self.pending.withLock({ $0.isCancelled }) { break }
-          self.handler(value)
-        }
-        values = self.pending.withLock { $0.take() }
-      }
-    }
-
-    func cancel() { self.pending.withLock { $0.isCancelled = true } }
   }
 
   /// What has come of ``add(_:startingWith:)``.
   package struct Addition: Sendable {
     fileprivate let recipient: Recipient
-
-    fileprivate init(_ recipient: Recipient) { self.recipient = recipient }
+    fileprivate let list: RecipientList
 
     /// Calls the handler with what it starts with, before this returns, and with what was posted since.
     /// Call it once, outside all locks.
-    package func deliver() { self.recipient.begin() }
+    package func deliver() {
+      let values = self.list.recipients.withLock { _ in self.recipient.pending.take() }
+      self.list.deliver(values, to: self.recipient)
+    }
   }
 
   private let recipients = Locked(MemberList<Recipient>())
@@ -92,13 +92,30 @@ package final class RecipientList<Value: Sendable>: Sendable {
   package func post(_ values: [Value]) {
     if values.isEmpty { return }
     self.recipients.withLock { recipients in
-      for recipient in recipients.places { recipient?.post(values) }
+      for recipient in recipients.places { recipient?.pending.values += values }
     }
   }
 
   /// Calls the handlers with the posted values, the oldest first. Call it outside all locks.
   package func deliver() {
-    for recipient in self.recipients.withLock({ $0.places }) { recipient?.deliver() }
+    for case let recipient? in self.recipients.withLock({ $0.places }) {
+      // Another thread may be about to call it.
+      let values = self.recipients.withLock { _ in
+        recipient.pending.isDelivering ? [] : recipient.pending.take()
+      }
+      self.deliver(values, to: recipient)
+    }
+  }
+
+  private func deliver(_ first: [Value], to recipient: Recipient) {
+    var values = first
+    while !values.isEmpty {
+      for value in values {
+        if self.recipients.withLock({ _ in recipient.pending.isCancelled }) { break }
+        recipient.handler(value)
+      }
+      values = self.recipients.withLock { _ in recipient.pending.take() }
+    }
   }
 
   /// Adds a handler for values posted from now on. Does not call it.
@@ -113,17 +130,21 @@ package final class RecipientList<Value: Sendable>: Sendable {
   ) -> Addition {
     let recipient = Recipient(handler, startingWith: values)
     self.recipients.withLock { $0.append(recipient) }
-    return Addition(recipient)
+    return Addition(recipient: recipient, list: self)
+  }
+
+  private func remove(_ recipient: Recipient) {
+    let dropped = self.recipients.withLock { recipients in
+      recipients.remove(recipient)
+      defer { recipient.pending = Pending(values: [], isDelivering: false, isCancelled: true) }
+      return recipient.pending.values
+    }
+    withExtendedLifetime(dropped) {}
   }
 
   /// What takes a handler off the list.
   package func subscription(of addition: Addition) -> QuerySubscription {
-    let recipient = addition.recipient
-    // The handler, which holds a user's values, is released with this, outside the lock.
-    return QuerySubscription { [weak self] in
-      recipient.cancel()
-      self?.recipients.withLock { $0.remove(recipient) }
-    }
+    QuerySubscription(Membership(of: addition.recipient, on: self))
   }
 
   /// Calls a handler with values posted from now on.

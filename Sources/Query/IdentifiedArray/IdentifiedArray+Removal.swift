@@ -100,6 +100,17 @@ extension IdentifiedArray {
     for element in removed { remove(id: element.id) }
   }
 
+  /// Removes an element that nobody wants: one of a shared storage is not even looked at, since it may have
+  /// left the processor's cache long ago.
+  @inlinable
+  mutating func discard(at index: Int) {
+    let position = storage!.position(at: index)
+    if storage!.count > 1, storage!.isLayered, position == storage!.head, leaveFirstToBase() {
+      return
+    }
+    _ = removeElement(position)
+  }
+
   @inlinable
   mutating func removeElement(_ position: Int) -> Element {
     if storage!.count == 1, !isKnownUniquelyReferenced(&storage) {
@@ -108,8 +119,9 @@ extension IdentifiedArray {
       storage = nil
       return element
     }
-    if storage!.isLayered, position == storage!.head, let element = removeFromBase() {
-      return element
+    if storage!.isLayered, position == storage!.head {
+      let element = storage!.slot(position).pointee!
+      if leaveFirstToBase() { return element }
     }
     let storage = ownStorage()
     let element = storage.slot(position).pointee.take()!

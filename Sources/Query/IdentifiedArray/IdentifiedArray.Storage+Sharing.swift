@@ -202,19 +202,19 @@ extension IdentifiedArray {
     return new
   }
 
-  /// Removes the first element if that is in the base of the storage; nil if this value has no base, or
-  /// drops it because it no longer pays off.
+  /// Leaves the first element to the base of the storage, without a look at it.
+  ///
+  /// - Returns: Whether it did; not if this value has no base, or drops it because it no longer pays off.
   @inlinable
-  mutating func removeFromBase() -> Element? {
+  mutating func leaveFirstToBase() -> Bool {
     let end = storage!.end
     let own = ownStorage(from: end)
-    guard own.isLayered, let base = own.fields.pointee.base else { return nil }
+    guard own.isLayered, let base = own.fields.pointee.base else { return false }
     let bottom = base.fields.pointee.base ?? base
-    if own.head + 1 >= own.seam || (own.head - bottom.head) * 2 > bottom.span { return nil }
-    let element = own.slot(own.head).pointee
+    if own.head + 1 >= own.seam || (own.head - bottom.head) * 2 > bottom.span { return false }
     own.fields.pointee.head += 1
     own.fields.pointee.span -= 1
     own.fields.pointee.count -= 1
-    return element
+    return true
   }
 }

@@ -190,7 +190,11 @@ extension MutationState {
   /// Removes an entry.
   @inlinable
   mutating func forget(at index: Int) {
-    if let mark = self._history.remove(at: index).durable { self.durableTasks[mark.id] = nil }
+    // Most histories have none, and then the entry need not be looked at.
+    if !self.durableTasks.isEmpty, let mark = self._history[index].durable {
+      self.durableTasks[mark.id] = nil
+    }
+    self._history.discard(at: index)
   }
 
   /// Removes the entry that a new one has pushed out of the newest; one that runs goes when it has

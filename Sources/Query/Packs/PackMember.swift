@@ -141,6 +141,6 @@ extension QueryClient {
     {
       return (kept, false)
     }
-    return (self.create(query, initialState: initialState()), true)
+    return (self.create(query, at: query.path, initialState: initialState()), true)
   }
 }

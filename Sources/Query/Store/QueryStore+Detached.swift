@@ -14,13 +14,27 @@ extension QueryStore {
     initialState: Query.State,
     initialContext: QueryContext = QueryContext()
   ) -> QueryStore<Query.State> where State == Query.State {
+    let path = query.path
+    return .detached(
+      query: query, at: path, initialState: initialState, initialContext: initialContext)
+  }
+
+  /// - Parameter path: The path of the request: a caller that knows it need not make it again.
+  @inlinable
+  @inline(__always)
+  static func detached<Query: QueryRequest>(
+    query: consuming Query,
+    at path: QueryPath,
+    initialState: Query.State,
+    initialContext: QueryContext
+  ) -> QueryStore<Query.State> where State == Query.State {
     // Moved into the store's closure, after its last use: for a copy, a launch would have to make its type, which
     // takes as long as to read a value.
     let query = query
     var context = initialContext
     QueryStore<Query.State>.beginSetup(of: &context)
     query.setup(context: &context)
-    let store = QueryStore<Query.State>(path: query.path, state: initialState, context: context)
+    let store = QueryStore<Query.State>(path: path, state: initialState, context: context)
     if let plan = context.persistencePlan { plan.attach(store, query._debugTypeName) }
     store.request = { context, continuation in
       try await query.fetch(in: context, with: continuation)
