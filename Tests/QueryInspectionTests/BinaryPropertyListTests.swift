@@ -62,6 +62,21 @@ import Testing
     #expect(InspectedValue.text(of: data, coder: "propertyList") == .bytes(data))
   }
 
+  /// The last byte of the list, which is the place of the table, is taken for the beginning of a part.
+  @Test(arguments: [0x10, 0x13, 0x14, 0x22, 0x23, 0x33, 0x41, 0x51, 0x61, 0x4f, 0xa1, 0xd1])
+  func aPartThatWouldGoOnBehindTheEndIsNone(_ marker: UInt8) {
+    var data = Data("bplist00".utf8)
+    // So that the table is at the place that the marker says.
+    data += [UInt8](repeating: 0, count: Int(marker) - data.count)
+    let end = data.count + 1 + 32
+    data += [UInt8(end - 1), 0, 0, 0, 0, 0, 0, 1, 1]
+    for number in [1, 0, UInt8(marker)] { data += [0, 0, 0, 0, 0, 0, 0, number] }
+    let list = BinaryPropertyList(data)
+    #expect(list?.start(of: 0) == end - 1)
+    #expect(list?.value(of: 0) == nil)
+    #expect(InspectedValue.text(of: data, coder: "propertyList") == .bytes(data))
+  }
+
   @Test func damagedListsAreBytes() throws {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary

@@ -314,4 +314,40 @@ import Testing
     #expect(try next() == [.removed(partition: "", count: 1)])
     try await scratch.storage.close()
   }
+
+  /// What is handed out may be what removes them: each was read before the first was handed out.
+  @Test func entriesThatAreRemovedMeanwhileAreHandedOutAsTheyWere() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    try await storage.set(["a": "text", "b": "text", "c": "text"])
+    try await storage.close()
+    let maintenance = try StoreMaintenance(directory: URL(filePath: scratch.path))
+    let store = try Self.store(scratch.path)
+    var texts = [String]()
+    let count = try store.entries(EntryQuery()) { entry in
+      if texts.isEmpty { _ = try maintenance.evict(toBytes: 0, entries: 0) }
+      texts.append(entry.identity)
+    }
+    #expect(texts == ["a", "b", "c"].map { "[\"texts\",\"\($0)\"]" })
+    #expect(count == 3)
+    #expect(try Self.texts(EntryQuery(), in: store) == [])
+  }
+
+  /// Of so many that not each is kept until it is handed out.
+  @Test func eachOfManyKindsIsHandedOutInItsOrder() async throws {
+    let scratch = try StorageScratch()
+    let names = (100..<400).map { "\($0)" }
+    try await scratch.withStorage { storage in
+      try await storage.set(Dictionary(uniqueKeysWithValues: names.map { ($0, "text") }))
+    }
+    let connection = try scratch.connection()
+    try connection.write {
+      try connection.execute("UPDATE entries SET kind = 'kind of ' || identity")
+    }
+    try connection.close()
+    let store = try Self.store(scratch.path)
+    var kinds = [String]()
+    try store.entries(EntryQuery()) { kinds.append($0.kind) }
+    #expect(kinds == names.map { "kind of [\"texts\",\"\($0)\"]" })
+  }
 }

@@ -268,6 +268,20 @@ import Testing
     #expect(expansion.names == [name])
     #expect(expansion.mended == mended)
   }
+
+  @Test(arguments: ["(() -> Int)?", "(() -> Int)", "@Sendable () -> Int", "(@Sendable () -> Int)?"])
+  func aFunctionIsRefusedHoweverItIsWritten(_ type: String) {
+    let expansion = Expansion(
+      "@QueryRequest(path: [\"a\"]) func a(f: \(type)) async -> Int { 1 }")
+    #expect(expansion.names == ["closureParameter"])
+  }
+
+  @Test(arguments: ["(Int)", "(Int)?", "(Int, Int)", "[() -> Int]"])
+  func whatIsNoFunctionIsTakenHoweverItIsWritten(_ type: String) {
+    let expansion = Expansion(
+      "@QueryRequest(path: [\"a\"]) func a(b: \(type)) async -> Int { 1 }")
+    #expect(expansion.names.isEmpty)
+  }
 }
 
 extension String {

@@ -36,4 +36,29 @@ import Testing
     let body = try #require(try TransferBody(Self.data.dropFirst(4_000), file: nil))
     for size in [1, 96, 1_000] { #expect(Self.read(body, size) == Self.data.suffix(97)) }
   }
+
+  /// Why a file cannot be sent.
+  private static func code(_ url: URL) -> URLError.Code? {
+    // What an earlier call has failed for says nothing of this one.
+    errno = ENOENT
+    do {
+      _ = try TransferBody(nil, file: url)
+      return nil
+    } catch {
+      return (error as? URLError)?.code
+    }
+  }
+
+  /// Its descriptor is 0.
+  @Test func withoutAStandardInputAFolderIsNotOneThatIsMissing() async {
+    await #expect(processExitsWith: .success) {
+      let folder = try ScratchFolder()
+      let missing = folder.url.appending(path: "missing")
+      let file = try folder.file("body", Self.data)
+      let codes = [missing, folder.url, file].map { Self.code($0) }
+      close(STDIN_FILENO)
+      #expect([missing, folder.url, file].map { Self.code($0) } == codes)
+      #expect(codes == [.fileDoesNotExist, .cannotOpenFile, nil])
+    }
+  }
 }

@@ -226,6 +226,25 @@ import Testing
     #expect(notes.pendingChanges.map(\.standing) == [.dead(.rejected)])
     pause.open()
   }
+
+  /// A reader sees what others have read and still edit.
+  @Test(arguments: 1...4)
+  func aReadingShowsWhatOthersHaveTakenAndNotShownYet(_ count: Int) async throws {
+    let readings = (0..<count).map { _ in HeldThread() }
+    let change = self.change { for reading in readings { reading.stop() } }
+    let (client, notes) = try await self.launch(change)
+    let (other, _) = try await self.launch(change)
+    for (number, reading) in readings.enumerated() {
+      try await other.store(for: change).enqueue(with: NoteChange(id: "\(number)", text: "1"))
+      reading.start { client.optimistic.read() }
+    }
+    #expect(notes.currentValue == [])
+    client.optimistic.read()
+    #expect(notes.currentValue?.count == count)
+    for reading in readings { await reading.end() }
+    #expect(notes.currentValue?.count == count)
+    #expect(notes.pendingChanges.count == count)
+  }
 }
 
 private struct Folder: QueryRequest {

@@ -172,4 +172,22 @@ import Testing
     let slots9 = try self.claim().limit
     #expect(slots9 == 4)
   }
+
+  /// Two runs that woke each other after claims that found nothing would never rest.
+  @Test mutating func otherRunsLookAgainAfterAClaimThatFoundSomethingOrThatTheyAwaited() throws {
+    _ = try self.claim()
+    var isNews = self.slots.endClaim([], at: .zero)
+    #expect(!isNews, "it found nothing, and nobody awaited it")
+    _ = try self.claim()
+    isNews = self.slots.endClaim([self.entry("a")], at: .zero)
+    #expect(isNews, "there may be more for them")
+    _ = try self.claim()
+    let second = self.slots.beginClaim(self.handlers, at: .zero)
+    #expect(second == nil)
+    isNews = self.slots.endClaim([], at: .zero)
+    #expect(isNews, "the second could not claim")
+    _ = try self.claim()
+    isNews = self.slots.endClaim([], at: .zero)
+    #expect(!isNews, "the second was told already")
+  }
 }

@@ -107,6 +107,21 @@ import Testing
     #expect(try self.cache.entry(.sample(1))?.history.isInvalidated == true)
   }
 
+  /// The writer has seen that, and the one that is not written knows nothing of it.
+  @Test(arguments: [false, true])
+  func anotherValueThatStaysIsAsStaleAsItWas(_ isStale: Bool) throws {
+    var stored = StoredEntry.sample(1)
+    if isStale { stored.history.invalidate(at: .now) }
+    try self.cache.write(stored, .sample(1))
+    let edit = PreparedEntry(.sample(2), identity: .sample(1), in: StoredBasis(content: nil))
+    let frames = try self.cache.frames {
+      let outcome = try self.cache.change { try $0.write(edit) }
+      #expect(outcome == .otherKept)
+    }
+    #expect(frames == 0)
+    #expect(try self.cache.entry(.sample(1))?.history.isInvalidated == isStale)
+  }
+
   /// A value that no storage has, and no other is stored: it must be written.
   @Test func anErrorBesideNoValueNeedsTheStoresOwn() throws {
     var entry = StoredEntry.sample(1)

@@ -47,4 +47,29 @@ import Testing
     }
     try await storage.close()
   }
+
+  /// The caller keeps it for the next launch, which would otherwise show as fresh what is stale.
+  @Test func aClosedCacheDoesNotSayThatAnInvalidationIsWritten() throws {
+    let cache = try CacheWriterScratch()
+    defer { cache.writer.stop() }
+    cache.database.thread.stop(completion: nil)
+    let prefix = try IdentityPrefix(path: ["sample"])
+    let answers = Locked([Bool]())
+    cache.database.invalidate([prefix], in: cache.partition, at: .now) { isWritten in
+      answers.withLock { $0.append(isWritten) }
+    }
+    #expect(answers.withLock { $0 } == [false])
+  }
+
+  /// An empty answer would say that each value has its edits, and they would be forgotten.
+  @Test func aClosedCacheDoesNotSayThatNoEditIsMissing() throws {
+    let cache = try CacheWriterScratch()
+    defer { cache.writer.stop() }
+    cache.database.thread.stop(completion: nil)
+    let answers = Locked([Int?]())
+    cache.database.findMissing([], in: cache.partition) { edits in
+      answers.withLock { $0.append(edits?.count) }
+    }
+    #expect(answers.withLock { $0 } == [nil])
+  }
 }

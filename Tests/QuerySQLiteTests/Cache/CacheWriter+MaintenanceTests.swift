@@ -64,4 +64,19 @@ import Testing
     try self.writer.erase(self.partition)
     #expect(!self.partition.hasUses)
   }
+
+  /// Room behind the last page is for a disk that is nearly full.
+  @Test func aFileOnADiskWithRoomIsAsLongAsItsPages() throws {
+    defer { self.writer.stop() }
+    let connection = try self.writer.usableConnection()
+    _ = try connection.checkpoint(.reset)
+    self.writer.maintain(.now)
+    try self.cache.write(2..<100)
+    _ = try connection.checkpoint(.reset)
+    let numbers = try ["page_count", "page_size"].map { name in
+      try #require(try connection.rowsOfText("PRAGMA \(name)").first.flatMap { Int($0) })
+    }
+    #expect(numbers[0] > 3)
+    #expect(DatabaseFiles().size(of: connection.path) == numbers[0] * numbers[1])
+  }
 }

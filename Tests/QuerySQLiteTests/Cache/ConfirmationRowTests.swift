@@ -87,6 +87,22 @@ import Testing
     #expect(changes.map(\.revision) == [7, 8, 9])
   }
 
+  /// The table has no place for one without a date.
+  @Test func whatHasNoDateIsWrittenWithTheEntry() throws {
+    try self.confirm(3)
+    var entry = Self.confirmed(3)
+    entry.history.valueLastUpdatedAt = nil
+    #expect(try self.cache.write(entry, .sample(3)) != .unchanged)
+    #expect(try self.cache.entry(.sample(3)) == entry)
+    #expect(try self.revision() == 7)
+    entry.freshFor = .seconds(90)
+    try self.cache.write(entry, .sample(3))
+    #expect(try self.cache.entry(.sample(3)) == entry)
+    #expect(try self.cache.tables.changes(after: 7).map(\.identity) == [.sample(3)])
+    try self.confirm(3, after: 180)
+    #expect(try self.cache.entry(.sample(3)) == Self.confirmed(3, after: 180))
+  }
+
   @Test func anotherValueTakesItsPlace() throws {
     try self.confirm(3)
     try self.cache.write(.sample(9), .sample(3))

@@ -77,6 +77,38 @@ import Testing
     #expect(self.text == String(repeating: "x", count: 50))
   }
 
+  /// What it needs is closed: its failure would end the program before the others have run.
+  @Test func aCallThatFailsWhileAnotherThreadExitsDoesNotGoOn() async {
+    await #expect(processExitsWith: .exitCode(7)) { [path = self.folder.path as String] in
+      let hasBegun = DispatchSemaphore(value: 0)
+      _ = ExitFlush.register { append("1", in: path) }
+      _ = ExitFlush.register {
+        hasBegun.signal()
+        hasBegun.signal()
+        // The thread that exits would wait for itself.
+        ExitFlush.waitForEnd()
+        append("2", in: path)
+      }
+      Thread {
+        hasBegun.wait()
+        ExitFlush.waitForEnd()
+        _exit(8)
+      }.start()
+      Thread {
+        hasBegun.wait()
+        Task.detached {
+          await ExitFlush.untilEnd()
+          _exit(9)
+        }
+      }.start()
+      // Nobody exits yet.
+      ExitFlush.waitForEnd()
+      await ExitFlush.untilEnd()
+      exit(7)
+    }
+    #expect(self.text == "21")
+  }
+
   @Test func whatIsUnregisteredIsReleased() {
     final class Probe: Sendable {}
     var probe: Probe? = Probe()

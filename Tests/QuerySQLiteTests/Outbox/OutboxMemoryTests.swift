@@ -124,6 +124,32 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// What one end leaves of them is known to the next one.
+  @Test func eachEndRemovesSomeOfTooManyUnderALowerLimit() async throws {
+    let (folder, clock) = (try TemporaryFolder(), BootClock())
+    func end(_ count: Int, perMutation: Int) async throws -> [String] {
+      let scratch = try OutboxScratch(in: folder) {
+        $0.mutationHistory = MutationHistoryLimits(perMutation: perMutation, total: 0, days: 0)
+        $0.outboxClock = clock.clock
+      }
+      var counts = [String]()
+      for _ in 0..<count {
+        let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
+        let lease = try #require(enqueued.lease)
+        #expect(try await scratch.outbox.settle(lease, OutboxScratch.success))
+        counts += try scratch.rows("SELECT count(*) FROM history")
+      }
+      try await scratch.storage.close()
+      return counts
+    }
+    #expect(try await end(150, perMutation: 0).last == "150")
+    clock.advance(seconds: 86_400)
+    let batch = OutboxTransaction.prunedAtOnce
+    #expect(
+      try await end(5, perMutation: 4)
+        == [151 - batch, 152 - 2 * batch, 4, 5, 5].map { "\($0)" })
+  }
+
   /// All accounts of a file share one sequence of numbers, and one of ends.
   @Test func noNumberIsGivenToTwoAccounts() async throws {
     let folder = try TemporaryFolder()

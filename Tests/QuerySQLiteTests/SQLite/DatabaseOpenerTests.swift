@@ -60,6 +60,26 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == [])
   }
 
+  /// An application that was killed has left it; the next one that writes copies it into the file.
+  @Test func aReaderLeavesTheLogAsItIs() throws {
+    let writer = DatabaseOpener(.cache, in: self.folder)
+    let connection = try writer.openWriter()
+    try connection.write { try connection.execute(PartitionRow.insert, "a") }
+    let folder = try TemporaryFolder()
+    let opener = DatabaseOpener(.cache, in: folder)
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(
+        atPath: writer.path + suffix, toPath: opener.path + suffix)
+    }
+    try connection.close()
+    let before = try ["", "-wal"].map { try self.contents(opener.path + $0) }
+    let reader = try opener.openReader()
+    #expect(try PartitionRow.named("a", on: reader)?.id == 1)
+    try reader.close()
+    let after = try ["", "-wal"].map { try self.contents(opener.path + $0) }
+    #expect(after == before)
+  }
+
   @Test(arguments: [
     ["PRAGMA application_id = 7", "CREATE TABLE a (b)"], ["PRAGMA application_id = 7"],
     ["CREATE TABLE a (b)"], ["PRAGMA journal_mode = WAL", "CREATE TABLE a (b)"],

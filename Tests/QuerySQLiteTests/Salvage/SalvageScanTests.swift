@@ -103,6 +103,50 @@ import Testing
     #expect(StoredValue.record(record.bytes) == [.blob(value)])
   }
 
+  /// They are listed from the header on; without that the list is recognised by what it names.
+  @Test func whatWasRemovedStaysSoThoughTheHeaderDoesNotLeadToTheFreePages() async throws {
+    let outbox = try OutboxScratch()
+    for number in 0..<60 {
+      try await outbox.add("mutation \(number) " + String(repeating: "text", count: 200))
+    }
+    try await outbox.storage.close()
+    let connection = try SQLiteConnection(path: outbox.path)
+    // Pages that are freed together keep their rows.
+    try connection.pragma("PRAGMA secure_delete = 0")
+    try connection.pragma("CREATE TEMP TABLE kept AS SELECT * FROM outbox WHERE number <= 3")
+    try connection.write {
+      try connection.execute("DELETE FROM outbox")
+      try connection.execute("INSERT INTO outbox SELECT * FROM kept")
+    }
+    try connection.close()
+    let file = Array(try Data(contentsOf: URL(filePath: outbox.path)))
+    let layout = try SalvageLayout(DatabaseKind.mutations.migrations)
+    let image = DatabaseImage(file: file, log: [])
+    func rows(_ file: [UInt8]) -> Set<Int64> {
+      let image = DatabaseImage(file: file, log: [])
+      return Set((SalvageScan(image, layout).rows["outbox"] ?? []).map(\.rowID))
+    }
+    #expect(rows(file) == [1, 2, 3])
+    // In a file that is whole nothing is looked for.
+    let leaf = try #require(Self.leaves(of: image, layout).first { $0.cell.rowID == 1 })
+    var damaged = file
+    damaged[leaf.cell.local.lowerBound] = 1
+    #expect(rows(damaged) == [2, 3])
+    // The first page of the list, and how many pages there are.
+    for place in [32..<36, 36..<40] {
+      var lost = damaged
+      #expect(lost[place].contains { $0 != 0 }, "there are free pages")
+      lost.replaceSubrange(place, with: [0, 0, 0, 0])
+      #expect(rows(lost) == [2, 3], "\(place)")
+    }
+    // Without the list any of them may be a page that was lost.
+    var gone = damaged
+    gone.replaceSubrange(32..<36, with: [0, 0, 0, 0])
+    let list = (file.pageNumber(at: 32) - 1) * image.pageSize
+    gone.replaceSubrange(list..<list + 8, with: repeatElement(0xff, count: 8))
+    #expect(rows(gone).count > 10)
+  }
+
   /// The leaves of the table with several rows, and the first row of each.
   private static func leaves(
     of image: DatabaseImage, _ layout: SalvageLayout

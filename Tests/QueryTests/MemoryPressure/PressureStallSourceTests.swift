@@ -95,6 +95,40 @@ import Testing
     #expect(kept == nil)
   }
 
+  /// Of processors the kernel tells likewise, and those a test can keep busy.
+  private static let processors = "/proc/pressure/cpu"
+
+  @Test(
+    .enabled(
+      if: PressureStallSource(path: processors) != nil,
+      "the kernel offers no pressure-stall information for processors"))
+  func itGoesOnWhenTheTimeToMeasureIsOver() async throws {
+    let source = try #require(PressureStallSource(path: Self.processors))
+    let felt = Recorder<MemoryPressure>()
+    let subscription = source.subscribe { felt.append($0) }
+    await Self.whileProcessorsAreBusy { await felt.wait { $0.contains(.warning) } }
+    // Two seconds after the kernel has told of it, the source looks by itself.
+    try await Task.sleep(for: .seconds(2.5))
+    let before = felt.count
+    await Self.whileProcessorsAreBusy {
+      await felt.wait { $0.dropFirst(before).contains(.warning) }
+    }
+    subscription.cancel()
+  }
+
+  /// Runs a closure while more threads want a processor than there are, at the least priority.
+  private static func whileProcessorsAreBusy(_ body: () async -> Void) async {
+    let isOver = Locked(false)
+    for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount {
+      startThread("busy") {
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
+        while !isOver.withLock({ $0 }) {}
+      }
+    }
+    await body()
+    isOver.withLock { $0 = true }
+  }
+
   /// How many descriptors of the kernel's file this process has.
   private static func triggerCount() -> Int {
     let folder = "/proc/self/fd"

@@ -184,6 +184,39 @@ import Testing
     withExtendedLifetime(subscription) {}
   }
 
+  /// What another process writes beside it changes nothing of what the fetch will bring.
+  @Test func anInvalidationThatIsKnownIsNotFetchedForTwice() async throws {
+    let (gate, fetches) = (Gate(), Counter())
+    let query = ProbeQuery(onFetch: { _, _ in
+      fetches.increment()
+      try await gate.pass()
+      return 2
+    })
+    self.storeFive()
+    let store = QueryClient(storage: self.base)
+      .store(for: query.stale(after: 3_600).persisted())
+    let values = Recorder<Int?>()
+    let subscription = store.subscribe(
+      with: QueryEventHandler(onStateChanged: { state, _ in values.append(state.currentValue) }))
+    let slot = try #require(self.base.slots.existingSlot(for: self.identity))
+    let instant = ContinuousClock.now
+    func takeOver(_ value: Int) async {
+      var entry = self.entry("\(value)")
+      entry.history.isInvalidated = true
+      entry.history.invalidatedAt = instant
+      slot.takeOver(entry)
+      await values.wait { $0.contains(value) }
+    }
+    await takeOver(6)
+    await gate.arrival()
+    await takeOver(7)
+    gate.letOneThrough()
+    await values.wait { $0.contains(2) }
+    #expect(!store.isInvalidated)
+    #expect(fetches.value == 1)
+    withExtendedLifetime(subscription) {}
+  }
+
   // MARK: - What could not be read
 
   @Test func anErrorAloneDoesNotTakeThePlaceOfWhatCouldNotBeRead() async throws {

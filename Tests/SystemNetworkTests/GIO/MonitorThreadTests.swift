@@ -105,6 +105,36 @@ import Testing
     }
   }
 
+  /// Another one would read all routes once more.
+  @Test func aQuestionIsAskedOfTheMonitorThatThereIs() async {
+    await #expect(processExitsWith: .success) {
+      setenv("GIO_USE_NETWORK_MONITOR", "netlink", 1)
+      let url = try #require(URL(string: "http://127.0.0.1/"))
+      let monitor = MonitorThread.start()
+      _ = await monitor.reachability(of: url)
+      var isKept = false
+      // A link may change at any time.
+      for _ in 0..<50 where !isKept {
+        let sockets = Self.sockets()
+        // When the second one is asked, all that came with the first one is done.
+        for _ in 0..<2 { _ = await monitor.reachability(of: url) }
+        isKept = sockets == Self.sockets()
+      }
+      #expect(isKept)
+      monitor.stop()
+    }
+  }
+
+  /// The numbers of the sockets that this process has open.
+  private static func sockets() -> Set<String> {
+    let folder = "/proc/self/fd"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return Set(
+      names.compactMap { name in
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+      }.filter { $0.hasPrefix("socket:") })
+  }
+
   /// How many threads of monitors this process has.
   private static func threadCount() -> Int {
     let folder = "/proc/self/task"

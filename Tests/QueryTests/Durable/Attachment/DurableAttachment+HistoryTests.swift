@@ -116,4 +116,28 @@ struct DurableAttachmentHistoryTests {
     #expect(
       device.launch().store(for: save.maxHistory(length: 2)).history.map(\.arguments.id) == [3, 4])
   }
+
+  /// Dead or retried by the operator of the outbox, with no call of the store's.
+  @Test func oneThatIsDeadElsewhereAndRetriedIsShownAsQueuedAgain() async throws {
+    let device = Device()
+    let store = device.launch().store(for: SaveNote().persisted(as: "save-note"))
+    let ticket = try await store.enqueue(with: Note(id: 1, text: "a"))
+    let claim = try await device.outbox.claim(ClaimRequest(.mutation(ticket.id)))
+    let lease = try #require(claim.leases.first)
+    let rejected = AttemptOutcome.failed(
+      FailedAttempt(
+        error: RestoredError(typeName: "T", text: "no"), outcome: "rejected", isCharged: true,
+        maybeApplied: false, next: .dead(.rejected)))
+    #expect(try await device.outbox.settle(lease, rejected))
+    #expect(store.history.last?.isQueued == false)
+    #expect(store.error is MutationDeadError)
+    try await device.outbox.retry(ticket.id)
+    let entry = try #require(store.history.last)
+    #expect(entry.isQueued)
+    guard case .failure(let error as MutationQueuedError)? = entry.currentResult else {
+      Issue.record("not queued")
+      return
+    }
+    #expect(error.id == ticket.id)
+  }
 }

@@ -51,6 +51,9 @@ import Testing
     // It is more than there is in any case, or it would not have stopped.
     #expect(room.need(for: Self.counts(done: 9, bytes: 900, waiting: 1)) == 1_001)
     #expect(room.need(for: Self.counts(done: 1, bytes: .max, waiting: 5)) == .max)
+    // Either the rest alone, or what is used with it, is more than there are numbers.
+    #expect(room.need(for: Self.counts(done: 1, bytes: .max - 100, waiting: 1)) == .max)
+    #expect(room.need(for: Self.counts(done: 1, bytes: 1 << 62, waiting: 4)) == .max)
   }
 
   @Test func theNextRefreshIsThatOfTheOldest() {

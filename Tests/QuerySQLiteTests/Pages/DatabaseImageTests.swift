@@ -1,0 +1,61 @@
+import Foundation
+import Query
+import StorageTestSupport
+import Testing
+
+@testable import QuerySQLite
+
+/// A damaged database is read page by page, as SQLite has written it.
+@Suite struct DatabaseImageTests {
+  /// How many bytes of a row are in its page, and how many beside it, depends on the size.
+  @Test(arguments: [
+    0, 4_057, 4_058, 4_059, 4_100, 8_149, 8_150, 8_151, 8_152, 12_242, 12_243, 16_335, 16_336,
+  ])
+  func aRowOfAnySizeIsReadAsItWasWritten(_ count: Int) throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    try DatabaseFiles().makeFile(path)
+    let connection = try SQLiteConnection(path: path)
+    try connection.pragma("CREATE TABLE rows (x BLOB)")
+    try connection.pragma("CREATE INDEX by_x ON rows (x)")
+    let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    try connection.write { try connection.execute("INSERT INTO rows VALUES (?)", Data(value)) }
+    try connection.close()
+    let image = try DatabaseImage(path: path)
+    #expect(StoredValue.record(try Self.record(image, 2)) == [.blob(value)])
+    #expect(StoredValue.record(try Self.record(image, 3)) == [.blob(value), .integer(1)])
+  }
+
+  /// More of them is beside it.
+  @Test(arguments: [998, 999, 1_000, 5_089, 5_090, 5_091, 9_182, 9_183])
+  func soIsARecordOfAnIndexOfAnySize(_ count: Int) throws {
+    try self.aRowOfAnySizeIsReadAsItWasWritten(count)
+  }
+
+  /// The first record of a page.
+  private static func record(_ image: DatabaseImage, _ number: Int) throws -> [UInt8] {
+    let page = try #require(image.current(number))
+    let node = try #require(TreePage(page))
+    #expect(node.isCoherent)
+    let cell = try #require(node.cells.first)
+    return try #require(image.record(of: cell, in: page)).bytes
+  }
+
+  /// Of a process that was killed before it copied anything from its log into the file.
+  @Test func aRowThatIsLargerThanTheFileIsFoundInTheLog() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    try DatabaseFiles().makeFile(path)
+    let connection = try SQLiteConnection(path: path)
+    try connection.pragma("PRAGMA journal_mode = WAL")
+    try connection.pragma("CREATE TABLE rows (x BLOB)")
+    let value = [UInt8](repeating: 7, count: 100_000)
+    try connection.write { try connection.execute("INSERT INTO rows VALUES (?)", Data(value)) }
+    let image = try DatabaseImage(path: path)
+    let size = try Data(contentsOf: URL(filePath: path)).count
+    try connection.close()
+    #expect(size < value.count)
+    #expect(StoredValue.record(try Self.record(image, 2)) == [.blob(value)])
+    #expect(image.pageCount > value.count / image.pageSize)
+  }
+}
