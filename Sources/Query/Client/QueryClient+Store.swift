@@ -94,7 +94,12 @@ extension QueryClient {
     let created = self.create(query, at: path, initialState: initialState())
     let opaque = OpaqueQueryStore(erasing: created)
     // Another thread may have been faster. Its store wins, and this one is released after the lock.
-    let winner = self.withCache { $0.insert(opaque) } ?? opaque
+    let winner = self.withCache { stores in
+      if let winner = stores[path] { return winner }
+      // Under its own path, which a user's creator may have chosen.
+      stores.update(opaque)
+      return opaque
+    }
     if winner === opaque {
       self.defaultCache?.didAdd(opaque)
       if self.invalidations.hits(path, since: mark) { created.invalidate() }

@@ -93,17 +93,6 @@ extension QueryPathableCollection {
     trie.update(element, at: element.path)
   }
 
-  /// Adds an element unless there is one at its path.
-  ///
-  /// - Returns: The one that is there and stays; nil if the element was added.
-  @inlinable
-  mutating func insert(_ element: Element) -> Element? {
-    let path = element.path
-    guard let old = trie.update(element, at: path) else { return nil }
-    trie.update(old, at: path)
-    return old
-  }
-
   /// Removes the element whose path is exactly the given one.
   ///
   /// - Parameter path: The path of the element.

@@ -197,6 +197,47 @@ import Testing
     _ = client.store(for: ProbeQuery())
     #expect(results.elements == [true])
   }
+
+  /// Two requests whose stores are to have one path take turns there: each gets its own.
+  @Test func aStoreIsKeptUnderThePathThatItsCreatorChose() {
+    let client = QueryClient(
+      storeCache: QueryClient.DefaultStoreCache(memoryPressureSource: nil),
+      storeCreator: MovingCreator()
+    )
+    for number in 1...2 {
+      let store = client.store(for: ProbeQuery(path: [number]), initialValue: number)
+      #expect(store.currentValue == number)
+      let kept = client.store(with: ["moved"])?.base as? QueryStore<ProbeQuery.State>
+      #expect(kept === store)
+    }
+  }
+}
+
+private struct MovingCreator: QueryClient.StoreCreator {
+  private struct Moved<Base: QueryRequest>: QueryRequest {
+    let base: Base
+    var path: QueryPath { ["moved"] }
+
+    func setup(context: inout QueryContext) { self.base.setup(context: &context) }
+
+    func fetch(
+      in context: QueryContext,
+      with continuation: QueryContinuation<Base.Value>
+    ) async throws -> Base.Value {
+      try await self.base.fetch(in: context, with: continuation)
+    }
+
+    typealias State = Base.State
+    typealias Value = Base.Value
+  }
+
+  func store<Query: QueryRequest>(
+    for query: Query,
+    in context: QueryContext,
+    with initialState: Query.State
+  ) -> QueryStore<Query.State> {
+    .detached(query: Moved(base: query), initialState: initialState, initialContext: context)
+  }
 }
 
 private struct TracingCreator: QueryClient.StoreCreator {

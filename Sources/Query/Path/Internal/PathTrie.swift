@@ -82,20 +82,20 @@ extension PathTrie {
 extension PathTrie {
   /// Puts an element at a path, replacing the one that is there.
   ///
-  /// - Returns: The one that was there.
+  /// - Returns: Whether the path was free.
   @inlinable
   @discardableResult
-  mutating func update(_ element: Element, at path: QueryPath, depth: Int = 0) -> Element? {
-    let old: Element?
+  mutating func update(_ element: Element, at path: QueryPath, depth: Int = 0) -> Bool {
+    let isNew: Bool
     if depth < path.elements.count {
       let hash = path.elements[depth].rawHash
-      old = uniqueChildren().update(element, at: path, depth: depth, hash: hash, shift: 0)
+      isNew = uniqueChildren().update(element, at: path, depth: depth, hash: hash, shift: 0)
     } else {
-      old = self.element
+      isNew = self.element == nil
       self.element = element
     }
-    if old == nil { count += 1 }
-    return old
+    if isNew { count += 1 }
+    return isNew
   }
 
   /// Removes the element at exactly a path.
