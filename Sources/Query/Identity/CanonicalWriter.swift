@@ -36,7 +36,7 @@ final class CanonicalWriter {
     for (index, element) in path.elements.enumerated() {
       if index > 0 { writer.append(ascii: ",") }
       do {
-        try writer.writeDynamically(element.storage.base)
+        try writer.write(element)
       } catch let error as NotRepresentable {
         throw QueryIdentityError.notRepresentable(
           element: element,
@@ -65,6 +65,14 @@ extension CanonicalWriter {
     } else {
       let form = CanonicalForm.of(Value.self)
       try withUnsafePointer(to: value) { try form.write(UnsafeRawPointer($0), self) }
+    }
+  }
+
+  func write(_ element: QueryPath.Element) throws {
+    switch element.storage {
+    case .text(let text): self.writeString(text)
+    case .integer(let number): self.writeInteger(number)
+    case .other(let box): try self.writeDynamically(box.value.base)
     }
   }
 
