@@ -48,9 +48,9 @@ extension QueryStore {
   /// Passes the store to its controllers. Called once, when it is created.
   @usableFromInline
   func startControllers() {
-    let (context, state) = self.withLock { (self._context, self.visibleState) }
-    let controllers = context.queryControllers
+    let controllers = self.withLock { self._context.queryControllers }
     guard !controllers.isEmpty else { return }
+    let (context, state) = self.withLock { (self._context, self.visibleState) }
     let isDeferred = ControllerStart.isDeferred { [weak self] in
       self?.start(controllers, context, state)
     }

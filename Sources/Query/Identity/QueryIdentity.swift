@@ -1,3 +1,5 @@
+import Glibc
+
 /// The key of a stored value: the canonical text of a query's path.
 ///
 /// ```swift
@@ -84,7 +86,15 @@ public struct QueryIdentity: Hashable, Sendable, CustomStringConvertible {
 // identities, or one key in memory would stand for two rows.
 extension QueryIdentity {
   public static func == (lhs: Self, rhs: Self) -> Bool {
-    lhs.text.utf8.elementsEqual(rhs.text.utf8)
+    var (left, right) = (lhs.text, rhs.text)
+    return left.withUTF8 { left in
+      right.withUTF8 { right in
+        guard let first = left.baseAddress, let second = right.baseAddress else {
+          return left.count == right.count
+        }
+        return left.count == right.count && memcmp(first, second, left.count) == 0
+      }
+    }
   }
 
   public func hash(into hasher: inout Hasher) {

@@ -172,11 +172,10 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       if self.isExpired(snapshot.valueLastUpdatedAt, in: store.context) {
         self.miss(.expired, store)
       } else {
+        let extras = RestoredExtras(
+          record: snapshot.record, content: write.facts.content ?? StoredContent())
         self.show(
-          Restored(
-            value: snapshot.value, record: snapshot.record,
-            content: write.facts.content ?? StoredContent()),
-          snapshot.history(write.facts), snapshot.mark, in: store)
+          snapshot.value, extras, snapshot.history(write.facts), snapshot.mark, in: store)
         self.didHydrate(from: nil, nil, byteCount: 0)
       }
     } else if let entry = try? write.entry() {
@@ -245,31 +244,33 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   }
 
   private func restore(_ entry: StoredEntry, into store: QueryStore<State>) {
-    switch self.decode(entry, in: store.context) {
-    case .success(let value):
-      self.show(value, entry.history, entry.mark, in: store)
+    do {
+      let value = try self.decode(entry, in: store.context)
+      self.show(value, self.extras(of: value, in: entry), entry.history, entry.mark, in: store)
       self.didHydrate(from: entry, nil, byteCount: entry.contentSize)
-    case .failure(let failure): self.miss(failure.miss, of: entry, store)
+    } catch {
+      self.miss(error.miss, of: entry, store)
     }
   }
 
   private func show(
-    _ restored: Restored<State>,
+    _ value: State.PersistedValue?,
+    _ extras: RestoredExtras,
     _ history: UpdateHistory,
     _ mark: ValueMark?,
     in store: QueryStore<State>
   ) {
     let replaced = store.withLock {
-      let replaced = (store._state.currentValue, store._state.error)
+      let replaced = Self.shown(by: &store._state)
       // Never replaces a newer value, or one that was erased meanwhile.
       guard self.isPristine, !self.slot.isClosed else { return replaced }
       self.hasStored = true
       let later = self.failures
       store.setMark(mark)
-      let isInvalidated = store.restoreUnderLaterChanges(restored, history)
-      (self.content, self.contentNumber) = (restored.content, store.tag.number)
+      let isInvalidated = store.restoreUnderLaterChanges(value, extras.record, history)
+      (self.content, self.contentNumber) = (extras.content, store.tag.number)
       self.failures = PersistedFailures(history)
-      self.failures.append(later, in: store._state)
+      self.failures.append(later, in: &store._state)
       if let instant = history.invalidatedAt.map(BootInstant.init) {
         self.invalidatedAt = max(instant, self.invalidatedAt ?? instant)
       }
@@ -279,6 +280,13 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       return replaced
     }
     withExtendedLifetime(replaced) {}
+  }
+
+  /// What is released outside the lock when it is replaced.
+  ///
+  /// - Parameter state: Not changed; its properties would be read of a copy each.
+  private static func shown(by state: inout State) -> (State.StateValue, (any Error)?) {
+    (state.currentValue, state.error)
   }
 
   private func miss(
@@ -298,42 +306,65 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.storage.didHydrate(self.slot, from: entry, miss)
   }
 
-  /// Why this query cannot use an entry.
-  private struct Failure: Error {
-    let miss: StorageMiss
-  }
-
   private func decode(
     _ entry: StoredEntry,
     in context: QueryContext
-  ) -> Result<Restored<State>, Failure> {
-    if entry.version > self.plan.options.version {
-      return .failure(Failure(miss: .newerVersion(entry.version)))
-    }
-    if entry.kind != State.persistedKind {
-      return .failure(
-        Failure(miss: .undecodable("a \(entry.kind), and not a \(State.persistedKind)")))
-    }
-    if entry.coder != self.plan.options.coder.name {
-      return .failure(Failure(miss: .otherCoder(entry.coder)))
-    }
-    if self.isExpired(entry.history.valueLastUpdatedAt, in: context) {
-      return .failure(Failure(miss: .expired))
-    }
+  ) throws(UnusableEntry) -> State.PersistedValue? {
+    if let miss = self.objection(to: entry, in: context) { throw UnusableEntry(miss: miss) }
     var upgrade: ((Data) throws -> Data)?
-    if entry.version < self.plan.options.version {
-      guard let raise = self.plan.options.upgrade else {
-        return .failure(Failure(miss: .olderVersion(entry.version)))
-      }
+    if self.isUpgraded(entry), let raise = self.plan.options.upgrade {
       upgrade = { try raise($0, entry.version) }
     }
     do {
-      let value = try State._value(
+      return try State._value(
         from: entry.content, using: self.plan.options.coder, upgrade: upgrade)
-      return .success(Restored(value, of: entry, isUpgraded: upgrade != nil))
     } catch {
-      return .failure(Failure(miss: .undecodable(RestoredError(error).text)))
+      throw UnusableEntry(miss: .undecodable(RestoredError(error).text))
     }
+  }
+
+  /// Why an entry is not even decoded.
+  private func objection(to entry: StoredEntry, in context: QueryContext) -> StorageMiss? {
+    let options = self.plan.options
+    if entry.version > options.version { return .newerVersion(entry.version) }
+    if entry.kind != State.persistedKind {
+      return .undecodable("a \(entry.kind), and not a \(State.persistedKind)")
+    }
+    if entry.coder != options.coder.name { return .otherCoder(entry.coder) }
+    if self.isExpired(entry.history.valueLastUpdatedAt, in: context) { return .expired }
+    if self.isUpgraded(entry), options.upgrade == nil { return .olderVersion(entry.version) }
+    return nil
+  }
+
+  private func isUpgraded(_ entry: StoredEntry) -> Bool {
+    entry.version < self.plan.options.version
+  }
+
+  /// What was read beside a value.
+  private func extras(of value: State.PersistedValue?, in entry: StoredEntry) -> RestoredExtras {
+    guard value != nil else { return RestoredExtras() }
+    let isUpgraded = self.isUpgraded(entry)
+    var extras = RestoredExtras(
+      content: StoredContent(entry.contentMark, isOnlyCompared: isUpgraded))
+    // An upgraded value is not the one that its metadata was made for: an older release may have left out
+    // what this one shows, and a server that is asked by them would confirm it.
+    if isUpgraded { return extras }
+    var pages = [_PageKey: Data]()
+    if case .pages = entry.content { pages = self.metadata(of: value, in: entry) }
+    extras.record = ValueRecord.of(entry.metadata, freshFor: entry.freshFor, pages: pages)
+    return extras
+  }
+
+  /// What was read beside the pages of a value.
+  private func metadata(
+    of value: State.PersistedValue?, in entry: StoredEntry
+  ) -> [_PageKey: Data] {
+    guard let value, case .pages(let pages, _, _) = entry.content,
+      pages.contains(where: { $0.metadata != nil })
+    else { return [:] }
+    var metadata = [_PageKey: Data]()
+    for (key, page) in zip(State._pageKeys(of: value), pages) { metadata[key] = page.metadata }
+    return metadata
   }
 
   private func isExpired(_ date: Date?, in context: QueryContext) -> Bool {
@@ -359,11 +390,13 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     into store: QueryStore<State>,
     ifChangesAre changeCount: Int
   ) {
-    let value: Restored<State>
-    switch self.decode(entry, in: store.context) {
-    case .success(let decoded): value = decoded
-    case .failure: return self.stopWriting(beside: entry.version, of: store)
+    let value: State.PersistedValue?
+    do {
+      value = try self.decode(entry, in: store.context)
+    } catch {
+      return self.stopWriting(beside: entry.version, of: store)
     }
+    let extras = self.extras(of: value, in: entry)
     let context = store.context
     // A value that was folded meanwhile would be a change of the store's own.
     store.withLock { self.isTakingOver = true }
@@ -371,15 +404,15 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     var isInvalidated = false
     let replaced = store.withLockTakingValue(in: context, upTo: mark) {
       self.isTakingOver = false
-      let replaced = (store._state.currentValue, store._state.error)
+      let replaced = Self.shown(by: &store._state)
       guard self.isWriting, self.slot.hasNoChange(since: changeCount) else { return replaced }
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
-      self.content = value.content
+      self.content = extras.content
       let known = self.invalidatedAt
       self.invalidatedAt = entry.history.invalidatedAt.map(BootInstant.init)
       store.setMark(entry.mark)
-      store.restore(value, entry.history)
+      store.restore(value, extras.record, entry.history)
       if store._state.isInvalidated, let instant = self.invalidatedAt,
         known.map({ $0 < instant }) ?? true
       {
@@ -396,74 +429,15 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   }
 }
 
-// MARK: - Showing what was stored
+// Outside the class, since a generic type would be looked up in the runtime at each use.
 
-/// A stored value, with what belongs to it.
-private struct Restored<State: PersistableQueryState> {
-  var value: State.PersistedValue?
+/// What belongs to a stored value.
+private struct RestoredExtras {
   var record: ValueRecord?
-  var content: StoredContent
+  var content = StoredContent()
 }
 
-extension Restored {
-  /// What was read of an entry.
-  ///
-  /// - Parameter isUpgraded: Whether the value is not the one that its metadata was made for: an older
-  ///   release may have left out what this one shows, and a server that is asked by them would confirm it.
-  init(_ value: State.PersistedValue?, of entry: StoredEntry, isUpgraded: Bool) {
-    self.init(value: value, record: nil, content: StoredContent())
-    guard let value else { return }
-    self.content = StoredContent(entry.contentMark, isOnlyCompared: isUpgraded)
-    if isUpgraded { return }
-    var metadata = [_PageKey: Data]()
-    if case .pages(let pages, _, _) = entry.content, pages.contains(where: { $0.metadata != nil }) {
-      for (key, page) in zip(State._pageKeys(of: value), pages) { metadata[key] = page.metadata }
-    }
-    self.record = ValueRecord.of(entry.metadata, freshFor: entry.freshFor, pages: metadata)
-  }
-}
-
-extension QueryStore where State: PersistableQueryState {
-  /// Shows a stored value. The caller holds the lock.
-  fileprivate func restore(_ restored: Restored<State>, _ history: UpdateHistory) {
-    self.take(restored, history)
-    self.emit(.stateChanged, in: self._context)
-  }
-
-  private func take(_ restored: Restored<State>, _ history: UpdateHistory) {
-    var history = history
-    let known = self._state.valueLastUpdatedAt
-    // A stored date has microseconds. Another process that only failed has stored nothing new.
-    let isKnown =
-      known != nil && self._state.valueUpdateCount == history.valueUpdateCount
-      && known?.microsecondsSince1970 == history.valueLastUpdatedAt?.microsecondsSince1970
-    if isKnown { history.valueLastUpdatedAt = known }
-    self._state.restore(restored.value, history: history)
-    self.tag.replace(restored.record)
-    if history.valueUpdateCount > 0, let date = history.valueLastUpdatedAt, !isKnown {
-      self.valueOrigin = .storage(storedAt: date)
-    }
-  }
-
-  /// Shows a stored value under what happened while it was read: an error, an invalidation. The caller
-  /// holds the lock.
-  ///
-  /// - Returns: Whether it was invalidated.
-  fileprivate func restoreUnderLaterChanges(
-    _ restored: Restored<State>,
-    _ history: UpdateHistory
-  ) -> Bool {
-    let (error, errorDate) = (self._state.error, self._state.errorLastUpdatedAt)
-    let (errorCount, isInvalidated) = (self._state.errorUpdateCount, self._state.isInvalidated)
-    self.take(restored, history)
-    if let error, let errorDate {
-      var context = self._context
-      context.queryClock = .timeFreeze(errorDate)
-      // Each of them counts.
-      for _ in 0..<errorCount { self._state.update(with: .failure(error), using: context) }
-    }
-    if isInvalidated { self._state.invalidate() }
-    self.emit(.stateChanged, in: self._context)
-    return isInvalidated
-  }
+/// A query cannot use an entry.
+private struct UnusableEntry: Error {
+  let miss: StorageMiss
 }

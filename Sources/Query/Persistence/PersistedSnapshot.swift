@@ -165,8 +165,8 @@ struct PersistedFailures: Sendable {
   ///
   /// - Parameters:
   ///   - later: The others.
-  ///   - state: The state that shows both.
-  mutating func append(_ later: PersistedFailures, in state: some QueryStateProtocol) {
+  ///   - state: The state that shows both. Not changed; what is read of it would be read of a copy.
+  mutating func append(_ later: PersistedFailures, in state: inout some QueryStateProtocol) {
     self.error = later.error ?? self.error
     self.count += later.count
     self.date = later.date ?? self.date

@@ -173,7 +173,7 @@ extension QueryStore {
   func emit(
     _ kind: StoreEvent<State>.Kind,
     in context: QueryContext,
-    result: Result<State.QueryValue, any Error>? = nil,
+    result: Result<State.QueryValue, any Error>?,
     report: (any Sendable)? = nil
   ) {
     if self.overlay != nil { return self.emitOverlaid(kind, in: context, result, report) }
@@ -181,6 +181,23 @@ extension QueryStore {
     guard !self.mailboxes.isEmpty else { return }
     self.append(
       StoreEvent(kind, state: self._state, context: context, result: result, report: report))
+  }
+
+  /// Logs an event without a result. The caller holds the lock.
+  @inlinable
+  func emit(_ kind: StoreEvent<State>.Kind, in context: QueryContext) {
+    if self.overlay == nil, self.mailboxes.isEmpty {
+      if kind == .stateChanged { self.noteObservedChange(to: self._state) }
+    } else {
+      self.emitToHandlers(kind, in: context)
+    }
+  }
+
+  // Not inlined: the type of the result would be looked up for stores that nobody follows, too.
+  @usableFromInline
+  @inline(never)
+  func emitToHandlers(_ kind: StoreEvent<State>.Kind, in context: QueryContext) {
+    self.emit(kind, in: context, result: nil)
   }
 
   @inlinable
