@@ -86,8 +86,9 @@ extension CacheDatabase {
     _ identity: QueryIdentity,
     in partition: CachePartition
   ) async -> StorageReading {
-    if partition.isErasing || partition.row == nil {
-      // The writing thread reaches this task after it has erased or opened.
+    await partition.untilErased()
+    if partition.row == nil {
+      // The writing thread reaches this task after it has opened the file.
       await withCheckedContinuation { continuation in
         if !self.thread.perform({ _ in continuation.resume() }) { continuation.resume() }
       }

@@ -15,12 +15,15 @@ extension CacheDatabase {
 
   /// Removes everything of a partition.
   func erase(_ partition: CachePartition) async throws {
-    // From here on no change of a store that is alive now is written.
-    partition.isErasing = true
+    // From here on nothing is read, and no change of a store that is alive now is written. The stores that
+    // are made meanwhile are not reset in the end: they read what is there then.
+    partition.beginErasing()
     let slots = partition.slots.closeAll()
     defer {
       partition.slots.resetStores(of: slots)
-      partition.isErasing = false
+      // A scan that has begun meanwhile may have found what is erased.
+      partition.forgetPrefetched()
+      partition.endErasing()
     }
     partition.forgetPrefetched()
     try await self.perform { try $0.erase(partition) }

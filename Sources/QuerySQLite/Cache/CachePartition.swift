@@ -39,7 +39,10 @@ final class CachePartition: Sendable {
     var scans = 0
     var changedSince = Set<QueryIdentity>()
     var hasAllChangedSince = false
-    var isErasing = false
+    /// How many erasures are under way.
+    var erasures = 0
+    /// Those who read when none is.
+    var untilErased = [CheckedContinuation<Void, Never>]()
     /// What happened while the file was opened, before there could be listeners.
     var unheard: StorageEvent?
   }
@@ -108,19 +111,47 @@ extension CachePartition {
     }
   }
 
-  /// Whether everything is being removed, so that nothing can be read now.
-  var isErasing: Bool {
-    get { self.guarded.withLock { $0.isErasing } }
-    set { self.guarded.withLock { $0.isErasing = newValue } }
-  }
-
   /// What is known about an identity without waiting.
   func glance(at identity: QueryIdentity) -> (id: Int64?, prefetched: StoredEntry?) {
     self.guarded.withLock { partition in
-      if partition.isErasing { return (nil, nil) }
+      if partition.erasures > 0 { return (nil, nil) }
       let entry =
         partition.prefetched.isEmpty ? nil : partition.removePrefetched(identity)
       return (partition.row?.id, entry)
+    }
+  }
+}
+
+// MARK: - Erasing
+
+extension CachePartition {
+  /// Whether everything is being removed, so that nothing can be read now.
+  var isErasing: Bool { self.guarded.withLock { $0.erasures > 0 } }
+
+  /// How many wait for ``untilErased()``.
+  var waitingReaders: Int { self.guarded.withLock { $0.untilErased.count } }
+
+  /// Lets nobody read until ``endErasing()``.
+  func beginErasing() { self.guarded.withLock { $0.erasures += 1 } }
+
+  func endErasing() {
+    let waiting = self.guarded.withLock { partition in
+      partition.erasures -= 1
+      if partition.erasures > 0 { return [CheckedContinuation<Void, Never>]() }
+      defer { partition.untilErased = [] }
+      return partition.untilErased
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Waits until nothing is being removed.
+  func untilErased() async {
+    await withCheckedContinuation { continuation in
+      let isWaiting = self.guarded.withLock { partition in
+        if partition.erasures > 0 { partition.untilErased.append(continuation) }
+        return partition.erasures > 0
+      }
+      if !isWaiting { continuation.resume() }
     }
   }
 }
@@ -197,7 +228,7 @@ extension CachePartition {
   /// Keeps entries that were read, except those that have changed meanwhile, and as many as fit.
   func keep(prefetched entries: [(QueryIdentity, StoredEntry)]) {
     self.guarded.withLock { partition in
-      if partition.isErasing || partition.hasAllChangedSince { return }
+      if partition.erasures > 0 || partition.hasAllChangedSince { return }
       for (identity, entry) in entries where !partition.changedSince.contains(identity) {
         _ = partition.removePrefetched(identity)
         let bytes = partition.prefetchedBytes + entry.contentSize

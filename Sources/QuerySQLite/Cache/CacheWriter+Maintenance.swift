@@ -238,12 +238,15 @@ extension CacheWriter {
   ) {
     partition.forgetPrefetched(identity)
     partition.hub.send(.changedByAnotherProcess(identity))
-    if let slot = partition.slots.existingSlot(for: identity) { self.passOn(slot, tables) }
+    if let slot = partition.slots.existingSlot(for: identity) {
+      self.passOn(slot, in: partition, tables)
+    }
   }
 
   /// Passes the entry that another process has written to the stores that live here, if they follow.
-  private func passOn(_ slot: StorageSlot, _ tables: CacheTables) {
-    guard self.configuration.followsOtherProcesses, slot.isAlive,
+  private func passOn(_ slot: StorageSlot, in partition: CachePartition, _ tables: CacheTables) {
+    // A store that is made while everything is removed reads what is left.
+    guard self.configuration.followsOtherProcesses, slot.isAlive, !partition.isErasing,
       case .entry(let entry)? = try? tables.read(slot.identity)
     else { return }
     slot.takeOver(entry)
@@ -253,6 +256,6 @@ extension CacheWriter {
   /// the stores had a change that waited, which is why they did not take it.
   func passOn(_ slot: StorageSlot, in partition: CachePartition) {
     guard let connection, let row = partition.row else { return }
-    self.passOn(slot, CacheTables(partition: row.id, on: connection))
+    self.passOn(slot, in: partition, CacheTables(partition: row.id, on: connection))
   }
 }

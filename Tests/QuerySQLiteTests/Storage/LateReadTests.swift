@@ -134,4 +134,53 @@ import Testing
     #expect(store.currentValue == text)
     try await storage.close()
   }
+
+  /// Otherwise a store that is made meanwhile would show that the storage is closed.
+  @Test func aReadWaitsUntilItsAccountIsOpened() async throws {
+    let cache = try CacheWriterScratch()
+    let other = CachePartition(name: "other", limits: CacheLimits(entries: 1_000, bytes: .max))
+    let isOver = Locked(false)
+    let reading = Task {
+      defer { isOver.withLock { $0 = true } }
+      return await cache.database.readLater(.sample(1), in: other)
+    }
+    while !cache.database.thread.isAwake, !isOver.withLock({ $0 }) { await Task.yield() }
+    #expect(!isOver.withLock { $0 })
+    cache.writer.prepare([other])
+    // The read has its turn after that.
+    cache.database.thread.start {}
+    let result = await reading.value
+    guard case .miss(.absent) = result else {
+      Issue.record("\(result)")
+      return
+    }
+    cache.database.thread.stop(completion: nil)
+    cache.database.thread.waitUntilEnded(atMost: .seconds(300))
+  }
+
+  /// Otherwise a store that is made meanwhile would show what was erased: it is not reset with those that were
+  /// there before.
+  @Test func aReadWaitsUntilAllErasuresOfItsAccountAreOver() async throws {
+    let scratch = try StorageScratch()
+    let storage = try scratch.storage()
+    try await storage.set(["a": "stored"])
+    let (database, partition) = (storage.database, storage.partition)
+    let identity = try QueryIdentity(path: ["texts", "a"])
+    partition.beginErasing()
+    partition.beginErasing()
+    let reading = Task { await database.readLater(identity, in: partition) }
+    while partition.waitingReaders == 0 { await Task.yield() }
+    // The turn of the writing thread, and the end of one erasure, are not the end of both.
+    try await database.perform { _ in }
+    partition.endErasing()
+    #expect(partition.waitingReaders == 1)
+    try await database.perform { try $0.erase(partition) }
+    partition.endErasing()
+    guard case .miss(.absent) = await reading.value else {
+      Issue.record("what was erased is read")
+      return
+    }
+    #expect(!partition.isErasing)
+    try await storage.close()
+  }
 }

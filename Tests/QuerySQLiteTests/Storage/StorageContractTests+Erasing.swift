@@ -7,6 +7,35 @@ import Testing
 // MARK: - Erasing
 
 extension StorageContractTests {
+  /// Stores that are made while many others are closed are not reset, and must not have read before.
+  @Test(arguments: StorageUnderTest.allCases)
+  func aStoreThatIsMadeDuringAnErasureShowsNothingOfIt(_ kind: StorageUnderTest) async throws {
+    for _ in 0..<8 {
+      let device = try Device(kind)
+      let client = device.client()
+      let query = { (number: Int) in
+        StoredQuery(["n", number]) { 1 }.disableAutomaticFetching().persisted()
+      }
+      client.store(for: query(0)).currentValue = 5
+      try await device.storage.flush()
+      let alive = (1..<3_000).map { client.store(for: query($0)) }
+      let isBegun = Locked(false)
+      let erasing = Task.detached { [storage = device.storage] in
+        isBegun.withLock { $0 = true }
+        try await storage.erase()
+      }
+      while !isBegun.withLock({ $0 }) || !device.storage.slots.all.isEmpty { await Task.yield() }
+      // As of a client of the next account.
+      let store = device.client().store(for: query(0))
+      await store.hydrated()
+      try await erasing.value
+      await store.hydrated()
+      #expect(store.currentValue == nil)
+      withExtendedLifetime(alive) {}
+      try await device.storage.close()
+    }
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func erasingForgetsEverythingOnDiskAndInMemory(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)

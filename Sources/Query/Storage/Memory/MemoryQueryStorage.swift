@@ -22,6 +22,8 @@ public final class MemoryQueryStorage: QueryStorage {
     var epoch = 0
     /// How many contents were stored: each has a number of its own.
     var contentCount: UInt64 = 0
+    /// How many erasures are under way.
+    var erasures = 0
     var isClosed = false
   }
 
@@ -133,7 +135,10 @@ public final class MemoryQueryStorage: QueryStorage {
 
 extension MemoryQueryStorage {
   public func read(_ slot: StorageSlot) -> StorageReading {
-    let entry = self.guarded.withLock { $0.entries[slot.identity] }
+    let entry = self.guarded.withLock { storage in
+      // What is about to be removed: a store that is made now is not among those that are reset.
+      storage.erasures > 0 ? nil : storage.entries[slot.identity]
+    }
     return entry.map { .entry($0) } ?? .miss(.absent)
   }
 
@@ -274,11 +279,13 @@ extension MemoryQueryStorage {
 
   public func erase() async throws {
     try self.requireOpen("erase")
+    self.guarded.withLock { $0.erasures += 1 }
     let slots = self.slots.closeAll()
     self.guarded.withLock { storage in
       storage.epoch += 1
       storage.entries = [:]
       storage.quarantine = [:]
+      storage.erasures -= 1
     }
     self.kept.erase()
     try self.mutations.erase()
