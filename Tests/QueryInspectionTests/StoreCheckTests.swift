@@ -47,6 +47,9 @@ import Testing
       testDescription: "pages in another order",
       sql: ["UPDATE pages SET position = -position WHERE position > 0"], found: [.wrongPages]),
     Damage(
+      testDescription: "pages without a checksum",
+      sql: ["UPDATE entries SET checksum = NULL WHERE kind = 'infinite'"], found: [.wrongPages]),
+    Damage(
       testDescription: "pages without their entry",
       sql: ["DELETE FROM entries WHERE kind = 'infinite'"], found: [.orphanPages]),
     Damage(
@@ -97,6 +100,19 @@ import Testing
     try connection.close()
     let findings = try Self.findings(in: scratch.path)
     #expect(findings.map(\.kind) == damage.found, "\(findings)")
+  }
+
+  /// Of a query that has done nothing but fail so far.
+  @Test func anEntryOfAFailureAloneIsSound() async throws {
+    let scratch = try StorageScratch()
+    try await scratch.withStorage { storage in
+      let store = QueryClient(storage: storage).store(for: StoredQuery<Int>.failing.persisted())
+      _ = try? await store.fetch()
+      try await storage.flush()
+    }
+    let sql = "SELECT count(*) FROM entries WHERE checksum ISNULL AND value ISNULL"
+    #expect(try scratch.rows(sql) == ["1"])
+    #expect(try Self.findings(in: scratch.path) == [])
   }
 
   @Test(arguments: [1, 20, 100, 600, 5_000, 20_000])

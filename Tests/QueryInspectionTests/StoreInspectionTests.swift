@@ -55,6 +55,16 @@ import Testing
     try await storage.close()
   }
 
+  /// More than are read at once.
+  @Test func eachOfManyMutationsIsShownOnce() async throws {
+    let scratch = try OutboxScratch()
+    for _ in 0..<250 { try await scratch.add() }
+    try await scratch.storage.close()
+    var numbers = [Int]()
+    try Self.store(scratch.folder.path).mutations { numbers.append(Int($0.entry.number)) }
+    #expect(numbers == Array(1...250))
+  }
+
   @Test func anEntryIsFoundByItsIdentityAndByTheBeginningOfItsHash() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage()

@@ -8,7 +8,10 @@ import Testing
 
 /// The thread that carries out transfers.
 @Suite struct TransferEngineTests {
-  private func status(_ url: URL, by engine: TransferEngine) async throws -> Int {
+  private func status(
+    _ url: URL, by engine: TransferEngine,
+    _ patience: Transfer.Patience = Transfer.Patience(silence: .seconds(60))
+  ) async throws -> Int {
     let status = Locked(0)
     return try await withCheckedThrowingContinuation { continuation in
       let receiver = Transfer.Receiver(
@@ -17,7 +20,6 @@ import Testing
           continuation.resume(with: result.map { status.withLock { $0 } }.mapError { $0 })
         })
       do {
-        let patience = Transfer.Patience(silence: .seconds(60))
         engine.start(try Transfer(URLRequest(url: url), nil, patience, width: 2, receiver))
       } catch {
         continuation.resume(throwing: error)
@@ -41,6 +43,44 @@ import Testing
       try await group.waitForAll()
     }
     #expect(server.requests.count == 400)
+  }
+
+  /// Two of an origin run at once here, and those that follow need their places.
+  @Test func whatHasTakenTooLongLeavesItsPlace() async throws {
+    let server = try LoopbackServer { _, number in number <= 2 ? .silence : .status(200) }
+    let engine = TransferEngine(lingering: .zero)
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 1...2 {
+        group.addTask {
+          let patience = Transfer.Patience(silence: .milliseconds(300))
+          let error = await #expect(throws: URLError.self) {
+            try await self.status(server.url, by: engine, patience)
+          }
+          #expect(error?.code == .timedOut)
+        }
+      }
+    }
+    let patience = Transfer.Patience(silence: .seconds(60), total: .seconds(60))
+    #expect(try await self.status(server.url, by: engine, patience) == 200)
+    #expect(server.requests.count == 3)
+  }
+
+  /// It is not sent once there is a place, either.
+  @Test func whatWaitsForAPlaceForTooLongIsGivenUp() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _, _ in .afterGate(gate, .status(200)) }
+    let engine = TransferEngine(lingering: .zero)
+    let first = (1...2).map { _ in Task { try await self.status(server.url, by: engine) } }
+    await server.requests.wait(forCount: 2)
+    let patience = Transfer.Patience(silence: .seconds(60), total: .milliseconds(100))
+    let error = await #expect(throws: URLError.self) {
+      try await self.status(server.url, by: engine, patience)
+    }
+    #expect(error?.code == .timedOut)
+    gate.open()
+    for task in first { #expect(try await task.value == 200) }
+    #expect(try await self.status(server.url, by: engine) == 200)
+    #expect(server.requests.count == 3)
   }
 
   /// The network may have forgotten a connection that was used before. Once it has answered, the

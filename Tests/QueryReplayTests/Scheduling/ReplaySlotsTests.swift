@@ -107,6 +107,42 @@ import Testing
     #expect(!self.slots.isIdle)
   }
 
+  /// Those that are left aside are so once, however often the network changes.
+  @Test mutating func anotherChangeOfTheNetworkLetsNoMoreRun() throws {
+    _ = try self.claim()
+    let old = self.entry("a")
+    self.slots.endClaim([old], at: .zero)
+    for _ in 1...3 { self.slots.beginProbing() }
+    #expect(try self.claim().limit == 4)
+    self.slots.endClaim([self.entry("a")], at: .zero)
+    let next = try self.claim()
+    #expect(next.limit == 3)
+    #expect(next.hostSlots["a"] == 0)
+    self.slots.endClaim([], at: .zero)
+    self.slots.end(old.id, .nothing, waiting: 0, at: .zero)
+    #expect(try self.claim().limit == 3)
+  }
+
+  /// A call that began on another network is left aside with all that it sends.
+  @Test mutating func aCallIsLeftAsideOnceWhateverItSends() throws {
+    _ = try self.claim()
+    let call = (0..<3).map { _ in
+      OutboxEntry(
+        id: UUID(), number: 1, name: "edit", instance: "", lane: "lane", host: "a", attempts: 1,
+        idempotencyKey: "", createdAt: Date(timeIntervalSince1970: 0), coder: "json",
+        arguments: Data())
+    }
+    self.slots.endClaim(call, at: .zero)
+    self.slots.beginProbing()
+    let next = try self.claim()
+    #expect(next.limit == 4)
+    #expect(next.hostSlots["a"] == 1)
+    self.slots.endClaim([], at: .zero)
+    for entry in call { self.slots.end(entry.id, .nothing, waiting: 0, at: .zero) }
+    #expect(self.slots.isIdle)
+    #expect(try self.claim().limit == 4)
+  }
+
   @Test mutating func manyAreSpreadAfterTheProbe() throws {
     self.slots.beginProbing()
     _ = try self.claim()

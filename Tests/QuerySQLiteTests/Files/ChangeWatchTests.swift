@@ -42,6 +42,29 @@ import Testing
     }
   }
 
+  /// The file is open from before the first commit on, so that to tell of one needs nothing.
+  @Test func aProcessThatHasNoDescriptorLeftTellsOfEachCommit() async {
+    await #expect(processExitsWith: .success) { [path = self.folder.path as String] in
+      let watch = try await Self.watch(path)
+      let kick = ChangeKick(kind: .cache, folder: path)
+      kick.hold()
+      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      var limit = rlimit()
+      getrlimit(files, &limit)
+      let usual = limit.rlim_cur
+      limit.rlim_cur = 0
+      setrlimit(files, &limit)
+      var seen = [ChangeWatch.Changes]()
+      for _ in 1...3 {
+        kick.kick()
+        seen.append(watch.drain())
+      }
+      limit.rlim_cur = usual
+      setrlimit(files, &limit)
+      #expect(seen == [.kicked, .kicked, .kicked])
+    }
+  }
+
   @Test func theFileIsForItsUserAloneAndStaysSmall() throws {
     let kick = self.kick()
     for _ in 1...10 { kick.kick() }

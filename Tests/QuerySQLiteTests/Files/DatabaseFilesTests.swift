@@ -61,6 +61,20 @@ import Testing
     try DatabaseFiles(fileSystemType: { _ in type }).refuseNetworkFileSystem(self.folder.path)
   }
 
+  /// SQLite writes zeros over the header when it is done with a log that it keeps.
+  @Test func aLogHasFramesIfItsHeaderIsWholeAndNotOfZeros() throws {
+    let path = "\(self.folder.path)/log"
+    #expect(try !DatabaseFiles.logMayHaveFrames(path))
+    let header = [UInt8](repeating: 0, count: 31) + [1]
+    for (bytes, mayHaveFrames) in [
+      ([], false), (Array(header.dropFirst()), false), ([UInt8](repeating: 0, count: 100), false),
+      (header, true), ([UInt8](repeating: 1, count: 32), true),
+    ] {
+      try Data(bytes).write(to: URL(filePath: path))
+      #expect(try DatabaseFiles.logMayHaveFrames(path) == mayHaveFrames, "\(bytes)")
+    }
+  }
+
   @Test func theTypeIsThatOfThePath() {
     #expect(DatabaseFiles().fileSystemType("/proc") == 0x9fa0)
     #expect(DatabaseFiles().fileSystemType("\(self.folder.path)/none") == nil)

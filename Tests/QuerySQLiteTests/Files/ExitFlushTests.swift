@@ -109,6 +109,17 @@ import Testing
     #expect(self.text == "21")
   }
 
+  /// What it changes is written, too: the stores are there, and whoever flushes them comes after it.
+  @Test func aHandlerOfTheProgramThatCameAfterTheFirstRunsBeforeThemAll() async {
+    await #expect(processExitsWith: .success) { [path = self.folder.path as String] in
+      folderOfTheHandler.withLock { $0 = path }
+      _ = ExitFlush.register { append("1", in: path) }
+      atexit { append("x", in: folderOfTheHandler.withLock { $0 }) }
+      _ = ExitFlush.register { append("2", in: path) }
+    }
+    #expect(self.text == "x21")
+  }
+
   @Test func whatIsUnregisteredIsReleased() {
     final class Probe: Sendable {}
     var probe: Probe? = Probe()
@@ -120,6 +131,9 @@ import Testing
     #expect(seen == nil)
   }
 }
+
+/// A handler of `atexit` has no context.
+private let folderOfTheHandler = Locked("")
 
 /// Adds a text to the file that the test reads.
 private func append(_ text: String, in folder: String) {

@@ -72,6 +72,28 @@ import Testing
     #expect(!lock.hasOthers)
   }
 
+  /// As a service may run a program: the first file that it opens has the descriptor 0.
+  @Test func aProgramWithoutAStandardInputSeesItsOwnLock() async {
+    await #expect(processExitsWith: .success) {
+      // A lock that seems to be lost is opened again and again.
+      alarm(30)
+      let folder = try TemporaryFolder()
+      close(STDIN_FILENO)
+      let lock = FileLock(kind: .cache, folder: folder.path)
+      try lock.lockShared()
+      #expect(lock.isCurrent && !lock.hasOthers)
+      let other = FileLock(kind: .cache, folder: folder.path)
+      try other.lockShared()
+      #expect(lock.hasOthers)
+      lock.unlock()
+      #expect(try other.tryExclusive())
+      other.letGo()
+      try lock.lockShared()
+      lock.letGo()
+      #expect(fcntl(STDIN_FILENO, F_GETFD) == -1)
+    }
+  }
+
   @Test func anotherProcessIsSeenUntilItEnds() async throws {
     let lock = self.lock()
     try lock.lockShared()

@@ -41,6 +41,33 @@ import Testing
     return try #require(image.record(of: cell, in: page)).bytes
   }
 
+  /// Up to the last page of the file; one behind its end has only what the log says.
+  @Test func aPageOfTheLogHasBeenAsTheFileHasIt() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    try DatabaseFiles().makeFile(path)
+    let connection = try SQLiteConnection(path: path)
+    try connection.pragma("PRAGMA journal_mode = WAL")
+    try connection.pragma("CREATE TABLE rows (x BLOB)")
+    try connection.write { try connection.execute("INSERT INTO rows VALUES ('old')") }
+    _ = try connection.checkpoint(.truncate)
+    let file = Array(try Data(contentsOf: URL(filePath: path)))
+    let value = Data(repeating: 7, count: 10_000)
+    try connection.write { try connection.execute("INSERT INTO rows VALUES (?)", value) }
+    let image = try DatabaseImage(path: path)
+    try connection.close()
+    let last = file.count / image.pageSize
+    #expect(last == 2 && image.pageCount > last)
+    let older = image.older(last)
+    #expect(older.count == 1)
+    let page = try #require(older.first)
+    #expect(page.bytes[page.offset..<page.offset + page.size] == file.suffix(image.pageSize))
+    let cell = try #require(TreePage(page)?.cells.first)
+    let record = try #require(image.record(of: cell, in: page)).bytes
+    #expect(StoredValue.record(record) == [.text(Array("old".utf8))])
+    #expect(image.older(last + 1).isEmpty)
+  }
+
   /// Of a process that was killed before it copied anything from its log into the file.
   @Test func aRowThatIsLargerThanTheFileIsFoundInTheLog() throws {
     let folder = try TemporaryFolder()

@@ -111,4 +111,35 @@ import Testing
     #expect(try after.rowsOfText("SELECT text FROM long WHERE rowid = 1") == ["first"])
     try after.close()
   }
+
+  /// SQLite leaves out the page at 1 GiB, and no other one.
+  @Test func theBytesOfAFreePageAtTwoGiBAreOverwritten() throws {
+    _ = try self.connection.checkpoint(.truncate)
+    let path = self.connection.path
+    try self.connection.close()
+    func bigEndian(_ numbers: [Int]) -> Data {
+      Data(numbers.flatMap { number in (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xff) } })
+    }
+    // The last page lists the one before it, and nothing is between them and the others.
+    let place = 2 << 30
+    let free = place / 4_096 + 1
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    try file.truncate(atOffset: UInt64(place + 2 * 4_096))
+    for (offset, numbers) in [(28, [free + 1, free + 1, 2]), (place + 4_096, [0, 1, free])] {
+      try file.seek(toOffset: UInt64(offset))
+      try file.write(contentsOf: bigEndian(numbers))
+    }
+    try file.seek(toOffset: UInt64(place))
+    try file.write(contentsOf: Data("a text that nobody may find again".utf8))
+    try file.close()
+    let connection = try SQLiteConnection.scratch(in: self.folder)
+    var scrub = PageScrub()
+    let hasRun = try connection.write { try scrub.run(StepBudget(rows: 2), on: connection) }
+    #expect(hasRun)
+    try connection.close()
+    let after = try FileHandle(forReadingFrom: URL(filePath: path))
+    try after.seek(toOffset: UInt64(place))
+    #expect(try after.read(upToCount: 4_096) == Data(count: 4_096))
+    try after.close()
+  }
 }

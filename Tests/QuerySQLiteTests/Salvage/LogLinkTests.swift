@@ -91,6 +91,33 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// A reader keeps the log from beginning anew after a checkpoint, so that the next commit links it once more.
+  /// A copy of the file may be from before all that.
+  @Test func aLogThatIsLinkedTwiceFollowsTheFileAsItWasBeforeIt() throws {
+    let folder = try TemporaryFolder()
+    let opener = DatabaseOpener(.mutations, in: folder)
+    let layout = try SalvageLayout(DatabaseKind.mutations.migrations, of: .mutations)
+    let root = try #require(layout.trees["log_link"]?.roots.first)
+    let connection = try opener.openWriter()
+    #expect(try connection.checkpoint(.reset).isComplete)
+    let before = try Files(connection.path)
+    try connection.write { try connection.execute(OutboxPartitionRow.insert, "first") }
+    let reader = try SQLiteConnection(path: connection.path)
+    _ = try reader.rowsOfText("BEGIN")
+    _ = try reader.rowsOfText("SELECT count(*) FROM partitions")
+    _ = try connection.checkpoint(.full)
+    let between = try Files(connection.path)
+    try connection.write { try connection.execute(OutboxPartitionRow.insert, "second") }
+    let after = try Files(connection.path)
+    let log = LogImage(after.log, pageSize: 4_096)
+    #expect(log.frames.prefix(log.committedCount).count { $0.page == root } == 2)
+    for file in [before.file, between.file] {
+      #expect(!DatabaseImage(file: file, log: after.log).hasForeignLog(layout))
+    }
+    try reader.close()
+    try connection.close()
+  }
+
   // MARK: - The cache
 
   @Test func theLogOfAnotherCacheIsNotTakenForItsOwn() async throws {

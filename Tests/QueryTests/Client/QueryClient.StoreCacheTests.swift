@@ -59,6 +59,21 @@ import Testing
     subscription.cancel()
   }
 
+  /// Also if it was subscribed to after the cache has looked which stores have no subscribers.
+  @Test func aStoreWithASubscriberIsNotGivenUp() {
+    let client = self.client()
+    let store = client.store(for: ProbeQuery())
+    let comebacks = Counter()
+    let subscription = store.subscribe(with: QueryEventHandler())
+    #expect(!store.retire { comebacks.increment() })
+    subscription.cancel()
+    #expect(store.retire { comebacks.increment() })
+    let again = store.subscribe(with: QueryEventHandler())
+    #expect(comebacks.value == 1)
+    #expect(!store.retire { comebacks.increment() })
+    again.cancel()
+  }
+
   @Test func anEvictedStoreThatIsSubscribedToComesBack() {
     let client = self.client()
     let store = client.store(for: ProbeQuery())

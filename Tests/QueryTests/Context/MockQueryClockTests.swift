@@ -141,4 +141,16 @@ import Testing
       #expect(self.clock.elapsed >= end)
     }
   }
+
+  /// The clock moves on to its end, and the next move knows nothing of it any more.
+  @Test func aWaitThatIsAMicrosecondLongerEndsOnce() async throws {
+    let end = self.clock.elapsed + .seconds(1) + .microseconds(1)
+    let sleeper = Task { [clock] in try await clock.sleep(until: end) }
+    await self.clock.sleeper(within: .seconds(2))
+    self.clock.advance(by: .seconds(1))
+    try await sleeper.value
+    #expect(self.clock.elapsed == end)
+    self.clock.advance(by: .seconds(1))
+    #expect(self.clock.elapsed == end + .seconds(1))
+  }
 }

@@ -55,6 +55,21 @@ import Testing
     #expect(client.stores(matching: []).isEmpty)
   }
 
+  /// The kernel would take and give back a trigger for each of them.
+  @Test func onceItListensMoreStoresSubscribeToNothing() {
+    let scratch = Scratch()
+    let subscriptions = Counter()
+    let listening = LateListening(
+      scratch.surroundings, hasDroppable: { true },
+      subscribe: {
+        subscriptions.increment()
+        return scratch.source.subscribe { _ in }
+      })
+    for count in 1...1_100 { listening.noteStores(count) }
+    #expect(listening.isListening)
+    #expect(subscriptions.value == 1)
+  }
+
   @Test func storesThatAreAddedTogetherCountToo() {
     let scratch = Scratch()
     let client = scratch.client()

@@ -386,6 +386,42 @@ import Testing
     #expect(store.isInvalidated && store.isStale)
   }
 
+  /// It is made after the invalidation has begun, of a value that was read before that was marked, and
+  /// is among the client's when the invalidation is over.
+  @Test func aStoreThatIsMadeDuringAnInvalidationIsInvalidatedToo() async throws {
+    let storage = MemoryQueryStorage()
+    let query = ScriptedQuery<DecodedNumber> { _, _ in DecodedNumber(number: 2) }
+      .stale(after: 1_000).persisted(as: "decoded")
+    do {
+      let earlier = QueryClient(storage: storage).store(for: query)
+      earlier.currentValue = DecodedNumber(number: 1)
+      try await storage.flush()
+    }
+    let client = QueryClient(storage: storage)
+    let (begun, read, over) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    let made = Locked<[Bool]>([])
+    await runOnThreads(2) { thread in
+      if thread == 0 {
+        client.invalidateStores(matching: ["scripted"]) {
+          begun.signal()
+          read.wait()
+        }
+        over.signal()
+      } else {
+        begun.wait()
+        let wait: @Sendable () -> Void = {
+          read.signal()
+          over.wait()
+        }
+        let store = DecodedNumber.$onDecode.withValue(wait) { client.store(for: query) }
+        made.withLock { $0 = [store.currentValue?.number == 1, store.isInvalidated] }
+      }
+    }
+    #expect(made.withLock { $0 } == [true, true])
+  }
+
   @Test func manyThreadsInvalidateAndSetAtOnce() async {
     let client = QueryClient()
     let store = client.store(for: ProbeQuery().stale(after: 1_000))
