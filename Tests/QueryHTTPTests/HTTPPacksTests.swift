@@ -152,6 +152,11 @@ import Testing
         "200 /photos/2", "304 /notes?page=0", "304 /notes?page=1", "304 /notes?page=2",
         "304 /photos/0", "304 /photos/1", "304 /photos/3",
       ])
+    // An answer is stored some time after the server has given it.
+    let photo = self.photo(2).persisted()
+    while self.scratch.client().store(for: photo).currentValue?.title != "new" {
+      await Task.yield()
+    }
     await client.packs.stop()
     try await self.scratch.relaunch()
     let store = self.scratch.client().store(for: self.photo(2).persisted())

@@ -188,7 +188,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
   /// - Parameter note: An error or an invalidation without a value that is not written yet.
   private func read(into store: QueryStore<State>, beside note: StorageWrite? = nil) {
-    switch self.noted(note, self.storage.read(self.slot)) {
+    var reading = self.storage.read(self.slot)
+    if note != nil { reading = self.noted(note, reading) }
+    switch consume reading {
     case .entry(let entry): self.take(entry, into: store)
     case .miss(let miss): self.miss(miss, store)
     case .later: self.hydrateLater(store, reading: nil, beside: note)

@@ -66,14 +66,15 @@ extension CacheDatabase {
     let file = self.fileNumber.withLock { $0 }
     let invalidations = self.doneInvalidations
     do {
-      let reading = try self.readers.tryRead { connection in
-        // The asynchronous path waits instead.
-        connection.busyHandler.patience = .limited(.zero)
-        return try CacheTables(partition: id, on: connection).read(identity, limit: limit)
-      }
-      guard let reading else { return .later }
-      let result = self.reading(reading, of: identity, in: partition, file) ?? .later
-      if self.doneInvalidations == invalidations { return result }
+      guard
+        let reading = try self.readers.tryRead({ connection in
+          // The asynchronous path waits instead.
+          connection.busyHandler.patience = .limited(.zero)
+          return try CacheTables(partition: id, on: connection).read(identity, limit: limit)
+        })
+      else { return .later }
+      let result = self.reading(consume reading, of: identity, in: partition, file) ?? .later
+      if self.doneInvalidations == invalidations { return consume result }
       return self.read(identity, in: partition, limit: limit)
     } catch {
       self.thread.check(file, after: StorageError(any: error, operation: "read"))
@@ -115,15 +116,15 @@ extension CacheDatabase {
 
   /// A result as a store sees it; nil if it must be read without a limit.
   private func reading(
-    _ reading: CacheReading,
+    _ reading: consuming CacheReading,
     of identity: QueryIdentity,
     in partition: CachePartition,
     _ file: FileNumber?
   ) -> StorageReading? {
-    switch reading {
+    switch consume reading {
     case .entry(var entry):
       if self.isInvalidated(identity, in: partition) { entry.history.isInvalidated = true }
-      return .entry(entry)
+      return .entry(consume entry)
     case .absent: return .miss(.absent)
     case .large: return nil
     case .wrongChecksum(let revision):

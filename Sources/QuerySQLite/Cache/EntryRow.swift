@@ -226,7 +226,8 @@ extension CacheTables {
     let found = try self.connection.first(EntryRow.read, limit, self.partition, identity.text) {
       try Self.found($0, identity, limit)
     }
-    switch found {
+    // Consumed, here and by all who pass it on: to copy and destroy an entry takes longer than to lock.
+    switch consume found {
     case nil: return .absent
     case .reading(let reading): return reading
     case .pages(let entry, let header):
@@ -271,10 +272,8 @@ extension CacheTables {
     case (nil, nil) where metadata == nil:
       return .reading(.entry(try self.entry(of: row, .none, revision)))
     case (let checksum?, let (hash, data)?) where checksum == hash.covering(metadata):
-      var entry = try self.entry(of: row, .value(data), revision)
-      entry.metadata = metadata
-      entry.contentMark = StoredContentMark(hash, byteCount: entry.contentSize)
-      return .reading(.entry(entry))
+      let mark = StoredContentMark(hash, byteCount: data.count)
+      return .reading(.entry(try self.entry(of: row, .value(data), revision, metadata, mark)))
     case (let checksum?, nil):
       let header = EntryHeader(
         id: try row.integer(at: 0), checksum: checksum, next: try row.optionalData(at: 17),
@@ -293,7 +292,9 @@ extension CacheTables {
   private static func entry(
     of row: SQLiteStatement,
     _ content: StoredEntry.Content,
-    _ revision: Int64
+    _ revision: Int64,
+    _ metadata: Data? = nil,
+    _ mark: StoredContentMark? = nil
   ) throws -> StoredEntry {
     var entry = StoredEntry(
       kind: try row.text(at: 5),
@@ -324,6 +325,7 @@ extension CacheTables {
       entry.includedKeys = Set(keys.split(separator: "\n").map(String.init))
     }
     entry.revision = try row.isNull(at: 25) ? revision : row.amount(at: 25)
+    (entry.metadata, entry.contentMark) = (metadata, mark)
     return entry
   }
 }
