@@ -109,7 +109,7 @@ import Testing
     #expect(self.text == "21")
   }
 
-  /// What it changes is written, too: the stores are there, and whoever flushes them comes after it.
+  /// What it changes is written, too: the stores are still there, and are flushed after it.
   @Test func aHandlerOfTheProgramThatCameAfterTheFirstRunsBeforeThemAll() async {
     await #expect(processExitsWith: .success) { [path = self.folder.path as String] in
       folderOfTheHandler.withLock { $0 = path }

@@ -11,7 +11,7 @@ enum GivingUp: CaseIterable {
 }
 
 extension OutboxContractTests {
-  /// Whoever gives it up need not have its code, and its server may have carried it out.
+  /// A program that gives it up need not have its code, and its server may have carried it out.
   @Test(arguments: StorageUnderTest.withOutbox, GivingUp.allCases)
   func whatMayHaveBeenDoneMakesItsQueriesStaleWhenItIsGivenUp(
     _ kind: StorageUnderTest, _ end: GivingUp

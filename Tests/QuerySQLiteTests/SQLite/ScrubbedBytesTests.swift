@@ -65,7 +65,7 @@ import Testing
     for place in places { #expect(after[place].allSatisfy { $0 == 0 }, "\(place)") }
     #expect(try connection.rowsOfText("SELECT text FROM short") == ["stays"])
 
-    // Where there are zeros, another pass writes nothing.
+    // Another pass finds zeros, and writes nothing.
     let long = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
     #expect(utimensat(AT_FDCWD, connection.path, [long, long], 0) == 0)
     try Self.scrub(connection)

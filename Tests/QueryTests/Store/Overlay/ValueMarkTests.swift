@@ -8,7 +8,7 @@ import Testing
     for (fetched, old) in [(3, 5), (5, 3), (3, 3)] as [(Int64, Int64)] {
       var mark = ValueMark(sequence: fetched)
       mark.formUnion(withPartOf: ValueMark(sequence: old))
-      // Where no server has named any, there are no keys: then edits may become a part of the value.
+      // Without a server that names any there are no keys: then edits may become a part of the value.
       #expect(mark == ValueMark(sequence: 3))
     }
   }
