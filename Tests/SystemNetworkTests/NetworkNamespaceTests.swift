@@ -17,34 +17,22 @@ struct NetworkNamespaceTests {
     }
   }
 
-  @Test func aLinkThatGoesDownTakesTheNetworkWithIt() async throws {
+  /// Of the routes of IPv6 that go with a link the kernel tells, and that would hide that of others it does
+  /// not.
+  @Test(arguments: [true, false])
+  func aLinkThatGoesDownTakesTheNetworkWithItEachTime(hasIPv6: Bool) async throws {
     let namespace = try NetworkNamespace()
+    if !hasIPv6 {
+      let setting = "/proc/sys/net/ipv6/conf/all/disable_ipv6"
+      let script = "! test -e \(setting) || echo 1 > \(setting)"
+      #expect(try await namespace.start("/bin/sh", ["-c", script]).end() == .code(0))
+    }
     try namespace.addDefaultRoute()
     let watcher = try WatcherProcess(in: namespace)
     #expect(await watcher.line() == "ready")
     #expect(try await watcher.ask("subscribe") == "status connected")
     for _ in 0..<2 {
       // The kernel says nothing of the route that goes.
-      try namespace.ip("link set inner down")
-      #expect(await watcher.line() == "status disconnected")
-      try namespace.ip("link set inner up")
-      try namespace.addDefaultRoute()
-      #expect(await watcher.line() == "status connected")
-    }
-  }
-
-  /// Of the routes of IPv6 that go with a link the kernel tells, and that would hide that of others it does
-  /// not.
-  @Test func aLinkThatGoesDownTakesTheNetworkOfIPv4WithItEachTime() async throws {
-    let namespace = try NetworkNamespace()
-    let setting = "/proc/sys/net/ipv6/conf/all/disable_ipv6"
-    let script = "! test -e \(setting) || echo 1 > \(setting)"
-    #expect(try await namespace.start("/bin/sh", ["-c", script]).end() == .code(0))
-    try namespace.addDefaultRoute()
-    let watcher = try WatcherProcess(in: namespace)
-    #expect(await watcher.line() == "ready")
-    #expect(try await watcher.ask("subscribe") == "status connected")
-    for _ in 0..<2 {
       try namespace.ip("link set inner down")
       #expect(await watcher.line() == "status disconnected")
       try namespace.ip("link set inner up")

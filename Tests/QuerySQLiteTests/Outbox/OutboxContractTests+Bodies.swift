@@ -115,19 +115,12 @@ extension OutboxContractTests {
       mutation.bodies = [file]
       let id = try await outbox.enqueue(mutation, claiming: false).entry.id
       let copy = try #require(try await outbox.bodies(of: id).first)
-      // No descriptor is left.
-      let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-      var limit = rlimit()
-      getrlimit(files, &limit)
-      let usual = limit.rlim_cur
-      limit.rlim_cur = 0
-      setrlimit(files, &limit)
-      await #expect(throws: StorageError.self) { try await outbox.bodies(of: id) }
-      await #expect(throws: StorageError.self) {
-        try await outbox.enqueue(mutation, claiming: false)
+      await withoutDescriptors {
+        await #expect(throws: StorageError.self) { try await outbox.bodies(of: id) }
+        await #expect(throws: StorageError.self) {
+          try await outbox.enqueue(mutation, claiming: false)
+        }
       }
-      limit.rlim_cur = usual
-      setrlimit(files, &limit)
       let copies = try await outbox.bodies(of: id)
       #expect(copies == [copy])
     }

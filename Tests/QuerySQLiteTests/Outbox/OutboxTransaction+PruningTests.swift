@@ -8,8 +8,8 @@ import Testing
 /// Replay §9: what is beyond the limits of the history goes, a little in each transaction.
 @Suite struct OutboxTransactionPruningTests {
   private let folder: TemporaryFolder
-  private let connection: SQLiteConnection
-  private let clock = BootClock()
+  let connection: SQLiteConnection
+  let clock = BootClock()
 
   init() throws {
     self.folder = try TemporaryFolder()
@@ -18,7 +18,7 @@ import Testing
 
   /// Changes the partition in a transaction.
   @discardableResult
-  private func change(
+  func change(
     _ limits: MutationHistoryLimits, isAgeDue: Bool = false, name: String = "",
     _ body: (inout OutboxTransaction) throws -> Void
   ) throws -> OutboxTransaction {

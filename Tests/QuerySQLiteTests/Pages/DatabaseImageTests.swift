@@ -13,15 +13,11 @@ import Testing
   ])
   func aRowOfAnySizeIsReadAsItWasWritten(_ count: Int) throws {
     let folder = try TemporaryFolder()
-    let path = "\(folder.path)/mutations.sqlite"
-    try DatabaseFiles().makeFile(path)
-    let connection = try SQLiteConnection(path: path)
-    try connection.pragma("CREATE TABLE rows (x BLOB)")
-    try connection.pragma("CREATE INDEX by_x ON rows (x)")
+    let connection = try Self.connection(in: folder, "CREATE INDEX by_x ON rows (x)")
     let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) }
     try connection.write { try connection.execute("INSERT INTO rows VALUES (?)", Data(value)) }
     try connection.close()
-    let image = try DatabaseImage(path: path)
+    let image = try DatabaseImage(path: connection.path)
     #expect(StoredValue.record(try Self.record(image, 2)) == [.blob(value)])
     #expect(StoredValue.record(try Self.record(image, 3)) == [.blob(value), .integer(1)])
   }
@@ -30,6 +26,18 @@ import Testing
   @Test(arguments: [998, 999, 1_000, 5_089, 5_090, 5_091, 9_182, 9_183])
   func soIsARecordOfAnIndexOfAnySize(_ count: Int) throws {
     try self.aRowOfAnySizeIsReadAsItWasWritten(count)
+  }
+
+  /// A connection to a new file with a table of one column.
+  private static func connection(
+    in folder: TemporaryFolder, _ statement: SQL
+  ) throws -> SQLiteConnection {
+    let path = "\(folder.path)/mutations.sqlite"
+    try DatabaseFiles().makeFile(path)
+    let connection = try SQLiteConnection(path: path)
+    try connection.pragma("CREATE TABLE rows (x BLOB)")
+    try connection.pragma(statement)
+    return connection
   }
 
   /// The first record of a page.
@@ -44,17 +52,13 @@ import Testing
   /// Up to the last page of the file; one behind its end has only what the log says.
   @Test func aPageOfTheLogHasBeenAsTheFileHasIt() throws {
     let folder = try TemporaryFolder()
-    let path = "\(folder.path)/mutations.sqlite"
-    try DatabaseFiles().makeFile(path)
-    let connection = try SQLiteConnection(path: path)
-    try connection.pragma("PRAGMA journal_mode = WAL")
-    try connection.pragma("CREATE TABLE rows (x BLOB)")
+    let connection = try Self.connection(in: folder, "PRAGMA journal_mode = WAL")
     try connection.write { try connection.execute("INSERT INTO rows VALUES ('old')") }
     _ = try connection.checkpoint(.truncate)
-    let file = Array(try Data(contentsOf: URL(filePath: path)))
+    let file = Array(try Data(contentsOf: URL(filePath: connection.path)))
     let value = Data(repeating: 7, count: 10_000)
     try connection.write { try connection.execute("INSERT INTO rows VALUES (?)", value) }
-    let image = try DatabaseImage(path: path)
+    let image = try DatabaseImage(path: connection.path)
     try connection.close()
     let last = file.count / image.pageSize
     #expect(last == 2 && image.pageCount > last)
@@ -71,15 +75,11 @@ import Testing
   /// Of a process that was killed before it copied anything from its log into the file.
   @Test func aRowThatIsLargerThanTheFileIsFoundInTheLog() throws {
     let folder = try TemporaryFolder()
-    let path = "\(folder.path)/mutations.sqlite"
-    try DatabaseFiles().makeFile(path)
-    let connection = try SQLiteConnection(path: path)
-    try connection.pragma("PRAGMA journal_mode = WAL")
-    try connection.pragma("CREATE TABLE rows (x BLOB)")
+    let connection = try Self.connection(in: folder, "PRAGMA journal_mode = WAL")
     let value = [UInt8](repeating: 7, count: 100_000)
     try connection.write { try connection.execute("INSERT INTO rows VALUES (?)", Data(value)) }
-    let image = try DatabaseImage(path: path)
-    let size = try Data(contentsOf: URL(filePath: path)).count
+    let image = try DatabaseImage(path: connection.path)
+    let size = try Data(contentsOf: URL(filePath: connection.path)).count
     try connection.close()
     #expect(size < value.count)
     #expect(StoredValue.record(try Self.record(image, 2)) == [.blob(value)])

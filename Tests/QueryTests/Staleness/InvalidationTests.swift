@@ -358,18 +358,24 @@ import Testing
     #expect(stores.map(\.isInvalidated) == [true, true, true, true, true])
   }
 
+  /// A storage of an earlier launch.
+  private static func storage<Query: QueryRequest>(
+    with number: Int, of query: Query
+  ) async throws -> MemoryQueryStorage
+  where Query.Value == DecodedNumber, Query.State == QueryState<DecodedNumber?, DecodedNumber> {
+    let storage = MemoryQueryStorage()
+    let store = QueryClient(storage: storage).store(for: query)
+    store.currentValue = DecodedNumber(number: number)
+    try await storage.flush()
+    return storage
+  }
+
   /// By a call, or by a mutation, behind the commit that has marked the storage.
   @Test(arguments: [true, false])
   func aStoreThatIsBeingMadeMeanwhileIsInvalidatedToo(isByCall: Bool) async throws {
-    let storage = MemoryQueryStorage()
     let query = ScriptedQuery<DecodedNumber> { _, _ in DecodedNumber(number: 2) }
       .stale(after: 1_000).persisted(as: "decoded")
-    do {
-      let earlier = QueryClient(storage: storage).store(for: query)
-      earlier.currentValue = DecodedNumber(number: 1)
-      try await storage.flush()
-    }
-    let client = QueryClient(storage: storage)
+    let client = QueryClient(storage: try await Self.storage(with: 1, of: query))
     // The stored value is read by now, and the store is not among the client's yet.
     let invalidate: @Sendable () -> Void = {
       #expect(
@@ -389,15 +395,9 @@ import Testing
   /// It is made after the invalidation has begun, of a value that was read before that was marked, and
   /// is among the client's when the invalidation is over.
   @Test func aStoreThatIsMadeDuringAnInvalidationIsInvalidatedToo() async throws {
-    let storage = MemoryQueryStorage()
     let query = ScriptedQuery<DecodedNumber> { _, _ in DecodedNumber(number: 2) }
       .stale(after: 1_000).persisted(as: "decoded")
-    do {
-      let earlier = QueryClient(storage: storage).store(for: query)
-      earlier.currentValue = DecodedNumber(number: 1)
-      try await storage.flush()
-    }
-    let client = QueryClient(storage: storage)
+    let client = QueryClient(storage: try await Self.storage(with: 1, of: query))
     let (begun, read, over) = (
       DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
     )

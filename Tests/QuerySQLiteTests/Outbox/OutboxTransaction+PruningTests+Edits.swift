@@ -5,39 +5,22 @@ import Testing
 
 @testable import QuerySQLite
 
-/// Replay §9: an edit stays in the history until every value includes it, which is looked up for those alone
-/// that are old enough to go.
-@Suite struct OldEditsTests {
-  private static let limits = MutationHistoryLimits(perMutation: 4, total: 0, days: 0, bytes: 0)
-
-  private let folder: TemporaryFolder
-  private let connection: SQLiteConnection
-  private let clock = BootClock()
-
-  init() throws {
-    self.folder = try TemporaryFolder()
-    self.connection = try DatabaseOpener(.mutations, in: self.folder).openWriter()
-  }
-
+/// An edit stays in the history until every value includes it, which is looked up for those alone that are
+/// old enough to go.
+extension OutboxTransactionPruningTests {
   /// Lets a mutation succeed.
   ///
   /// - Returns: The newest end of which the edits are to be looked up.
   private func succeed(hasEdit: Bool) throws -> Int64? {
-    try self.connection.write {
-      let terms = OutboxTransaction.Terms(
-        owner: "owner", leases: [:], leaseLength: .seconds(30), limits: Self.limits,
-        reaper: OutboxReaper(folder: self.folder.path), synchronisedAt: nil, isHistoryAgeDue: false)
-      var changes = try OutboxTransaction(
-        partitionNamed: "", on: self.connection, terms, handlers: nil, self.clock.clock.now())
+    try self.change(MutationHistoryLimits(perMutation: 4, total: 0, days: 0, bytes: 0)) { changes in
       var mutation = OutboxScratch.mutation()
       if hasEdit { mutation.editedPaths = EditedPaths(text: #"["notes"]"#) }
       let lease = try changes.enqueue(mutation, claiming: true).lease
       let isSettled = try changes.settle(
         try #require(lease), OutboxScratch.success, effects: nil)
       #expect(isSettled)
-      try changes.finish()
-      return changes.outcome.editsToCheck?.last
     }
+    .outcome.editsToCheck?.last
   }
 
   private func sequences() throws -> [String] {
