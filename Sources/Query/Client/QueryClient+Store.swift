@@ -95,8 +95,9 @@ extension QueryClient {
     let opaque = OpaqueQueryStore(erasing: created)
     // Another thread may have been faster. Its store wins, and this one is released after the lock.
     let winner = self.withCache { stores in
+      if opaque.path == path { return stores.insert(opaque) }
       if let winner = stores[path] { return winner }
-      // Under its own path, which a user's creator may have chosen.
+      // Under its own path, which a user's creator has chosen.
       stores.update(opaque)
       return opaque
     }

@@ -49,7 +49,13 @@ extension QueryStore {
   @usableFromInline
   func startControllers() {
     let controllers = self.withLock { self._context.queryControllers }
-    guard !controllers.isEmpty else { return }
+    if !controllers.isEmpty { self.startOrDefer(controllers) }
+  }
+
+  // Not inlined: the type of what is read under the lock would be looked up for a store without controllers,
+  // too.
+  @inline(never)
+  private func startOrDefer(_ controllers: [any QueryController]) {
     let (context, state) = self.withLock { (self._context, self.visibleState) }
     let isDeferred = ControllerStart.isDeferred { [weak self] in
       self?.start(controllers, context, state)

@@ -16,7 +16,8 @@ final class CanonicalWriter {
   /// are written with their name, and containers of an `encode(to:)`.
   static let maximumDepth = 128
 
-  var bytes = [UInt8]()
+  // Unchecked: each change of it is one call of the array's.
+  @exclusivity(unchecked) var bytes = [UInt8]()
   let typeNames: TypeNames
 
   /// How many values are open.

@@ -93,6 +93,19 @@ extension QueryPathableCollection {
     trie.update(element, at: element.path)
   }
 
+  /// Puts an element in unless there is one at its path.
+  ///
+  /// - Parameter element: The element.
+  /// - Returns: The element that is there.
+  /// - Complexity: O(*d*) in the length of the path.
+  @inlinable
+  mutating func insert(_ element: Element) -> Element {
+    let path = element.path
+    guard let present = trie.update(element, at: path) else { return element }
+    trie.update(present, at: path)
+    return present
+  }
+
   /// Removes the element whose path is exactly the given one.
   ///
   /// - Parameter path: The path of the element.

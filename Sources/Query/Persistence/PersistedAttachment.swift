@@ -262,8 +262,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     _ mark: ValueMark?,
     in store: QueryStore<State>
   ) {
+    var error: (any Error)?
     let replaced = store.withLock {
-      let replaced = Self.shown(by: &store._state)
+      let replaced = Self.shown(by: &store._state, &error)
       // Never replaces a newer value, or one that was erased meanwhile.
       guard self.isPristine, !self.slot.isClosed else { return replaced }
       self.hasStored = true
@@ -282,13 +283,21 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       return replaced
     }
     withExtendedLifetime(replaced) {}
+    withExtendedLifetime(error) {}
   }
 
-  /// What is released outside the lock when it is replaced.
+  /// What is released outside the lock when it is replaced. Not a tuple, whose type would be looked up in the
+  /// runtime.
   ///
-  /// - Parameter state: Not changed; its properties would be read of a copy each.
-  private static func shown(by state: inout State) -> (State.StateValue, (any Error)?) {
-    (state.currentValue, state.error)
+  /// - Parameters:
+  ///   - state: Not changed; its properties would be read of a copy each.
+  ///   - error: Set to the state's.
+  /// - Returns: The state's value.
+  private static func shown(
+    by state: inout State, _ error: inout (any Error)?
+  ) -> State.StateValue {
+    error = state.error
+    return state.currentValue
   }
 
   private func miss(
@@ -404,9 +413,10 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     store.withLock { self.isTakingOver = true }
     let mark = entry.outboxSequence
     var isInvalidated = false
+    var error: (any Error)?
     let replaced = store.withLockTakingValue(in: context, upTo: mark) {
       self.isTakingOver = false
-      let replaced = Self.shown(by: &store._state)
+      let replaced = Self.shown(by: &store._state, &error)
       guard self.isWriting, self.slot.hasNoChange(since: changeCount) else { return replaced }
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
@@ -426,6 +436,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       return replaced
     }
     withExtendedLifetime(replaced) {}
+    withExtendedLifetime(error) {}
     store.layEdits()
     if isInvalidated { store.startAutomaticFetch() }
   }

@@ -17,6 +17,7 @@ extension QueryRequest where State: PersistableQueryState {
   /// modifiers. Without a storage in the context it only reports a warning.
   ///
   /// - Parameter options: How it is kept.
+  @inlinable
   public func persisted(
     _ options: PersistenceOptions = PersistenceOptions()
   ) -> ModifiedQuery<Self, _PersistedModifier<Self>> {
@@ -45,6 +46,7 @@ extension QueryRequest where State: PersistableQueryState {
   /// - Parameters:
   ///   - name: The query's name on disk.
   ///   - options: How it is kept.
+  @inlinable
   public func persisted(
     as name: String,
     _ options: PersistenceOptions = PersistenceOptions()
@@ -61,8 +63,9 @@ extension MutationRequest {
 
 public struct _PersistedModifier<Query: QueryRequest>: _ContextUpdatingQueryModifier
 where Query.State: PersistableQueryState {
-  let plan: PersistencePlan
+  @usableFromInline let plan: PersistencePlan
 
+  @inlinable
   init(options: PersistenceOptions, name: String?) {
     self.plan = TypedPersistencePlan<Query.State>(options, name: name)
   }

@@ -2,11 +2,12 @@
 // @unchecked: its constants are Sendable, and its subclass has no variables.
 @usableFromInline
 class PersistencePlan: @unchecked Sendable {
-  let options: PersistenceOptions
+  @usableFromInline let options: PersistenceOptions
   /// The name on disk; nil: it is found by its path alone.
-  let name: String?
+  @usableFromInline let name: String?
 
-  fileprivate init(_ options: PersistenceOptions, name: String?) {
+  @inlinable
+  init(_ options: PersistenceOptions, name: String?) {
     self.options = options
     self.name = name
   }
@@ -25,7 +26,7 @@ class PersistencePlan: @unchecked Sendable {
       PersistenceWarnings.reportOnce(.noStorage(query: queryName()), for: "no storage")
       return
     }
-    if self.attachTyped(store, to: storage, queryName) { return }
+    if self.attachTyped(store, of: State.self, to: storage, queryName) { return }
     // A modifier around this one, such as a default value, has changed the state type.
     guard let type = State.self as? any PersistableQueryState.Type else { return }
     func open<S: PersistableQueryState>(_: S.Type) {
@@ -39,6 +40,7 @@ class PersistencePlan: @unchecked Sendable {
   /// - Returns: Whether the store has the state that the plan was made for.
   fileprivate func attachTyped(
     _ store: AnyObject,
+    of state: Any.Type,
     to storage: any QueryStorage,
     _ queryName: () -> String
   ) -> Bool {
@@ -47,19 +49,22 @@ class PersistencePlan: @unchecked Sendable {
 }
 
 /// The plan of a query whose state type is known.
+@usableFromInline
 final class TypedPersistencePlan<State: PersistableQueryState>:
   // @unchecked: as the plan.
   PersistencePlan, @unchecked Sendable
 {
+  @inlinable
   override init(_ options: PersistenceOptions, name: String?) { super.init(options, name: name) }
 
   override fileprivate func attachTyped(
     _ store: AnyObject,
+    of state: Any.Type,
     to storage: any QueryStorage,
     _ queryName: () -> String
   ) -> Bool {
-    // Much cheaper than asking whether a state conforms.
-    guard type(of: store) == QueryStore<State>.self else { return false }
+    // Much cheaper than asking whether a state conforms, or for the type of its store.
+    guard state == State.self else { return false }
     unsafeDowncast(store, to: QueryStore<State>.self).attach(to: storage, self, queryName)
     return true
   }

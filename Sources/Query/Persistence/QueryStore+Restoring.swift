@@ -12,18 +12,27 @@ extension QueryStore where State: PersistableQueryState {
   private func take(
     _ value: State.PersistedValue?, _ record: ValueRecord?, _ history: UpdateHistory
   ) {
-    var history = history
-    let known = self._state.valueLastUpdatedAt
-    // A stored date has microseconds. Another process that only failed has stored nothing new.
-    let isKnown =
-      known != nil && self._state.valueUpdateCount == history.valueUpdateCount
-      && known?.microsecondsSince1970 == history.valueLastUpdatedAt?.microsecondsSince1970
-    if isKnown { history.valueLastUpdatedAt = known }
-    self._state.restore(value, history: history)
+    let isKnown = Self.restore(value, history, into: &self._state)
     self.tag.replace(record)
     if history.valueUpdateCount > 0, let date = history.valueLastUpdatedAt, !isKnown {
       self.valueOrigin = .storage(storedAt: date)
     }
+  }
+
+  /// - Parameter state: Not the store's property, which would be copied whole for each look at it.
+  /// - Returns: Whether the state has had the value.
+  private static func restore(
+    _ value: State.PersistedValue?, _ history: UpdateHistory, into state: inout State
+  ) -> Bool {
+    var history = history
+    let known = state.valueLastUpdatedAt
+    // A stored date has microseconds. Another process that only failed has stored nothing new.
+    let isKnown =
+      known != nil && state.valueUpdateCount == history.valueUpdateCount
+      && known?.microsecondsSince1970 == history.valueLastUpdatedAt?.microsecondsSince1970
+    if isKnown { history.valueLastUpdatedAt = known }
+    state.restore(value, history: history)
+    return isKnown
   }
 
   /// Shows a stored value under what happened while it was read: an error, an invalidation. The caller

@@ -111,12 +111,15 @@ public final class StorageSlots: Sendable {
   func attach(_ store: some StoredStore, to identity: QueryIdentity) -> StorageSlot? {
     let new = StorageSlot(identity: identity, table: self, store: store)
     let existing = self.table.withLock { table -> StorageSlot? in
-      let found = table[identity.text]
-      if let slot = found?.slot(of: identity) { return slot }
-      var added = WeakSlot(new)
-      if let others = found?.without(identity) { added.others = others.list }
-      table[identity.text] = added
-      return nil
+      // As a rule there is none, and the text is looked for once.
+      guard let found = table.updateValue(WeakSlot(new), forKey: identity.text) else { return nil }
+      let slot = found.slot(of: identity)
+      if slot != nil {
+        table[identity.text] = found
+      } else if let others = found.without(identity) {
+        table[identity.text]?.others = others.list
+      }
+      return slot
     }
     guard let existing else { return new }
     // Compared outside the lock: that is user code.

@@ -2,8 +2,7 @@ public import FoundationEssentials
 
 /// By what a storage knows the bytes of a stored value again, without the value.
 public struct StoredContentMark: Hashable, Sendable {
-  /// A hash of the bytes, or another name that the storage gives to no other bytes.
-  public var hash: Data
+  private var name: ContentName
   /// How many bytes the value has, coded, with its pages and their ids.
   public var byteCount: Int
   /// The coded id of the page after the last one; nil: there is none.
@@ -13,10 +12,59 @@ public struct StoredContentMark: Hashable, Sendable {
 
   /// Creates a mark. See the properties for what each is.
   public init(hash: Data, byteCount: Int, next: Data? = nil, previous: Data? = nil) {
-    self.hash = hash
-    self.byteCount = byteCount
-    self.next = next
-    self.previous = previous
+    self.init(ContentName(hash), byteCount, next, previous)
+  }
+
+  /// Creates a mark whose hash has 16 bytes.
+  ///
+  /// - Parameters:
+  ///   - hash: The first 8 of the bytes, and the others, as they are in memory.
+  package init(hash: (UInt64, UInt64), byteCount: Int, next: Data?, previous: Data?) {
+    self.init(.short(hash.0, hash.1), byteCount, next, previous)
+  }
+
+  private init(_ name: ContentName, _ byteCount: Int, _ next: Data?, _ previous: Data?) {
+    (self.name, self.byteCount) = (name, byteCount)
+    (self.next, self.previous) = (next, previous)
+  }
+
+  /// A hash of the bytes, or another name that the storage gives to no other bytes.
+  public var hash: Data {
+    get { self.name.bytes }
+    set { self.name = ContentName(newValue) }
+  }
+
+  /// The hash, if it has 16 bytes, and there are no pages beside the ends.
+  fileprivate var shortHash: (UInt64, UInt64)? {
+    guard case .short(let first, let second) = self.name, self.next == nil, self.previous == nil
+    else { return nil }
+    return (first, second)
+  }
+}
+
+/// The hash of a mark. One of 16 bytes, as an ordinary one has, is in place: each read and each write would
+/// make and release two objects for it.
+private enum ContentName: Hashable, Sendable {
+  case short(UInt64, UInt64)
+  /// Of any other number of bytes.
+  case long(Data)
+
+  init(_ bytes: Data) {
+    guard bytes.count == 16 else {
+      self = .long(bytes)
+      return
+    }
+    self = bytes.withUnsafeBytes {
+      .short(
+        $0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+  }
+
+  var bytes: Data {
+    switch self {
+    case .short(let first, let second): withUnsafeBytes(of: (first, second)) { Data($0) }
+    case .long(let bytes): bytes
+    }
   }
 }
 
@@ -81,8 +129,7 @@ final class StoredContent: @unchecked Sendable {
   }
 }
 
-/// A mark, in place if it is that of an ordinary value: each change of a store would release the two objects
-/// of its hash.
+/// A mark, in place if it is that of an ordinary value, so that it takes no more room than it needs.
 private enum CompactMark: Sendable {
   case none
   /// A hash of 16 bytes, and no ends.
@@ -100,16 +147,11 @@ private enum CompactMark: Sendable {
       self = .none
       return
     }
-    guard mark.hash.count == 16, mark.next == nil, mark.previous == nil else {
+    guard let hash = mark.shortHash else {
       self = .long(LongMark(mark))
       return
     }
-    self = mark.hash.withUnsafeBytes { bytes in
-      .short(
-        bytes.loadUnaligned(as: UInt64.self),
-        bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
-        byteCount: mark.byteCount)
-    }
+    self = .short(hash.0, hash.1, byteCount: mark.byteCount)
   }
 
   var mark: StoredContentMark? {
@@ -117,8 +159,8 @@ private enum CompactMark: Sendable {
     case .none: return nil
     case .long(let long): return long.mark
     case .short(let first, let second, let byteCount):
-      let hash = withUnsafeBytes(of: (first, second)) { Data($0) }
-      return StoredContentMark(hash: hash, byteCount: byteCount)
+      return StoredContentMark(
+        hash: (first, second), byteCount: byteCount, next: nil, previous: nil)
     }
   }
 }

@@ -186,7 +186,9 @@ extension QueryStore {
   /// Logs an event without a result. The caller holds the lock.
   @inlinable
   func emit(_ kind: StoreEvent<State>.Kind, in context: QueryContext) {
-    if self.overlay == nil, self.mailboxes.isEmpty {
+    // A store without a log has had no handler, which is asked first: the type of the mailboxes would be looked
+    // up.
+    if self.overlay == nil, self.logEnd == nil || self.mailboxes.isEmpty {
       if kind == .stateChanged { self.noteObservedChange(to: self._state) }
     } else {
       self.emitToHandlers(kind, in: context)

@@ -136,7 +136,8 @@ final class PreparedConfirmation {
 extension StoredContentMark {
   init(_ hash: XXH128, byteCount: Int, next: Data? = nil, previous: Data? = nil) {
     self.init(
-      hash: hash.withBytes { Data($0) }, byteCount: byteCount, next: next, previous: previous)
+      hash: (hash.high.bigEndian, hash.low.bigEndian), byteCount: byteCount, next: next,
+      previous: previous)
   }
 }
 

@@ -82,20 +82,20 @@ extension PathTrie {
 extension PathTrie {
   /// Puts an element at a path, replacing the one that is there.
   ///
-  /// - Returns: Whether the path was free.
+  /// - Returns: The element that was there.
   @inlinable
   @discardableResult
-  mutating func update(_ element: Element, at path: QueryPath, depth: Int = 0) -> Bool {
-    let isNew: Bool
+  mutating func update(_ element: Element, at path: QueryPath, depth: Int = 0) -> Element? {
+    let replaced: Element?
     if depth < path.elements.count {
       let hash = path.elements[depth].rawHash
-      isNew = uniqueChildren().update(element, at: path, depth: depth, hash: hash, shift: 0)
+      replaced = uniqueChildren().update(element, at: path, depth: depth, hash: hash, shift: 0)
     } else {
-      isNew = self.element == nil
+      replaced = self.element
       self.element = element
     }
-    if isNew { count += 1 }
-    return isNew
+    if replaced == nil { count += 1 }
+    return replaced
   }
 
   /// Removes the element at exactly a path.

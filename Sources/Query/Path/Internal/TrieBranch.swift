@@ -133,7 +133,7 @@ extension TrieBranch {
     depth: Int,
     hash: UInt,
     shift: Int
-  ) -> Bool {
+  ) -> Element? {
     let key = path.elements[depth]
     if let index = indexOfNode(for: key, hash: hash, shift: shift) {
       return uniqueNode(at: index).trie.update(element, at: path, depth: depth + 1)
@@ -146,7 +146,7 @@ extension TrieBranch {
     var trie = PathTrie<Element>()
     trie.update(element, at: path, depth: depth + 1)
     add(TrieNode(key: key, hash: hash, trie: trie), shift: shift)
-    return true
+    return nil
   }
 
   @inlinable
