@@ -324,6 +324,29 @@ import Testing
     for subscription in [first, second, third] { subscription.cancel() }
   }
 
+  /// As a user logs in again while everything is shown: no store is made anew.
+  @Test func aStoreThatIsGivenAnotherCredentialHasTheNewest() async throws {
+    let client = self.client { $0.httpCredentials = self.credentials("first") }
+    let early = client.store(for: self.query("?1", credential: "api"))
+    let (first, _) = self.follow(early)
+    await self.settle([early], await self.server.stream(1))
+    // The connection uses what this one has, which was made later.
+    client.defaultContext.httpCredentials = self.credentials("second")
+    let late = client.store(for: self.query("?2", credential: "api"))
+    let (second, _) = self.follow(late)
+    let stream = await self.server.stream(2)
+    #expect(self.server.tokens.elements == ["first", "second"])
+    early.context.httpCredentials = self.credentials("third")
+    first.cancel()
+    while EventConnections.shared.followerCount(of: client) != 1 { await Task.yield() }
+    let (third, _) = self.follow(early)
+    while EventConnections.shared.followerCount(of: client) != 2 { await Task.yield() }
+    stream.end()
+    _ = await self.server.stream(3)
+    #expect(self.server.tokens.elements == ["first", "second", "third"])
+    for subscription in [second, third] { subscription.cancel() }
+  }
+
   /// In a process of its own: the event holds a thread of the pool while the fetch ends on another one, and a
   /// second test that held one would leave none.
   @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))

@@ -146,6 +146,30 @@ import Testing
     try await storage.close()
   }
 
+  /// A mutation may be made at several paths, and several may be made at one.
+  @Test func aStoreHasTheDeadOfItsMutationAtItsPathAndNoOthers() async throws {
+    let storage = try self.storage()
+    let ways = [("post", "a"), ("post", "b"), ("edit", "a")]
+    // A client has one store of a path.
+    let stores = ways.map { name, path in
+      let post = Post(name: path) { _, _ in throw HTTPStatusError(statusCode: 422) }
+      return QueryClient(storage: storage).store(for: post.persisted(as: name))
+    }
+    for (store, (name, path)) in zip(stores, ways) {
+      await #expect(throws: HTTPStatusError.self) {
+        try await store.mutate(with: "\(name) \(path)")
+      }
+    }
+    let dead = try stores.map { try $0.dead }
+    #expect(dead.map { $0.map(\.arguments) } == [["post a"], ["post b"], ["edit a"]])
+    for other in dead[1...].joined() {
+      await #expect(throws: OutboxError.unknown(other.id)) {
+        try await stores[0].retry(other.id, with: "post a")
+      }
+    }
+    try await storage.close()
+  }
+
   /// What a conflict or a person puts in the place of the arguments is of this release's version.
   @Test(arguments: [409, 422])
   func newArgumentsOfAnOldRowAreNotUpgraded(_ status: Int) async throws {

@@ -18,7 +18,7 @@ public struct _RefetchOnChangeController<State: QueryStateProtocol, Condition: F
   public func control(with controls: QueryControls<State>) -> QuerySubscription {
     let context = controls.context
     let refetching = Refetching(
-      controls: controls,
+      store: controls.livingStore,
       isSatisfied: self.condition.isSatisfied(in: context)
     )
     let subscription = self.condition.subscribe(in: context) { refetching.conditionChanged(to: $0) }
@@ -31,7 +31,8 @@ public struct _RefetchOnChangeController<State: QueryStateProtocol, Condition: F
 /// The refetches of one store. A controller serves several stores, so each has its own.
 // @unchecked: the variables are guarded by the lock of the store, without which there is nothing to do.
 private final class Refetching<State: QueryStateProtocol>: @unchecked Sendable {
-  private let controls: QueryControls<State>
+  // Not the controls, which hold a context and a state for a store that is gone.
+  private weak let store: QueryStore<State>?
   private var isSatisfied: Bool
   /// Whether the condition has told of itself.
   private var isTold = false
@@ -39,8 +40,8 @@ private final class Refetching<State: QueryStateProtocol>: @unchecked Sendable {
   private var changeCount = 0
   private var task: TaskCancellation?
 
-  init(controls: QueryControls<State>, isSatisfied: Bool) {
-    self.controls = controls
+  init(store: QueryStore<State>?, isSatisfied: Bool) {
+    self.store = store
     self.isSatisfied = isSatisfied
   }
 
@@ -51,7 +52,7 @@ private final class Refetching<State: QueryStateProtocol>: @unchecked Sendable {
 
   private func note(_ isSatisfied: Bool, isAnswer: Bool) {
     // An emission may be on its way here when the store is released, which is not an error.
-    guard let store = self.controls.livingStore else { return }
+    guard let store = self.store else { return }
     let (change, ended) = store.withLock {
       let isOutdated = isAnswer && self.isTold
       if !isAnswer { self.isTold = true }
@@ -69,7 +70,7 @@ private final class Refetching<State: QueryStateProtocol>: @unchecked Sendable {
 
   private func refetch(after change: Int) {
     guard
-      let store = self.controls.livingStore,
+      let store = self.store,
       store.isAutomaticFetchingEnabled,
       let task = store.makeTaskIfStale({
         guard store.subscriberCount > 0 else { return nil }

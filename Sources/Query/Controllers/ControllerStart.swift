@@ -84,6 +84,8 @@ extension QueryStore {
     _ controller: C,
     with controls: QueryControls<State>
   ) -> QuerySubscription? {
-    (controls as? QueryControls<C.State>).map { controller.control(with: $0) }
+    // Not `as?`, which takes longer than all else here.
+    guard C.State.self == State.self else { return nil }
+    return controller.control(with: unsafeBitCast(controls, to: QueryControls<C.State>.self))
   }
 }

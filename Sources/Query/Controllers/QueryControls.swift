@@ -4,30 +4,33 @@
 /// ``QueryWarning/controllerDeallocatedStoreAccess(stateType:)`` and do nothing, or return what the
 /// store was created with.
 public struct QueryControls<State: QueryStateProtocol>: Sendable {
-  // One weak reference for all copies.
-  private final class Reference: Sendable {
+  /// What all copies share: with a state in it, each would be looked up in the runtime to be copied.
+  private final class Shared: Sendable {
     weak let store: QueryStore<State>?
+    let path: QueryPath
+    let initialContext: QueryContext
+    let initialState: State
 
-    init(_ store: QueryStore<State>) { self.store = store }
+    init(_ store: QueryStore<State>, _ initialContext: QueryContext, _ initialState: State) {
+      self.store = store
+      self.path = store.path
+      self.initialContext = initialContext
+      self.initialState = initialState
+    }
   }
 
-  private let reference: Reference
-  private let initialContext: QueryContext
-  private let initialState: State
+  private let shared: Shared
+
+  init(store: QueryStore<State>, initialContext: QueryContext, initialState: State) {
+    self.shared = Shared(store, initialContext, initialState)
+  }
 
   /// The path of the store's request, also once the store is gone, and then without a warning: a store
   /// never has another one.
-  public let path: QueryPath
-
-  init(store: QueryStore<State>, initialContext: QueryContext, initialState: State) {
-    self.reference = Reference(store)
-    self.path = store.path
-    self.initialContext = initialContext
-    self.initialState = initialState
-  }
+  public var path: QueryPath { self.shared.path }
 
   /// The store if it is still alive; no warning if it is not.
-  package var livingStore: QueryStore<State>? { self.reference.store }
+  package var livingStore: QueryStore<State>? { self.shared.store }
 
   private var store: QueryStore<State>? {
     if let store = self.livingStore { return store }
@@ -40,17 +43,17 @@ public struct QueryControls<State: QueryStateProtocol>: Sendable {
 
 extension QueryControls {
   /// The context of the store.
-  public var context: QueryContext { self.store?.context ?? self.initialContext }
+  public var context: QueryContext { self.store?.context ?? self.shared.initialContext }
 
   /// The state of the store.
-  public var state: State { self.store?.state ?? self.initialState }
+  public var state: State { self.store?.state ?? self.shared.initialState }
 
   /// Whether an automatic fetch would be due.
   public var isStale: Bool {
     if let store = self.store { return store.isStale }
-    return self.initialContext.staleWhenRevalidateCondition.evaluate(
-      state: self.initialState,
-      in: self.initialContext
+    return self.shared.initialContext.staleWhenRevalidateCondition.evaluate(
+      state: self.shared.initialState,
+      in: self.shared.initialContext
     )
   }
 

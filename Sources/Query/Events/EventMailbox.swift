@@ -5,8 +5,7 @@ public import Synchronization
 /// Events are logged under the store's lock, and so in the order of the changes. They are delivered
 /// without it, by one thread at a time: a thread that finds another one at work asks that one to
 /// look again. So a handler is never called twice at a time, nor under a lock.
-// @unchecked: `position` belongs to the thread that set `delivering`, `place` to the store's lock; all
-// else guards itself.
+// @unchecked: `position` belongs to the thread that set `delivering`; all else guards itself.
 @usableFromInline
 final class EventMailbox<State: QueryStateProtocol>: ListMember, @unchecked Sendable {
   @usableFromInline let handler: StoreHandler<State>
@@ -15,8 +14,6 @@ final class EventMailbox<State: QueryStateProtocol>: ListMember, @unchecked Send
   ///
   /// Held by this mailbox, but counted by hand: each step would count four times otherwise.
   @exclusivity(unchecked) @usableFromInline var position: Unmanaged<EventLink<State>>?
-  /// Guarded by the store's lock.
-  @exclusivity(unchecked) @usableFromInline var place = 0
   private let ending = Locked(Ending())
 
   private struct Ending {

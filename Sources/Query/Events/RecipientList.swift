@@ -16,13 +16,10 @@ package final class RecipientList<Value: Sendable>: Sendable {
   package typealias Handler = @Sendable (Value) -> Void
 
   /// A handler and the values that wait for it.
-  fileprivate final class Recipient: ListMember, Sendable {
-    // Guarded by the list's lock: every store has a recipient or two, and a lock of its own would be another
-    // object in each.
-    nonisolated(unsafe) var place = 0
-
-    // Guarded by the list's lock.
-    nonisolated(unsafe) var pending: Pending
+  // @unchecked: `pending` is guarded by the list's lock. Every store has a recipient or two, and a lock of its own
+  // would be another object in each.
+  fileprivate final class Recipient: ListMember, @unchecked Sendable {
+    var pending: Pending
 
     let handler: Handler
 
@@ -63,7 +60,10 @@ package final class RecipientList<Value: Sendable>: Sendable {
 
     override func end() {
       // Taken out, so that the handler and a user's values in it are released with the call, outside the lock.
-      if let recipient = self.recipient.take() { self.list?.remove(recipient) }
+      // Not by a method of `Optional`, whose type would be looked up.
+      guard let recipient = self.recipient else { return }
+      self.recipient = nil
+      self.list?.remove(recipient)
     }
   }
 
@@ -80,7 +80,8 @@ package final class RecipientList<Value: Sendable>: Sendable {
     }
   }
 
-  private let recipients = Locked(MemberList<Recipient>())
+  /// Objects of the type ``Recipient``.
+  private let recipients = Locked(AnyMemberList())
 
   /// Creates a list without recipients.
   package init() {}
@@ -92,13 +93,16 @@ package final class RecipientList<Value: Sendable>: Sendable {
   package func post(_ values: [Value]) {
     if values.isEmpty { return }
     self.recipients.withLock { recipients in
-      for recipient in recipients.places { recipient?.pending.values += values }
+      for case let member? in recipients.places {
+        unsafeDowncast(member, to: Recipient.self).pending.values += values
+      }
     }
   }
 
   /// Calls the handlers with the posted values, the oldest first. Call it outside all locks.
   package func deliver() {
-    for case let recipient? in self.recipients.withLock({ $0.places }) {
+    for case let member? in self.recipients.withLock({ $0.places }) {
+      let recipient = unsafeDowncast(member, to: Recipient.self)
       // Another thread may be about to call it.
       let values = self.recipients.withLock { _ in
         recipient.pending.isDelivering ? [] : recipient.pending.take()
@@ -134,12 +138,11 @@ package final class RecipientList<Value: Sendable>: Sendable {
   }
 
   private func remove(_ recipient: Recipient) {
-    let dropped = self.recipients.withLock { recipients in
+    // What waits for it is released with it.
+    self.recipients.withLock { recipients in
       recipients.remove(recipient)
-      defer { recipient.pending = Pending(values: [], isDelivering: false, isCancelled: true) }
-      return recipient.pending.values
+      (recipient.pending.isDelivering, recipient.pending.isCancelled) = (false, true)
     }
-    withExtendedLifetime(dropped) {}
   }
 
   /// What takes a handler off the list.

@@ -1,8 +1,14 @@
 /// What a ``MemberList`` holds.
+///
+/// A class rather than a protocol: the type of a member would be looked up for its conformance.
+// @unchecked: `place` is guarded by the lock of the list.
 @usableFromInline
-protocol ListMember: AnyObject {
+package class ListMember: @unchecked Sendable {
   /// Where it stands in its list; written by the list alone.
-  var place: Int { get set }
+  @exclusivity(unchecked) @usableFromInline final fileprivate(set) var place = 0
+
+  @usableFromInline
+  init() {}
 }
 
 /// Objects in the order in which they were added. Each knows its place, so that one leaves in constant
@@ -10,46 +16,38 @@ protocol ListMember: AnyObject {
 ///
 /// One that leaves from between others leaves a hole; the holes are closed when they are the half.
 ///
-/// Its extension alone constrains the type: a generic type whose own constraint names a protocol costs a launch
-/// 50 µs, since the runtime library looks through all conformances of the program.
+/// Not generic: the code of a generic list looks up the types of its members in the runtime library, which
+/// takes as long as all else when a store leaves. ``MemberList`` is one with a type.
 @usableFromInline
-struct MemberList<Member: AnyObject> {
-  /// The members, and `nil` for each hole. Changed by this type alone.
-  @usableFromInline var places = [Member?]()
+struct AnyMemberList {
+  /// The members, and `nil` for each hole.
+  @usableFromInline private(set) var places = [ListMember?]()
 
-  /// How many members there are. Changed by this type alone.
-  @usableFromInline var count = 0
+  /// How many members there are.
+  @usableFromInline private(set) var count = 0
 
-  @inlinable
+  @usableFromInline
   init() {}
 
-  @inlinable
-  var isEmpty: Bool { self.count == 0 }
-}
-
-extension MemberList where Member: ListMember {
-  @inlinable
-  mutating func append(_ member: Member) {
+  @usableFromInline
+  mutating func append(_ member: ListMember) {
     member.place = self.places.count
     self.places.append(member)
     self.count += 1
   }
 
   /// Removes a member, if it is one.
-  @inlinable
-  mutating func remove(_ member: Member) {
+  @usableFromInline
+  mutating func remove(_ member: ListMember) {
     let place = member.place
     guard place < self.places.count, self.places[place] === member else { return }
     self.places[place] = nil
     self.count -= 1
-    while !self.places.isEmpty, self.places[self.places.count - 1] == nil {
-      self.places.removeLast()
-    }
+    while case .some(nil) = self.places.last { self.places.removeLast() }
     if self.places.count > 2 * self.count + 8 { self.closeHoles() }
   }
 
-  @inlinable
-  mutating func closeHoles() {
+  private mutating func closeHoles() {
     var filled = 0
     for place in self.places.indices where self.places[place] != nil {
       self.places.swapAt(filled, place)
@@ -58,4 +56,34 @@ extension MemberList where Member: ListMember {
     }
     self.places.removeLast(self.places.count - filled)
   }
+}
+
+/// An ``AnyMemberList`` of objects of one type.
+@usableFromInline
+struct MemberList<Member: ListMember> {
+  /// All are of the type.
+  @usableFromInline private(set) var members = AnyMemberList()
+
+  @usableFromInline
+  init() {}
+
+  @inlinable
+  var isEmpty: Bool { self.members.count == 0 }
+
+  /// The members, in their order.
+  ///
+  /// - Complexity: O(*n*).
+  @inlinable
+  var all: [Member] {
+    self.members.places.compactMap { member in
+      member.map { unsafeDowncast($0, to: Member.self) }
+    }
+  }
+
+  @usableFromInline
+  mutating func append(_ member: Member) { self.members.append(member) }
+
+  /// Removes a member, if it is one.
+  @usableFromInline
+  mutating func remove(_ member: Member) { self.members.remove(member) }
 }

@@ -14,7 +14,7 @@ extension QueryStore {
   public func cancelFetches() {
     guard State._isFetchedAutomatically else { return }
     let tasks = self.withLock {
-      let fetches = self.fetches.places.compactMap { $0 }
+      let fetches = self.fetches.all
       if fetches.isEmpty { return [QueryTask<State.QueryValue>]() }
       let tasks = fetches.compactMap { $0.revoke(in: self) }
       self.emit(.stateChanged, in: self._context)

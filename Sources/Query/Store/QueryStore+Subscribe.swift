@@ -141,7 +141,7 @@ extension QueryStore {
   }
 
   /// How many fetches have begun and not ended. The caller holds the lock.
-  var runningFetches: Int { self.fetches.places.count { $0?.hasStarted == true } }
+  var runningFetches: Int { self.fetches.all.count { $0.hasStarted } }
 
   /// Whether the store has subscribers, or is loading.
   @usableFromInline

@@ -150,7 +150,7 @@ extension QueryStore {
   func leaveAndCarryOut() {
     let aftermath = self.aftermath
     self.aftermath = StoreAftermath()
-    let mailboxes = aftermath.hasEvents ? self.mailboxes.places : []
+    let mailboxes = aftermath.hasEvents ? self.mailboxes.members.places : []
     let observation = aftermath.changes.isEmpty ? nil : self.observation
     let overlay = aftermath.hasUnsettledEdits ? self.overlay : nil
     self.lock.unlock()
@@ -159,8 +159,9 @@ extension QueryStore {
       // Called without counting references: the array holds them.
       mailboxes.withUnsafeBufferPointer { mailboxes in
         for index in mailboxes.indices {
-          guard let mailbox = mailboxes[index].map(Unmanaged.passUnretained) else { continue }
-          mailbox._withUnsafeGuaranteedRef { $0.deliver() }
+          guard let member = mailboxes[index] else { continue }
+          let mailbox = unsafeDowncast(member, to: EventMailbox<State>.self)
+          Unmanaged.passUnretained(mailbox)._withUnsafeGuaranteedRef { $0.deliver() }
         }
       }
       observation?.announceChange(of: aftermath.changes)

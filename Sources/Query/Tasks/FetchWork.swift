@@ -8,8 +8,6 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// keep the store alive. Of no generic type: what is asked for it through a protocol is not specialised.
   @usableFromInline final let link: Locked<(any AnyObject & Sendable)?>
 
-  /// Its place among the fetches of the store.
-  @exclusivity(unchecked) @usableFromInline final var place = 0
   /// How often the store had been reset when the fetch was made; -1 once it was revoked.
   @exclusivity(unchecked) @usableFromInline final var generation = 0
   /// How often the store had been invalidated when the work began.
@@ -64,7 +62,10 @@ class FetchWork: ListMember, @unchecked Sendable {
   @exclusivity(unchecked) final var isSeparate = false
 
   @usableFromInline
-  init(linkedTo store: any AnyObject & Sendable) { self.link = Locked(store) }
+  init(linkedTo store: any AnyObject & Sendable) {
+    self.link = Locked(store)
+    super.init()
+  }
 
   /// The path of the query that is fetched.
   @usableFromInline var queryPath: QueryPath? { nil }

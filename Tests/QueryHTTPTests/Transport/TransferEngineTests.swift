@@ -135,6 +135,29 @@ import Testing
     }
   }
 
+  /// Its caller ends with the process: an error that no network has made would be told, and stored.
+  @Test func whatIsSentOnceTheProcessEndsHasNoAnswer() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      // What was registered first is called last, when the engine has stopped.
+      atexit { _exit(TransferEngineTests.endsWhenSent() ? 8 : 7) }
+      #expect(TransferEngine.shared.lingering > .zero)
+      exit(0)
+    }
+  }
+
+  /// Whether a transfer has ended when the shared engine has taken it.
+  private static func endsWhenSent() -> Bool {
+    let hasEnded = Locked(false)
+    let receiver = Transfer.Receiver(
+      head: { _ in }, bytes: { _ in true }, end: { _ in hasEnded.withLock { $0 = true } })
+    guard let url = URL(string: "http://127.0.0.1:1/") else { return true }
+    let patience = Transfer.Patience(silence: .seconds(60))
+    let transfer = try? Transfer(URLRequest(url: url), nil, patience, width: 2, receiver)
+    guard let transfer else { return true }
+    TransferEngine.shared.start(transfer)
+    return hasEnded.withLock { $0 }
+  }
+
   @Test func aSitesCertificatesAreWhereItsEnvironmentSays() {
     let places = RunningTransfer.certificatePlaces {
       ["SSL_CERT_FILE": "", "SSL_CERT_DIR": "/etc/certificates"][$0]

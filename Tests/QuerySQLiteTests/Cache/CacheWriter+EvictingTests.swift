@@ -70,6 +70,9 @@ import Testing
     #expect(rows() == [602])
     self.writer.evictions[0].grown = 100
     #expect(rows() == [PendingEviction.rowsPerTurn])
+    self.writer.evictions[0].grown = 70
+    #expect(rows() == [PendingEviction.rowsPerTurn], "few that come take nothing of a turn")
+    self.writer.evictions[0].grown = 100
     // Also on a slow disk.
     connection.stepShare = 0.1
     #expect(rows() == [200])

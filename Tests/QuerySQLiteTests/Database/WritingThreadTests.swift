@@ -152,7 +152,8 @@ import Testing
     #expect(!thread.ifIdle { _ in true }, "it has stopped")
   }
 
-  /// It would want the writer, and have all that the caller commits next.
+  /// It would want the writer, and have all that the caller commits next. Nor does it use the writer beside
+  /// the caller.
   @Test func aCallerThatComesWhileTheThreadStaysAwakeIsNotSentToItAfterwards() async throws {
     let thread = try WritingThread<Writer, Writer.Job>(
       name: "writing-thread-test", Writer(self.log), patience: .milliseconds(50),
@@ -173,6 +174,8 @@ import Testing
     }
     #expect(thread.ifIdle { _ in true })
     try await self.stop(thread)
+    let before = self.log.withLock { $0.prefix { $0 != "finish" } }
+    #expect(before.last == "jobs [1]")
   }
 
   @Test func whatIsAddedWhileACallerUsesTheWriterIsDoneAfterwards() async throws {

@@ -126,11 +126,45 @@ import Testing
       return changes.outcome.hasRowsOfEarlierBoots
     }
     #expect(hasFound == isOfEarlierBoot)
-    let isScheduled = await withCheckedContinuation { continuation in
-      database.thread.perform { continuation.resume(returning: $0.olderExpiries[""] != nil) }
+    let (isScheduled, isNeeded) = await withCheckedContinuation { continuation in
+      let partition = second.storage.mutations.partition
+      database.thread.perform { writer in
+        let isNeeded = writer.isNeeded(.expireOlder(after: 0), partition)
+        continuation.resume(returning: (writer.olderExpiries[""] != nil, isNeeded))
+      }
     }
-    #expect(isScheduled == isOfEarlierBoot)
+    #expect(isScheduled == isOfEarlierBoot && isNeeded == isOfEarlierBoot)
     #expect(try second.outbox.counts.pending == 1)
     try await second.storage.close()
+  }
+
+  /// A transaction that changes nothing would put off the checkpoint, and one that comes late would let
+  /// those wait who want to know what became of their mutation.
+  @Test func theWriterBeginsNothingBeforeARowIsTooOld() async throws {
+    let scratch = try self.scratch()
+    let (database, partition) = (
+      scratch.storage.mutations.database, scratch.storage.mutations.partition
+    )
+    func look() async -> (isNeeded: Bool, isLookedAtAgain: Bool) {
+      await withCheckedContinuation { continuation in
+        database.thread.perform { writer in
+          writer.expiries = [:]
+          let isNeeded = writer.isNeeded(.expire, partition)
+          continuation.resume(returning: (isNeeded, writer.expiries[""] != nil))
+        }
+      }
+    }
+    try await scratch.add("may wait for ever")
+    #expect(await look() == (false, false))
+    var mutation = OutboxScratch.mutation()
+    mutation.maxAge = .seconds(3_600)
+    let id = try await scratch.outbox.enqueue(mutation, claiming: false).entry.id
+    self.clock.advance(seconds: 3_600)
+    #expect(await look() == (false, true), "it is not older than it may be")
+    self.clock.advance(seconds: 1)
+    #expect(await look() == (true, false))
+    #expect(try await scratch.outbox.cancel(id))
+    #expect(await look() == (false, false), "nobody waits for it any more")
+    try await scratch.storage.close()
   }
 }

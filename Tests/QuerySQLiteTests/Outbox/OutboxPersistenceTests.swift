@@ -127,6 +127,19 @@ import Testing
     try await scratch.storage.close()
   }
 
+  /// What others look for when this process is gone: without a lease there is nothing to take back.
+  @Test func onlyWhoLeasesMakesAFileOfItsOwn() async throws {
+    let scratch = try OutboxScratch()
+    let folder = "\(scratch.folder.path)/owners"
+    let mutations = [OutboxScratch.mutation("a"), OutboxScratch.mutation("b")]
+    let ids = try await scratch.outbox.enqueue(mutations).map(\.entry.id)
+    #expect(try await scratch.outbox.cancel(ids[0]))
+    #expect(!FileManager.default.fileExists(atPath: folder))
+    #expect(try await scratch.claim().map(\.entry.id) == [ids[1]])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+    try await scratch.storage.close()
+  }
+
   @Test func nothingThatWasErasedIsInAnyFile() async throws {
     let scratch = try OutboxScratch()
     try await scratch.add("a secret that nobody may find")

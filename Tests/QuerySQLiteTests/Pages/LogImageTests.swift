@@ -20,6 +20,26 @@ import Testing
     try connection.close()
   }
 
+  /// The log as a processor of the other byte order writes it, whose checksums are of other words.
+  private var bigEndianLog: [UInt8] {
+    var bytes = self.log
+    var sum = LogChecksum()
+    func put(_ numbers: [UInt32], at offset: Int) {
+      let new = numbers.flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+      bytes.replaceSubrange(offset..<offset + new.count, with: new)
+    }
+    put([0x377f_0683], at: 0)
+    sum = sum.adding(LogWords(start: 0, headerCount: 6), of: bytes, isBigEndian: true)
+    put([sum.first, sum.second], at: 24)
+    for frame in 0..<LogImage(self.log, pageSize: 4_096).validCount {
+      let start = 32 + frame * 4_120
+      let words = LogWords(start: start, headerCount: 2, pageStart: start + 24, pageCount: 1_024)
+      sum = sum.adding(words, of: bytes, isBigEndian: true)
+      put([sum.first, sum.second], at: start + 16)
+    }
+    return bytes
+  }
+
   @Test func aLogThatIsWholeIsReadAsSQLiteDoes() {
     let image = LogImage(self.log, pageSize: 4_096)
     #expect(!image.isDamaged && !image.isIdle)
@@ -64,15 +84,17 @@ import Testing
     #expect(StoredEncoding.utf8.utf8(Array(text.utf8)[...]) == Array(text.utf8))
   }
 
-  @Test func aFlippedBitIsMended() throws {
-    let whole = LogImage(self.log, pageSize: 4_096)
+  @Test(arguments: [false, true]) func aFlippedBitIsMended(isBigEndian: Bool) throws {
+    let log = isBigEndian ? self.bigEndianLog : self.log
+    let whole = LogImage(log, pageSize: 4_096)
+    #expect(!whole.isDamaged && whole.validCount > 4)
     let end = 32 + whole.validCount * 4_120
     var generator = SeededGenerator(seed: 3)
     let places =
       Array(0..<56 * 8).shuffled(using: &generator).prefix(60)
       + (0..<60).map { _ in Int.random(in: 0..<end * 8, using: &generator) }
     for place in places {
-      var bytes = self.log
+      var bytes = log
       bytes[place / 8] ^= 1 << UInt8(place % 8)
       let image = LogImage(bytes, pageSize: 4_096)
       #expect(image.isDamaged, "bit \(place)")
@@ -82,7 +104,8 @@ import Testing
         #expect(mended.page == frame.page, "bit \(place)")
         let range = frame.offset..<frame.offset + 4_096
         // The high bits of a word may be those of other words, too.
-        if place % 32 < 20 { #expect(image.bytes[range] == whole.bytes[range], "bit \(place)") }
+        let bit = isBigEndian ? place ^ 24 : place
+        if bit % 32 < 20 { #expect(image.bytes[range] == whole.bytes[range], "bit \(place)") }
       }
     }
   }

@@ -209,6 +209,53 @@ import Testing
       try await StorageTrial.texts(["a", "b"], in: folder.path) == ["a": "text", "b": "new"])
   }
 
+  /// Its log, which is kept long for the next commits, gives some of its room to the shm: a backup brings
+  /// the file and the log back without one.
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a small file system"))
+  func aLaunchOnAFullFileSystemSendsWithTheRoomThatTheLogHas() async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    // Of a process that is gone, nothing is freed later.
+    await #expect(processExitsWith: .success) { [path = folder.path as String] in
+      let trial = try StorageTrial(in: path)
+      _ = try await trial.enqueue("first")
+      guard await trial.close() == nil else { exit(1) }
+    }
+    try FileManager.default.removeItem(atPath: "\(folder.path)/mutations.sqlite-shm")
+    let log = "\(folder.path)/mutations.sqlite-wal"
+    let before = try #require(DatabaseFiles.system.size(of: log))
+    try folder.fill()
+    let trial = try StorageTrial(in: folder.path)
+    let request = ClaimRequest(.lowest(handledBy: [OutboxScratch.handler]))
+    let lease = try #require(try await trial.storage.outbox.claim(request).leases.first)
+    #expect(try await trial.storage.outbox.settle(lease, OutboxScratch.success))
+    let after = try #require(DatabaseFiles.system.size(of: log))
+    #expect(0 < after && after < before)
+    await trial.close()
+  }
+
+  /// The log has commits that are in no other file.
+  @Test(.enabled(if: MountedFolder.isPossible, "only root can mount a small file system"))
+  func aLaunchOnAFullFileSystemLeavesALogWithCommitsAsItIs() async throws {
+    let folder = try MountedFolder(bytes: 6 << 20)
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.path as String] in
+      let trial = try StorageTrial(in: path)
+      _ = try await trial.enqueue("first")
+      _ = withExtendedLifetime(trial) { kill(getpid(), SIGKILL) }
+    }
+    try FileManager.default.removeItem(atPath: "\(folder.path)/mutations.sqlite-shm")
+    let log = "\(folder.path)/mutations.sqlite-wal"
+    let before = try #require(DatabaseFiles.system.size(of: log))
+    #expect(try DatabaseFiles.logMayHaveFrames(log))
+    try folder.fill()
+    let trial = try StorageTrial(in: folder.path)
+    let request = ClaimRequest(.lowest(handledBy: [OutboxScratch.handler]))
+    await #expect(throws: StorageError.self) { try await trial.storage.outbox.claim(request) }
+    #expect(DatabaseFiles.system.size(of: log) == before)
+    folder.makeRoom()
+    #expect(try await trial.storage.outbox.claim(request).leases.count == 1)
+    await trial.close()
+  }
+
   /// The log must not take the room that is made: the file could not grow then, nor the log be emptied.
   @Test(
     .enabled(if: MountedFolder.isPossible, "only root can mount a small file system"),

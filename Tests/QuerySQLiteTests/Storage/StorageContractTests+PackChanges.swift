@@ -64,6 +64,7 @@ extension StorageContractTests {
     _ = try await packs.keep(list)
     let standing = try await packs.settle([PackResult(of: claimed, outcome)], of: id, at: now)
     #expect(standing?.pack.counts.waiting == 1 && standing?.pack.counts.claimed == 0)
+    #expect(standing?.pack.counts.bytes == 0 && standing?.room.used == 0)
     let again = try #require(try await packs.claim(request)?.members.first)
     #expect(again.pages == .first(5))
     let end = try await packs.settle([PackResult(of: again, outcome)], of: id, at: now)
@@ -166,6 +167,7 @@ extension StorageContractTests {
     let standing = try await packs.settle([result], of: id, at: now)
     #expect(standing?.missing == [identity])
     #expect(standing?.pack.counts.waiting == 1 && standing?.pack.counts.claimed == 0)
+    #expect(standing?.pack.counts.bytes == 0 && standing?.room.used == 0)
     #expect(try await packs.claim(request)?.members.map(\.identity) == [identity])
     result.isReleasedIfMissing = false
     let end = try await packs.settle([result], of: id, at: now)

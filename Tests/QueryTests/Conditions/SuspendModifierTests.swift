@@ -181,6 +181,43 @@ import Testing
     #expect(try await (suspended.value, third.value) == (2, 2))
     #expect(self.fetches.value == 2)
   }
+
+  /// It is as new as what runs: the store does not have it yet.
+  @Test func aFetchThatWasSuspendedSharesAResultThatIsOnItsWayToTheStore() async throws {
+    let condition = ScriptedCondition(answers: [true, false])
+    let (gate, landing) = (Gate(), Gate())
+    let query = SharedQuery(gate)
+    let store = query.deduplicated().modifier(LandingLayer(landing: landing)).suspend(on: condition)
+      .sharedStore()
+    let first = Task { try await store.fetch() }
+    await gate.arrival()
+    let suspended = Task { try await store.fetch() }
+    await condition.log.wait(forCount: 4)
+    gate.open()
+    await landing.arrival()
+    condition.emit(true)
+    #expect(try await suspended.value == 1)
+    landing.open()
+    #expect(try await first.value == 1)
+    #expect(query.fetches.value == 1 && store.currentValue == 1)
+  }
+}
+
+/// Holds the first fetch up on its way back.
+private struct LandingLayer<Query: QueryRequest>: QueryModifier {
+  let landing: Gate
+  let fetches = Counter()
+
+  func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    let isFirst = self.fetches.increment() == 1
+    let value = try await query.fetch(in: context, with: continuation)
+    if isFirst { try await self.landing.pass() }
+    return value
+  }
 }
 
 /// A condition whose answers and emissions are scripted.

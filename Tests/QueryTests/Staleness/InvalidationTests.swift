@@ -392,6 +392,28 @@ import Testing
     #expect(store.isInvalidated && store.isStale)
   }
 
+  /// Whether a store is invalidated when another thread invalidates paths, one by one, while it is made.
+  private static func isInvalidated(by paths: [QueryPath]) async throws -> Bool {
+    let query = ScriptedQuery<DecodedNumber> { _, _ in DecodedNumber(number: 2) }
+      .stale(after: 1_000).persisted(as: "decoded")
+    let client = QueryClient(storage: try await Self.storage(with: 1, of: query))
+    let invalidate: @Sendable () -> Void = {
+      #expect(isDoneElsewhere { for path in paths { client.invalidate(matching: path) } })
+    }
+    return DecodedNumber.$onDecode.withValue(invalidate) { client.store(for: query).isInvalidated }
+  }
+
+  @Test func aStoreThatIsBeingMadeStaysFreshWhenOthersAreInvalidated() async throws {
+    let others: [QueryPath] = [["other"], ["scripted", "below"]]
+    #expect(try await !Self.isInvalidated(by: others))
+  }
+
+  @Test(arguments: [1, 15, 16, 100])
+  func aStoreThatIsBeingMadeIsInvalidatedHoweverManyOthersFollow(_ count: Int) async throws {
+    let others = (0..<count).map { ["other", $0] as QueryPath }
+    #expect(try await Self.isInvalidated(by: [["scripted"]] + others))
+  }
+
   /// It is made after the invalidation has begun, of a value that was read before that was marked, and
   /// is among the client's when the invalidation is over.
   @Test func aStoreThatIsMadeDuringAnInvalidationIsInvalidatedToo() async throws {

@@ -168,7 +168,9 @@ extension DurableAttachment {
   ) async -> Attempt {
     // What is shown of a lane is in the order in which it was acknowledged.
     if let place = admission.batch { await place.batch.turn(of: place.place) }
-    let isShownByItsTask = !admission.isOld && !admission.isReplayers
+    // The task shows the mutation that it was made for, and not what has superseded that.
+    let isShownByItsTask =
+      !admission.isOld && !admission.isReplayers && lease.entry.id == admission.id
     if isShownByItsTask { self.ending.withLock { _ = $0.insert(lease.entry.id) } }
     let isWritten = await ground.outbox.settlePatiently(lease, .succeeded(success))
     if isShownByItsTask { self.ending.withLock { _ = $0.remove(lease.entry.id) } }

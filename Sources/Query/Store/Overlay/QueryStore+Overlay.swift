@@ -222,7 +222,7 @@ extension QueryStore: OverlaidStore {
       else { return nil }
       let first = self.overlay?.firstMark.sequence ?? mark.sequence
       var lowest = mark.sequence
-      for case let fetch? in self.fetches.places { lowest = min(lowest, fetch.mark ?? first) }
+      for fetch in self.fetches.all { lowest = min(lowest, fetch.mark ?? first) }
       return lowest
     }
   }

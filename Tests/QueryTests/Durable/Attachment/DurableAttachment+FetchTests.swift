@@ -93,6 +93,65 @@ struct DurableAttachmentFetchTests {
     #expect(try device.outbox.entries().isEmpty)
   }
 
+  /// The task that sends it is that of another mutation.
+  @Test(arguments: [true, false])
+  func whatSupersedesAWaitingOneIsShownAsItEnds(isAccepted: Bool) async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      if call.note.text == "a" { try await gate.pass() }
+      if call.note.text == "c", !isAccepted { throw TestError("no c") }
+      return call.note.text
+    }
+    let options = MutationPersistenceOptions<Note>(
+      scope: .named("notes"), coalesce: .latest, classify: { _, _ in .permanent(reason: "no c") })
+    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    async let first = store.mutate(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    let second = Task { try await store.mutate(with: Note(id: 1, text: "b")) }
+    while try device.outbox.counts.pending == 0 { await Task.yield() }
+    let third = try await store.enqueue(with: Note(id: 1, text: "c"))
+    gate.open()
+    #expect(try await first == "a")
+    let end = await second.result
+    #expect((try? end.get()) == (isAccepted ? "c" : nil))
+    let shown = try #require(store.history.first { $0.mutationID == third.id })
+    #expect(!shown.isQueued)
+    switch shown.currentResult {
+    case .success(let text)?: #expect(isAccepted && text == "c")
+    case .failure(let error)?: #expect(!isAccepted && "\(error)".contains("no c"))
+    case nil: Issue.record("nothing is shown of it")
+    }
+  }
+
+  /// The call that sends it is that of another mutation, and shows what became of that one.
+  @Test func whatSupersedesARetriedOneIsShownAsItEnds() async throws {
+    let device = Device()
+    let gate = Gate()
+    let save = SaveNote { call in
+      if call.note.text == "a" { try await gate.pass() }
+      return call.note.text
+    }
+    let options = MutationPersistenceOptions<Note>(scope: .named("notes"), coalesce: .latest)
+    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    async let first = store.mutate(with: Note(id: 1, text: "a"))
+    await gate.arrival()
+    device.network.send(status: .disconnected)
+    _ = await failure { try await store.mutate(with: Note(id: 1, text: "b")) }
+    device.network.send(status: .connected)
+    async let second = store.retryLatest()
+    while store.history.last?.isLoading != true || store.history.last?.mutationID == nil {
+      await Task.yield()
+    }
+    let third = try await store.enqueue(with: Note(id: 1, text: "c"))
+    gate.open()
+    let results = try await [first, second]
+    #expect(results == ["a", "c"])
+    let shown = try #require(store.history.first { $0.mutationID == third.id })
+    #expect(!shown.isQueued)
+    #expect(try shown.currentResult?.get() == "c")
+  }
+
   @Test func whatWasCorrectedWhileItWaitedIsSentAsCorrected() async throws {
     let device = Device()
     let gate = Gate()
