@@ -1,11 +1,13 @@
 /// One event of a store, as its handlers will see it, whenever they reach it.
+// @unchecked: it and its subclass have constants alone, which are Sendable.
 @usableFromInline
-final class StoreEvent<State: QueryStateProtocol>: Sendable {
+class StoreEvent<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline
   enum Kind: Sendable {
     case stateChanged
     case fetchingStarted
     case fetchingEnded
+    /// A ``StoreResultEvent``, and no other event is one.
     case resultReceived
     /// Reported by a request itself, such as the start of a page.
     case reported
@@ -13,32 +15,41 @@ final class StoreEvent<State: QueryStateProtocol>: Sendable {
 
   // Plain constants rather than payloads: a handler borrows the values it is called with, while a
   // payload would be copied for each handler.
-  @usableFromInline let kind: Kind
+  @usableFromInline final let kind: Kind
   /// The state after the change that this event is about.
-  @usableFromInline let state: State
-  @usableFromInline let context: QueryContext
-  @usableFromInline let result: Result<State.QueryValue, any Error>?
-  @usableFromInline let report: (any Sendable)?
+  @usableFromInline final let state: State
+  @usableFromInline final let context: QueryContext
+  @usableFromInline final let report: (any Sendable)?
 
   @inlinable
-  init(
-    _ kind: Kind,
-    state: State,
-    context: QueryContext,
-    result: Result<State.QueryValue, any Error>? = nil,
-    report: (any Sendable)? = nil
-  ) {
+  init(_ kind: Kind, state: State, context: QueryContext, report: (any Sendable)? = nil) {
     self.kind = kind
     self.state = state
     self.context = context
-    self.result = result
     self.report = report
   }
 
   /// The same event, with another state.
   func with(_ state: State) -> StoreEvent {
-    StoreEvent(
-      self.kind, state: state, context: self.context, result: self.result, report: self.report)
+    StoreEvent(self.kind, state: state, context: self.context, report: self.report)
+  }
+}
+
+/// A value or an error that a fetch has yielded or ended with. Of a type of its own: the type of a result is
+/// looked up whenever an event with one is released, and most have none.
+// @unchecked: see above.
+@usableFromInline
+final class StoreResultEvent<State: QueryStateProtocol>: StoreEvent<State>, @unchecked Sendable {
+  @usableFromInline let result: Result<State.QueryValue, any Error>
+
+  @inlinable
+  init(_ result: Result<State.QueryValue, any Error>, state: State, context: QueryContext) {
+    self.result = result
+    super.init(.resultReceived, state: state, context: context)
+  }
+
+  override func with(_ state: State) -> StoreEvent<State> {
+    StoreResultEvent(self.result, state: state, context: self.context)
   }
 }
 
@@ -82,7 +93,8 @@ struct StoreHandler<State: QueryStateProtocol>: Sendable {
     case .fetchingStarted: self.onFetchingStarted?(event.context)
     case .fetchingEnded: self.onFetchingEnded?(event.context)
     case .resultReceived:
-      if let result = event.result { self.onResultReceived?(result, event.state, event.context) }
+      let event = unsafeDowncast(event, to: StoreResultEvent<State>.self)
+      self.onResultReceived?(event.result, event.state, event.context)
     case .reported:
       if let report = event.report { self.onReported?(report, event.context) }
     }

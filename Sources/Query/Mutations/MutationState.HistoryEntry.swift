@@ -13,7 +13,7 @@ extension MutationState {
 
     /// What the attempt yielded last, or ended with.
     @inlinable
-    public var currentResult: Result<Value, any Error>? { self.content.currentResult }
+    public var currentResult: Result<Value, any Error>? { self.content.outcome?.result }
 
     /// When ``currentResult`` was last set, by the clock of the context.
     @inlinable
@@ -30,7 +30,7 @@ extension MutationState {
 
     /// The identity of the attempt's task.
     @inlinable
-    public var id: QueryTaskIdentifier { self.fetch.id }
+    public var id: QueryTaskIdentifier { self.content.id }
 
     /// The task of the attempt, which can be awaited.
     public var task: QueryTask<Value> { self.fetch.map(\.returnValue) }
@@ -67,10 +67,12 @@ extension MutationState.HistoryEntry {
   // @unchecked: see above; the setters below copy it if it has another owner.
   @usableFromInline
   final class Content: @unchecked Sendable {
+    /// That of ``fetch``, whose type is looked up to be read.
+    @usableFromInline let id: QueryTaskIdentifier
     @usableFromInline let arguments: Arguments
     @usableFromInline let startDate: Date
     @usableFromInline let fetch: QueryTask<MutationValue<Value>>
-    @exclusivity(unchecked) @usableFromInline var currentResult: Result<Value, any Error>?
+    @exclusivity(unchecked) @usableFromInline var outcome: Outcome?
     @exclusivity(unchecked) @usableFromInline var lastUpdatedAt: Date?
     @exclusivity(unchecked) @usableFromInline var isLoading = true
     @exclusivity(unchecked) @usableFromInline var unrecordedUpdate: Int?
@@ -78,6 +80,7 @@ extension MutationState.HistoryEntry {
 
     @inlinable
     init(arguments: Arguments, startDate: Date, fetch: QueryTask<MutationValue<Value>>) {
+      self.id = fetch.id
       self.arguments = arguments
       self.startDate = startDate
       self.fetch = fetch
@@ -87,13 +90,23 @@ extension MutationState.HistoryEntry {
     func copy() -> Content {
       let copy = Content(
         arguments: self.arguments, startDate: self.startDate, fetch: self.fetch)
-      copy.currentResult = self.currentResult
+      copy.outcome = self.outcome
       copy.lastUpdatedAt = self.lastUpdatedAt
       copy.isLoading = self.isLoading
       copy.unrecordedUpdate = self.unrecordedUpdate
       copy.durable = self.durable
       return copy
     }
+  }
+
+  /// A result in an object of its own: the type of a result is looked up whenever it is copied or released, and an
+  /// entry is copied as often as a handler keeps the state.
+  @usableFromInline
+  final class Outcome: Sendable {
+    @usableFromInline let result: Result<Value, any Error>
+
+    @inlinable
+    init(_ result: Result<Value, any Error>) { self.result = result }
   }
 
   @inlinable
@@ -105,8 +118,8 @@ extension MutationState.HistoryEntry {
   @inlinable var fetch: QueryTask<MutationValue<Value>> { self.content.fetch }
 
   @inlinable var _currentResult: Result<Value, any Error>? {
-    get { self.content.currentResult }
-    set { self.ownContent().currentResult = newValue }
+    get { self.content.outcome?.result }
+    set { self.ownContent().outcome = newValue.map(Outcome.init) }
   }
 
   @inlinable var _lastUpdatedAt: Date? {

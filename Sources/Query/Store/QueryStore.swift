@@ -169,38 +169,38 @@ extension QueryStore {
     }
   }
 
-  /// Logs an event for all handlers. The caller holds the lock.
+  /// Logs a result for all handlers. The caller holds the lock.
   @inlinable
-  func emit(
-    _ kind: StoreEvent<State>.Kind,
-    in context: QueryContext,
-    result: Result<State.QueryValue, any Error>?,
-    report: (any Sendable)? = nil
-  ) {
-    if self.overlay != nil { return self.emitOverlaid(kind, in: context, result, report) }
-    if kind == .stateChanged { self.noteObservedChange(to: self._state) }
-    guard !self.mailboxes.isEmpty else { return }
-    self.append(
-      StoreEvent(kind, state: self._state, context: context, result: result, report: report))
+  func emit(_ result: Result<State.QueryValue, any Error>, in context: QueryContext) {
+    if self.overlay == nil, self.mailboxes.isEmpty { return }
+    let event = StoreResultEvent(result, state: self._state, context: context)
+    if self.overlay == nil { self.append(event) } else { self.logOverlaid(event) }
   }
 
-  /// Logs an event without a result. The caller holds the lock.
+  /// Logs an event without a result for all handlers. The caller holds the lock.
   @inlinable
-  func emit(_ kind: StoreEvent<State>.Kind, in context: QueryContext) {
+  func emit(
+    _ kind: StoreEvent<State>.Kind, in context: QueryContext, report: (any Sendable)? = nil
+  ) {
     // A store without a log has had no handler, which is asked first: the type of the mailboxes would be looked
     // up.
     if self.overlay == nil, self.logEnd == nil || self.mailboxes.isEmpty {
       if kind == .stateChanged { self.noteObservedChange(to: self._state) }
     } else {
-      self.emitToHandlers(kind, in: context)
+      self.emitToHandlers(kind, in: context, report)
     }
   }
 
-  // Not inlined: the type of the result would be looked up for stores that nobody follows, too.
-  @usableFromInline
+  // Not inlined: the type of the event would be looked up for stores that nobody follows, too.
+  @inlinable
   @inline(never)
-  func emitToHandlers(_ kind: StoreEvent<State>.Kind, in context: QueryContext) {
-    self.emit(kind, in: context, result: nil)
+  func emitToHandlers(
+    _ kind: StoreEvent<State>.Kind, in context: QueryContext, _ report: (any Sendable)?
+  ) {
+    let event = StoreEvent(kind, state: self._state, context: context, report: report)
+    if self.overlay != nil { return self.logOverlaid(event) }
+    if kind == .stateChanged { self.noteObservedChange(to: self._state) }
+    self.append(event)
   }
 
   @inlinable

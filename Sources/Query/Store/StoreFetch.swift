@@ -114,7 +114,7 @@ extension StoreFetch {
         }
         store._state.finishFetchTask(task)
         if !store.mailboxes.isEmpty {
-          store.emit(.resultReceived, in: context.with(.returnedFinalResult), result: result)
+          store.emit(result, in: context.with(.returnedFinalResult))
         }
         store.emit(.stateChanged, in: context)
       }
@@ -143,7 +143,7 @@ extension StoreFetch {
           // It is another value than the one that the request may have spoken of.
           if case .success = result { self.source.notes?.outcome = nil }
           if !self.isOvertaken(task, in: store) { self.take(result, for: task, in: store) }
-          store.emit(.resultReceived, in: context, result: result)
+          store.emit(result, in: context)
           store.emit(.stateChanged, in: context)
           return true
         }
@@ -452,7 +452,7 @@ extension StoreFetch {
         case .work: self.memberCount > 0 && self.generation == store.generation
         case .end: true
         }
-      if isDue { store.emit(.reported, in: context, result: nil, report: event) }
+      if isDue { store.emit(.reported, in: context, report: event) }
       return isDue
     }
   }

@@ -8,9 +8,10 @@ final class StatementCache {
 
   /// The addresses of the texts, and their statements, in the same order: few enough to look through, while a
   /// dictionary with a key of its own costs a launch 50 µs.
-  private var addresses = [UInt]()
-  private var statements = [SQLiteStatement]()
-  private var uses = 0
+  // Unchecked: looked through at each statement, and nothing is called meanwhile.
+  @exclusivity(unchecked) private var addresses = [UInt]()
+  @exclusivity(unchecked) private var statements = [SQLiteStatement]()
+  @exclusivity(unchecked) private var uses = 0
 
   init(capacity: Int) { self.capacity = max(capacity, 1) }
 

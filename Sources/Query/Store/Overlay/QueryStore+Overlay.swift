@@ -2,15 +2,8 @@ extension QueryStore {
   /// Logs an event with the state that is shown after it. If edits must be made for that first, the event
   /// waits. The caller holds the lock.
   @usableFromInline
-  func emitOverlaid(
-    _ kind: StoreEvent<State>.Kind,
-    in context: QueryContext,
-    _ result: Result<State.QueryValue, any Error>?,
-    _ report: (any Sendable)?
-  ) {
+  func logOverlaid(_ event: StoreEvent<State>) {
     guard let overlay else { return }
-    let event = StoreEvent(
-      kind, state: self._state, context: context, result: result, report: report)
     if overlay.keeps(event) {
       self.aftermath.hasUnsettledEdits = true
     } else {
