@@ -41,10 +41,13 @@ extension QueryClient {
     }
     self.defaultCache?.forget(removed.lazy.map(\.erased))
     // In the order in which they lie in memory: in that of the collection, which is none, thousands take twice
-    // as long.
-    let stores = removed.sorted { ObjectIdentifier($0) < ObjectIdentifier($1) }
+    // as long. Sorted as numbers, since each comparison would count the references to two stores.
+    var stores = removed.map { UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
     removed = []
-    withExtendedLifetime(stores) {}
+    stores.sort()
+    for store in stores {
+      UnsafeRawPointer(bitPattern: store).map(Unmanaged<OpaqueQueryStore>.fromOpaque)?.release()
+    }
   }
 
   /// Forgets the store with exactly this path.

@@ -12,7 +12,8 @@ public struct ConnectedCondition: FetchCondition {
     in context: QueryContext,
     _ observer: @escaping @Sendable (Bool) -> Void
   ) -> QuerySubscription {
-    self.observer.subscribe { observer($0 >= context.satisfiedConnectionStatus) }
+    let required = context.satisfiedConnectionStatus
+    return self.observer.subscribe { observer($0 >= required) }
   }
 }
 

@@ -159,9 +159,10 @@ extension QueryStore {
       // Called without counting references: the array holds them.
       mailboxes.withUnsafeBufferPointer { mailboxes in
         for index in mailboxes.indices {
-          guard let member = mailboxes[index] else { continue }
-          let mailbox = unsafeDowncast(member, to: EventMailbox<State>.self)
-          Unmanaged.passUnretained(mailbox)._withUnsafeGuaranteedRef { $0.deliver() }
+          guard let mailbox = mailboxes[index].map(Unmanaged.passUnretained) else { continue }
+          mailbox._withUnsafeGuaranteedRef {
+            unsafeDowncast($0, to: EventMailbox<State>.self).deliver()
+          }
         }
       }
       observation?.announceChange(of: aftermath.changes)
