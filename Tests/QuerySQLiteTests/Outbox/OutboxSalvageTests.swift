@@ -120,11 +120,16 @@ import Testing
     try await next.storage.close()
   }
 
-  @Test func theAttemptsInADamagedFileAreInTheNewOne() async throws {
+  @Test(arguments: [true, false])
+  func theAttemptsInADamagedFileAreInTheNewOne(isRetriedWithOthers: Bool) async throws {
     let first = try OutboxScratch()
     let id = try await first.add()
     let lease = try #require(try await first.claim().first)
     #expect(try await first.outbox.settle(lease, OutboxScratch.failure(.now)))
+    // What it was sent with is kept with the attempt then.
+    if isRetriedWithOthers {
+      try await first.outbox.retry(id, withArguments: Data("others".utf8))
+    }
     let attempts = try first.outbox.attempts(of: id)
     #expect(attempts.count == 1)
     try first.damage("DELETE FROM migrations")

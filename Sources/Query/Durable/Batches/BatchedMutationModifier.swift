@@ -29,7 +29,8 @@ extension MutationRequest {
   ///
   /// - Parameters:
   ///   - maximum: How many mutations one call has at most, 1 or more; with 1 each is sent alone.
-  ///   - send: Sends two mutations or more. Its context has no `mutationAttempt`: each of them has one.
+  ///   - send: Sends two mutations or more. Its context is that of the first one, without a `mutationAttempt`:
+  ///     each of them has one.
   public func batched(
     upTo maximum: Int,
     _ send:

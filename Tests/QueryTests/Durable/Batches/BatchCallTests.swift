@@ -78,6 +78,30 @@ import Testing
     #expect(self.calls.elements == [[0, 1]], "in the order of the places, not of their coming")
   }
 
+  @Test func itIsMadeInTheContextOfTheFirst() async {
+    let levels = Recorder<NetworkConnectionStatus>()
+    let call = Call(
+      of: 2,
+      MutationBatching(maximum: 2) { items, context in
+        levels.append(context.satisfiedConnectionStatus)
+        return Self.texts(items.map(\.arguments))
+      },
+      Call.Terms(
+        limit: nil, grace: .seconds(3_600), sleep: QueryContext().sleep,
+        timeLimitError: QueryTimeoutError(duration: .zero),
+        judge: { _, _ in Call.Judgement(isAboutOne: false, maybeApplied: true) }, warn: {}))
+    let given: [NetworkConnectionStatus] = [.requiresConnection, .connected]
+    let tasks = given.enumerated().map { place, level in
+      Task {
+        var context = QueryContext()
+        context.satisfiedConnectionStatus = level
+        return await call.join(place, self.item(place), in: context, endsForGood: { true })
+      }
+    }
+    for task in tasks { _ = await task.value }
+    #expect(levels.elements == [.requiresConnection])
+  }
+
   /// A mutation that leaves is sent later, so that those behind it must not be sent now.
   @Test(arguments: 0..<3) func nobodyIsSentBeforeOneThatHasLeft(place: Int) async {
     let call = self.call(of: 4) { Self.texts($0) }
