@@ -70,16 +70,29 @@ struct DurableAttachmentFetchTests {
     #expect(save.calls.count == 1)
   }
 
+  /// A mutation of whose notes the latest takes the place of one that waits.
+  ///
+  /// - Parameters:
+  ///   - gate: The note "a" waits for it.
+  ///   - refused: The text of a note that is refused; nil: none is.
+  private func lane(
+    of device: Device, behind gate: Gate, refusing refused: String? = nil
+  ) -> (save: SaveNote, store: NoteStore) {
+    let save = SaveNote { call in
+      if call.note.text == "a" { try await gate.pass() }
+      if let refused, call.note.text == refused { throw TestError("no \(refused)") }
+      return call.note.text
+    }
+    var options = MutationPersistenceOptions<Note>(scope: .named("notes"), coalesce: .latest)
+    if let refused { options.classify = { _, _ in .permanent(reason: "no \(refused)") } }
+    return (save, device.launch().store(for: save.persisted(as: "save-note", options)))
+  }
+
   /// The call that waits goes on with what has superseded its own: that is sent, and not its own once more.
   @Test func whatSupersedesAWaitingOneIsSentAsItWasEntered() async throws {
     let device = Device()
     let gate = Gate()
-    let save = SaveNote { call in
-      if call.note.text == "a" { try await gate.pass() }
-      return call.note.text
-    }
-    let options = MutationPersistenceOptions<Note>(scope: .named("notes"), coalesce: .latest)
-    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    let (save, store) = self.lane(of: device, behind: gate)
     async let first = store.mutate(with: Note(id: 1, text: "a"))
     await gate.arrival()
     async let second = store.mutate(with: Note(id: 1, text: "b"))
@@ -98,14 +111,7 @@ struct DurableAttachmentFetchTests {
   func whatSupersedesAWaitingOneIsShownAsItEnds(isAccepted: Bool) async throws {
     let device = Device()
     let gate = Gate()
-    let save = SaveNote { call in
-      if call.note.text == "a" { try await gate.pass() }
-      if call.note.text == "c", !isAccepted { throw TestError("no c") }
-      return call.note.text
-    }
-    let options = MutationPersistenceOptions<Note>(
-      scope: .named("notes"), coalesce: .latest, classify: { _, _ in .permanent(reason: "no c") })
-    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    let (_, store) = self.lane(of: device, behind: gate, refusing: isAccepted ? nil : "c")
     async let first = store.mutate(with: Note(id: 1, text: "a"))
     await gate.arrival()
     let second = Task { try await store.mutate(with: Note(id: 1, text: "b")) }
@@ -128,12 +134,7 @@ struct DurableAttachmentFetchTests {
   @Test func whatSupersedesARetriedOneIsShownAsItEnds() async throws {
     let device = Device()
     let gate = Gate()
-    let save = SaveNote { call in
-      if call.note.text == "a" { try await gate.pass() }
-      return call.note.text
-    }
-    let options = MutationPersistenceOptions<Note>(scope: .named("notes"), coalesce: .latest)
-    let store = device.launch().store(for: save.persisted(as: "save-note", options))
+    let (_, store) = self.lane(of: device, behind: gate)
     async let first = store.mutate(with: Note(id: 1, text: "a"))
     await gate.arrival()
     device.network.send(status: .disconnected)
