@@ -101,8 +101,11 @@ package final class RecipientList<Value: Sendable>: Sendable {
 
   /// Calls the handlers with the posted values, the oldest first. Call it outside all locks.
   package func deliver() {
-    for case let member? in self.recipients.withLock({ $0.places }) {
-      let recipient = unsafeDowncast(member, to: Recipient.self)
+    // Read under the lock: see `withUncountedMembers(_:)`.
+    let recipients = self.recipients.withLock { recipients in
+      recipients.places.compactMap { $0.map { unsafeDowncast($0, to: Recipient.self) } }
+    }
+    for recipient in recipients {
       // Another thread may be about to call it.
       let values = self.recipients.withLock { _ in
         recipient.pending.isDelivering ? [] : recipient.pending.take()

@@ -47,6 +47,29 @@ struct AnyMemberList {
     if self.places.count > 2 * self.count + 8 { self.closeHoles() }
   }
 
+  /// Calls a closure with the members, in their order. The closure may release the lock of the list.
+  ///
+  /// The array itself must not be read without the lock: a member that leaves once no copy is left is taken out of
+  /// it in its place. What orders that after the reading is the count of references to the array, into which
+  /// the thread sanitizer does not see.
+  @inlinable
+  func withUncountedMembers<Result>(
+    _ body: (UnsafeBufferPointer<Unmanaged<ListMember>>) -> Result
+  ) -> Result {
+    withUnsafeTemporaryAllocation(of: Unmanaged<ListMember>.self, capacity: self.count) { copies in
+      var end = 0
+      self.places.withUnsafeBufferPointer { places in
+        for place in places.indices {
+          guard let member = places[place].map(Unmanaged.passUnretained) else { continue }
+          copies.initializeElement(at: end, to: member)
+          end += 1
+        }
+      }
+      defer { withExtendedLifetime(self.places) {} }
+      return body(UnsafeBufferPointer(copies))
+    }
+  }
+
   private mutating func closeHoles() {
     var filled = 0
     for place in self.places.indices where self.places[place] != nil {

@@ -150,23 +150,22 @@ extension QueryStore {
   func leaveAndCarryOut() {
     let aftermath = self.aftermath
     self.aftermath = StoreAftermath()
-    let mailboxes = aftermath.hasEvents ? self.mailboxes.members.places : []
     let observation = aftermath.changes.isEmpty ? nil : self.observation
     let overlay = aftermath.hasUnsettledEdits ? self.overlay : nil
-    self.lock.unlock()
-    FetchGraph.outside {
-      overlay?.settle(self)
-      // Called without counting references: the array holds them.
-      mailboxes.withUnsafeBufferPointer { mailboxes in
-        for index in mailboxes.indices {
-          guard let mailbox = mailboxes[index].map(Unmanaged.passUnretained) else { continue }
+    let mailboxes = aftermath.hasEvents ? self.mailboxes.members : AnyMemberList()
+    // They are called without counting references: the copy of the list holds them.
+    mailboxes.withUncountedMembers { mailboxes in
+      self.lock.unlock()
+      FetchGraph.outside {
+        overlay?.settle(self)
+        for mailbox in mailboxes {
           mailbox._withUnsafeGuaranteedRef {
             unsafeDowncast($0, to: EventMailbox<State>.self).deliver()
           }
         }
+        observation?.announceChange(of: aftermath.changes)
+        for action in aftermath.actions { action() }
       }
-      observation?.announceChange(of: aftermath.changes)
-      for action in aftermath.actions { action() }
     }
   }
 
