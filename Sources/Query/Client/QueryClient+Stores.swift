@@ -44,7 +44,7 @@ extension QueryClient {
     // as long. Sorted as numbers, since each comparison would count the references to two stores.
     var stores = removed.map { UInt(bitPattern: Unmanaged.passRetained($0).toOpaque()) }
     removed = []
-    stores.sort()
+    stores.sortByRadix()
     for store in stores {
       UnsafeRawPointer(bitPattern: store).map(Unmanaged<OpaqueQueryStore>.fromOpaque)?.release()
     }

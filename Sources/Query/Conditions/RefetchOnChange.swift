@@ -21,16 +21,25 @@ public struct _RefetchOnChangeController<State: QueryStateProtocol, Condition: F
       store: controls.livingStore,
       isSatisfied: self.condition.isSatisfied(in: context)
     )
-    let subscription = self.condition.subscribe(in: context) { refetching.conditionChanged(to: $0) }
+    let listener: ConditionListener = refetching
+    let subscription = self.condition.subscribe(in: context) { listener.conditionChanged(to: $0) }
     // It may have changed between the first question and the subscription.
     refetching.conditionIs(self.condition.isSatisfied(in: context))
     return subscription
   }
 }
 
+/// What is told of a condition.
+///
+/// Not generic: a closure that holds it and no type is no object of its own, of which each store would have one.
+// @unchecked: it has no variables.
+private class ConditionListener: @unchecked Sendable {
+  func conditionChanged(to isSatisfied: Bool) {}
+}
+
 /// The refetches of one store. A controller serves several stores, so each has its own.
 // @unchecked: the variables are guarded by the lock of the store, without which there is nothing to do.
-private final class Refetching<State: QueryStateProtocol>: @unchecked Sendable {
+private final class Refetching<State: QueryStateProtocol>: ConditionListener, @unchecked Sendable {
   // Not the controls, which hold a context and a state for a store that is gone.
   private weak let store: QueryStore<State>?
   private var isSatisfied: Bool
@@ -45,7 +54,7 @@ private final class Refetching<State: QueryStateProtocol>: @unchecked Sendable {
     self.isSatisfied = isSatisfied
   }
 
-  func conditionChanged(to isSatisfied: Bool) { self.note(isSatisfied, isAnswer: false) }
+  override func conditionChanged(to isSatisfied: Bool) { self.note(isSatisfied, isAnswer: false) }
 
   /// Records what the condition answers once it is subscribed to. What it has told since is newer.
   func conditionIs(_ isSatisfied: Bool) { self.note(isSatisfied, isAnswer: true) }
