@@ -177,9 +177,10 @@ extension PassingOutbox {
   }
 
   public func retry(
-    _ id: UUID, withArguments arguments: Data, version: Int?
+    _ id: UUID, withArguments arguments: Data, version: Int?, editedPaths: EditedPaths?
   ) async throws -> Bool {
-    try await self.base.retry(id, withArguments: arguments, version: version)
+    try await self.base.retry(
+      id, withArguments: arguments, version: version, editedPaths: editedPaths)
   }
 
   public func discard(_ id: UUID) async throws { try await self.base.discard(id) }

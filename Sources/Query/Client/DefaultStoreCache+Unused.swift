@@ -82,7 +82,8 @@ extension QueryRequest {
   /// has not loaded, and nobody has asked the client for it.
   ///
   /// Stores share a timer: one may leave a tenth of the time early, together with others. What it has
-  /// persisted stays on disk. If somebody who still holds the store subscribes to it, it comes back.
+  /// persisted stays on disk. If somebody who still holds the store subscribes to it, it comes back, unless its
+  /// path was cleared meanwhile.
   /// A cache of one's own decides by itself.
   ///
   /// - Parameter duration: For how long it stays.

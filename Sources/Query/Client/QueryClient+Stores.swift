@@ -36,7 +36,7 @@ extension QueryClient {
     var removed = self.withCache { stores in
       let removed = stores.collection(matching: path)
       stores.removeAll(matching: path)
-      self.defaultCache?.didClear()
+      self.defaultCache?.didClear(.beginning(with: path))
       return removed
     }
     self.defaultCache?.forget(removed.lazy.map(\.erased))
@@ -57,7 +57,7 @@ extension QueryClient {
   @discardableResult
   public func clearStore(with path: QueryPath) -> OpaqueQueryStore? {
     let removed = self.withCache { stores in
-      self.defaultCache?.didClear()
+      self.defaultCache?.didClear(.exactly(path))
       return stores.removeValue(forPath: path)
     }
     if let removed { self.defaultCache?.forget(CollectionOfOne(removed.erased)) }
@@ -156,7 +156,7 @@ extension QueryClient {
         stores.removeValue(forPath: old.path)
         return true
       }
-      if !removed.isEmpty { self.defaultCache?.didClear() }
+      for store in removed { self.defaultCache?.didClear(.exactly(store.path)) }
       for store in added where stores[store.path] == nil { stores.update(store) }
       return released
     }

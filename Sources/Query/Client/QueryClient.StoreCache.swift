@@ -24,7 +24,7 @@ extension QueryClient {
     /// Whether a store has been added that its cache evicts when it is not used.
     let tracksUses = Atomic(false)
     private let subscription = Locked(QuerySubscription.empty)
-    private let clearings = Atomic(0)
+    private let clearings = Locked(ClearingLog())
     private let listening = Locked(LateListening?.none)
 
     /// Creates a cache.
@@ -130,7 +130,7 @@ extension QueryClient {
 
     /// Retires the stores that a pressure drops.
     func retire(at pressure: MemoryPressure) -> [any ErasedQueryStore] {
-      let clearings = self.clearings.load(ordering: .sequentiallyConsistent)
+      let clearings = self.clearings.withLock { $0.count }
       // Outside the lock, since a store has a lock of its own.
       let droppable = self.stores.withLock { $0 }.filter { Self.isDroppable($0, at: pressure) }
       return droppable.map(\.erased).filter { $0.retire(self.comeBack($0, clearings)) }
@@ -140,7 +140,7 @@ extension QueryClient {
     /// is used, and a caller that asks for a store may hold the lock of another one.
     func evict(_ candidates: [any ErasedQueryStore]) {
       if candidates.isEmpty { return }
-      let clearings = self.clearings.load(ordering: .sequentiallyConsistent)
+      let clearings = self.clearings.withLock { $0.count }
       let stores = self.stores.withLock { $0 }
       let here = candidates.filter { stores[$0.path]?.erased === $0 }
       var (retired, busy) = ([any ErasedQueryStore](), [any ErasedQueryStore]())
@@ -157,13 +157,13 @@ extension QueryClient {
 
     /// Puts a store back that was given up, if somebody subscribes to it later.
     ///
-    /// - Parameter clearings: How often stores had been cleared when this store was still here.
+    /// - Parameter clearings: The ``ClearingLog/count`` when this store was still here.
     private func comeBack(
       _ store: any ErasedQueryStore, _ clearings: Int
     ) -> @Sendable () -> Void {
       { [weak self, weak store] in
         guard let self, let store else { return }
-        self.takeBack(store, ifClearingsAre: clearings)
+        self.takeBack(store, unlessClearedSince: clearings)
       }
     }
 
@@ -181,10 +181,10 @@ extension QueryClient {
 
     /// Keeps a store again that was removed, and that somebody subscribes to now: what holds the
     /// subscription alone must hear of what happens at the path. Not if its path has another store by
-    /// now, or if stores were cleared since.
-    private func takeBack(_ store: any ErasedQueryStore, ifClearingsAre clearings: Int) {
+    /// now, or if that was cleared since.
+    private func takeBack(_ store: any ErasedQueryStore, unlessClearedSince clearings: Int) {
       self.withStores { stores in
-        guard self.clearings.load(ordering: .sequentiallyConsistent) == clearings,
+        guard !self.clearings.withLock({ $0.covers(store.path, since: clearings) }),
           stores[store.path] == nil
         else { return }
         stores.update(OpaqueQueryStore(erased: store))
@@ -192,6 +192,6 @@ extension QueryClient {
     }
 
     /// Records that stores are being cleared on purpose. Called under the lock of the stores.
-    func didClear() { self.clearings.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+    func didClear(_ paths: ClearedPaths) { self.clearings.withLock { $0.note(paths) } }
   }
 }

@@ -85,6 +85,8 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
         return try await shared.value(
           for: member, isolation: isolation, onLeave: { self.remove(shared) })
       }
+      // An earlier attempt may have shared the work of another fetch. Only the fetch itself changes that.
+      if own?.leader != nil { own?.share(nil) }
       // No caller may join a fetch that is cancelled from the start.
       if Task.isCancelled {
         self.arrive(own)
@@ -108,13 +110,16 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
 
   @inlinable
   func add(_ shared: SharedFetch<Value>, ifRevisionIs revision: Int) -> Bool {
-    self.state.withLock { state in
-      guard state.revision == revision else { return false }
+    let forgotten = self.state.withLock { state -> [Ended]? in
+      guard state.revision == revision else { return nil }
       state.revision += 1
       shared.work?.endsBefore = state.ends
       state.fetches.append(shared)
-      return true
+      // What an earlier attempt has ended with is nobody's result any more.
+      return shared.work.map { state.take(from: $0) } ?? []
     }
+    withExtendedLifetime(forgotten) {}
+    return forgotten != nil
   }
 
   @inlinable
@@ -193,11 +198,7 @@ extension DeduplicationTable {
         (work.endsBefore, work.endNumber) = (source.endsBefore, source.endNumber)
       }
       let forgotten = state.arrive(work)
-      if state.ended.isEmpty || !isTaken { return forgotten }
-      for index in state.ended.indices where state.ended[index].fetch.work === source {
-        state.ended[index].isTaken = true
-      }
-      return forgotten + state.forget()
+      return isTaken ? forgotten + state.take(from: source) : forgotten
     }
   }
 }
@@ -218,6 +219,16 @@ extension DeduplicationTable.State {
     work.endsSeen = nil
     work.openEnds = nil
     self.expected -= 1
+    return self.forget()
+  }
+
+  /// Notes that nobody waits any more for what a work has ended with.
+  @inlinable
+  mutating func take(from work: FetchWork) -> [DeduplicationTable.Ended] {
+    if self.ended.isEmpty { return [] }
+    for index in self.ended.indices where self.ended[index].fetch.work === work {
+      self.ended[index].isTaken = true
+    }
     return self.forget()
   }
 

@@ -31,7 +31,8 @@ extension IdentifiedArray {
   ) where Element == QueryTask<Value> {
     for task in self {
       guard
-        let other = task.run.owner?.source, other !== work,
+        let owner = task.run.owner, owner !== work,
+        case let other = owner.source, other !== work,
         let running = other.pagingRequest as? InfiniteQueryPagingRequest<PageID>
       else { continue }
       if running.excludes(request) { tasks.append(task) }

@@ -239,9 +239,16 @@ extension InfiniteQueryState {
       let limit = task.context.maxPages
       if self.merge(value, keeping: limit) {
         if let limit { self.dropPages(beyond: limit, after: value) }
-        // Another fetch may have moved the end that an id was computed for.
-        if self._currentValue.last?.id == value.lastPageId { self._nextPageId = value.nextPageId }
-        if self._currentValue.first?.id == value.firstPageId {
+        // Another fetch may have moved the end that an id was computed for. An id that was followed is
+        // replaced all the same: its page may stand in the middle already.
+        if self._currentValue.last?.id == value.lastPageId
+          || value.leads(from: self._nextPageId, isNext: true)
+        {
+          self._nextPageId = value.nextPageId
+        }
+        if self._currentValue.first?.id == value.firstPageId
+          || value.leads(from: self._previousPageId, isNext: false)
+        {
           self._previousPageId = value.previousPageId
         }
       }

@@ -82,6 +82,18 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
     case .initialPage(let page): page
     }
   }
+
+  /// Whether it is the page that was asked for by an id.
+  ///
+  /// - Parameter isNext: Whether as the next page, rather than as the previous one.
+  @inlinable
+  func leads(from id: PageID?, isNext: Bool) -> Bool {
+    switch self.fetchValue {
+    case .nextPage(let next): isNext && next.page.id == id
+    case .previousPage(let previous): !isNext && previous.page.id == id
+    case .allPages, .initialPage: false
+    }
+  }
 }
 
 extension InfiniteQueryValue: Equatable where PageValue: Equatable {}

@@ -129,6 +129,31 @@ extension MutationState {
     return true
   }
 
+  /// Whether the history shows a mutation whose task runs.
+  func runs(_ id: UUID) -> Bool {
+    self.durableTasks[id].flatMap { self._history[id: $0] }?.isLoading ?? false
+  }
+
+  /// The durable mutations whose tasks run.
+  var running: [UUID] { self._history.compactMap { $0.isLoading ? $0.durable?.id : nil } }
+
+  /// The key of a mutation, as the history shows it; nil if it does not.
+  func idempotencyKey(of id: UUID) -> String? {
+    self.durableTasks[id].flatMap { self._history[id: $0] }?.durable?.idempotencyKey
+  }
+
+  /// Shows a mutation with what it is sent with from now on.
+  ///
+  /// - Parameter arguments: Its arguments; nil: those that it has.
+  mutating func renew(_ id: UUID, _ arguments: Arguments?, key: String) {
+    guard let task = self.durableTasks[id] else { return }
+    self._history.modify(id: task) { entry in
+      guard let mark = entry.durable else { return }
+      if let arguments { entry.content = entry.content.copy(with: arguments) }
+      entry.durable = mark.with(key: key)
+    }
+  }
+
   /// Whether the history shows a mutation that has not ended and does not run here: another store
   /// or process decides what becomes of it.
   func isDecidedElsewhere(_ id: UUID) -> Bool {
@@ -143,15 +168,22 @@ extension MutationState {
 
   /// Shows what became of a mutation that does not run here.
   ///
+  /// - Parameter isAfterItsTask: Whether its task has just ended. What that has shown stays if it says the same:
+  ///   that the mutation has ended, or is saved.
   /// - Returns: Whether there is such an entry.
   mutating func refresh(
     _ id: UUID,
     _ result: Result<Value, any Error>,
     isLive: Bool,
     isOver: Bool,
+    isAfterItsTask: Bool = false,
     in context: QueryContext
   ) -> Bool {
     guard self.isDecidedElsewhere(id), let task = self.durableTasks[id] else { return false }
+    if isAfterItsTask, self._history[id: task]?.hasShownEnd == !isLive {
+      if !isLive { self.close(id, isOver: isOver) }
+      return !isLive
+    }
     let date = context.queryClock.now()
     self._history.modify(id: task) { entry in
       entry._currentResult = result
@@ -169,6 +201,14 @@ extension MutationState {
 extension MutationState.HistoryEntry {
   fileprivate var isDecidedElsewhere: Bool {
     !self.isLoading && self.durable?.isOver == false
+  }
+
+  /// Whether its result is more than that it is saved.
+  fileprivate var hasShownEnd: Bool {
+    switch self.currentResult {
+    case .failure(is MutationQueuedError)?, nil: false
+    case .failure?, .success?: true
+    }
   }
 }
 

@@ -3,7 +3,8 @@ public import FoundationEssentials
 extension MutationState {
   /// One attempt of a mutation.
   public struct HistoryEntry: Sendable, Identifiable {
-    /// What the attempt was given.
+    /// What the attempt was given; of a durable mutation, what it is sent with, once it was retried with
+    /// other arguments.
     @inlinable
     public var arguments: Arguments { self.content.arguments }
 
@@ -87,9 +88,10 @@ extension MutationState.HistoryEntry {
     }
 
     @usableFromInline
-    func copy() -> Content {
-      let copy = Content(
-        arguments: self.arguments, startDate: self.startDate, fetch: self.fetch)
+    func copy() -> Content { self.copy(with: self.arguments) }
+
+    func copy(with arguments: Arguments) -> Content {
+      let copy = Content(arguments: arguments, startDate: self.startDate, fetch: self.fetch)
       copy.outcome = self.outcome
       copy.lastUpdatedAt = self.lastUpdatedAt
       copy.isLoading = self.isLoading
@@ -166,5 +168,11 @@ extension DurableMark {
   init(_ admitted: any AdmittedAttempt) {
     self.init(
       id: admitted.id, idempotencyKey: admitted.idempotencyKey, number: admitted.number)
+  }
+
+  func with(key: String) -> DurableMark {
+    DurableMark(
+      id: self.id, idempotencyKey: key, number: self.number, isLive: self.isLive,
+      isOver: self.isOver, progress: self.progress)
   }
 }

@@ -61,7 +61,8 @@ extension QueryBackoffFunction {
   public static func exponential(_ interval: TimeInterval) -> QueryBackoffFunction {
     Self.check(interval)
     return QueryBackoffFunction("Exponential every \(interval.secondsText)") { attempt in
-      attempt <= 0 ? 0 : interval * pow(2, TimeInterval(attempt - 1))
+      // Zero times infinity is no number.
+      attempt <= 0 || interval == 0 ? 0 : interval * pow(2, TimeInterval(attempt - 1))
     }
   }
 
@@ -72,7 +73,7 @@ extension QueryBackoffFunction {
   public static func fibonacci(_ interval: TimeInterval) -> QueryBackoffFunction {
     Self.check(interval)
     return QueryBackoffFunction("Fibonacci every \(interval.secondsText)") { attempt in
-      interval * Self.fibonacciNumber(attempt)
+      interval == 0 ? 0 : interval * Self.fibonacciNumber(attempt)
     }
   }
 

@@ -103,6 +103,7 @@ public struct _RetryModifier<Query: QueryRequest>: QueryModifier {
       do {
         return try await query.fetch(in: context, with: continuation)
       } catch  where self.isTriedAgain(error, in: context) {
+        context.fetchWork?.leaveAttempt()
         let delay = self.delay(after: index + 1, in: context, query)
         try await self.wait(delay, after: error, in: context)
       }

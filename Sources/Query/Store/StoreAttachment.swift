@@ -79,6 +79,10 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   @usableFromInline
   func stateDidReset() {}
 
+  /// A fetch of the store has ended, or was dropped before it ran.
+  @usableFromInline
+  func fetchDidEnd() {}
+
   /// Commits the mutation of an attempt, before the store shows it.
   ///
   /// - Parameters:

@@ -37,6 +37,12 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
     self.noteBeginning(of: page, in: context)
   }
 
+  @usableFromInline override func leaveAttempt() {
+    guard let store = self.store else { return }
+    store.withLock { self.leaveTable(isTaken: true, in: store) }
+    _ = self.share(nil)
+  }
+
   @usableFromInline override func forgetOutcome(in context: QueryContext) {
     self.reportedStore(in: context)?.withLock { self.notes?.outcome = nil }
   }
@@ -113,6 +119,7 @@ extension StoreFetch {
           self.didTake(result, for: task, in: store)
         }
         store._state.finishFetchTask(task)
+        store.storing?.fetchDidEnd()
         if !store.mailboxes.isEmpty {
           store.emit(result, in: context.with(.returnedFinalResult))
         }
@@ -349,6 +356,7 @@ extension StoreFetch {
         store.persist(.changed)
       }
       store._state.finishFetchTask(task)
+      store.storing?.fetchDidEnd()
       store.emit(.stateChanged, in: task.context)
       store.tellOfUse()
     }

@@ -86,6 +86,10 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// Forgets what an attempt has noted that is tried again. Pages that it has fetched stay.
   @usableFromInline func forgetOutcome(in context: QueryContext) {}
 
+  /// Ends an attempt that is tried again: nobody shares what it has ended with any more, nor does it share the work
+  /// of another fetch.
+  @usableFromInline func leaveAttempt() {}
+
   /// The work that the result of this fetch comes from.
   @inlinable
   final var source: FetchWork { self.leader ?? self }

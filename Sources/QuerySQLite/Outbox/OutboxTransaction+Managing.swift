@@ -13,7 +13,8 @@ extension OutboxTransaction {
   /// - Returns: Whether later rows of its lane have run.
   /// - Throws: `OutboxError`; `StorageError`.
   mutating func retry(
-    _ id: UUID, arguments: Data?, version: Int? = nil, newKey: Bool
+    _ id: UUID, arguments: Data?, version: Int? = nil, editedPaths: EditedPaths? = nil,
+    newKey: Bool
   ) throws -> Bool {
     guard var row = try self.rowWithoutExited(id) else { throw OutboxError.ended(id) }
     var standing = row.standing
@@ -23,7 +24,8 @@ extension OutboxTransaction {
     try self.setHost(host, to: self.standing(ofHost: host)?.retried(at: self.now))
     if arguments != nil || newKey {
       try self.replaceContent(
-        of: &row, arguments: arguments ?? row.arguments, version: version, key: UUID().uuidString)
+        of: &row, arguments: arguments ?? row.arguments, version: version, key: UUID().uuidString,
+        editedPaths: editedPaths)
     }
     if wasDead { try row.restartAge(self.now, on: self.connection) }
     try self.follow(.pending, &row, to: standing)

@@ -288,11 +288,12 @@ extension SQLiteOutbox {
   }
 
   func retry(
-    _ id: UUID, withArguments arguments: Data, version: Int?
+    _ id: UUID, withArguments arguments: Data, version: Int?, editedPaths: EditedPaths?
   ) async throws -> Bool {
     try self.requireRoom(for: arguments, "retry")
     let isOvertaken = try await self.write {
-      try $0.retry(id, arguments: arguments, version: version, newKey: true)
+      try $0.retry(
+        id, arguments: arguments, version: version, editedPaths: editedPaths, newKey: true)
     }
     self.partition.hooks?.show(.rewritten)
     return isOvertaken

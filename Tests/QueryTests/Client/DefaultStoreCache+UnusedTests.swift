@@ -129,6 +129,21 @@ import Testing
     withExtendedLifetime((subscription, other)) {}
   }
 
+  @Test(arguments: [true, false])
+  fileprivate func onlyWhoseOwnPathWasClearedDoesNotComeBack(isOwn: Bool) async {
+    let client = self.client()
+    let subscription = self.watch(client)
+    let query = self.probe(["a", 1]).evict(afterUnused: .zero).disableAutomaticFetching()
+    let store = client.store(for: query)
+    await self.changes.wait(forCount: 1)
+    client.clearStore(with: isOwn ? ["a", 1] : ["a"])
+    client.clearStores(matching: isOwn ? ["a"] : ["a", 1, 2])
+    client.clearStores(matching: ["b"])
+    let other = store.subscribe(with: QueryEventHandler())
+    #expect((client.store(with: ["a", 1]) != nil) == !isOwn)
+    withExtendedLifetime((subscription, other)) {}
+  }
+
   @Test func aStoreThatWasClearedIsNotBroughtBack() async {
     let client = self.client()
     let query = self.probe(["a"]).evict(afterUnused: .seconds(10)).disableAutomaticFetching()

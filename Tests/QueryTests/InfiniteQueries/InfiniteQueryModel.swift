@@ -229,11 +229,11 @@ extension InfiniteQueryModel {
     case .next(_, let first, let last):
       guard let index = ids.firstIndex(of: last) else { break }
       self.insert(page, at: index + 1)
-      self.renewIds(after: page.id, before: first)
+      self.renewIds(after: page.id, before: first, next: page.id)
     case .previous(_, let first, let last):
       guard let index = ids.firstIndex(of: first) else { break }
       self.insert(page, at: index)
-      self.renewIds(after: last, before: page.id)
+      self.renewIds(after: last, before: page.id, previous: page.id)
     }
     self.succeed()
   }
@@ -273,9 +273,18 @@ extension InfiniteQueryModel {
     self.succeed()
   }
 
-  private mutating func renewIds(after last: Int?, before first: Int?) {
-    if self.snapshot.pages.last?.id == last { self.snapshot.nextId = last.flatMap(Self.after) }
-    if self.snapshot.pages.first?.id == first {
+  /// - Parameters:
+  ///   - next: The page that was asked for as the next one.
+  ///   - previous: The page that was asked for as the previous one.
+  private mutating func renewIds(
+    after last: Int?, before first: Int?, next: Int? = nil, previous: Int? = nil
+  ) {
+    if self.snapshot.pages.last?.id == last || next.map({ $0 == self.snapshot.nextId }) == true {
+      self.snapshot.nextId = last.flatMap(Self.after)
+    }
+    if self.snapshot.pages.first?.id == first
+      || previous.map({ $0 == self.snapshot.previousId }) == true
+    {
       self.snapshot.previousId = first.flatMap(Self.before)
     }
   }

@@ -26,6 +26,7 @@ import Testing
   )
   func anIntervalOfZeroNeverWaits(function: QueryBackoffFunction) {
     #expect((0..<100).allSatisfy { function($0) == 0 })
+    #expect(function(5_000) == 0)
   }
 
   @Test func largeAttemptsNeitherTrapNorHang() {

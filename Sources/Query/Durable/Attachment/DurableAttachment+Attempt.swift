@@ -29,6 +29,7 @@ extension DurableAttachment {
       return Attempt(result: nil)
     }
     context[QueryContext.MutationArgumentsKey<Arguments>.self] = arguments
+    self.show(lease, with: arguments, of: admission)
     defer { lease.endProgress() }
     lease.whenProgressed { [weak self] progress in self?.show(progress, of: lease.entry.id) }
     let call = self.call(
@@ -285,13 +286,6 @@ extension DurableAttachment {
     }
     admission.report(report)
     return report
-  }
-
-  /// Records in the history that a mutation is no longer live, and whether it has ended for good: a
-  /// dead one may come back.
-  private func close(_ id: UUID, isOver: Bool) {
-    guard let store = self.store else { return }
-    store.withLock { store._state.close(id, isOver: isOver) }
   }
 }
 

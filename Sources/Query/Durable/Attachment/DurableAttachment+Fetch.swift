@@ -44,10 +44,14 @@ extension DurableAttachment {
       let id = saved.id
       switch try await saved.asking({ try ground.outbox.standing(of: id) }) {
       case .ended(let record):
+        self.readAfterTask(admission.id)
         guard let successor = record.successor else { return try self.result(of: record) }
         saved = SavedMutation(id: successor, key: "")
-      case .dead(let entry): throw MutationDeadError(entry)
+      case .dead(let entry):
+        self.readAfterTask(admission.id)
+        throw MutationDeadError(entry)
       case .unknown:
+        self.readAfterTask(admission.id)
         let successor = try await saved.asking { try ground.outbox.successor(ofForgotten: id) }
         saved = SavedMutation(id: successor, key: "")
       case .pending(let entry, let isNext):
@@ -60,14 +64,16 @@ extension DurableAttachment {
             lease, admission, in: context, with: continuation, ground)
           if let result = attempt.result { return try result.get() }
         } else {
-          _ = try await self.wait(for: entry, watch, atMost: context.turnPatience)
+          _ = try await self.wait(for: entry, watch, atMost: context.turnPatience, ground)
         }
       case .leased(let entry):
         saved.key = entry.idempotencyKey
         if admission.isReplayers { throw MutationQueuedError(entry) }
         // What is told of other mutations does not put the look off.
         let patience = context.turnPatience - (.now - lastLook)
-        if patience > .zero, try await !self.wait(for: entry, watch, atMost: patience) { continue }
+        if patience > .zero, try await !self.wait(for: entry, watch, atMost: patience, ground) {
+          continue
+        }
         lastLook = .now
         // A claim takes rows back whose process has died.
         guard let lease = try await self.lease(of: saved, ground) else { continue }
@@ -87,12 +93,14 @@ extension DurableAttachment {
   /// - Throws: ``MutationQueuedError`` if this task must not wait, or is cancelled: the mutation is saved,
   ///   and its caller must not save it again.
   private func wait(
-    for entry: OutboxEntry, _ watch: OutboxWatch, atMost patience: Duration
+    for entry: OutboxEntry, _ watch: OutboxWatch, atMost patience: Duration, _ ground: Ground
   ) async throws -> Bool {
     if AttemptScope.isInside { throw MutationQueuedError(entry) }
     do {
       return try await watch.nextChange(atMost: patience)
     } catch let error as CancellationError {
+      // It may have ended meanwhile, or have been erased, which cancels those that wait.
+      if let standing = try? ground.outbox.standing(of: entry.id), !standing.isLive { return false }
       throw MutationQueuedError(entry, underlying: error)
     }
   }

@@ -93,3 +93,36 @@ extension RecordedMutation {
     }
   }
 }
+
+extension MutationStanding {
+  /// Whether it waits or runs.
+  var isLive: Bool {
+    switch self {
+    case .pending, .leased: true
+    case .dead, .ended, .unknown: false
+    }
+  }
+
+  /// What a mutation is sent with, or was sent with last.
+  struct Content {
+    let idempotencyKey: String
+    let arguments: Data
+    let version: Int
+    let coder: String
+  }
+
+  /// Nil if it is unknown.
+  var content: Content? {
+    switch self {
+    case .pending(let row, _), .leased(let row), .dead(let row):
+      Content(
+        idempotencyKey: row.idempotencyKey, arguments: row.arguments, version: row.version,
+        coder: row.coder)
+    case .ended(let record):
+      Content(
+        idempotencyKey: record.idempotencyKey, arguments: record.arguments,
+        version: record.version, coder: record.coder)
+    case .unknown: nil
+    }
+  }
+}

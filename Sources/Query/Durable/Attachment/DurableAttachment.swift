@@ -32,6 +32,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   private let rereads: Rereads
   /// The new mutations of this store whose ends are being written: their tasks show them.
   let ending = Locked(Set<UUID>())
+  /// The mutations of which something was told while their tasks ran, or at whose end these looked too early:
+  /// they are read when the tasks have ended. Guarded by the store's lock.
+  private var readAfterTask = Set<UUID>()
   /// How often it was told that a mutation has ended or waits again.
   private let told = Atomic(0)
   private var subscription = QuerySubscription.empty
@@ -287,12 +290,52 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     if self.ending.withLock({ $0.contains(id) }) { return }
     // Counted first: the call that has committed it may not have shown it yet, and looks then.
     self.told.add(1, ordering: .sequentiallyConsistent)
-    guard let store = self.store, case .success(let ground) = self.ground,
-      store.withLock({ store._state.isDecidedElsewhere(id) }),
-      // A standing that cannot be read now is read at the next change.
+    guard let store = self.store, store.withLock({ self.isReadNow(id, in: store._state) }) else {
+      return
+    }
+    self.read(id, in: store, isAfterItsTask: false)
+  }
+
+  /// The caller holds the store's lock.
+  private func isReadNow(_ id: UUID, in state: MutationState<Arguments, Value>) -> Bool {
+    if !state.runs(id) { return state.isDecidedElsewhere(id) }
+    self.readAfterTask.insert(id)
+    return false
+  }
+
+  private func read(_ id: UUID, in store: Store, isAfterItsTask: Bool) {
+    // A standing that cannot be read now is read at the next change.
+    guard case .success(let ground) = self.ground,
       let standing = try? ground.outbox.standing(of: id)
     else { return }
-    self.show([(id, standing)], in: store)
+    self.show([(id, standing)], in: store, isAfterItsTask: isAfterItsTask)
+  }
+
+  /// Has what became of a mutation shown once its task has ended, which does not show that itself.
+  func readAfterTask(_ id: UUID) {
+    self.store?.withLock { _ = self.readAfterTask.insert(id) }
+  }
+
+  override func fetchDidEnd() {
+    guard !self.readAfterTask.isEmpty, let store = self.store else { return }
+    let ended = self.readAfterTask.filter { !store._state.runs($0) }
+    if ended.isEmpty { return }
+    self.readAfterTask.subtract(ended)
+    store.aftermath.actions.append { [weak self] in
+      guard let self, let store = self.store else { return }
+      for id in ended { self.read(id, in: store, isAfterItsTask: true) }
+    }
+  }
+
+  /// Records in the history that a mutation is no longer live, and whether it has ended for good: a
+  /// dead one may come back.
+  func close(_ id: UUID, isOver: Bool) {
+    guard let store = self.store else { return }
+    store.withLock {
+      store._state.close(id, isOver: isOver)
+      // What was told of it meanwhile is of the attempt that ends here.
+      self.readAfterTask.remove(id)
+    }
   }
 
   /// Shows a mutation that was committed, unless a replayer has begun to send it meanwhile.
@@ -309,20 +352,48 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   /// Reads in one go what became of the mutations that the history shows.
   private func refreshAll() {
     guard let store = self.store, case .success(let ground) = self.ground else { return }
-    let ids = store.withLock { store._state.decidedElsewhere }
+    let ids = store.withLock {
+      self.readAfterTask.formUnion(store._state.running)
+      return store._state.decidedElsewhere
+    }
     guard !ids.isEmpty, let standings = try? ground.outbox.standings(of: ids) else { return }
     self.show(Array(zip(ids, standings)), in: store)
   }
 
-  private func show(_ changes: [(id: UUID, standing: MutationStanding)], in store: Store) {
+  private func show(
+    _ changes: [(id: UUID, standing: MutationStanding)], in store: Store,
+    isAfterItsTask: Bool = false
+  ) {
     for (id, standing) in changes {
       let (result, isLive, isOver) = self.entryValues(of: standing, id)
+      if let content = standing.content { self.renew(id, content, in: store) }
       store.withLock {
         let isChanged = store._state.refresh(
-          id, result, isLive: isLive, isOver: isOver, in: store._context)
+          id, result, isLive: isLive, isOver: isOver, isAfterItsTask: isAfterItsTask,
+          in: store._context)
         if isChanged { store.emit(.stateChanged, in: store._context) }
       }
     }
+  }
+
+  /// Shows a mutation with what it is sent with: a person or a conflict may have given it other arguments, and
+  /// another key with them.
+  private func renew(_ id: UUID, _ content: MutationStanding.Content, in store: Store) {
+    guard let key = store.withLock({ store._state.idempotencyKey(of: id) }),
+      key != content.idempotencyKey
+    else { return }
+    // Decoded outside the lock, by the user's code.
+    let arguments = try? self.arguments(
+      content.arguments, version: content.version, coder: content.coder)
+    store.withLock { store._state.renew(id, arguments, key: content.idempotencyKey) }
+  }
+
+  /// Shows the mutation of an attempt with what it is sent with.
+  func show(_ lease: MutationLease, with arguments: Arguments, of admission: AttemptAdmission) {
+    let entry = lease.entry
+    guard entry.id == admission.id, entry.idempotencyKey != admission.idempotencyKey else { return }
+    guard let store = self.store else { return }
+    store.withLock { store._state.renew(entry.id, arguments, key: entry.idempotencyKey) }
   }
 
   override func stateDidReset() {

@@ -68,6 +68,18 @@ extension QueryStore where State: _MutationStateProtocol {
       throw OutboxError.otherCoder(id, name: entry.coder)
     }
     let data = try durable.plan.codec.encodeArguments(arguments, options.coder)
-    return try await ground.outbox.retry(id, withArguments: data, version: options.version)
+    let isOvertaken = try await ground.outbox.retry(
+      id, withArguments: data, version: options.version,
+      editedPaths: durable.edits.placed(with: arguments).paths)
+    // Its server may have what was sent before, under the old key.
+    if entry.maybeApplied,
+      let old = try? durable.arguments(entry.arguments, version: entry.version, coder: entry.coder)
+    {
+      let context = self.context
+      for path in durable.changedPaths(with: old, in: context) {
+        context.queryClient?.invalidate(matching: path)
+      }
+    }
+    return isOvertaken
   }
 }

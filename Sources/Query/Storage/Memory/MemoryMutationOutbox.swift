@@ -190,12 +190,13 @@ extension MemoryMutationOutbox {
   }
 
   func retry(
-    _ id: UUID, withArguments arguments: Data, version: Int?
+    _ id: UUID, withArguments arguments: Data, version: Int?, editedPaths: EditedPaths?
   ) async throws -> Bool {
     try self.requireRoom(for: arguments, "retry")
     let key = UUID.random().uuidString
     let isOvertaken = try self.change("retry") { table, time in
-      try table.retry(id, key: key, arguments: arguments, version: version, at: time)
+      try table.retry(
+        id, key: key, arguments: arguments, version: version, editedPaths: editedPaths, at: time)
     }
     self.values.show(.rewritten)
     return isOvertaken

@@ -17,6 +17,7 @@ extension OutboxTable {
     key: String?,
     arguments: Data? = nil,
     version: Int? = nil,
+    editedPaths: EditedPaths? = nil,
     at time: OutboxTime
   ) throws(OutboxError) -> Bool {
     let index = try self.requireIndex(of: id)
@@ -24,7 +25,10 @@ extension OutboxTable {
     let host = self.rows[index].entry.effectiveHost
     self.hosts[host] = self.hosts[host]?.retried(at: time)
     if wasDead { self.rows[index].age = OutboxAge(from: time) }
-    if let key { self.replaceKey(at: index, by: key, arguments: arguments, version: version) }
+    if let key {
+      self.replaceKey(
+        at: index, by: key, arguments: arguments, version: version, editedPaths: editedPaths)
+    }
     self.follow(.pending, at: index, time)
     return self.hasBeenOvertaken(self.rows[index])
   }

@@ -46,10 +46,14 @@ public protocol MutationOutbox: Sendable {
   ///   - id: The mutation, which must not be running.
   ///   - arguments: The coded arguments, by the coder of the row.
   ///   - version: Their version; nil: that of the row.
+  ///   - editedPaths: The paths of the queries that its edits change with these arguments; nil: those that the
+  ///     row names.
   /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
   /// - Throws: ``OutboxError``; ``StorageError``.
   @discardableResult
-  func retry(_ id: UUID, withArguments arguments: Data, version: Int?) async throws -> Bool
+  func retry(
+    _ id: UUID, withArguments arguments: Data, version: Int?, editedPaths: EditedPaths?
+  ) async throws -> Bool
 
   /// Ends a dead mutation. Those that depend on it become dead.
   ///
@@ -229,13 +233,22 @@ extension MutationOutbox {
   @discardableResult
   public func retry(_ id: UUID) async throws -> Bool { try await self.retry(id, newKey: false) }
 
-  /// Makes a mutation live again with other arguments of the row's version, under a new key.
+  /// Makes a mutation live again with other arguments, under a new key.
   ///
+  /// The row goes on naming the queries that its edits changed with the old arguments, which only the mutation's
+  /// code knows better: ``QueryStore/retry(_:with:)``.
+  ///
+  /// - Parameters:
+  ///   - id: The mutation, which must not be running.
+  ///   - arguments: The coded arguments, by the coder of the row.
+  ///   - version: Their version; nil: that of the row.
   /// - Returns: Whether mutations behind it in its lane have run, so that it is out of order.
   /// - Throws: ``OutboxError``; ``StorageError``.
   @discardableResult
-  public func retry(_ id: UUID, withArguments arguments: Data) async throws -> Bool {
-    try await self.retry(id, withArguments: arguments, version: nil)
+  public func retry(
+    _ id: UUID, withArguments arguments: Data, version: Int? = nil
+  ) async throws -> Bool {
+    try await self.retry(id, withArguments: arguments, version: version, editedPaths: nil)
   }
 
   /// The end of ``history(of:instance:)``.
