@@ -86,9 +86,9 @@ import Testing
       return true
     }
     .persisted(as: name)
-    .optimistic(on: { self.list($0.folder) }) { texts, addition, _ in
-      texts = (texts ?? []) + [addition.text]
-    }
+    .optimistic(
+      on: { self.list($0.folder) },
+      { texts, addition, _ in texts = (texts ?? []) + [addition.text] })
   }
 
   private struct Addition: Codable, Sendable {
