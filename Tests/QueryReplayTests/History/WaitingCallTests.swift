@@ -58,34 +58,23 @@ import Testing
     try await storage.close()
   }
 
-  @Test(arguments: StorageKind.allCases)
-  func oneThatIsErasedIsNotSaidToBeSaved(_ kind: StorageKind) async throws {
+  @Test(arguments: StorageKind.allCases, [false, true])
+  func oneThatIsErasedIsNotSaidToBeSaved(_ kind: StorageKind, isSubmitted: Bool) async throws {
     let storage = try kind.make(in: self.folder)
     let client = QueryClient(storage: storage)
     let store = client.store(for: self.save)
     let first = Task { try await store.mutate(with: "a") }
     await self.gate.arrival()
-    let mutated = Task { try await store.mutate(with: "b") }
+    let waiting = Task {
+      if isSubmitted {
+        _ = try await store.submit(with: "b")
+      } else {
+        _ = try await store.mutate(with: "b")
+      }
+    }
     while store.history.count < 2 { await Task.yield() }
     try await storage.erase()
-    let error = await #expect(throws: MutationEndedError.self) { try await mutated.value }
-    #expect(error?.reason == .unknown)
-    self.gate.open()
-    _ = await first.result
-    try await storage.close()
-  }
-
-  @Test(arguments: StorageKind.allCases)
-  func oneThatIsErasedIsNotSubmitted(_ kind: StorageKind) async throws {
-    let storage = try kind.make(in: self.folder)
-    let client = QueryClient(storage: storage)
-    let store = client.store(for: self.save)
-    let first = Task { try await store.mutate(with: "a") }
-    await self.gate.arrival()
-    let submitted = Task { try await store.submit(with: "b") }
-    while store.history.count < 2 { await Task.yield() }
-    try await storage.erase()
-    let error = await #expect(throws: MutationEndedError.self) { try await submitted.value }
+    let error = await #expect(throws: MutationEndedError.self) { try await waiting.value }
     #expect(error?.reason == .unknown)
     self.gate.open()
     _ = await first.result
