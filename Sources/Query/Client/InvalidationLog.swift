@@ -6,13 +6,10 @@ import Synchronization
 final class InvalidationLog: Sendable {
   /// Guarded by the mutex.
   private struct Guarded {
-    var last = 0
-    var newest = [(number: Int, path: QueryPath)]()
+    var recent = RecentPaths(limit: 16)
+    /// The numbers of those that are not over.
     var running = [Int]()
   }
-
-  /// How many are remembered. A store that took longer than so many counts as invalidated.
-  private static let limit = 16
 
   private let last = Atomic(0)
   private let running = Atomic(0)
@@ -22,12 +19,10 @@ final class InvalidationLog: Sendable {
   func perform(_ path: QueryPath, _ body: () -> Void) {
     self.running.add(1, ordering: .sequentiallyConsistent)
     let number = self.guarded.withLock { log in
-      log.last += 1
-      log.running.append(log.last)
-      log.newest.append((log.last, path))
-      if log.newest.count > Self.limit { log.newest.removeFirst() }
-      self.last.store(log.last, ordering: .sequentiallyConsistent)
-      return log.last
+      log.recent.note(.beginning(with: path))
+      log.running.append(log.recent.count)
+      self.last.store(log.recent.count, ordering: .sequentiallyConsistent)
+      return log.recent.count
     }
     body()
     self.guarded.withLock { $0.running.removeAll { $0 == number } }
@@ -46,9 +41,6 @@ final class InvalidationLog: Sendable {
   @usableFromInline
   func hits(_ path: QueryPath, since mark: Int) -> Bool {
     if self.last.load(ordering: .sequentiallyConsistent) == mark { return false }
-    return self.guarded.withLock { log in
-      guard let oldest = log.newest.first, oldest.number <= mark + 1 else { return true }
-      return log.newest.contains { $0.number > mark && $0.path.isPrefix(of: path) }
-    }
+    return self.guarded.withLock { $0.recent.covers(path, since: mark) }
   }
 }

@@ -24,7 +24,9 @@ extension QueryClient {
     /// Whether a store has been added that its cache evicts when it is not used.
     let tracksUses = Atomic(false)
     private let subscription = Locked(QuerySubscription.empty)
-    private let clearings = Locked(ClearingLog())
+    /// Which stores were cleared on purpose: one that was given up for want of use does not come back to a path
+    /// that was cleared since.
+    private let clearings = Locked(RecentPaths(limit: 64))
     private let listening = Locked(LateListening?.none)
 
     /// Creates a cache.
@@ -157,7 +159,7 @@ extension QueryClient {
 
     /// Puts a store back that was given up, if somebody subscribes to it later.
     ///
-    /// - Parameter clearings: The ``ClearingLog/count`` when this store was still here.
+    /// - Parameter clearings: The ``RecentPaths/count`` of the clearings when this store was still here.
     private func comeBack(
       _ store: any ErasedQueryStore, _ clearings: Int
     ) -> @Sendable () -> Void {
@@ -192,6 +194,6 @@ extension QueryClient {
     }
 
     /// Records that stores are being cleared on purpose. Called under the lock of the stores.
-    func didClear(_ paths: ClearedPaths) { self.clearings.withLock { $0.note(paths) } }
+    func didClear(_ paths: AffectedPaths) { self.clearings.withLock { $0.note(paths) } }
   }
 }
