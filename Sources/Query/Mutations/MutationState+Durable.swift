@@ -131,15 +131,15 @@ extension MutationState {
 
   /// Whether the history shows a mutation whose task runs.
   func runs(_ id: UUID) -> Bool {
-    self.durableTasks[id].flatMap { self._history[id: $0] }?.isLoading ?? false
+    self.entry(of: id)?.isLoading ?? false
   }
 
   /// The durable mutations whose tasks run.
   var running: [UUID] { self._history.compactMap { $0.isLoading ? $0.durable?.id : nil } }
 
-  /// The key of a mutation, as the history shows it; nil if it does not.
-  func idempotencyKey(of id: UUID) -> String? {
-    self.durableTasks[id].flatMap { self._history[id: $0] }?.durable?.idempotencyKey
+  /// What the history shows of a mutation; nil: nothing.
+  func entry(of id: UUID) -> HistoryEntry? {
+    self.durableTasks[id].flatMap { self._history[id: $0] }
   }
 
   /// Shows a mutation with what it is sent with from now on.
@@ -157,8 +157,7 @@ extension MutationState {
   /// Whether the history shows a mutation that has not ended and does not run here: another store
   /// or process decides what becomes of it.
   func isDecidedElsewhere(_ id: UUID) -> Bool {
-    let entry = self.durableTasks[id].flatMap { self._history[id: $0] }
-    return entry?.isDecidedElsewhere ?? false
+    self.entry(of: id)?.isDecidedElsewhere ?? false
   }
 
   /// The mutations for which ``isDecidedElsewhere(_:)`` holds.

@@ -34,7 +34,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   let ending = Locked(Set<UUID>())
   /// The mutations of which something was told while their tasks ran, or at whose end these looked too early:
   /// they are read when the tasks have ended. Guarded by the store's lock.
-  private var readAfterTask = Set<UUID>()
+  private var awaitedTasks = Set<UUID>()
   /// How often it was told that a mutation has ended or waits again.
   private let told = Atomic(0)
   private var subscription = QuerySubscription.empty
@@ -299,7 +299,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   /// The caller holds the store's lock.
   private func isReadNow(_ id: UUID, in state: MutationState<Arguments, Value>) -> Bool {
     if !state.runs(id) { return state.isDecidedElsewhere(id) }
-    self.readAfterTask.insert(id)
+    self.awaitedTasks.insert(id)
     return false
   }
 
@@ -313,14 +313,14 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
 
   /// Has what became of a mutation shown once its task has ended, which does not show that itself.
   func readAfterTask(_ id: UUID) {
-    self.store?.withLock { _ = self.readAfterTask.insert(id) }
+    self.store?.withLock { _ = self.awaitedTasks.insert(id) }
   }
 
   override func fetchDidEnd() {
-    guard !self.readAfterTask.isEmpty, let store = self.store else { return }
-    let ended = self.readAfterTask.filter { !store._state.runs($0) }
+    guard !self.awaitedTasks.isEmpty, let store = self.store else { return }
+    let ended = self.awaitedTasks.filter { !store._state.runs($0) }
     if ended.isEmpty { return }
-    self.readAfterTask.subtract(ended)
+    self.awaitedTasks.subtract(ended)
     store.aftermath.actions.append { [weak self] in
       guard let self, let store = self.store else { return }
       for id in ended { self.read(id, in: store, isAfterItsTask: true) }
@@ -334,7 +334,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     store.withLock {
       store._state.close(id, isOver: isOver)
       // What was told of it meanwhile is of the attempt that ends here.
-      self.readAfterTask.remove(id)
+      self.awaitedTasks.remove(id)
     }
   }
 
@@ -353,7 +353,7 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   private func refreshAll() {
     guard let store = self.store, case .success(let ground) = self.ground else { return }
     let ids = store.withLock {
-      self.readAfterTask.formUnion(store._state.running)
+      self.awaitedTasks.formUnion(store._state.running)
       return store._state.decidedElsewhere
     }
     guard !ids.isEmpty, let standings = try? ground.outbox.standings(of: ids) else { return }
@@ -368,9 +368,11 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
       let (result, isLive, isOver) = self.entryValues(of: standing, id)
       if let content = standing.content { self.renew(id, content, in: store) }
       store.withLock {
-        let isChanged = store._state.refresh(
-          id, result, isLive: isLive, isOver: isOver, isAfterItsTask: isAfterItsTask,
-          in: store._context)
+        let isChanged = self.change(id, in: store) {
+          $0.refresh(
+            id, result, isLive: isLive, isOver: isOver, isAfterItsTask: isAfterItsTask,
+            in: store._context)
+        }
         if isChanged { store.emit(.stateChanged, in: store._context) }
       }
     }
@@ -379,13 +381,25 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
   /// Shows a mutation with what it is sent with: a person or a conflict may have given it other arguments, and
   /// another key with them.
   private func renew(_ id: UUID, _ content: MutationStanding.Content, in store: Store) {
-    guard let key = store.withLock({ store._state.idempotencyKey(of: id) }),
+    guard let key = store.withLock({ store._state.entry(of: id)?.durable?.idempotencyKey }),
       key != content.idempotencyKey
     else { return }
     // Decoded outside the lock, by the user's code.
     let arguments = try? self.arguments(
       content.arguments, version: content.version, coder: content.coder)
-    store.withLock { store._state.renew(id, arguments, key: content.idempotencyKey) }
+    store.withLock {
+      self.change(id, in: store) { $0.renew(id, arguments, key: content.idempotencyKey) }
+    }
+  }
+
+  /// Changes what the history shows of a mutation. The caller holds the store's lock.
+  private func change<Result>(
+    _ id: UUID, in store: Store, _ body: (inout MutationState<Arguments, Value>) -> Result
+  ) -> Result {
+    // The `deinit` of what is replaced, which is the user's, may use the store.
+    let replaced = store._state.entry(of: id)
+    store.aftermath.actions.append { withExtendedLifetime(replaced) {} }
+    return body(&store._state)
   }
 
   /// Shows the mutation of an attempt with what it is sent with.
@@ -393,7 +407,9 @@ final class DurableAttachment<Arguments: Sendable, Value: Sendable>:
     let entry = lease.entry
     guard entry.id == admission.id, entry.idempotencyKey != admission.idempotencyKey else { return }
     guard let store = self.store else { return }
-    store.withLock { store._state.renew(entry.id, arguments, key: entry.idempotencyKey) }
+    store.withLock {
+      self.change(entry.id, in: store) { $0.renew(entry.id, arguments, key: entry.idempotencyKey) }
+    }
   }
 
   override func stateDidReset() {
