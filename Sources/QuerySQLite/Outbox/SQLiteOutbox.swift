@@ -142,7 +142,9 @@ extension SQLiteOutbox {
 
   func history(of name: String, instance: String) throws -> [RecordedMutation] {
     let limit = self.database.configuration.mutationHistory.perMutation
-    return try self.read { try $0.history(of: name, instance: instance, limit: limit) } ?? []
+    return try self.read {
+      try $0.history(of: name.canonicallyComposed, instance: instance, limit: limit)
+    } ?? []
   }
 
   func history(
@@ -150,7 +152,8 @@ extension SQLiteOutbox {
   ) throws -> [RecordedMutation] {
     let kept = self.database.configuration.mutationHistory.perMutation
     return try self.read {
-      try $0.history(of: name, instance: instance, limit: kept, newest: limit)
+      try $0.history(
+        of: name.canonicallyComposed, instance: instance, limit: kept, newest: limit)
     } ?? []
   }
 
@@ -326,7 +329,7 @@ extension SQLiteOutbox {
   }
 
   func clearHistory(of name: String, instance: String) async throws {
-    let rows = self.database.configuration.stepRows
+    let (name, rows) = (name.canonicallyComposed, self.database.configuration.stepRows)
     var isDone = false
     while !isDone {
       isDone = try await self.write {

@@ -19,6 +19,25 @@ extension OutboxContractTests {
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)
+  func equalNamesAreOneMutation(_ kind: StorageUnderTest) async throws {
+    let trial = try OutboxTrial(kind)
+    let ids = [try await trial.add(Self.composed), try await trial.add(Self.decomposed)]
+    try await trial.outbox.pause(.name(Self.decomposed))
+    #expect(try await trial.claim([Self.composed]).leases.isEmpty)
+    try await trial.outbox.resume(.name(Self.composed))
+    let leases = try await trial.claim([Self.decomposed]).leases
+    #expect(leases.map(\.entry.id) == ids)
+    for lease in leases { #expect(try await trial.outbox.settle(lease, .success)) }
+    func history(_ name: String) throws -> [UUID] {
+      try trial.outbox.history(of: name, instance: "instance").map(\.id)
+    }
+    #expect(try history(Self.composed) == ids)
+    #expect(try history(Self.decomposed) == ids)
+    try await trial.outbox.clearHistory(of: Self.decomposed, instance: "instance")
+    #expect(try history(Self.composed).isEmpty)
+  }
+
+  @Test(arguments: StorageUnderTest.withOutbox)
   func aLaneIsSentOneAfterAnother(_ kind: StorageUnderTest) async throws {
     let trial = try OutboxTrial(kind)
     var ids = [UUID]()

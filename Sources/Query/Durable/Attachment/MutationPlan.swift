@@ -31,6 +31,7 @@ final class TypedMutationPlan<Arguments: Sendable, Value: Sendable>:
     codec: MutationCodec<Arguments, Value>,
     isReserved: Bool
   ) {
+    let name = name.canonicallyComposed
     self.options = options
     self.codec = codec
     self.flaw = Self.flaw(name, options, isReserved)

@@ -52,8 +52,8 @@ public struct ClaimRequest: Sendable {
 
 /// A handler that can run mutations: a registered name, for one instance and one version.
 public struct MutationHandler: Hashable, Sendable {
-  /// The name that the mutation was persisted as.
-  public var name: String
+  /// The name that the mutation was persisted as, canonically composed (NFC).
+  public var name: String { didSet { self.name = self.name.canonicallyComposed } }
   /// The instance of the request: its path's canonical text without the names of types.
   public var instance: String
   /// The version of the arguments that it accepts.
@@ -63,7 +63,7 @@ public struct MutationHandler: Hashable, Sendable {
 
   /// Creates a handler. See the properties for what each is.
   public init(name: String, instance: String, version: Int, upgradesOlder: Bool) {
-    self.name = name
+    self.name = name.canonicallyComposed
     self.instance = instance
     self.version = version
     self.upgradesOlder = upgradesOlder

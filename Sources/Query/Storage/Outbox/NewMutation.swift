@@ -6,8 +6,8 @@ public struct NewMutation: Sendable {
   public var id: UUID { didSet { self.hasFreshID = false } }
   /// The key by which the server recognises a repeated mutation.
   public var idempotencyKey: String
-  /// The name that it was persisted as.
-  public var name: String
+  /// The name that it was persisted as, canonically composed (NFC), so that equal names are one.
+  public var name: String { didSet { self.name = self.name.canonicallyComposed } }
   /// The instance of the request: its path's canonical text without the names of types.
   public var instance: String
   /// The version of the coded arguments.
@@ -75,7 +75,7 @@ public struct NewMutation: Sendable {
   ) {
     self.id = id
     self.idempotencyKey = idempotencyKey
-    self.name = name
+    self.name = name.canonicallyComposed
     self.instance = instance
     self.version = version
     self.lane = lane?.canonicallyComposed

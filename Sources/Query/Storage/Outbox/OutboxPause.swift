@@ -22,7 +22,7 @@ public enum OutboxPause: Hashable, Sendable {
     switch self {
     case .everything: nil
     case .lane(let lane): ("lane", lane.canonicallyComposed)
-    case .name(let name): ("name", name)
+    case .name(let name): ("name", name.canonicallyComposed)
     case .host(let host): ("host", host.canonicallyComposed)
     }
   }
