@@ -191,8 +191,9 @@ extension HistoryRow {
   /// Sequence.
   static let hasSequence: SQL = "SELECT 1 FROM history WHERE sequence = ?"
 
-  /// Sequence.
-  static let clearEffects: SQL = "UPDATE history SET effects = NULL WHERE sequence = ?"
+  /// Sequence, effects: those of a removed row may have been added to them since they were read.
+  static let clearEffects: SQL =
+    "UPDATE history SET effects = NULL WHERE sequence = ? AND effects = ?"
 
   /// Inserts the row.
   ///

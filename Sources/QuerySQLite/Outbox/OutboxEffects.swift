@@ -1,6 +1,12 @@
 import FoundationEssentials
 import Query
 
+/// The effects of a row of the history, as they are stored.
+struct StoredEffects: Hashable, Sendable {
+  let sequence: Int64
+  let text: String
+}
+
 /// The effects of a success, as stored with it: a JSON array of paths in text form. A text that begins with
 /// `@` and a sequence stands for an edit that the history has forgotten: it invalidates only the values
 /// that lack it.
@@ -37,17 +43,23 @@ struct OutboxEffects {
     return (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Adds the edits of forgotten successes to effects: for each set of queries the newest edit.
-  static func adding(
-    _ rows: [(sequence: Int64, text: String)], to effects: String?
-  ) -> String? {
-    var texts = effects.map(self.texts(in:)) ?? []
-    var edits = [String: Int64]()
-    for edit in texts.compactMap(self.edit(in:)) { edits[edit.paths.text] = edit.sequence }
-    for row in rows { edits[row.text] = max(row.sequence, edits[row.text] ?? 0) }
-    texts.removeAll { $0.hasPrefix("@") }
-    texts += edits.sorted { $0.key < $1.key }.map { "@\($0.value) \($0.key)" }
-    return self.text(of: texts)
+  /// Adds what removed rows leave to effects: their effects, and for each set of queries the newest edit.
+  static func adding(_ rows: [Remains], to effects: String?) -> String? {
+    let texts = ([effects] + rows.map(\.effects)).flatMap { $0.map(self.texts(in:)) ?? [] }
+    let old = texts.compactMap(self.edit(in:)).map { ($0.paths.text, $0.sequence) }
+    let new = rows.compactMap { row in row.editedPaths.map { ($0, row.sequence) } }
+    let edits = Dictionary(old + new, uniquingKeysWith: max)
+    var all = [String]()
+    for text in texts where !text.hasPrefix("@") && !all.contains(text) { all.append(text) }
+    all += edits.sorted { $0.key < $1.key }.map { "@\($0.value) \($0.key)" }
+    return self.text(of: all)
+  }
+
+  /// What the cache must still be told of a row of the history that is removed.
+  struct Remains {
+    let sequence: Int64
+    let editedPaths: String?
+    let effects: String?
   }
 
   /// The text of the queries that a mutation has changed, and of those under the same paths.

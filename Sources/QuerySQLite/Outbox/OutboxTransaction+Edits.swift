@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Query
 
-// MARK: - Edits that the history forgets
+// MARK: - What the history forgets before the cache has it
 
 extension OutboxTransaction {
   /// The successes of a mutation that can be pruned once every value includes their edits.
@@ -12,10 +12,11 @@ extension OutboxTransaction {
     let last: Int64
   }
 
-  /// Partition, the first and the last of them. Sequence, edited paths.
-  private static let editsBetween: SQL = """
-    SELECT sequence, edited_paths FROM history NOT INDEXED
-    WHERE partition = ? AND sequence BETWEEN ? AND ? AND edited_paths IS NOT NULL ORDER BY sequence
+  /// Partition, the first and the last of them. Sequence, edited paths, effects.
+  private static let remainsBetween: SQL = """
+    SELECT sequence, edited_paths, effects FROM history NOT INDEXED
+    WHERE partition = ? AND sequence BETWEEN ? AND ?
+      AND (edited_paths IS NOT NULL OR effects IS NOT NULL) ORDER BY sequence
     """
 
   /// Partition: the row that stays longest. Sequence, effects.
@@ -30,16 +31,21 @@ extension OutboxTransaction {
     WHERE sequence = ?3
     """
 
-  /// Makes sure that values which lack the edits of rows about to be pruned are fetched again: the newest
-  /// row of the account stores that as its effects, so that it happens even if this process dies.
+  /// Makes sure that the cache is told of rows about to be removed: their effects, and that values which lack
+  /// their edits are to be fetched again. The newest row of the account stores that as its effects, so that
+  /// it happens even if this process dies.
   ///
   /// - Parameter range: The first and the last row to go.
   /// - Returns: Whether all of them may go; false if that newest row is the only one, and must stay.
   /// - Throws: `StorageError`.
-  mutating func handOnEdits(of range: ClosedRange<Int64>) throws -> Bool {
+  mutating func handOnEffects(of range: ClosedRange<Int64>) throws -> Bool {
     let rows = try self.connection.rows(
-      Self.editsBetween, self.partition.id, range.lowerBound, range.upperBound
-    ) { (sequence: try $0.integer(at: 0), text: try $0.text(at: 1)) }
+      Self.remainsBetween, self.partition.id, range.lowerBound, range.upperBound
+    ) { row in
+      OutboxEffects.Remains(
+        sequence: try row.integer(at: 0), editedPaths: try row.optionalText(at: 1),
+        effects: try row.optionalText(at: 2))
+    }
     if rows.isEmpty { return true }
     let newest = try self.connection.first(Self.newest, self.partition.id) {
       (sequence: try $0.integer(at: 0), effects: try $0.optionalText(at: 1))

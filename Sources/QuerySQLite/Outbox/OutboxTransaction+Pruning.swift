@@ -103,6 +103,9 @@ extension OutboxTransaction {
     DELETE FROM attempts WHERE mutation = (SELECT id FROM history WHERE sequence = ?)
     """
 
+  /// Sequence. The mutation's own instance is never empty.
+  private static let withdraw: SQL = "UPDATE history SET instance = '' WHERE sequence = ?"
+
   /// Removes the rows beyond the limits. Live and dead rows are not history.
   ///
   /// - Throws: `StorageError`.
@@ -229,7 +232,7 @@ extension OutboxTransaction {
     }
     if let first = rows.first, let last {
       let id = self.partition.id
-      _ = try self.handOnEdits(of: first.sequence...last.sequence)
+      _ = try self.handOnEffects(of: first.sequence...last.sequence)
       try self.remember(ForgottenRow.insertBetween, id, first.sequence, last.sequence)
       try self.connection.execute(
         Self.deleteAttemptsBetween, id, first.sequence, last.sequence)
@@ -304,10 +307,14 @@ extension OutboxTransaction {
   private mutating func delete(_ doomed: [Doomed], _ budget: StepBudget) throws -> Bool {
     for (index, row) in doomed.enumerated() {
       if budget.isSpent(after: index) { return false }
-      // The last row of all has nobody to hand its edits to.
-      if try !self.handOnEdits(of: row.sequence...row.sequence) { continue }
-      try self.remember(ForgottenRow.insertOne, row.sequence)
+      let mayGo = try self.handOnEffects(of: row.sequence...row.sequence)
       try self.connection.execute(Self.deleteAttempts, row.sequence)
+      if !mayGo {
+        // The last row of all has nobody to hand that to. It stays, in no mutation's history.
+        try self.connection.execute(Self.withdraw, row.sequence)
+        continue
+      }
+      try self.remember(ForgottenRow.insertOne, row.sequence)
       try self.connection.execute(Self.delete, row.sequence)
       self.didDelete(1, bytes: row.bytes)
     }

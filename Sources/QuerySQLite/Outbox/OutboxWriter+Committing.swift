@@ -240,8 +240,8 @@ extension OutboxWriter {
       try connection.execute(
         OwnerRow.insert, owner.name, now.bootID, Int64(getpid()), now.wall.microsecondsSince1970)
     }
-    for sequence in self.effectsToClear {
-      try connection.execute(HistoryRow.clearEffects, sequence)
+    for effects in self.effectsToClear {
+      try connection.execute(HistoryRow.clearEffects, effects.sequence, effects.text)
     }
     let wall = now.wall.microsecondsSince1970
     let hour: Int64 = 3_600_000_000

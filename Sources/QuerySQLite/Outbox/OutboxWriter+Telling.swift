@@ -119,24 +119,23 @@ extension OutboxWriter {
     do {
       let rows = try connection.read {
         guard let row = try OutboxPartitionRow.find(partition.name, on: connection) else {
-          return [(sequence: Int64, effects: String)]()
+          return [StoredEffects]()
         }
         return try connection.rows(HistoryRow.readEffects, row.id) {
-          (sequence: try $0.integer(at: 0), effects: try $0.text(at: 1))
+          StoredEffects(sequence: try $0.integer(at: 0), text: try $0.text(at: 1))
         }
       }
       let known = self.effectsInFlight.union(self.effectsDone)
-      let unknown = rows.filter { !known.contains($0.sequence) }
+      let unknown = rows.filter { !known.contains($0) }
       let new = unknown.filter { $0.sequence <= lastSequence }
       let younger = unknown.lazy.map(\.sequence).filter { $0 > lastSequence }.max()
       if new.isEmpty { return younger }
-      let sequences = new.map(\.sequence)
-      self.effectsInFlight.formUnion(sequences)
-      let effects = new.map { OutboxEffects($0.effects) }
+      self.effectsInFlight.formUnion(new)
+      let effects = new.map { OutboxEffects($0.text) }
       let prefixes = effects.flatMap(\.prefixes)
       let edits = effects.flatMap(\.edits)
       let didApply: @Sendable (Bool) -> Void = { [weak database] isWritten in
-        database?.thread.perform { $0.didApply(sequences, isWritten) }
+        database?.thread.perform { $0.didApply(new, isWritten) }
       }
       if edits.isEmpty {
         hooks.invalidate(prefixes, instant, didApply)
@@ -153,15 +152,15 @@ extension OutboxWriter {
     }
   }
 
-  private func didApply(_ sequences: [Int64], _ isWritten: Bool) {
-    self.effectsInFlight.subtract(sequences)
+  private func didApply(_ effects: [StoredEffects], _ isWritten: Bool) {
+    self.effectsInFlight.subtract(effects)
     guard isWritten else { return }
-    self.effectsDone += sequences
+    self.effectsDone += effects
     if self.effectsDue == nil { self.effectsDue = .now + .seconds(1) }
   }
 
   /// The effects that one transaction clears, since the cache has them.
-  var effectsToClear: ArraySlice<Int64> { self.effectsDone.prefix(200) }
+  var effectsToClear: ArraySlice<StoredEffects> { self.effectsDone.prefix(200) }
 
   /// Records that ``effectsToClear`` is written.
   func didClearEffects() {
@@ -176,8 +175,8 @@ extension OutboxWriter {
     guard !self.effectsDone.isEmpty, let connection = self.connection else { return }
     do {
       try connection.write {
-        for sequence in self.effectsToClear {
-          try connection.execute(HistoryRow.clearEffects, sequence)
+        for effects in self.effectsToClear {
+          try connection.execute(HistoryRow.clearEffects, effects.sequence, effects.text)
         }
       }
       self.didClearEffects()

@@ -46,9 +46,9 @@ final class OutboxWriter: DatabaseWriter {
   /// The known state of partitions: a commit that this process has not made is another one's.
   var known = [String: KnownPartition]()
 
-  /// History rows whose effects are on their way to the cache, and those whose effects it has.
-  var effectsInFlight = Set<Int64>()
-  var effectsDone = [Int64]()
+  /// The effects that are on their way to the cache, and those that it has.
+  var effectsInFlight = Set<StoredEffects>()
+  var effectsDone = [StoredEffects]()
   var effectsDue: SuspendingClock.Instant?
 
   /// Work left for separate transactions, which no caller waits for.

@@ -234,40 +234,4 @@ import Testing
     #expect(try scratch.outbox.entries().count == 20)
     try await scratch.storage.close()
   }
-
-  @Test func aSuccessMakesTheCacheStaleThoughNoStoreLives() async throws {
-    let scratch = try OutboxScratch()
-    let query = NamedText(name: "old")
-    let named = PostText(id: 1)
-    let client = QueryClient(storage: scratch.storage)
-    client.store(for: query.persisted()).currentValue = "old"
-    client.store(for: named.persisted(as: "post")).currentValue = "old"
-    client.store(for: PostText(id: 2).persisted(as: "post")).currentValue = "old"
-    try await scratch.storage.flush()
-    let enqueued = try await scratch.outbox.enqueue(OutboxScratch.mutation(), claiming: true)
-    _ = try await scratch.outbox.settle(
-      try #require(enqueued.lease),
-      .succeeded(SuccessfulAttempt(result: nil, invalidates: [query.path, named.path])))
-    // The next job comes after the cache was told, and the flush after it has invalidated.
-    try await scratch.add()
-    try await scratch.storage.flush()
-    try await scratch.storage.close()
-    let second = try OutboxScratch(in: scratch.folder)
-    #expect(try second.rows("SELECT count(*) FROM history WHERE effects NOTNULL") == ["0"])
-    let next = QueryClient(storage: second.storage)
-    #expect(next.store(for: query.persisted()).isInvalidated)
-    #expect(next.store(for: named.persisted(as: "post")).isInvalidated)
-    #expect(!next.store(for: PostText(id: 2).persisted(as: "post")).isInvalidated)
-    try await second.storage.close()
-  }
-}
-
-/// A text whose path has its type.
-private struct PostText: QueryRequest, Hashable {
-  let id: Int
-
-  func fetch(
-    in context: QueryContext,
-    with continuation: QueryContinuation<String>
-  ) async throws -> String { "fetched" }
 }

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  private static let unlimited = MutationHistoryLimits(perMutation: 0, total: 0, days: 0, bytes: 0)
+  static let unlimited = MutationHistoryLimits(perMutation: 0, total: 0, days: 0, bytes: 0)
 
   /// Lets a mutation end, with an attempt that failed before.
   private func end(
