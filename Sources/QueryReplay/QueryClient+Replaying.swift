@@ -58,7 +58,8 @@ public final class Replaying: Sendable {
 
   deinit { self.run.cancel() }
 
-  /// Stops it, and returns when its attempts have ended, and their mutations are pending again.
+  /// Stops it, and returns when its attempts have ended, and their mutations are pending again. While the disk
+  /// refuses to record how an attempt has ended, that is tried again, until the storage is closed.
   public func stop() async {
     self.run.cancel()
     await self.run.value

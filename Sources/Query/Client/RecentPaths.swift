@@ -18,7 +18,7 @@ struct RecentPaths: Sendable {
   private var newest = [AffectedPaths]()
   private let limit: Int
 
-  /// - Parameter limit: How many times are remembered. For work that is older than those, every path counts as affected.
+  /// - Parameter limit: How many times are remembered. For older work every path counts as affected.
   init(limit: Int) { self.limit = limit }
 
   mutating func note(_ paths: AffectedPaths) {
