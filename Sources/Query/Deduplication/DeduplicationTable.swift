@@ -56,8 +56,8 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
       func isShared(_ shared: SharedFetch<Value>) -> Bool {
         // A context may have come from another store, and the table with it. An answer that may be too old
         // for this fetch is not shared.
-        shared.context.isOfSameStore(as: context) && isDuplicate(shared.context, context)
-          && own?.share(shared.work) != false
+        shared.context.isOfSameStore(as: context) && !shared.isGivenUp(for: own)
+          && isDuplicate(shared.context, context) && own?.share(shared.work) != false
       }
       let duplicate = fetches.first(where: isShared) ?? missed.last(where: isShared)
       if let shared = duplicate {

@@ -35,6 +35,18 @@ final class SharedFetch<Value: Sendable>: Sendable {
     /// The result, once the callers may have it.
     @inlinable
     var toldResult: Result<Value, any Error>? { self.isTold ? self.result : nil }
+
+    /// What a caller gets without waiting: one that has left gets nothing of the result.
+    @inlinable
+    mutating func known(for member: Int) -> Result<Value, any Error>? {
+      if !self.leftEarly.isEmpty, self.leftEarly.remove(member) != nil {
+        return .failure(CancellationError())
+      }
+      return self.toldResult
+    }
+
+    /// Whether somebody else waits than the caller that came first.
+    @usableFromInline var hasOthers: Bool { self.memberCount > 1 || self.continuation == nil }
   }
 
   /// The context of the caller that came first.
@@ -42,6 +54,8 @@ final class SharedFetch<Value: Sendable>: Sendable {
   /// The fetch of that caller; nil outside a store.
   @usableFromInline let work: (any TaskRunOwner)?
   @usableFromInline let state: Locked<State>
+  /// Whether the attempt of the caller that came first was not given up; nil: it cannot be.
+  @usableFromInline let isOpen: (@Sendable () -> Bool)?
   @inlinable static var firstMember: Int { 1 }
 
   /// Creates a fetch with its first member.
@@ -49,6 +63,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
   init(context: QueryContext, continuation: QueryContinuation<Value>) {
     self.context = context
     self.work = context.fetchWork
+    self.isOpen = FetchAttempt.isOpen(of: context.fetchWork)
     var state = State()
     state.continuation = continuation
     _ = state.join()
@@ -59,6 +74,25 @@ final class SharedFetch<Value: Sendable>: Sendable {
   @inlinable
   var sharedResult: Result<Value, any Error>? {
     self.state.withLock { $0.isAbandoned ? nil : $0.toldResult }
+  }
+
+  /// Whether a fetch may not join: the attempt that this one belongs to was given up, and nobody else waits for
+  /// it, or that attempt was the fetch's own. The caller that came first may leave a moment later.
+  @usableFromInline
+  func isGivenUp(for other: FetchWork?) -> Bool {
+    guard let isOpen, !isOpen() else { return false }
+    return self.state.withLock { state in
+      if state.isTold { return false }
+      if state.hasOthers { return other != nil && other === self.work }
+      state.isAbandoned = true
+      return true
+    }
+  }
+
+  /// Whether its work still counts.
+  @usableFromInline var counts: Bool {
+    let isGivenUp = self.isOpen?() == false
+    return self.state.withLock { !$0.isAbandoned && (!isGivenUp || $0.hasOthers) }
   }
 
   /// Counts one more caller, if the fetch still runs.
@@ -92,7 +126,8 @@ extension SharedFetch {
         await self.perform(query, isolation: isolation, continuation, onEnd)
       }
       // It may have ended by now, and there is nothing to wait for.
-      if let result = self.state.withLock({ $0.toldResult }) { return try result.get() }
+      let known = self.state.withLock { $0.known(for: Self.firstMember) }
+      if let known { return try known.get() }
       return try await withUnsafeThrowingContinuation(isolation: isolation) {
         self.add($0, as: Self.firstMember)
       }
@@ -116,7 +151,7 @@ extension SharedFetch {
     if isAbandoned { task?.cancel() }
     let result: Result<Value, any Error>
     do {
-      result = .success(try await query.fetch(in: self.context, with: continuation))
+      result = .success(try await self.fetch(query, isolation: isolation, continuation))
     } catch {
       result = .failure(error)
     }
@@ -132,6 +167,30 @@ extension SharedFetch {
       return state.waiters
     }
     for waiter in waiters.values { waiter.resume(with: result) }
+  }
+}
+
+// MARK: - Attempts
+
+extension SharedFetch {
+  /// Fetches. If the first caller's attempt can be given up, its work counts while anybody else waits.
+  @inlinable
+  func fetch<Query: QueryRequest>(
+    _ query: Query,
+    isolation: isolated (any Actor)?,
+    _ continuation: QueryContinuation<Value>
+  ) async throws -> Value where Query.Value == Value {
+    guard self.isOpen != nil, let work = self.context.fetchWork else {
+      return try await query.fetch(in: self.context, with: continuation)
+    }
+    return try await FetchAttempt.current.withValue(
+      FetchAttempt(of: work) { self.counts },
+      operation: {
+        // Named, so that the work has its isolation.
+        _ = isolation
+        return try await query.fetch(in: self.context, with: continuation)
+      },
+      isolation: isolation)
   }
 }
 
@@ -177,10 +236,7 @@ extension SharedFetch {
   @inlinable
   func add(_ waiter: Waiter, as member: Int) {
     let known = self.state.withLock { state -> Result<Value, any Error>? in
-      if let result = state.toldResult { return result }
-      if !state.leftEarly.isEmpty, state.leftEarly.remove(member) != nil {
-        return .failure(CancellationError())
-      }
+      if let known = state.known(for: member) { return known }
       state.waiters[member] = waiter
       return nil
     }

@@ -71,6 +71,9 @@ extension QueryContinuation {
 
   private var foundRecorder: ValueRecorder? {
     self.recorder
-      ?? FetchGraph.enclosing.get().map { ValueRecorder(work: $0, context: nil, page: $0.page) }
+      ?? FetchGraph.enclosing.get().map {
+        ValueRecorder(
+          work: $0, context: nil, page: $0.page, isOpen: FetchAttempt.isOpen(of: $0))
+      }
   }
 }

@@ -56,7 +56,7 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
     var ignored = Set<QueryTaskIdentifier>()
     while true {
       let (request, position, others) = store.withLock {
-        let position = store._state.position
+        let position = store._state.position(for: kind)
         let request = position.request(for: kind)
         guard let work else { return (request, position, [QueryTask<Value>]()) }
         let others = store._state.tasks(atWorkThatExclude: request, of: work)

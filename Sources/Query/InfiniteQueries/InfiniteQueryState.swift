@@ -42,6 +42,16 @@ public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendabl
       previousPageId: self._previousPageId
     )
   }
+
+  /// What a fetch of this kind begins with: a refetch with the whole list, where another one has yielded no more
+  /// than its beginning.
+  @usableFromInline
+  func position(for kind: InfiniteFetchKind?) -> PagePosition<PageID, PageValue> {
+    switch kind {
+    case .allPages?, nil: self.standingReplacedList?.position ?? self.position
+    case .nextPage?, .previousPage?: self.position
+    }
+  }
 }
 
 // MARK: - Values

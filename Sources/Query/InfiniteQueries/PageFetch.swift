@@ -12,12 +12,15 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
   @usableFromInline let paging: Paging
   @usableFromInline let context: QueryContext
   @usableFromInline let isFinished = Atomic(false)
+  /// Whether the attempt that it is a part of still counts; nil: it does until the fetch ends.
+  @usableFromInline let isOpen: (@Sendable () -> Bool)?
 
   @inlinable
   init(query: Query, paging: Paging, context: QueryContext) {
     self.query = query
     self.paging = paging
     self.context = context
+    self.isOpen = FetchAttempt.isOpen(of: context.fetchWork)
   }
 
   /// Fetches the page.
@@ -53,8 +56,11 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     }
     self.isFinished.store(true, ordering: .sequentiallyConsistent)
     let page = result.map { Page(id: id, value: $0) }
-    self.emit(.result(id, page), reason: .returnedFinalResult, to: owner)
+    let counts = self.isOpen?() ?? true
+    if counts { self.emit(.result(id, page), reason: .returnedFinalResult, to: owner) }
     if isStarted { self.emit(.ended(id), .end, to: owner) }
+    // The list of a refetch takes no page of an attempt that was given up, which asks for no more.
+    if !counts { throw CancellationError() }
     return try page.get()
   }
 
@@ -70,6 +76,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
       QueryWarning.queryYieldedAfterReturning(result).report()
       return
     }
+    if self.isOpen?() == false { return }
     let page = result.map { Page(id: self.paging.pageId, value: $0) }
     self.emit(
       .result(self.paging.pageId, page),
@@ -105,7 +112,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
     guard let work = self.context.fetchWork else { return nil }
     let page = _PageKey(self.paging.pageId)
     work.beginPage(page, in: self.context)
-    return ValueRecorder(work: work, context: self.context, page: page)
+    return ValueRecorder(work: work, context: self.context, page: page, isOpen: self.isOpen)
   }
 
   /// The fetch that this page is a part of, if its store has this query's state.

@@ -7,7 +7,7 @@ final class ReplacedList<PageID: Hashable & Sendable, PageValue: Sendable>: Send
   @usableFromInline let task: QueryTaskIdentifier
   /// The updates of the value with the last of the yields: a later one counts, and stays.
   fileprivate let updateCount: Int
-  fileprivate let position: PagePosition<PageID, PageValue>
+  let position: PagePosition<PageID, PageValue>
   fileprivate let date: Date?
   fileprivate let isInvalidated: Bool
 
@@ -32,11 +32,16 @@ extension InfiniteQueryState {
   @usableFromInline
   typealias ReplacedList = Query.ReplacedList<PageID, PageValue>
 
+  /// The list that the pages so far have replaced; nil: the list is whole, or was changed since.
+  var standingReplacedList: ReplacedList? {
+    self._replacedList.flatMap { $0.updateCount == self.valueUpdateCount ? $0 : nil }
+  }
+
   public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool
   {
     guard case .allPages = value.fetchValue else { return false }
     let next = self.valueUpdateCount + 1
-    if let list = self._replacedList, list.updateCount == self.valueUpdateCount {
+    if let list = self.standingReplacedList {
       // What is there is a yield itself, be it of another refetch.
       self._replacedList = ReplacedList(task.id, list, next)
     } else {
@@ -46,9 +51,7 @@ extension InfiniteQueryState {
   }
 
   public mutating func _putBackReplaced(for task: QueryTask<QueryValue>) -> Bool {
-    guard let list = self._replacedList, list.task == task.id,
-      list.updateCount == self.valueUpdateCount
-    else { return false }
+    guard let list = self.standingReplacedList, list.task == task.id else { return false }
     self._currentValue = list.position.pages
     self._nextPageId = list.position.nextPageId
     self._previousPageId = list.position.previousPageId

@@ -78,7 +78,7 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
       // Named, so that the task has its isolation.
       _ = isolation
       do {
-        let value = try await query.fetch(in: context, with: self.forwarding(to: continuation))
+        let value = try await self.fetch(query, in: context, with: continuation, isolation)
         self.end(with: .success(value))
         return value
       } catch {
@@ -104,6 +104,28 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
     } onCancel: {
       work.cancel()
     }
+  }
+
+  /// Fetches as the current attempt of its fetch, of which nothing counts once the time is over.
+  private func fetch<Query: QueryRequest>(
+    _ query: Query,
+    in context: QueryContext,
+    with continuation: QueryContinuation<Value>,
+    _ isolation: isolated (any Actor)?
+  ) async throws -> Value where Query.Value == Value {
+    let continuation = self.forwarding(to: continuation)
+    guard let work = context.fetchWork else {
+      return try await query.fetch(in: context, with: continuation)
+    }
+    let attempt = FetchAttempt.inner(of: work) { !self.progress.withLock(\.isOverdue) }
+    return try await FetchAttempt.current.withValue(
+      attempt,
+      operation: {
+        // Named, so that the work has its isolation.
+        _ = isolation
+        return try await query.fetch(in: context, with: continuation)
+      },
+      isolation: isolation)
   }
 
   private func result(isolation: isolated (any Actor)?) async throws -> Value {

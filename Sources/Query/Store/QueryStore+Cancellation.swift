@@ -31,6 +31,7 @@ extension StoreFetch {
   /// - Returns: The task, which the caller cancels after the lock.
   fileprivate func revoke(in store: QueryStore<State>) -> QueryTask<Value>? {
     guard let task, self.generation == store.generation else { return self.task }
+    self.putBackReplaced(for: task, in: store)
     store._state.finishFetchTask(task)
     // Of none that the store will ever have.
     self.generation = -1

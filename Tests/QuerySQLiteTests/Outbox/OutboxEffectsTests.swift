@@ -50,8 +50,10 @@ import Testing
         try #require(lease), .succeeded(SuccessfulAttempt(result: nil, invalidates: paths)))
     }
     try await scratch.outbox.clearHistory(of: "note", instance: "[1]")
-    // The next job comes after the cache was told, and the flush after it has invalidated.
+    // The next job comes after the cache was asked which values lack the edit, the first flush after it was told of
+    // them, and the second one has invalidated.
     try await scratch.add()
+    try await scratch.storage.flush()
     try await scratch.storage.flush()
     try await scratch.storage.close()
     let second = try OutboxScratch(in: scratch.folder)

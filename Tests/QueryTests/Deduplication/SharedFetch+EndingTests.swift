@@ -7,6 +7,26 @@ import Testing
   private let shared = SharedFetch<Int>(
     context: QueryContext(), continuation: QueryContinuation { _, _ in })
 
+  /// It has left before it waited, and the work has ended since.
+  @Test func aCallerThatHasLeftGetsNothingOfTheResult() async throws {
+    let (shared, gate) = (self.shared, Gate())
+    let member = try #require(shared.join())
+    let run = Task {
+      try await shared.run(
+        BlockQuery<Int>(["work"]) { _ in
+          try await gate.pass()
+          throw TestError()
+        }, isolation: nil, onEnd: {})
+    }
+    await gate.arrival()
+    shared.leave(member, {})
+    gate.open()
+    await #expect(throws: TestError.self) { try await run.value }
+    await #expect(throws: CancellationError.self) {
+      try await shared.value(for: member, isolation: nil, onLeave: {})
+    }
+  }
+
   /// What is kept for those on their way to it would otherwise be abandoned behind their back.
   @Test func aCallerThatIsCancelledOnceTheWorkHasEndedLeavesNoMore() async throws {
     let (shared, leavings) = (self.shared, Counter())

@@ -120,7 +120,7 @@ import Testing
 
   /// How a refetch of three pages ends that has yielded a page.
   enum RefetchEnd: CaseIterable, Sendable {
-    case atOnce, atTheNextPage, cancelled
+    case atOnce, atTheNextPage, cancelled, cancelledInTheStore
   }
 
   /// The short list is shown while the refetch runs.
@@ -139,7 +139,7 @@ import Testing
       switch end {
       case .atOnce: throw TestError()
       case .atTheNextPage: return 100
-      case .cancelled:
+      case .cancelled, .cancelledInTheStore:
         try await gate.pass()
         return 100
       }
@@ -154,9 +154,9 @@ import Testing
     let handler = InfiniteQueryEventHandler<Int, Int>(
       onStateChanged: { state, _ in lists.append(state.currentValue.map(\.value)) })
     let refetch = Task { try await store.fetchAllPages(handler: handler) }
-    if end == .cancelled {
+    if end == .cancelled || end == .cancelledInTheStore {
       await gate.arrival()
-      refetch.cancel()
+      if end == .cancelled { refetch.cancel() } else { store.cancelFetches() }
     }
     await #expect(throws: (any Error).self) { try await refetch.value }
     #expect(lists.elements.contains([-1]))
@@ -168,6 +168,30 @@ import Testing
     let next = QueryStore.detached(query: query, initialContext: context)
     await next.hydrated()
     #expect(next.currentValue.map(\.value) == [10, 20, 30])
+  }
+
+  /// One that began and has yielded before does not make the list its first page.
+  @Test(arguments: [true, false])
+  func aRefetchBesideOneThatHasYieldedIsOfTheWholeList(firstFails: Bool) async throws {
+    let gate = Gate()
+    let store = PagesQuery { call in
+      if call.index != 3 { return call.id * 10 }
+      call.continuation.yield(-1)
+      try await gate.pass()
+      if firstFails { throw TestError() }
+      return 10
+    }
+    .store()
+    try await store.load(3)
+    let first = Task { try await store.fetchAllPages() }
+    await gate.arrival()
+    #expect(store.ids == [1])
+    #expect(try await store.fetchAllPages().ids == [1, 2, 3])
+    #expect(store.ids == [1, 2, 3])
+    gate.open()
+    _ = await first.result
+    #expect(store.ids == [1, 2, 3])
+    #expect(store.nextPageId == 4)
   }
 
   /// What came after the yield stays.

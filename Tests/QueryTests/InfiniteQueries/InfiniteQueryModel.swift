@@ -130,7 +130,7 @@ extension InfiniteQueryModel {
   mutating func start(_ id: QueryTaskIdentifier) -> Bool {
     guard let kind = self.fetches[id]?.kind else { return true }
     self.events.append(.fetchingStarted)
-    let pages = self.snapshot.pages
+    let pages = self.pages(for: kind)
     guard let first = pages.first?.id, let last = pages.last?.id else {
       if kind == .all { return self.finish(id) { $0.replace(with: [], loadedLast: nil) } }
       return self.begin(.initial, of: id)
@@ -145,6 +145,14 @@ extension InfiniteQueryModel {
       guard let previous = self.snapshot.previousId else { return self.finish(id) { _ in } }
       return self.begin(.previous(previous, first: first, last: last), of: id)
     }
+  }
+
+  /// What a fetch begins with: a refetch with the list that another one has replaced by its first pages.
+  private func pages(for kind: Kind) -> [TestPage] {
+    guard kind == .plain || kind == .all, let replaced = self.replaced,
+      replaced.valueCount == self.snapshot.valueCount
+    else { return self.snapshot.pages }
+    return replaced.before.pages
   }
 
   private mutating func begin(_ work: Work, of id: QueryTaskIdentifier) -> Bool {

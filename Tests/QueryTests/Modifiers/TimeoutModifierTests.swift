@@ -67,10 +67,25 @@ import Testing
     #expect(store.valueUpdateCount == 0)
   }
 
-  @Test func whatAnOverdueAttemptSaysOfTheValueDoesNotCount() async throws {
+  /// A layer that does not hand on the continuation that it is given.
+  private struct OwnContinuation: QueryModifier {
+    func fetch(
+      in context: QueryContext, using query: BlockQuery<Int>,
+      with continuation: QueryContinuation<Int>
+    ) async throws -> Int {
+      try await query.fetch(
+        in: context,
+        with: QueryContinuation { result, context in
+          continuation.yield(with: result, using: context)
+        })
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func whatAnOverdueAttemptSaysOfTheValueDoesNotCount(toAContinuationInBetween: Bool) async throws {
     let (clock, gate, attempts) = (MockQueryClock(), Gate(), self.attempts)
     let said = Recorder<Bool>()
-    let query = BlockQuery<Int>(["overdue"]) { context, continuation in
+    let block = BlockQuery<Int>(["overdue"]) { context, continuation in
       switch attempts.increment() {
       case 1: return 1
       case 2:
@@ -83,10 +98,19 @@ import Testing
         return 3
       }
     }
-    .timeout(after: .seconds(60)).retry(limit: 1).backoff(.noBackoff).delayer(.noDelay)
     var context = QueryContext()
     context.queryClock = clock
-    let store = QueryStore.detached(query: query, initialValue: nil, initialContext: context)
+    func store(of query: some QueryRequest<Int, QueryState<Int?, Int>>) -> QueryStore<
+      QueryState<Int?, Int>
+    > {
+      .detached(
+        query: query.timeout(after: .seconds(60)).retry(limit: 1).backoff(.noBackoff)
+          .delayer(.noDelay),
+        initialValue: nil, initialContext: context)
+    }
+    let store =
+      toAContinuationInBetween
+      ? store(of: block.modifier(OwnContinuation())) : store(of: block)
     try await store.fetch()
     let fetch = Task { try await store.fetch() }
     await gate.arrival()
@@ -95,6 +119,36 @@ import Testing
     #expect(try await fetch.value == 3)
     #expect(said.elements == [false])
     #expect(store.currentValue == 3)
+  }
+
+  /// An attempt that was given up is nobody's to join, and no fetch inside of itself.
+  @Test(arguments: [true, false])
+  func anOverdueAttemptIsNotShared(isCancellationIgnored: Bool) async throws {
+    var context = QueryContext()
+    for _ in 0..<20 {
+      let (clock, gate, attempts) = (MockQueryClock(), Gate(), Counter())
+      context.queryClock = clock
+      let query = BlockQuery<Int>(["overdue"]) { _ in
+        let number = attempts.increment()
+        if number > 1 { return number }
+        if isCancellationIgnored {
+          await gate.passIgnoringCancellation()
+        } else {
+          try await gate.pass()
+        }
+        return 1
+      }
+      .deduplicated().timeout(after: .seconds(60)).retry(limit: 1).backoff(.noBackoff)
+      .delayer(.noDelay)
+      let store = QueryStore.detached(query: query, initialValue: nil, initialContext: context)
+      let fetch = Task { try await store.fetch() }
+      await gate.arrival()
+      await clock.sleeper(within: .seconds(60))
+      clock.advance(by: .seconds(60))
+      #expect(try await fetch.value == 2)
+      #expect(try await store.fetch() == 3)
+      gate.open()
+    }
   }
 
   @Test func insideOfARetryEachAttemptHasTheTime() async {
