@@ -82,8 +82,7 @@ final class SharedFetch<Value: Sendable>: Sendable {
   func isGivenUp(for other: FetchWork?) -> Bool {
     guard let isOpen, !isOpen() else { return false }
     return self.state.withLock { state in
-      if state.isTold { return false }
-      if state.hasOthers { return other != nil && other === self.work }
+      if state.isTold || state.hasOthers { return other != nil && other === self.work }
       state.isAbandoned = true
       return true
     }
