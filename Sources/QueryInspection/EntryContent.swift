@@ -87,7 +87,8 @@ struct EntryContent {
     let metadata = try row.optionalData(at: 15)
     size += metadata?.count ?? 0
     if !row.isNull(at: 16) { _ = try row.amount(at: 16) }
-    for column: Int32 in 17...19 { _ = try row.amount(at: column) }
+    for column: Int32 in 17...18 { _ = try row.amount(at: column) }
+    _ = try row.lastInvalidation(at: 19)
     if identity.0 != self.hash.bytes {
       self.faults.append((.wrongHash, "the identity has another hash, \(identity.0)"))
     }

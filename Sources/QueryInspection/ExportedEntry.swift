@@ -14,7 +14,7 @@ enum ExportedEntry {
     assembling: """
       SELECT e.kind, e.coder, e.value_version, \(ConfirmationRow.updatedAt),
         \(ConfirmationRow.updateCount), e.error_updated_at, e.error_update_count,
-        e.invalidated_at <> 0, e.is_pinned, e.expires_at, e.identity, e.error_type, e.error_text,
+        e.invalidated_at > 0, e.is_pinned, e.expires_at, e.identity, e.error_type, e.error_text,
         e.next_page_id, e.previous_page_id, e.value, \(ConfirmationRow.freshFor), e.metadata,
         e.checksum
       FROM entries AS e \(ConfirmationRow.ofEntry) WHERE e.id = ?

@@ -78,7 +78,7 @@ extension InspectedEntry {
   private static let columns: SQL.Words = """
     e.id, e.partition, e.hash, e.kind, e.coder, e.value_version, e.byte_count,
     \(ConfirmationRow.updatedAt), \(ConfirmationRow.updateCount), e.error_updated_at,
-    e.error_update_count, e.error_type IS NOT NULL, e.invalidated_at, \(EntryRow.isKept),
+    e.error_update_count, e.error_type IS NOT NULL, e.invalidated_at > 0, \(EntryRow.isKept),
     e.expires_at, \(ConfirmationRow.revision), e.last_use, e.identity
     """
 
@@ -92,7 +92,7 @@ extension InspectedEntry {
       SELECT \(columns)
       FROM entries AS e NOT INDEXED \(ConfirmationRow.ofEntry)
       WHERE (?1 IS NULL OR e.partition = ?1) AND (?2 IS NULL OR e.kind = ?2)
-        AND (?3 = 0 OR e.invalidated_at <> 0) AND (?4 = 0 OR e.error_type IS NOT NULL)
+        AND (?3 = 0 OR e.invalidated_at > 0) AND (?4 = 0 OR e.error_type IS NOT NULL)
         AND e.partition NOT IN (SELECT id FROM partitions WHERE is_erasing = 2)
       ORDER BY
         CASE ?5 WHEN 1 THEN -e.byte_count

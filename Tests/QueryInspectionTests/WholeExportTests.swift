@@ -136,7 +136,8 @@ import Testing
 
   /// One row that no release writes would make all of the export one that is refused.
   @Test(arguments: [
-    "value_update_count = -1", "error_update_count = -1", "fresh_for = -1", "invalidated_at = -1",
+    "value_update_count = -1", "error_update_count = -1", "fresh_for = -1",
+    "invalidated_at = -9223372036854775808",
   ])
   func anImpossibleCountIsDamage(_ sql: String) async throws {
     let scratch = try StorageScratch()

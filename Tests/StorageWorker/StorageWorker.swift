@@ -10,6 +10,8 @@ import QuerySQLite
 ///   sets COUNT notes ROUNDS times; after every FLUSH-EVERY notes "flushed ROUND NUMBER"; ends without a flush
 /// storage-worker read FOLDER WRITER COUNT
 ///   "NUMBER TEXT" for each note that is there
+/// storage-worker refresh FOLDER NAME
+///   makes a text stale, and then fetches it; the text
 /// storage-worker locks FOLDER
 ///   the names of the database's files that another process has locked
 /// storage-worker lease FOLDER [LANE]
@@ -37,6 +39,7 @@ struct StorageWorker {
     case "read": try Self.read(arguments)
     case "fail": try await Self.fail(arguments)
     case "invalidate": try await Self.invalidate(arguments)
+    case "refresh": try await Self.refresh(arguments)
     case "locks": try Self.locks(arguments)
     case "lease": try await Self.lease(arguments)
     case "enqueue": try await Self.enqueue(arguments)
@@ -102,6 +105,16 @@ struct StorageWorker {
   private static func invalidate(_ arguments: [String]) async throws {
     let storage = try Self.storage(arguments[1])
     QueryClient(storage: storage).invalidate(matching: ["notes", arguments[2]])
+    try await storage.close()
+  }
+
+  private static func refresh(_ arguments: [String]) async throws {
+    let storage = try Self.storage(arguments[1])
+    let store = QueryClient(storage: storage).store(
+      for: TextQuery(name: arguments[2]).persisted())
+    store.invalidate()
+    try await storage.flush()
+    Self.say(try await store.fetch())
     try await storage.close()
   }
 

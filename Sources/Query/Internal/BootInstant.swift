@@ -32,6 +32,9 @@ struct BootInstant: Comparable, Sendable {
     ContinuousClock().systemEpoch + .nanoseconds(self.nanoseconds)
   }
 
+  /// In microseconds since the start of the machine, at least 1.
+  var microseconds: Int64 { max(1, self.nanoseconds / 1_000) }
+
   @usableFromInline
   static func < (one: Self, other: Self) -> Bool { one.nanoseconds < other.nanoseconds }
 }

@@ -59,9 +59,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     of state: inout State, _ tag: ValueTag, _ cause: StorageWrite.Cause
   ) -> StorageChange? {
     if !state.isInvalidated {
-      self.invalidatedAt = nil
-    } else if self.invalidatedAt == nil {
-      self.invalidatedAt = .now
+      self.lastInvalidation = self.lastInvalidation.answered
+    } else if !self.lastInvalidation.isStanding {
+      self.lastInvalidation = LastInvalidation(at: .now)
     }
     // Nothing of a cancellation is written.
     if self.failures.take(&state) { return nil }
@@ -99,8 +99,9 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       valueLastUpdatedAt: state.valueLastUpdatedAt, failures: self.failures, record: tag.record,
       mark: self.mark)
     let facts = WriteFacts(
-      content: self.content, cause: cause, folded: folded, invalidatedAt: self.invalidatedAt,
-      invalidationsKnownUntil: self.invalidationsKnownUntil)
+      content: self.content, cause: cause, folded: folded,
+      lastInvalidation: self.lastInvalidation,
+      invalidationsKnownUntil: self.invalidationsKnownUntil, isFetched: self.isFetched)
     return state._write(_WriteParts(notes: notes, facts: facts))
   }
 
@@ -133,7 +134,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     self.isPristine = false
     self.failures = PersistedFailures()
     (self.content, self.contentNumber) = (StoredContent(), nil)
-    (self.invalidatedAt, self.invalidationsKnownUntil) = (nil, nil)
+    (self.lastInvalidation, self.invalidationsKnownUntil) = (.none, nil)
+    self.isFetched = true
     guard self.isWriting else { return }
     self.hand(over: .remove)
   }
@@ -274,9 +276,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       (self.content, self.contentNumber) = (extras.content, store.tag.number)
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: &store._state)
-      if let instant = history.invalidatedAt.map(BootInstant.init) {
-        self.invalidatedAt = max(instant, self.invalidatedAt ?? instant)
-      }
+      let own = self.lastInvalidation
+      self.lastInvalidation = own.noted(beside: history.lastInvalidation)
       if isInvalidated || later.count > 0 {
         store.persist(.changed)
       }
@@ -421,13 +422,12 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
       self.content = extras.content
-      let known = self.invalidatedAt
-      self.invalidatedAt = entry.history.invalidatedAt.map(BootInstant.init)
+      let known = self.lastInvalidation
+      self.lastInvalidation = entry.history.lastInvalidation
+      self.isFetched = true
       store.setMark(entry.mark)
       store.restore(value, extras.record, entry.history)
-      if store._state.isInvalidated, let instant = self.invalidatedAt,
-        known.map({ $0 < instant }) ?? true
-      {
+      if store._state.isInvalidated, self.lastInvalidation.noted(beside: known) != known {
         // As if it had been asked for here: what is under way may have been read before it.
         store.invalidationStamp += 1
         isInvalidated = store.subscribers > 0

@@ -23,9 +23,8 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
       valueLastUpdatedAt: self.notes.valueLastUpdatedAt,
       error: self.notes.failures.error.map { RestoredError($0) },
       errorUpdateCount: self.notes.failures.count,
-      errorLastUpdatedAt: self.notes.failures.date,
-      isInvalidated: facts.invalidatedAt != nil)
-    history.invalidatedAt = facts.invalidatedAt?.instant
+      errorLastUpdatedAt: self.notes.failures.date)
+    history.lastInvalidation = facts.lastInvalidation
     return history
   }
 
@@ -56,6 +55,7 @@ struct PersistedSnapshot<State: PersistableQueryState>: StateSnapshot {
       expiresAt: self.plan.options.expiry(of: self.valueLastUpdatedAt))
     entry.mark = self.mark
     entry.invalidationsKnownUntil = facts.invalidationsKnownUntil?.instant
+    entry.isFetched = facts.isFetched
     // Never without its value.
     if self.value != nil {
       entry.metadata = self.record?.metadata

@@ -9,7 +9,7 @@ extension QueryStore {
       if self.hasValueBehindInvalidation { self.valueStamp = self.invalidationStamp }
       self.invalidationStamp += 1
       self._state.invalidate()
-      self.storing?.invalidatedAt = .now
+      self.storing?.lastInvalidation = LastInvalidation(at: .now)
       self.persist(.changed)
       self.emit(.stateChanged, in: self._context)
       return self.subscribers > 0

@@ -103,7 +103,9 @@ public class StorageWrite: @unchecked Sendable {
   func replacing(_ old: StorageChange) -> StorageChange {
     let cause = self.facts.cause
     switch (cause, old) {
-    case (.changed, _), (.confirmed, _): return .write(self.keepingInvalidation(of: old))
+    case (.changed, .write(let write)), (.confirmed, .write(let write)):
+      return .write(self.replacing(write))
+    case (.changed, .remove), (.confirmed, .remove): return .write(self)
     case (.handedOverAgain, .remove): return old
     case (.handedOverAgain, .write(let write)):
       return write.isMeantForStoredValue || write.isOlder(than: self) ? .write(self) : old
@@ -114,8 +116,7 @@ public class StorageWrite: @unchecked Sendable {
       let own = cause == .folded ? self.facts.folded : self.facts.content
       if write.facts.content === own { return .write(self.following(write)) }
       if cause == .folded, write.facts.cause == .unchanged { return .write(self) }
-      guard let instant = self.facts.invalidatedAt else { return old }
-      return .write(write.invalidated(at: instant))
+      return .write(write.noting(self.facts.lastInvalidation))
     }
   }
 
@@ -136,13 +137,15 @@ public class StorageWrite: @unchecked Sendable {
     self.snapshotOrEntry.entryWithoutContent(self.facts).history.valueLastUpdatedAt
   }
 
-  /// The same write, if the one that waits is of a value that was invalidated later than this one knows: it
-  /// is another store's.
-  private func keepingInvalidation(of old: StorageChange) -> StorageWrite {
-    guard case .write(let write) = old, let instant = write.facts.invalidatedAt,
-      let known = self.facts.invalidationsKnownUntil, instant > known
-    else { return self }
-    return self.invalidated(at: instant)
+  /// Which of two is to be written, this or another store's that waits, of a value that was invalidated later
+  /// than this one knows, or was asked for after that.
+  private func replacing(_ old: StorageWrite) -> StorageWrite {
+    let (own, last) = (self.facts.lastInvalidation, old.facts.lastInvalidation)
+    let known = self.facts.invalidationsKnownUntil?.microseconds
+    guard let new = own.replacing(last, knownUntil: known) else {
+      return self.facts.isFetched ? old.noting(own) : self.noting(last)
+    }
+    return new.isNews ? self.with(self.facts.with(new.invalidation)) : self
   }
 
   /// The same write, after another of the same store that has not been written.
@@ -160,17 +163,25 @@ public class StorageWrite: @unchecked Sendable {
   /// when it is confirmed.
   public func didStore(_ mark: StoredContentMark) { self.facts.content?.mark = mark }
 
-  /// When the value was invalidated; nil: it was not.
-  package var invalidatedAt: ContinuousClock.Instant? { self.facts.invalidatedAt?.instant }
+  /// When the value was invalidated; nil: it is not.
+  package var invalidatedAt: ContinuousClock.Instant? {
+    let last = self.facts.lastInvalidation
+    return last.isStanding ? last.instant : nil
+  }
 
   /// The same write, of a value that was invalidated meanwhile.
-  func invalidated(at instant: BootInstant = .now) -> StorageWrite {
-    self.with(self.facts.invalidated(at: instant))
+  func invalidated() -> StorageWrite { self.noting(LastInvalidation(at: .now)) }
+
+  /// The same write, beside which an invalidation was made.
+  private func noting(_ invalidation: LastInvalidation) -> StorageWrite {
+    let last = self.facts.lastInvalidation
+    let new = invalidation.noted(beside: last)
+    return new == last ? self : self.with(self.facts.with(new))
   }
 
   /// What is to be written besides if the value was invalidated while this write is under way.
   func followedByInvalidation() -> StorageWrite {
-    self.with(self.facts.invalidated(at: .now).with(.unchanged))
+    self.with(self.facts.with(LastInvalidation(at: .now)).with(.unchanged))
   }
 
   /// The same entry, of which something else is said.
@@ -205,15 +216,17 @@ struct WriteFacts: Sendable {
   var cause: StorageWrite.Cause
   /// The mark of the value that edits were made in, if that is the cause.
   var folded: StoredContent?
-  /// When the value was invalidated; nil: it was not.
-  var invalidatedAt: BootInstant?
+  /// When the value was last invalidated, as far as the state knows.
+  var lastInvalidation = LastInvalidation.none
   /// Up to when the state knows of invalidations; nil: of all.
   var invalidationsKnownUntil: BootInstant?
+  /// Whether a fetch has brought the value.
+  var isFetched = false
 
-  /// The same, of a value that was invalidated.
-  func invalidated(at instant: BootInstant) -> Self {
+  /// The same, of a value with another last invalidation.
+  func with(_ lastInvalidation: LastInvalidation) -> Self {
     var facts = self
-    facts.invalidatedAt = instant
+    facts.lastInvalidation = lastInvalidation
     return facts
   }
 
@@ -264,7 +277,7 @@ private struct SnapshotClosure: StateSnapshot {
 
   func entry(_ facts: WriteFacts) throws -> StoredEntry {
     var entry = try self.encode()
-    if let moment = facts.invalidatedAt { entry.history.invalidate(at: moment.instant) }
+    entry.history.note(facts.lastInvalidation)
     return entry
   }
 

@@ -16,14 +16,12 @@ extension StoredConfirmation {
       var entry = self.entry
       entry.content = stored.content
       entry.contentMark = stored.contentMark
-      return entry.keepingInvalidation(of: stored)
+      return entry.replacing(stored)
     }
     // No storage has had the store's value, and there is no other.
     if self.hasValue, self.content == nil, stored.content == .none { return nil }
     var entry = stored
-    if self.entry.history.isInvalidated {
-      entry.history.invalidate(at: self.entry.history.invalidatedAt)
-    }
+    entry.history.note(self.entry.history.lastInvalidation)
     guard isSame else { return entry }
     if self.entry.history.error != nil { entry.history.note(self.entry.history) }
     if stored.mark == nil { entry.mark = self.entry.mark }
@@ -37,13 +35,24 @@ extension StoredConfirmation {
 }
 
 extension StoredEntry {
-  /// The entry with the invalidation of the stored one, if its state does not know of that.
-  func keepingInvalidation(of stored: StoredEntry?) -> StoredEntry {
-    guard let known = self.invalidationsKnownUntil, let history = stored?.history,
-      history.isInvalidated, let instant = history.invalidatedAt, instant > known
-    else { return self }
+  /// The entry as it takes the place of the stored one: invalidated if that was meanwhile.
+  ///
+  /// - Parameters:
+  ///   - stored: What is stored; nil: nothing.
+  ///   - isOfStored: Whether the value was made of the stored one.
+  /// - Returns: What is stored then; nil if it was asked for before an invalidation, and the stored one after it.
+  func replacing(_ stored: StoredEntry?, isOfStored: Bool = false) -> StoredEntry? {
+    guard let last = stored?.history.lastInvalidation else { return self }
     var entry = self
-    entry.history.invalidate(at: instant)
+    let own = self.history.lastInvalidation
+    let known = self.invalidationsKnownUntil?.microsecondsSinceBoot
+    if let new = own.replacing(last, knownUntil: known) {
+      entry.history.lastInvalidation = new.invalidation
+    } else if self.isFetched, !isOfStored {
+      return nil
+    } else {
+      entry.history.lastInvalidation = own.noted(beside: last)
+    }
     return entry
   }
 }

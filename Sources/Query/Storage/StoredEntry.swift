@@ -54,6 +54,15 @@ public struct StoredEntry: Hashable, Sendable {
   }
   private var knowledge = NotCompared<ContinuousClock.Instant?>(value: nil)
 
+  /// Whether a fetch has brought the value, which is as old as ``invalidationsKnownUntil`` says: then it does
+  /// not take the place of a stored one that was asked for after an invalidation that this one does not know.
+  /// What was set by hand does. Not compared.
+  public var isFetched: Bool {
+    get { self.origin.value }
+    set { self.origin.value = newValue }
+  }
+  private var origin = NotCompared(value: false)
+
   /// The number of this write of the query, assigned by the storage; 0 before it is written.
   public var revision: Int64 = 0
 

@@ -20,8 +20,9 @@ public struct UpdateHistory: Hashable, Sendable {
   /// Whether the value was invalidated.
   public var isInvalidated: Bool
 
-  /// When the value was last invalidated; nil: it was not, or nobody knows when. The clock counts from the
-  /// start of the machine, and is the same for all its processes. Not compared.
+  /// When the value was last invalidated; nil: it was not, or nobody knows when. If it is not invalidated any
+  /// more, it was asked for after that. The clock counts from the start of the machine, and is the same for all
+  /// its processes. Not compared.
   public var invalidatedAt: ContinuousClock.Instant? {
     get { self.invalidation.value }
     set { self.invalidation.value = newValue }
@@ -53,12 +54,22 @@ public struct UpdateHistory: Hashable, Sendable {
     self.isInvalidated = isInvalidated
   }
 
-  /// Records an invalidation.
+  /// When the value was last invalidated, and whether it is a newer one by now.
+  package var lastInvalidation: LastInvalidation {
+    get {
+      guard let instant = self.invalidatedAt else {
+        return self.isInvalidated ? .atUnknownTime : .none
+      }
+      let last = LastInvalidation(microseconds: instant.microsecondsSinceBoot)
+      return self.isInvalidated ? last : last.answered
+    }
+    set { (self.isInvalidated, self.invalidatedAt) = (newValue.isStanding, newValue.instant) }
+  }
+
+  /// Records an invalidation that was made beside this.
   ///
-  /// - Parameter instant: When it was made; nil: nobody knows. An older one than the last changes nothing.
-  mutating func invalidate(at instant: ContinuousClock.Instant?) {
-    self.isInvalidated = true
-    guard let instant else { return }
-    self.invalidatedAt = max(instant, self.invalidatedAt ?? instant)
+  /// - Parameter invalidation: The invalidation; one that the value answers changes nothing.
+  mutating func note(_ invalidation: LastInvalidation) {
+    self.lastInvalidation = invalidation.noted(beside: self.lastInvalidation)
   }
 }

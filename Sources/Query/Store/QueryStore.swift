@@ -328,7 +328,7 @@ extension QueryStore {
         self.valueOrigin = .local
         self.tag.replace()
         self.overlay?.baseDidChange()
-        self.storing?.invalidationsKnownUntil = .now
+        self.storing?.didSetByHand()
       }
       self.persist(.changed)
       self.emit(.stateChanged, in: context)

@@ -44,11 +44,25 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   /// Whether a stored value is about to take the place of the state's.
   @exclusivity(unchecked) final var isTakingOver = false
 
-  /// When the value was last invalidated; nil: it is not.
-  @exclusivity(unchecked) final var invalidatedAt: BootInstant?
+  /// When the value was last invalidated, and whether it is a newer one by now.
+  @exclusivity(unchecked) final var lastInvalidation = LastInvalidation.none
+
+  /// Whether a fetch has brought all of the value, or a storage, and nobody has set it by hand since.
+  @exclusivity(unchecked) final var isFetched = true
 
   /// Up to when the state knows of invalidations, as ``StoredEntry/invalidationsKnownUntil``.
-  @exclusivity(unchecked) @usableFromInline final var invalidationsKnownUntil: BootInstant?
+  @exclusivity(unchecked) final var invalidationsKnownUntil: BootInstant?
+
+  /// Records that a fetch has brought all of the value.
+  ///
+  /// - Parameter beginning: When it began; nil: nobody knows.
+  final func didFetch(since beginning: BootInstant?) {
+    (self.isFetched, self.invalidationsKnownUntil) = (true, beginning)
+  }
+
+  /// Records that the value was set by hand.
+  @usableFromInline
+  final func didSetByHand() { (self.isFetched, self.invalidationsKnownUntil) = (false, .now) }
 
   /// The newest end of a mutation that the storage knows; nil if the value is not stored in one.
   var endedSequence: Int64? { nil }

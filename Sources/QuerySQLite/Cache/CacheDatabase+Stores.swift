@@ -123,7 +123,10 @@ extension CacheDatabase {
   ) -> StorageReading? {
     switch consume reading {
     case .entry(var entry):
-      if self.isInvalidated(identity, in: partition) { entry.history.isInvalidated = true }
+      if let instant = self.invalidation(of: identity, in: partition) {
+        entry.history.invalidatedAt = instant
+        entry.history.isInvalidated = true
+      }
       return .entry(consume entry)
     case .absent: return .miss(.absent)
     case .large: return nil

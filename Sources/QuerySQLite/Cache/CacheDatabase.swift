@@ -209,12 +209,14 @@ extension CacheDatabase {
     self.guarded.withLock { $0.invalidations.removeAll { $0.partition === partition } }
   }
 
-  /// Whether a stored value is invalidated, though that is not written yet.
-  func isInvalidated(_ identity: QueryIdentity, in partition: CachePartition) -> Bool {
+  /// When a stored value was invalidated, if that is not written yet.
+  func invalidation(
+    of identity: QueryIdentity, in partition: CachePartition
+  ) -> ContinuousClock.Instant? {
     let invalidations = self.guarded.withLock { $0.invalidations }
-    return invalidations.contains {
+    return invalidations.last {
       $0.partition === partition && $0.prefix.matches(identity)
-    }
+    }?.instant
   }
 
   /// The bytes of pending values. For that they are encoded, once, on the calling thread, which is the one

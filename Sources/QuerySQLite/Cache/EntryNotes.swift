@@ -8,7 +8,7 @@ struct EntryNotes: Equatable {
   var errorUpdateCount: Int64
   var errorType: String?
   var errorText: String?
-  var invalidatedAt: Int64
+  var lastInvalidation: LastInvalidation
   var outboxSequence: Int64?
   var includedKeys: String?
 
@@ -18,7 +18,7 @@ struct EntryNotes: Equatable {
   init(_ row: SQLiteStatement) throws {
     self.errorUpdatedAt = try row.optionalInteger(at: 10)
     self.errorUpdateCount = try row.amount(at: 11)
-    self.invalidatedAt = try row.amount(at: 12)
+    self.lastInvalidation = try row.lastInvalidation(at: 12)
     self.errorType = try row.optionalText(at: 15)
     self.errorText = try row.optionalText(at: 16)
     self.outboxSequence = try row.optionalInteger(at: 21)
@@ -38,8 +38,8 @@ struct EntryNotes: Equatable {
   ) throws(StorageError) {
     try connection.execute(
       EntryRow.note, revision, totals.entries, totals.bytes, self.errorUpdatedAt,
-      self.errorUpdateCount, self.invalidatedAt, byteCount, self.errorType, self.errorText,
-      self.outboxSequence, self.includedKeys, id)
+      self.errorUpdateCount, self.lastInvalidation.microseconds, byteCount, self.errorType,
+      self.errorText, self.outboxSequence, self.includedKeys, id)
   }
 }
 

@@ -122,7 +122,8 @@ extension EntryRow {
     """
 
   /// Time, partition, lowest identity, end: the entries under a path, in the order of their identities. Id,
-  /// identity, whether it must be invalidated: it is not, or was earlier, and a fetch may have begun since.
+  /// identity, whether it must be invalidated: it is not, even if its value answers another, or was earlier, and
+  /// a fetch may have begun since.
   static let readValidity: SQL = """
     SELECT id, identity, coalesce(invalidated_at < ?, 0) FROM entries INDEXED BY entries_by_identity
     WHERE partition = ? AND identity >= ? AND identity < ? ORDER BY identity

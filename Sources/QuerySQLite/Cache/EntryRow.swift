@@ -23,7 +23,8 @@ package struct EntryRow: Equatable {
   package var errorUpdateCount: Int64 = 0
   package var errorType: String?
   package var errorText: String?
-  /// When it was invalidated, in microseconds since the start of the machine, at least 1; 0: it is not.
+  /// When it was last invalidated, in microseconds since the start of the machine, at least 1; negative: its
+  /// value was asked for after that, and is not invalidated; 0: it never was.
   package var invalidatedAt: Int64 = 0
   package var isPinned = false
   package var expiresAt: Int64?
@@ -97,7 +98,7 @@ extension EntryRow {
       errorUpdateCount: Int64(history.errorUpdateCount),
       errorType: history.error?.typeName,
       errorText: history.error?.text,
-      invalidatedAt: history.isInvalidated ? history.invalidatedAt?.microsecondsSinceBoot ?? 1 : 0,
+      invalidatedAt: history.lastInvalidation.microseconds,
       isPinned: entry.isPinned,
       expiresAt: entry.expiresAt?.microsecondsSince1970,
       byteCount: Int64(
@@ -309,16 +310,12 @@ extension CacheTables {
           : RestoredError(
             typeName: row.text(at: 15), text: row.optionalText(at: 16) ?? ""),
         errorUpdateCount: Int(try row.amount(at: 11)),
-        errorLastUpdatedAt: try row.optionalDate(at: 10),
-        isInvalidated: try row.bool(at: 12)
+        errorLastUpdatedAt: try row.optionalDate(at: 10)
       ),
       isPinned: try row.bool(at: 13),
       expiresAt: try row.optionalDate(at: 14)
     )
-    if entry.history.isInvalidated {
-      entry.history.invalidatedAt = .init(
-        microsecondsSinceBoot: try row.amount(at: 12))
-    }
+    entry.history.lastInvalidation = try row.lastInvalidation(at: 12)
     entry.freshFor = try row.isNull(at: 22) ? nil : .microseconds(row.amount(at: 22))
     entry.outboxSequence = row.isNull(at: 23) ? nil : try row.integer(at: 23)
     if let keys = try row.optionalText(at: 24) {

@@ -75,7 +75,7 @@ struct EntryStamp {
   private static func hasSameState(_ row: SQLiteStatement, _ wanted: EntryRow) throws -> Bool {
     try row.optionalInteger(at: 10) == wanted.errorUpdatedAt
       && row.amount(at: 11) == wanted.errorUpdateCount
-      && row.amount(at: 12) == wanted.invalidatedAt && row.bool(at: 13) == wanted.isPinned
+      && row.integer(at: 12) == wanted.invalidatedAt && row.bool(at: 13) == wanted.isPinned
       && row.optionalInteger(at: 14) == wanted.expiresAt
       && row.optionalText(at: 15) == wanted.errorType
       && row.optionalText(at: 16) == wanted.errorText

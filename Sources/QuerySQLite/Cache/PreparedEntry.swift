@@ -18,10 +18,10 @@ final class PreparedEntry {
 
   /// In the place of what alone it is written.
   private let basis: StoredBasis?
-  /// Up to when its state knows of invalidations, in microseconds since the start of the machine.
-  private let invalidationsKnownUntil: Int64?
+  /// What its state knows of invalidations.
+  fileprivate let invalidations: KnownInvalidations
   /// Whether the stored entry was invalidated later, and stays so.
-  @exclusivity(unchecked) private(set) var hasKeptInvalidation = false
+  @exclusivity(unchecked) fileprivate(set) var hasKeptInvalidation = false
 
   /// Prepares an entry.
   ///
@@ -34,7 +34,7 @@ final class PreparedEntry {
     let entry = entry.withLargeValueApart
     self.contentSize = entry.contentSize
     self.basis = basis
-    self.invalidationsKnownUntil = entry.invalidationsKnownUntil?.microsecondsSinceBoot
+    self.invalidations = KnownInvalidations(entry)
     self.pages = if case .pages(let pages, _, _) = entry.content { pages } else { nil }
     self.wantedPages = (self.pages ?? []).map(PagePlan.Wanted.init)
     self.row = EntryRow(
@@ -58,40 +58,43 @@ extension PreparedEntry {
 
   /// Whether it takes the place of a row of ``EntryRow/readStamp``.
   ///
+  /// - Parameters:
+  ///   - row: The row.
+  ///   - isOlder: Whether it was asked for before an invalidation, and the value of the row after it.
   /// - Throws: `StorageError` (mismatch, corrupt) if the file is damaged.
-  fileprivate func replaces(_ row: SQLiteStatement) throws -> Bool {
-    guard let basis else { return true }
+  fileprivate func replaces(_ row: SQLiteStatement, isOlder: Bool) throws -> Bool {
+    guard let basis else { return !isOlder }
     guard let hash = basis.content?.hash.withUnsafeBytes({ XXH128(bytes: $0) }) else {
       return false
     }
     return try hash.isStored(with: EntryStamp.checksum(row), in: row)
   }
-
-  /// Keeps the invalidation of a row of ``EntryRow/readStamp``, if its state does not know of that.
-  ///
-  /// - Throws: `StorageError` (mismatch, corrupt) if the file is damaged.
-  fileprivate func keepInvalidation(of row: SQLiteStatement) throws {
-    let time = try row.amount(at: 12)
-    self.hasKeptInvalidation = self.row.keepInvalidation(
-      at: time, ifAfter: self.invalidationsKnownUntil)
-  }
 }
 
-extension EntryRow {
-  /// Takes the invalidation of the stored row, if both have one, or if it was made in this boot and after
-  /// what the state knows of.
-  ///
-  /// - Parameters:
-  ///   - time: When the stored row was invalidated; 0: it is not.
-  ///   - known: Up to when the state knows of invalidations; nil: of all.
-  /// - Returns: Whether the state does not know of it.
-  fileprivate mutating func keepInvalidation(at time: Int64, ifAfter known: Int64?) -> Bool {
-    if time == 0 { return false }
-    // The clock of an earlier boot may be ahead; its fetches are over.
-    let isUnknown =
-      known.map { time > $0 && time <= ContinuousClock.now.microsecondsSinceBoot } ?? false
-    if isUnknown || self.invalidatedAt != 0 { self.invalidatedAt = max(time, self.invalidatedAt) }
-    return isUnknown
+/// What the state of an entry knows of invalidations.
+private struct KnownInvalidations {
+  /// The last one.
+  let last: LastInvalidation
+  /// Up to when it knows of all, in microseconds since the start of the machine; nil: it does not end.
+  private let until: Int64?
+  private let isFetched: Bool
+
+  init(_ entry: StoredEntry) {
+    self.last = entry.history.lastInvalidation
+    self.until = entry.invalidationsKnownUntil?.microsecondsSinceBoot
+    self.isFetched = entry.isFetched
+  }
+
+  /// What is stored of the last one where a row stands whose last one is another, whether the state does not
+  /// know that, and whether the row's value is newer: it was asked for after that, and this one before.
+  func merged(
+    with stored: LastInvalidation
+  ) -> (invalidation: LastInvalidation, isNews: Bool, isOlder: Bool) {
+    if let new = self.last.replacing(stored, knownUntil: self.until) {
+      return (new.invalidation, new.isNews, false)
+    }
+    // If it is written all the same, it was made of the stored value, or set by hand.
+    return (self.last.noted(beside: stored), false, self.isFetched)
   }
 }
 
@@ -102,7 +105,7 @@ final class PreparedConfirmation {
   fileprivate let hasValue: Bool
   /// Whether a storage has had the store's value.
   fileprivate let isValueKnown: Bool
-  fileprivate let invalidationsKnownUntil: Int64?
+  fileprivate let invalidations: KnownInvalidations
   /// Whether the stored entry was invalidated later, and stays so.
   @exclusivity(unchecked) fileprivate(set) var hasKeptInvalidation = false
 
@@ -129,7 +132,7 @@ final class PreparedConfirmation {
     self.keepsOtherValue = confirmation.keepsOtherValue
     self.hasValue = confirmation.hasValue
     self.isValueKnown = confirmation.content != nil
-    self.invalidationsKnownUntil = confirmation.entry.invalidationsKnownUntil?.microsecondsSinceBoot
+    self.invalidations = KnownInvalidations(confirmation.entry)
   }
 }
 
@@ -155,11 +158,17 @@ extension CacheChanges {
     let stored = try self.connection.first(
       EntryRow.readStamp, self.partition, entry.row.identity
     ) { row in
-      try entry.keepInvalidation(of: row)
-      return (stamp: try EntryStamp(row, wanted: entry.row), isReplaced: try entry.replaces(row))
+      let last = try row.lastInvalidation(at: 12)
+      let merged = entry.invalidations.merged(with: last)
+      entry.hasKeptInvalidation = merged.isNews
+      entry.row.invalidatedAt = merged.invalidation.microseconds
+      return (
+        stamp: try EntryStamp(row, wanted: entry.row),
+        isReplaced: try entry.replaces(row, isOlder: merged.isOlder), last
+      )
     }
     let byteCount = Int(entry.row.byteCount)
-    guard let (stamp, isReplaced) = stored else {
+    guard let (stamp, isReplaced, last) = stored else {
       if entry.isOfKnownBasis { return .ignored }
       self.count(entries: 1, bytes: byteCount)
       self.stamp(&entry.row)
@@ -171,9 +180,7 @@ extension CacheChanges {
     if stamp.version > entry.row.valueVersion { return .newerKept(version: Int(stamp.version)) }
     if stamp.difference == .none { return .unchanged }
     guard isReplaced else {
-      if entry.row.invalidatedAt != 0, !entry.hasKeptInvalidation {
-        try self.invalidate(rowWithID: stamp.id, at: entry.row.invalidatedAt)
-      }
+      try self.note(entry.invalidations.last, on: stamp, last)
       return .otherKept
     }
     let difference = byteCount - Int(stamp.byteCount)
@@ -201,19 +208,29 @@ extension CacheChanges {
     confirmation.row.partition = self.partition
     let stored = try self.connection.first(
       EntryRow.readStamp, self.partition, confirmation.row.identity
-    ) { row -> (stamp: EntryStamp, notes: EntryNotes?) in
+    ) { row -> (stamp: EntryStamp, notes: EntryNotes?, olderThan: LastInvalidation?) in
       if confirmation.keepsOtherValue {
-        return (try EntryStamp(row, wanted: confirmation.row), try EntryNotes(row))
+        return (try EntryStamp(row, wanted: confirmation.row), try EntryNotes(row), nil)
       }
-      confirmation.hasKeptInvalidation = confirmation.row.keepInvalidation(
-        at: try row.amount(at: 12), ifAfter: confirmation.invalidationsKnownUntil)
-      return (try EntryStamp(row, wanted: confirmation.row), nil)
+      let last = try row.lastInvalidation(at: 12)
+      let merged = confirmation.invalidations.merged(with: last)
+      confirmation.hasKeptInvalidation = merged.isNews
+      confirmation.row.invalidatedAt = merged.invalidation.microseconds
+      return (
+        try EntryStamp(row, wanted: confirmation.row), nil, merged.isOlder ? last : nil
+      )
     }
-    guard let (stamp, notes) = stored else { return try self.addWithoutValue(confirmation) }
+    guard let (stamp, notes, newerAnswer) = stored else {
+      return try self.addWithoutValue(confirmation)
+    }
     if stamp.version > confirmation.row.valueVersion {
       return .newerKept(version: Int(stamp.version))
     }
     if let notes { return try self.note(confirmation, beside: stamp, notes) }
+    if let newerAnswer {
+      try self.note(confirmation.invalidations.last, on: stamp, newerAnswer)
+      return .otherKept
+    }
     if stamp.difference == .value { return .refused }
     if stamp.difference == .none { return .written }
     confirmation.row.id = stamp.id
@@ -249,13 +266,11 @@ extension CacheChanges {
     // No storage has had the store's value, and there is no other.
     if isUnknown, !stamp.hasValue { return .refused }
     if stamp.difference == .value {
-      if row.invalidatedAt > notes.invalidatedAt {
-        try self.invalidate(rowWithID: stamp.id, at: row.invalidatedAt)
-      }
+      try self.note(confirmation.invalidations.last, on: stamp, notes.lastInvalidation)
       return isUnknown ? .ignored : .otherKept
     }
     var new = notes
-    new.invalidatedAt = max(notes.invalidatedAt, row.invalidatedAt)
+    new.lastInvalidation = confirmation.invalidations.last.noted(beside: notes.lastInvalidation)
     if row.errorText != nil {
       (new.errorType, new.errorText) = (row.errorType, row.errorText)
       new.errorUpdatedAt = row.errorUpdatedAt
@@ -271,5 +286,13 @@ extension CacheChanges {
     try new.write(
       to: stamp.id, byteCount: byteCount, self.nextRevision(), self.totals, self.connection)
     return .written
+  }
+
+  /// Invalidates a row of which nothing else is written, unless its value answers that.
+  private mutating func note(
+    _ invalidation: LastInvalidation, on stamp: EntryStamp, _ stored: LastInvalidation
+  ) throws {
+    let new = invalidation.noted(beside: stored)
+    if new != stored { try self.invalidate(rowWithID: stamp.id, at: new.microseconds) }
   }
 }

@@ -12,4 +12,16 @@ extension SQLiteStatement {
       operation: "read column", code: .mismatch, message: "column \(index) has an impossible count",
       sql: self.sql, fileName: DatabaseKind.cache.fileName)
   }
+
+  /// When the value of a row was last invalidated: see ``EntryRow/invalidatedAt``.
+  ///
+  /// - Throws: `StorageError` (mismatch) if it is an impossible time.
+  package func lastInvalidation(at index: Int32) throws(StorageError) -> LastInvalidation {
+    // What a damaged file says may have no opposite.
+    let microseconds = try self.integer(at: index)
+    if microseconds < 0, microseconds >= -(1 << 60) {
+      return LastInvalidation(microseconds: microseconds)
+    }
+    return LastInvalidation(microseconds: try self.amount(at: index))
+  }
 }

@@ -24,12 +24,8 @@ import Testing
         entry.history.invalidatedAt = .now
         entry.history.isInvalidated = true
         let mark = try #require(PreparedEntry(entry, identity: .sample(1)).mark)
-        let confirmation = try #require(
-          PreparedConfirmation(
-            StoredConfirmation(
-              entry: entry, content: mark, hasValue: true, keepsOtherValue: keepsOtherValue),
-            identity: .sample(1)))
-        #expect(try self.cache.change { try $0.confirm(confirmation) } == .newerKept(version: 2))
+        #expect(
+          try self.confirm(entry, mark, keepsOtherValue: keepsOtherValue) == .newerKept(version: 2))
       }
       #expect(
         try self.cache.change { try $0.remove(.sample(1), upToVersion: 1) }
@@ -79,6 +75,82 @@ import Testing
     }
   }
 
+  private static func invalidation(at instant: ContinuousClock.Instant) -> LastInvalidation {
+    LastInvalidation(microseconds: instant.microsecondsSinceBoot)
+  }
+
+  private func confirm(
+    _ entry: StoredEntry, _ mark: StoredContentMark, keepsOtherValue: Bool = false
+  ) throws -> PreparedConfirmation.Outcome {
+    let confirmation = try #require(
+      PreparedConfirmation(
+        StoredConfirmation(
+          entry: entry, content: mark, hasValue: true, keepsOtherValue: keepsOtherValue),
+        identity: .sample(1)))
+    return try self.cache.change { try $0.confirm(confirmation) }
+  }
+
+  /// The value of a fetch, or one that was set by hand, where a stored one answers a later invalidation.
+  @Test(arguments: [false, true])
+  func aFetchedValueReplacesNoNewerAnswer(_ isFetched: Bool) throws {
+    let now = ContinuousClock.now
+    var stored = StoredEntry.sample(1)
+    stored.history.invalidatedAt = now
+    try self.cache.write(stored, .sample(1))
+    var entry = StoredEntry.sample(2)
+    entry.isFetched = isFetched
+    entry.invalidationsKnownUntil = now - .seconds(1)
+    let outcome = try self.cache.write(entry, .sample(1))
+    #expect((outcome == .otherKept) == isFetched)
+    #expect(try self.cache.entry(.sample(1)) == (isFetched ? stored : entry))
+    let answered = Self.invalidation(at: now).answered
+    #expect(try self.cache.entry(.sample(1))?.history.lastInvalidation == answered)
+    // Of the stored one it was made, so that its invalidation is known.
+    entry.history.invalidatedAt = try self.cache.entry(.sample(1))?.history.invalidatedAt
+    guard case .updated = try self.cache.write(entry, .sample(1)) else {
+      #expect(!isFetched)
+      return
+    }
+    #expect(try self.cache.entry(.sample(1)) == entry)
+  }
+
+  /// Of the same value, or of another one.
+  @Test(arguments: [1, 2])
+  func aConfirmationIsOlderThanANewerAnswer(_ number: Int) throws {
+    let now = ContinuousClock.now
+    var stored = StoredEntry.sample(1)
+    stored.history.invalidatedAt = now
+    try self.cache.write(stored, .sample(1))
+    var entry = StoredEntry.sample(number)
+    entry.isFetched = true
+    entry.history.valueUpdateCount = 5
+    entry.invalidationsKnownUntil = now - .seconds(1)
+    let mark = try #require(PreparedEntry(entry, identity: .sample(1)).mark)
+    #expect(try self.confirm(entry, mark) == .otherKept)
+    #expect(try self.cache.entry(.sample(1)) == stored)
+    // What was invalidated after that is, whichever stays.
+    entry.history.lastInvalidation = Self.invalidation(at: now + .microseconds(1))
+    #expect(try self.confirm(entry, mark) == .otherKept)
+    #expect(try self.cache.entry(.sample(1))?.history.isInvalidated == true)
+    #expect(try self.cache.entry(.sample(1))?.history.valueUpdateCount == 1)
+  }
+
+  /// A note of an invalidation that the stored value answers.
+  @Test(arguments: [1, 2])
+  func aNoteInvalidatesNoNewerAnswer(_ number: Int) throws {
+    let now = ContinuousClock.now
+    var stored = StoredEntry.sample(1)
+    stored.history.invalidatedAt = now
+    try self.cache.write(stored, .sample(1))
+    var entry = StoredEntry.sample(number)
+    let mark = try #require(PreparedEntry(entry, identity: .sample(1)).mark)
+    for (offset, isInvalidated) in [(-1, false), (0, false), (1, true)] {
+      entry.history.lastInvalidation = Self.invalidation(at: now + .microseconds(offset))
+      _ = try self.confirm(entry, mark, keepsOtherValue: true)
+      #expect(try self.cache.entry(.sample(1))?.history.isInvalidated == isInvalidated)
+    }
+  }
+
   @Test func aLaterInvalidationIsKeptIfItIsOfThisBoot() throws {
     let now = ContinuousClock.now
     let ahead = now + .seconds(1_000_000)
@@ -89,9 +161,9 @@ import Testing
       ]
     for (index, (stored, known, isKept)) in cases.enumerated() {
       var entry = StoredEntry.sample(1)
-      entry.history.invalidate(at: stored)
+      entry.history.lastInvalidation = Self.invalidation(at: stored)
       try self.cache.write(entry, .sample(index))
-      entry.history.isInvalidated = false
+      entry.history.lastInvalidation = .none
       entry.invalidationsKnownUntil = known
       try self.cache.write(entry, .sample(index))
       #expect(try self.cache.entry(.sample(index))?.history.isInvalidated == isKept)
@@ -101,7 +173,7 @@ import Testing
   @Test func anotherValueThatStaysIsInvalidatedWithTheOneThatIsNotWritten() throws {
     try self.cache.write(.sample(1), .sample(1))
     var entry = StoredEntry.sample(2)
-    entry.history.invalidate(at: .now)
+    entry.history.lastInvalidation = Self.invalidation(at: .now)
     let edit = PreparedEntry(entry, identity: .sample(1), in: StoredBasis(content: nil))
     #expect(try self.cache.change { try $0.write(edit) } == .otherKept)
     #expect(try self.cache.entry(.sample(1))?.history.isInvalidated == true)
@@ -111,7 +183,7 @@ import Testing
   @Test(arguments: [false, true])
   func anotherValueThatStaysIsAsStaleAsItWas(_ isStale: Bool) throws {
     var stored = StoredEntry.sample(1)
-    if isStale { stored.history.invalidate(at: .now) }
+    if isStale { stored.history.lastInvalidation = Self.invalidation(at: .now) }
     try self.cache.write(stored, .sample(1))
     let edit = PreparedEntry(.sample(2), identity: .sample(1), in: StoredBasis(content: nil))
     let frames = try self.cache.frames {

@@ -73,7 +73,8 @@ import Testing
     arguments: [
       { $0.errorUpdatedAt = 0 },
       { $0.errorUpdateCount = 0 }, { $0.errorType = nil }, { $0.errorText = "" },
-      { $0.invalidatedAt = 7 }, { $0.isPinned = true }, { $0.expiresAt = nil },
+      { $0.invalidatedAt = 7 }, { $0.invalidatedAt = -7 }, { $0.isPinned = true },
+      { $0.expiresAt = nil },
       { $0.byteCount = 0 }, { $0.nextPageID = nil }, { $0.previousPageID = Data() },
     ] as [@Sendable (inout EntryRow) -> Void])
   func whatElseIsDifferentIsState(_ edit: @Sendable (inout EntryRow) -> Void) throws {

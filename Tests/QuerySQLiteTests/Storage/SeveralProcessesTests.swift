@@ -135,6 +135,25 @@ import Testing
     try await storage.close()
   }
 
+  /// What somebody has entered is no answer of a server that a newer one could outdate.
+  @Test(.timeLimit(.minutes(5)))
+  func whatIsSetByHandReplacesTheAnswerOfAnotherProcess() async throws {
+    let folder = try TemporaryFolder()
+    var configuration = SQLiteQueryStorage.Configuration()
+    // Nothing is written before it is closed.
+    configuration.writeDelay = .seconds(3_600)
+    let storage = try SQLiteQueryStorage(
+      directory: URL(filePath: folder.path), configuration: configuration)
+    let query = StoredQuery(["texts", "other"]) { "" }.persisted()
+    QueryClient(storage: storage).store(for: query).currentValue = "entered"
+    let worker = try WorkerProcess("refresh", folder.path, "other")
+    #expect(await worker.finish().lines == ["fetched"])
+    try await storage.close()
+    let next = try SQLiteQueryStorage(directory: URL(filePath: folder.path))
+    #expect(QueryClient(storage: next).store(for: query).currentValue == "entered")
+    try await next.close()
+  }
+
   /// What is on the disk has no parts of a microsecond.
   @Test func anErrorOfAnotherProcessChangesNoDateOfTheValue() async throws {
     let folder = try TemporaryFolder()

@@ -196,11 +196,15 @@ extension MemoryQueryStorage {
     let mark = self.guarded.withLock { storage -> StoredContentMark?? in
       guard storage.epoch == epoch, !storage.isClosed else { return nil }
       let stored = storage.entries[slot.identity]
-      if let basis, let history = entry?.history, !basis.isReplaceable(stored) {
-        if history.isInvalidated {
-          storage.entries[slot.identity]?.history.invalidate(at: history.invalidatedAt)
+      var replacing: StoredEntry?
+      if let entry {
+        if basis?.isReplaceable(stored) ?? true {
+          replacing = entry.replacing(stored, isOfStored: basis != nil)
         }
-        return nil
+        if replacing == nil {
+          storage.entries[slot.identity]?.history.note(entry.history.lastInvalidation)
+          return nil
+        }
       }
       storage.contentCount += 1
       let mark = entry.map { entry in
@@ -208,7 +212,7 @@ extension MemoryQueryStorage {
           hash: withUnsafeBytes(of: storage.contentCount) { Data($0) },
           byteCount: entry.contentSize)
       }
-      storage.entries[slot.identity] = entry?.keepingInvalidation(of: stored)
+      storage.entries[slot.identity] = replacing
       storage.entries[slot.identity]?.contentMark = mark
       storage.statistics.writes += 1
       storage.statistics.commits += 1
@@ -257,10 +261,10 @@ extension MemoryQueryStorage {
   private func invalidate(under prefix: IdentityPrefix) {
     // A change being written now is written again after the marks set here.
     for slot in self.slots.invalidateChanges(under: prefix) { self.write(slot) }
-    let instant = ContinuousClock.now
+    let invalidation = LastInvalidation(at: .now)
     self.guarded.withLock { storage in
       for identity in storage.entries.keys where prefix.matches(identity) {
-        storage.entries[identity]?.history.invalidate(at: instant)
+        storage.entries[identity]?.history.note(invalidation)
       }
     }
   }

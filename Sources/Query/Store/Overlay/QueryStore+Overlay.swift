@@ -59,7 +59,7 @@ extension QueryStore {
   func mark(by work: FetchWork, _ isFinal: Bool, in context: QueryContext) {
     // The part of the value that was not fetched is as old as before.
     let isPart = !isFinal || State._addsToValue(in: context) && self._state.valueUpdateCount > 1
-    if !isPart { self.storing?.invalidationsKnownUntil = work.source.beganAt }
+    if !isPart { self.storing?.didFetch(since: work.source.beganAt) }
     let old = self.overlay?.mark ?? self.storing?.mark
     guard var mark = work.mark.map({ ValueMark(sequence: $0) }) ?? self.overlay?.firstMark else {
       return self.setMark(nil)

@@ -1,0 +1,68 @@
+/// When a value was last invalidated, and whether it is a newer one by now.
+///
+/// It is kept when the value answers it: an answer that was asked for before, and comes late, is known by that
+/// to be the older one.
+package struct LastInvalidation: Equatable, Sendable {
+  /// In microseconds since the start of the machine, at least 1; negative: the value was asked for, or set,
+  /// after it; 0: there was none.
+  package let microseconds: Int64
+
+  package init(microseconds: Int64) { self.microseconds = microseconds }
+
+  /// There was none.
+  package static var none: Self { Self(microseconds: 0) }
+
+  /// The value is invalidated, and nobody knows since when.
+  package static var atUnknownTime: Self { Self(microseconds: 1) }
+
+  init(at instant: BootInstant) { self.init(microseconds: instant.microseconds) }
+
+  /// When it was, whether or not the value answers it; 0: there was none.
+  private var time: Int64 { abs(self.microseconds) }
+
+  /// Whether the value is invalidated.
+  package var isStanding: Bool { self.microseconds > 0 }
+
+  /// When it was; nil: there was none.
+  package var instant: ContinuousClock.Instant? {
+    self == .none ? nil : .init(microsecondsSinceBoot: self.time)
+  }
+
+  /// The same, of a value that was asked for after it.
+  var answered: Self { Self(microseconds: -self.time) }
+
+  /// The clock of an earlier boot may be ahead; its fetches are over.
+  private var isOfEarlierBoot: Bool { self.time > BootInstant.now.microseconds }
+}
+
+// MARK: - Beside a stored one
+
+extension LastInvalidation {
+  /// What is stored of this, that of a value that is to take the place of a stored one.
+  ///
+  /// - Parameters:
+  ///   - stored: That of the stored value.
+  ///   - known: Up to when the new one knows of invalidations, in microseconds since the start of the machine;
+  ///     nil: of all.
+  /// - Returns: What is stored, and whether the new value is invalidated without knowing; nil if the new value
+  ///   was asked for before an invalidation, and the stored one after it.
+  package func replacing(
+    _ stored: Self, knownUntil known: Int64?
+  ) -> (invalidation: Self, isNews: Bool)? {
+    if stored == .none || stored.isOfEarlierBoot { return (self, false) }
+    let later = max(self.time, stored.time)
+    // What was read with the stored value is known, whatever its time.
+    let isUnknown = known.map { stored.time > $0 && self != stored.answered } ?? false
+    if !isUnknown { return (Self(microseconds: self.isStanding ? later : -later), false) }
+    return stored.isStanding ? (Self(microseconds: later), true) : nil
+  }
+
+  /// What is stored of this if the stored value stays: what that answers already is no news.
+  ///
+  /// - Parameter stored: That of the stored value.
+  package func noted(beside stored: Self) -> Self {
+    guard self.isStanding else { return stored }
+    let isNews = self.time > stored.time || self == .atUnknownTime || stored.isOfEarlierBoot
+    return isNews ? self : stored
+  }
+}
