@@ -56,7 +56,7 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
       func isShared(_ shared: SharedFetch<Value>) -> Bool {
         // A context may have come from another store, and the table with it. An answer that may be too old
         // for this fetch is not shared.
-        shared.context.isOfSameStore(as: context) && !shared.isGivenUp(for: own)
+        shared.context.isOfSameStore(as: context) && !shared.refuses(own)
           && isDuplicate(shared.context, context) && own?.share(shared.work) != false
       }
       let duplicate = fetches.first(where: isShared) ?? missed.last(where: isShared)

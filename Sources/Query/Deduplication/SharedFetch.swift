@@ -77,9 +77,10 @@ final class SharedFetch<Value: Sendable>: Sendable {
   }
 
   /// Whether a fetch may not join: the attempt that this one belongs to was given up, and nobody else waits for
-  /// it, or that attempt was the fetch's own. The caller that came first may leave a moment later.
+  /// it, or that attempt was the fetch's own. What nobody waits for is abandoned by that: its first caller may
+  /// leave a moment later.
   @usableFromInline
-  func isGivenUp(for other: FetchWork?) -> Bool {
+  func refuses(_ other: FetchWork?) -> Bool {
     guard let isOpen, !isOpen() else { return false }
     return self.state.withLock { state in
       if state.isTold || state.hasOthers { return other != nil && other === self.work }
@@ -182,14 +183,8 @@ extension SharedFetch {
     guard self.isOpen != nil, let work = self.context.fetchWork else {
       return try await query.fetch(in: self.context, with: continuation)
     }
-    return try await FetchAttempt.current.withValue(
-      FetchAttempt(of: work) { self.counts },
-      operation: {
-        // Named, so that the work has its isolation.
-        _ = isolation
-        return try await query.fetch(in: self.context, with: continuation)
-      },
-      isolation: isolation)
+    return try await FetchAttempt(of: work) { self.counts }
+      .fetch(query, in: self.context, with: continuation, isolation: isolation)
   }
 }
 

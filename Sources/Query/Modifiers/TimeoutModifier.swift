@@ -117,15 +117,8 @@ private final class TimedAttempt<Value: Sendable>: Sendable {
     guard let work = context.fetchWork else {
       return try await query.fetch(in: context, with: continuation)
     }
-    let attempt = FetchAttempt.inner(of: work) { !self.progress.withLock(\.isOverdue) }
-    return try await FetchAttempt.current.withValue(
-      attempt,
-      operation: {
-        // Named, so that the work has its isolation.
-        _ = isolation
-        return try await query.fetch(in: context, with: continuation)
-      },
-      isolation: isolation)
+    return try await FetchAttempt.inner(of: work) { !self.progress.withLock(\.isOverdue) }
+      .fetch(query, in: context, with: continuation, isolation: isolation)
   }
 
   private func result(isolation: isolated (any Actor)?) async throws -> Value {

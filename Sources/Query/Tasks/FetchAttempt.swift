@@ -2,7 +2,7 @@
 /// `timeout(after:)`: from then on nothing of it counts.
 @usableFromInline
 struct FetchAttempt: Sendable {
-  @usableFromInline static let current = TaskLocal<FetchAttempt?>(wrappedValue: nil)
+  private static let current = TaskLocal<FetchAttempt?>(wrappedValue: nil)
 
   /// A fetch of another store that the attempt begins is not a part of it.
   private let work: FetchWork
@@ -20,6 +20,24 @@ struct FetchAttempt: Sendable {
   static func inner(of work: FetchWork, isOpen: @escaping @Sendable () -> Bool) -> FetchAttempt {
     guard let outer = self.isOpen(of: work) else { return FetchAttempt(of: work, isOpen: isOpen) }
     return FetchAttempt(of: work) { isOpen() && outer() }
+  }
+
+  /// Fetches as this attempt.
+  @usableFromInline
+  func fetch<Query: QueryRequest>(
+    _ query: Query,
+    in context: QueryContext,
+    with continuation: QueryContinuation<Query.Value>,
+    isolation: isolated (any Actor)?
+  ) async throws -> Query.Value {
+    try await Self.current.withValue(
+      self,
+      operation: {
+        // Named, so that the work has its isolation.
+        _ = isolation
+        return try await query.fetch(in: context, with: continuation)
+      },
+      isolation: isolation)
   }
 
   /// Says whether the current attempt of a fetch still counts; nil: it does until the fetch ends.
