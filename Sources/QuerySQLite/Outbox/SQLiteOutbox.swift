@@ -224,8 +224,7 @@ extension SQLiteOutbox {
     defer { withExtendedLifetime(copies) {} }
     do {
       for (index, mutation) in mutations.enumerated() where !mutation.bodies.isEmpty {
-        // If the outbox has the mutation already, it has the files, too.
-        if mutation.isRepeatable, try self.isKnown(mutation.id) { continue }
+        if try self.hasFiles(of: mutation) { continue }
         let own = try await self.database.bodies.copy(mutation.bodies)
         copies[index] = own
         copied[index].bodyFile = own.names
@@ -248,10 +247,6 @@ extension SQLiteOutbox {
     } catch {
       return false
     }
-  }
-
-  private func isKnown(_ id: UUID) throws -> Bool {
-    if case .unknown = try self.standing(of: id) { false } else { true }
   }
 
   func bodies(of id: UUID) async throws -> [URL] {

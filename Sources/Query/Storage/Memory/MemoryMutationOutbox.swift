@@ -255,6 +255,7 @@ extension MemoryMutationOutbox {
     var (copied, copies) = (mutations, [Int: BodyCopies]())
     do {
       for (index, mutation) in mutations.enumerated() where !mutation.bodies.isEmpty {
+        if try self.hasFiles(of: mutation) { continue }
         let own = try await self.bodies.folder.copy(mutation.bodies)
         copies[index] = own
         copied[index].bodyFile = own.names

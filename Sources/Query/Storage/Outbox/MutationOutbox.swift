@@ -223,6 +223,16 @@ extension MutationOutbox {
     try self.entries(in: .pending).reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }
   }
 
+  /// Whether the outbox has had a mutation, and its files with it, so that they are not needed again: they may be
+  /// gone by now.
+  package func hasFiles(of mutation: NewMutation) throws -> Bool {
+    guard mutation.isRepeatable else { return false }
+    if case .unknown = try self.standing(of: mutation.id) {
+      return try self.forgottenEnd(of: mutation.id) != nil
+    }
+    return true
+  }
+
   /// The live and dead mutations, in the order of enqueueing.
   public func entries() throws -> [OutboxEntry] { try self.entries(in: nil) }
 
