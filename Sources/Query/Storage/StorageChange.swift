@@ -104,7 +104,7 @@ public class StorageWrite: @unchecked Sendable {
     let cause = self.facts.cause
     switch (cause, old) {
     case (.changed, .write(let write)), (.confirmed, .write(let write)):
-      return .write(self.replacing(write))
+      return .write(self.remaining(of: write))
     case (.changed, .remove), (.confirmed, .remove): return .write(self)
     case (.handedOverAgain, .remove): return old
     case (.handedOverAgain, .write(let write)):
@@ -137,15 +137,15 @@ public class StorageWrite: @unchecked Sendable {
     self.snapshotOrEntry.entryWithoutContent(self.facts).history.valueLastUpdatedAt
   }
 
-  /// Which of two is to be written, this or another store's that waits, of a value that was invalidated later
-  /// than this one knows, or was asked for after that.
-  private func replacing(_ old: StorageWrite) -> StorageWrite {
+  /// What is to be written of this and one that waits: this one, invalidated if the other is of another store and
+  /// was invalidated later than this one knows, or the other if its value was asked for after that.
+  private func remaining(of old: StorageWrite) -> StorageWrite {
     let (own, last) = (self.facts.lastInvalidation, old.facts.lastInvalidation)
     let known = self.facts.invalidationsKnownUntil?.microseconds
     guard let new = own.replacing(last, knownUntil: known) else {
       return self.facts.isFetched ? old.noting(own) : self.noting(last)
     }
-    return new.isNews ? self.with(self.facts.with(new.invalidation)) : self
+    return new.invalidation == own ? self : self.with(self.facts.with(new.invalidation))
   }
 
   /// The same write, after another of the same store that has not been written.

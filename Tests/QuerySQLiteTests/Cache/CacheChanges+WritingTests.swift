@@ -105,13 +105,26 @@ import Testing
     #expect(try self.cache.entry(.sample(1)) == (isFetched ? stored : entry))
     let answered = Self.invalidation(at: now).answered
     #expect(try self.cache.entry(.sample(1))?.history.lastInvalidation == answered)
-    // Of the stored one it was made, so that its invalidation is known.
-    entry.history.invalidatedAt = try self.cache.entry(.sample(1))?.history.invalidatedAt
-    guard case .updated = try self.cache.write(entry, .sample(1)) else {
-      #expect(!isFetched)
-      return
-    }
-    #expect(try self.cache.entry(.sample(1)) == entry)
+    // What was invalidated after that is, whichever stays.
+    entry.history.lastInvalidation = Self.invalidation(at: now + .microseconds(1))
+    #expect((try self.cache.write(entry, .sample(1)) == .otherKept) == isFetched)
+    var last = isFetched ? stored : entry
+    last.history.isInvalidated = true
+    #expect(try self.cache.entry(.sample(1)) == last)
+  }
+
+  /// What was read with it is known, whatever the clock says.
+  @Test func aFetchedValueThatWasMadeOfTheAnswerReplacesIt() throws {
+    let now = ContinuousClock.now
+    var entry = StoredEntry.sample(1)
+    entry.history.invalidatedAt = now
+    try self.cache.write(entry, .sample(1))
+    var next = StoredEntry.sample(2)
+    next.isFetched = true
+    next.invalidationsKnownUntil = now - .seconds(1)
+    next.history.invalidatedAt = try self.cache.entry(.sample(1))?.history.invalidatedAt
+    try self.cache.write(next, .sample(1))
+    #expect(try self.cache.entry(.sample(1)) == next)
   }
 
   /// Of the same value, or of another one.

@@ -125,20 +125,6 @@ extension StorageContractTests {
     #expect(!last.isInvalidated)
   }
 
-  /// One that was made after the newer answer was asked for, and is written with the older one.
-  @Test func aLaterInvalidationStandsBesideAnAnswerThatStays() async throws {
-    let (first, second, one, other) = try self.pair(.sqlite, false)
-    let answers = try await Overtaken(in: one, by: other, invalidator: other) {
-      try await second.storage.flush()
-    }
-    try await second.storage.flush()
-    answers.store.invalidate()
-    await answers.land()
-    let last = try await self.last(first, second).store(for: Self.plain)
-    #expect(last.currentValue == 2)
-    #expect(last.isInvalidated)
-  }
-
   /// A page that is added is of the list that the store has, not of the newer one.
   @Test(arguments: Self.pairs)
   func aPageOfAListFromBeforeReplacesNoListFromAfter(
