@@ -23,9 +23,11 @@ struct BootInstant: Comparable, Sendable {
 
   private init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// - Parameter instant: The moment; what a damaged file says may be out of all bounds.
-  init(_ instant: ContinuousClock.Instant) {
-    self.nanoseconds = ContinuousClock().systemEpoch.duration(to: instant).nanoseconds
+  /// - Parameter microseconds: Since the start of the machine, at most 2⁶⁰; what a damaged file says is beyond all
+  ///   clocks.
+  init(microseconds: Int64) {
+    let (product, isTooLarge) = microseconds.multipliedReportingOverflow(by: 1_000)
+    self.init(nanoseconds: isTooLarge ? .max : product)
   }
 
   var instant: ContinuousClock.Instant {

@@ -130,6 +130,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
   override var isHydrating: Bool { self.gate != nil }
 
+  override var hasUnwrittenChange: Bool { self.slot.unwrittenChange != nil }
+
   override func stateDidReset() {
     self.isPristine = false
     self.failures = PersistedFailures()
@@ -276,8 +278,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       (self.content, self.contentNumber) = (extras.content, store.tag.number)
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: &store._state)
-      let own = self.lastInvalidation
-      self.lastInvalidation = own.noted(beside: history.lastInvalidation)
+      self.read(history.lastInvalidation, by: store)
       if isInvalidated || later.count > 0 {
         store.persist(.changed)
       }
@@ -285,6 +286,19 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     }
     withExtendedLifetime(replaced) {}
     withExtendedLifetime(error) {}
+  }
+
+  /// Learns the last invalidation of what is stored. The caller holds the store's lock.
+  ///
+  /// - Returns: Whether the store did not know of it.
+  @discardableResult
+  private func read(_ stored: LastInvalidation, by store: QueryStore<State>) -> Bool {
+    let known = self.lastInvalidation
+    self.lastInvalidation = known.noted(beside: stored)
+    self.invalidationsKnownUntil = stored.knownUntil(atLeast: self.invalidationsKnownUntil)
+    guard stored.isNews(to: known) else { return false }
+    store.learn(of: stored)
+    return true
   }
 
   /// What is released outside the lock when it is replaced. Not a tuple, whose type would be looked up in the
@@ -422,15 +436,14 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.isPristine = false
       self.failures = PersistedFailures(entry.history)
       self.content = extras.content
-      let known = self.lastInvalidation
+      let isNews = self.read(entry.history.lastInvalidation, by: store)
       self.lastInvalidation = entry.history.lastInvalidation
       self.isFetched = true
       store.setMark(entry.mark)
       store.restore(value, extras.record, entry.history)
-      if store._state.isInvalidated, self.lastInvalidation.noted(beside: known) != known {
-        // As if it had been asked for here: what is under way may have been read before it.
-        store.invalidationStamp += 1
-        isInvalidated = store.subscribers > 0
+      if isNews, store._state.isInvalidated {
+        // As if it had been asked for here.
+        isInvalidated = store.subscribers > 0 && !store.isFetchingAnew
       }
       self.contentNumber = store.tag.number
       return replaced

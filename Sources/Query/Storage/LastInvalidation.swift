@@ -33,6 +33,11 @@ package struct LastInvalidation: Equatable, Sendable {
 
   /// The clock of an earlier boot may be ahead; its fetches are over.
   private var isOfEarlierBoot: Bool { self.time > BootInstant.now.microseconds }
+
+  /// Whether what was asked for at a time was asked for after it.
+  func isKnown(to beginning: BootInstant) -> Bool {
+    self != .atUnknownTime && beginning.microseconds >= self.time
+  }
 }
 
 // MARK: - Beside a stored one
@@ -55,6 +60,21 @@ extension LastInvalidation {
     let isUnknown = known.map { stored.time > $0 && self != stored.answered } ?? false
     if !isUnknown { return (Self(microseconds: self.isStanding ? later : -later), false) }
     return stored.isStanding ? (Self(microseconds: later), true) : nil
+  }
+
+  /// Whether a state that knows another has yet to learn of this one, which was read.
+  func isNews(to known: Self) -> Bool {
+    if self == .none { return false }
+    let isLater = self.time > known.time || known.isOfEarlierBoot
+    return isLater && !self.isOfEarlierBoot
+  }
+
+  /// Up to when a state that has read this knows of invalidations.
+  ///
+  /// - Parameter known: What it knew before; nil: all.
+  func knownUntil(atLeast known: BootInstant?) -> BootInstant? {
+    guard let known, self != .none, !self.isOfEarlierBoot else { return known }
+    return max(known, BootInstant(microseconds: self.time))
   }
 
   /// What is stored of this if the stored value stays: what that answers already is no news.

@@ -43,7 +43,9 @@ extension QueryStore {
     if case .success = result {
       self.valueOrigin = .network
       self.tag.replace(record)
-      if self.overlay != nil || self.storing != nil { self.mark(by: work, isFinal, in: context) }
+      if self.overlay != nil || self.storing != nil {
+        self.mark(by: work, isFinal: isFinal, isStored: isStored, in: context)
+      }
     }
     if isStored { self.persist(.changed) }
   }

@@ -53,11 +53,25 @@ class StoreAttachment<State: QueryStateProtocol>: @unchecked Sendable {
   /// Up to when the state knows of invalidations, as ``StoredEntry/invalidationsKnownUntil``.
   @exclusivity(unchecked) final var invalidationsKnownUntil: BootInstant?
 
+  /// Whether a change of the value is not on disk yet.
+  var hasUnwrittenChange: Bool { false }
+
   /// Records that a fetch has brought all of the value.
   ///
   /// - Parameter beginning: When it began; nil: nobody knows.
   final func didFetch(since beginning: BootInstant?) {
     (self.isFetched, self.invalidationsKnownUntil) = (true, beginning)
+  }
+
+  /// Records that a fetch has brought a part of the value; the rest is as old as before.
+  ///
+  /// - Parameter beginning: When it began; nil: nobody knows.
+  final func didFetchPart(since beginning: BootInstant?) {
+    // What was set by hand, and is not written, would be lost with a part that is outdated.
+    self.isFetched = self.isFetched || !self.hasUnwrittenChange
+    if let known = self.invalidationsKnownUntil, let beginning {
+      self.invalidationsKnownUntil = min(known, beginning)
+    }
   }
 
   /// Records that the value was set by hand.

@@ -241,7 +241,9 @@ extension QueryStore {
     _ record: ValueRecord?, isConfirmed: Bool, of work: FetchWork, in context: QueryContext
   ) {
     self.valueOrigin = .network
-    if self.overlay != nil || self.storing != nil { self.mark(by: work, true, in: context) }
+    if self.overlay != nil || self.storing != nil {
+      self.mark(by: work, isFinal: true, in: context)
+    }
     if isConfirmed {
       self.tag.record = record
       self.persist(.confirmed)

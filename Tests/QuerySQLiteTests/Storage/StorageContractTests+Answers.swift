@@ -170,6 +170,116 @@ extension StorageContractTests {
     #expect(!next.isInvalidated)
   }
 
+  /// Nor if all of that waits to be written, with a value that was set by hand.
+  @Test(arguments: StorageUnderTest.allCases)
+  func noAnswerFromBeforeReplacesWhatIsSetByHandAfterAnInvalidation(
+    _ kind: StorageUnderTest
+  ) async throws {
+    let device = try Device(kind)
+    let older = Asking(1)
+    let store = device.client().store(for: older.query)
+    let before = try await older.ask(store)
+    device.client().store(for: Self.plain).invalidate()
+    device.client().store(for: Self.plain).currentValue = 2
+    await older.land(before)
+    try await device.relaunch()
+    #expect(device.client().store(for: Self.plain).currentValue == 2)
+  }
+
+  /// What the store had before it asked.
+  enum Before: String, CaseIterable, CustomTestStringConvertible {
+    case edit
+    case reset
+    case value
+
+    var testDescription: String { self.rawValue }
+  }
+
+  /// A query that yields 7, and then waits.
+  private func yielding(
+    _ yields: Gate, _ lands: Gate
+  ) -> some QueryRequest<Int, QueryState<Int?, Int>> {
+    StoredQuery { continuation in
+      try await yields.pass()
+      continuation.yield(7)
+      try await lands.pass()
+      throw TestError()
+    }.persisted()
+  }
+
+  /// A yield is an answer as a returned value is.
+  @Test(arguments: Self.pairs, Before.allCases)
+  func noYieldFromBeforeAnInvalidationReplacesAnAnswerFromAfterIt(
+    _ pair: (StorageUnderTest, Bool), _ before: Before
+  ) async throws {
+    let (first, second, one, other) = try self.pair(pair.0, pair.1)
+    let (yields, lands) = (Gate(), Gate())
+    let otherStore = other.store(for: Self.plain)
+    otherStore.currentValue = 0
+    try await second.storage.flush()
+    let store = one.store(for: self.yielding(yields, lands))
+    switch before {
+    case .edit: store.currentValue = 1
+    case .reset: store.reset()
+    case .value: break
+    }
+    try await first.storage.flush()
+    let fetch = Task { try await store.fetch() }
+    await yields.arrival()
+    otherStore.invalidate()
+    try await second.storage.flush()
+    try await otherStore.fetch()
+    try await second.storage.flush()
+    yields.open()
+    await lands.arrival()
+    lands.open()
+    _ = await fetch.result
+    let last = try await self.last(first, second).store(for: Self.plain)
+    #expect(last.currentValue == 9)
+    #expect(!last.isInvalidated)
+  }
+
+  @Test(arguments: Self.pairs)
+  func aYieldFromAfterAnInvalidationIsStored(_ pair: (StorageUnderTest, Bool)) async throws {
+    let (first, second, one, other) = try self.pair(pair.0, pair.1)
+    let (yields, lands) = (Gate(), Gate())
+    let store = one.store(for: self.yielding(yields, lands))
+    store.currentValue = 1
+    try await first.storage.flush()
+    other.invalidate(matching: Self.plain.path)
+    try await second.storage.flush()
+    try await other.store(for: Self.plain).fetch()
+    try await second.storage.flush()
+    let fetch = Task { try await store.fetch() }
+    yields.open()
+    await lands.arrival()
+    lands.open()
+    _ = await fetch.result
+    let last = try await self.last(first, second).store(for: Self.plain)
+    #expect(last.currentValue == 7)
+  }
+
+  @Test(arguments: Self.pairs)
+  func aPageOfAListThatWasSetByHandReplacesNoListFromAfterAnInvalidation(
+    _ pair: (StorageUnderTest, Bool)
+  ) async throws {
+    let (first, second, one, other) = try self.pair(pair.0, pair.1)
+    let query = NumberPages().persisted()
+    let store = one.store(for: query)
+    try await store.fetchNextPage()
+    store.currentValue[id: 0]?.value = "edited"
+    try await first.storage.flush()
+    let otherStore = other.store(for: query)
+    otherStore.invalidate()
+    try await second.storage.flush()
+    try await otherStore.fetchAllPages()
+    try await second.storage.flush()
+    try await store.fetchNextPage()
+    let last = try await self.last(first, second).store(for: query)
+    #expect(last.currentValue.map(\.value) == ["page 0"])
+    #expect(!last.isInvalidated)
+  }
+
   /// A store that follows other processes shows then what is stored.
   @Test func aStoreThatFollowsShowsTheNewerAnswer() async throws {
     var settings = Device.Settings()

@@ -182,20 +182,6 @@ extension StorageContractTests {
     try await store.fetchNextPage()
     #expect(store.storing?.invalidationsKnownUntil == known)
   }
-
-  /// Until a fetch has brought all of it anew.
-  @Test(arguments: StorageUnderTest.allCases)
-  func aListThatWasSetByHandIsNotFetchedByAPageThatIsAdded(_ kind: StorageUnderTest) async throws {
-    let store = try Device(kind).client().store(for: StoredPages().persisted())
-    try await store.fetchNextPage()
-    #expect(store.storing?.isFetched == true)
-    store.currentValue = textPages(0...0)
-    #expect(store.storing?.isFetched == false)
-    try await store.fetchNextPage()
-    #expect(store.storing?.isFetched == false)
-    try await store.fetchAllPages()
-    #expect(store.storing?.isFetched == true)
-  }
 }
 
 extension InfiniteQueryPages where Element == InfiniteQueryPage<Int, String> {

@@ -49,6 +49,28 @@ import Testing
     #expect(self.last(own).noted(beside: self.last(stored)) == self.last(result))
   }
 
+  @Test(
+    arguments: [
+      (0, 0, false), (0, 5, false), (5, 0, true), (-5, 0, true), (5, 4, true), (-5, -4, true),
+      (5, 5, false), (-5, 5, false), (5, -5, false), (4, -5, false), (Self.ahead, 0, false),
+      (5, Self.ahead, true), (Self.ahead, Self.ahead, false),
+    ] as [(Int64, Int64, Bool)])
+  func whatAStoreHasYetToLearn(read: Int64, known: Int64, isNews: Bool) {
+    #expect(self.last(read).isNews(to: self.last(known)) == isNews)
+  }
+
+  @Test(arguments: [(0, 5), (4, 5), (-4, 5), (6, 6), (-6, 6), (Self.ahead, 5)] as [(Int64, Int64)])
+  func whoHasReadItKnowsOfIt(read: Int64, until: Int64) {
+    let known = self.last(read).knownUntil(atLeast: BootInstant(microseconds: 5))
+    #expect(known?.microseconds == until)
+    #expect(self.last(read).knownUntil(atLeast: nil) == nil)
+  }
+
+  @Test(arguments: [(5, true), (-5, true), (6, false), (-6, false), (1, false)] as [(Int64, Bool)])
+  func aFetchThatBeganAfterItKnowsOfIt(invalidation: Int64, isKnown: Bool) {
+    #expect(self.last(invalidation).isKnown(to: BootInstant(microseconds: 5)) == isKnown)
+  }
+
   @Test(arguments: [0, 1, 5, -5] as [Int64])
   func aHistoryHasIt(_ microseconds: Int64) {
     var history = UpdateHistory()

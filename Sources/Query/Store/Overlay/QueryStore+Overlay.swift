@@ -55,11 +55,22 @@ extension QueryStore {
 
   /// Records how much of the history a fetched value includes, and which invalidations. The caller holds
   /// the lock.
+  ///
+  /// - Parameters:
+  ///   - work: The fetch.
+  ///   - isFinal: Whether it has returned the value, and not yielded it.
+  ///   - isStored: Whether it is stored, and not the beginning of a list.
+  ///   - context: The context of the fetch.
   @usableFromInline
-  func mark(by work: FetchWork, _ isFinal: Bool, in context: QueryContext) {
+  func mark(by work: FetchWork, isFinal: Bool, isStored: Bool = true, in context: QueryContext) {
     // The part of the value that was not fetched is as old as before.
-    let isPart = !isFinal || State._addsToValue(in: context) && self._state.valueUpdateCount > 1
-    if !isPart { self.storing?.didFetch(since: work.source.beganAt) }
+    let isBesideOthers = State._addsToValue(in: context) && self._state.valueUpdateCount > 1
+    if isBesideOthers {
+      self.storing?.didFetchPart(since: work.source.beganAt)
+    } else if isStored {
+      self.storing?.didFetch(since: work.source.beganAt)
+    }
+    let isPart = !isFinal || isBesideOthers
     let old = self.overlay?.mark ?? self.storing?.mark
     guard var mark = work.mark.map({ ValueMark(sequence: $0) }) ?? self.overlay?.firstMark else {
       return self.setMark(nil)
