@@ -40,7 +40,9 @@ extension QueryRequest {
       seconds > 0,
       "\(self._debugTypeName): refetch(every:) takes a positive number of seconds; got \(seconds)."
     )
-    return self.refetch(every: Duration(clampingSeconds: seconds), inBackground: inBackground)
+    // A duration has a smallest unit, below which a number is none.
+    let interval = max(Duration(clampingSeconds: seconds), .nanoseconds(1))
+    return self.refetch(every: interval, inBackground: inBackground)
   }
 }
 

@@ -323,6 +323,16 @@ import Testing
     subscription.cancel()
   }
 
+  /// A number that is shorter than any duration is one nevertheless.
+  @Test func byAsShortAnIntervalAsThereIs() async {
+    let query = ProbeQuery().refetch(every: 1e-300)
+      .handleEvents(with: QueryEventHandler(onFetchingEnded: { [ended] _ in ended.append(0) }))
+    let store = QueryClient().store(for: query)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    await self.ended.wait(forCount: 5)
+    subscription.cancel()
+  }
+
   @Test func anIntervalThatIsNotPositiveStopsTheProgram() async throws {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
