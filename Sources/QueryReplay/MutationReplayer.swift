@@ -133,7 +133,8 @@ extension MutationReplayer {
   }
 
   /// Sends everything due, until nothing is. A mutation that waits for its time goes on waiting; if
-  /// its wait ends before the rest was sent, it is tried again, but not for ever.
+  /// its wait ends before the rest was sent, it is tried again, but not for ever. An attempt must not
+  /// await this: it would wait for itself.
   ///
   /// - Parameter deadline: After this time nothing more is begun, and attempts that run are cancelled:
   ///   their mutations are pending then, and count as failed.
