@@ -159,8 +159,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   func hydrate(_ store: QueryStore<State>) {
     probe_hydrate_begin(Probes.number(of: self.slot))
     switch self.slot.unwrittenChange {
-    // A value may be stored, beside which it belongs.
-    case .write(let write)? where write.isWithoutValue: self.read(into: store, beside: write)
+    // Another process may have stored a newer value than the one that it was made beside.
+    case .write(let write)? where write.isNote: self.read(into: store, beside: write)
     case .write(let write)?: self.take(write, into: store)
     case .remove?: self.miss(.absent, store)
     case nil: self.read(into: store)
@@ -190,7 +190,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
     }
   }
 
-  /// - Parameter note: An error or an invalidation without a value that is not written yet.
+  /// - Parameter note: An error or an invalidation that is not written yet.
   private func read(into store: QueryStore<State>, beside note: StorageWrite? = nil) {
     var reading = self.storage.read(self.slot)
     if note != nil { reading = self.noted(note, reading) }
@@ -279,6 +279,7 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
       self.failures = PersistedFailures(history)
       self.failures.append(later, in: &store._state)
       self.read(history.lastInvalidation, by: store)
+      self.lastInvalidation = self.lastInvalidation.noted(beside: history.lastInvalidation)
       if isInvalidated || later.count > 0 {
         store.persist(.changed)
       }
@@ -293,10 +294,8 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
   /// - Returns: Whether the store did not know of it.
   @discardableResult
   private func read(_ stored: LastInvalidation, by store: QueryStore<State>) -> Bool {
-    let known = self.lastInvalidation
-    self.lastInvalidation = known.noted(beside: stored)
     self.invalidationsKnownUntil = stored.knownUntil(atLeast: self.invalidationsKnownUntil)
-    guard stored.isNews(to: known) else { return false }
+    guard stored.isNews(to: self.lastInvalidation) else { return false }
     store.learn(of: stored)
     return true
   }

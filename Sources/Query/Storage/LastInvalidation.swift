@@ -86,3 +86,33 @@ extension LastInvalidation {
     return isNews ? self : stored
   }
 }
+
+/// What the state that is written knows of invalidations.
+package struct KnownInvalidations {
+  /// The last one.
+  package let last: LastInvalidation
+  /// Up to when it knows of all, in microseconds since the start of the machine; nil: it does not end.
+  let until: Int64?
+  /// Whether a fetch has brought the value.
+  let isFetched: Bool
+
+  /// What is stored of the last one where something stands whose last one is another, whether the state does not
+  /// know that, and whether what stands is newer: it was asked for after that, and this one before.
+  package func merged(
+    with stored: LastInvalidation
+  ) -> (invalidation: LastInvalidation, isNews: Bool, isOlder: Bool) {
+    if let new = self.last.replacing(stored, knownUntil: self.until) {
+      return (new.invalidation, new.isNews, false)
+    }
+    // If it is written all the same, it was made of the stored value, or set by hand.
+    return (self.last.noted(beside: stored), false, self.isFetched)
+  }
+}
+
+extension StoredEntry {
+  package var knownInvalidations: KnownInvalidations {
+    KnownInvalidations(
+      last: self.history.lastInvalidation,
+      until: self.invalidationsKnownUntil?.microsecondsSinceBoot, isFetched: self.isFetched)
+  }
+}

@@ -60,14 +60,14 @@ public class StorageWrite: @unchecked Sendable {
     guard let snapshot = self.snapshot else { return try self.entry() }
     // Outside the lock: it is user code.
     let coded = CodedEntry(Result { try snapshot.entry(self.facts) })
-    let old = Self.lock.withLock { _ -> (any StateSnapshot)? in
-      let isFirst = self.coded == nil
+    Self.lock.withLock { _ in
+      // Another thread may just have coded it.
+      guard self.coded == nil else { return }
       self.coded = coded
-      guard isFirst else { return nil }
-      defer { self.releaseKept() }
-      return self.kept
+      self.releaseKept()
     }
-    withExtendedLifetime(old) {}
+    // The value is the user's, and its last reference is not released under the lock.
+    withExtendedLifetime(snapshot) {}
     return try coded.result.get()
   }
 
@@ -95,8 +95,8 @@ public class StorageWrite: @unchecked Sendable {
     }
   }
 
-  /// Whether it is an error or an invalidation of a state that has no value.
-  var isWithoutValue: Bool { self.facts.cause == .unchanged && !self.snapshotOrEntry.hasValue }
+  /// Whether it is an error or an invalidation, which belongs beside what is stored.
+  var isNote: Bool { self.facts.cause == .unchanged }
 
   /// What becomes of an older change that waits where this one is to wait: this one takes its place, but
   /// an error, an invalidation and an edit replace no value that another store of the query has made.
@@ -140,12 +140,10 @@ public class StorageWrite: @unchecked Sendable {
   /// What is to be written of this and one that waits: this one, invalidated if the other is of another store and
   /// was invalidated later than this one knows, or the other if its value was asked for after that.
   private func remaining(of old: StorageWrite) -> StorageWrite {
-    let (own, last) = (self.facts.lastInvalidation, old.facts.lastInvalidation)
-    let known = self.facts.invalidationsKnownUntil?.microseconds
-    guard let new = own.replacing(last, knownUntil: known) else {
-      return self.facts.isFetched ? old.noting(own) : self.noting(last)
-    }
-    return new.invalidation == own ? self : self.with(self.facts.with(new.invalidation))
+    let own = self.facts.lastInvalidation
+    let merged = self.facts.knownInvalidations.merged(with: old.facts.lastInvalidation)
+    if merged.isOlder { return old.noting(own) }
+    return merged.invalidation == own ? self : self.with(self.facts.with(merged.invalidation))
   }
 
   /// The same write, after another of the same store that has not been written.
@@ -222,6 +220,12 @@ struct WriteFacts: Sendable {
   var invalidationsKnownUntil: BootInstant?
   /// Whether a fetch has brought the value.
   var isFetched = false
+
+  var knownInvalidations: KnownInvalidations {
+    KnownInvalidations(
+      last: self.lastInvalidation, until: self.invalidationsKnownUntil?.microseconds,
+      isFetched: self.isFetched)
+  }
 
   /// The same, of a value with another last invalidation.
   func with(_ lastInvalidation: LastInvalidation) -> Self {

@@ -261,9 +261,14 @@ extension StorageSlot {
     }
   }
 
-  /// The newest change that is not on disk yet.
+  /// What is not on disk yet: the newest change, in the place of what is being written.
   var unwrittenChange: StorageChange? {
-    self.guarded.withLock { $0.change ?? $0.taken }
+    self.guarded.withLock { slot in
+      guard case .write(let write)? = slot.change, let taken = slot.taken else {
+        return slot.change ?? slot.taken
+      }
+      return write.replacing(taken)
+    }
   }
 
   /// Whether the stores have made no change since there were so many.

@@ -43,16 +43,10 @@ extension StoredEntry {
   /// - Returns: What is stored then; nil if it was asked for before an invalidation, and the stored one after it.
   func replacing(_ stored: StoredEntry?, isOfStored: Bool = false) -> StoredEntry? {
     guard let last = stored?.history.lastInvalidation else { return self }
+    let merged = self.knownInvalidations.merged(with: last)
+    if merged.isOlder, !isOfStored { return nil }
     var entry = self
-    let own = self.history.lastInvalidation
-    let known = self.invalidationsKnownUntil?.microsecondsSinceBoot
-    if let new = own.replacing(last, knownUntil: known) {
-      entry.history.lastInvalidation = new.invalidation
-    } else if self.isFetched, !isOfStored {
-      return nil
-    } else {
-      entry.history.lastInvalidation = own.noted(beside: last)
-    }
+    entry.history.lastInvalidation = merged.invalidation
     return entry
   }
 }

@@ -34,7 +34,7 @@ final class PreparedEntry {
     let entry = entry.withLargeValueApart
     self.contentSize = entry.contentSize
     self.basis = basis
-    self.invalidations = KnownInvalidations(entry)
+    self.invalidations = entry.knownInvalidations
     self.pages = if case .pages(let pages, _, _) = entry.content { pages } else { nil }
     self.wantedPages = (self.pages ?? []).map(PagePlan.Wanted.init)
     self.row = EntryRow(
@@ -68,33 +68,6 @@ extension PreparedEntry {
       return false
     }
     return try hash.isStored(with: EntryStamp.checksum(row), in: row)
-  }
-}
-
-/// What the state of an entry knows of invalidations.
-private struct KnownInvalidations {
-  /// The last one.
-  let last: LastInvalidation
-  /// Up to when it knows of all, in microseconds since the start of the machine; nil: it does not end.
-  private let until: Int64?
-  private let isFetched: Bool
-
-  init(_ entry: StoredEntry) {
-    self.last = entry.history.lastInvalidation
-    self.until = entry.invalidationsKnownUntil?.microsecondsSinceBoot
-    self.isFetched = entry.isFetched
-  }
-
-  /// What is stored of the last one where a row stands whose last one is another, whether the state does not
-  /// know that, and whether the row's value is newer: it was asked for after that, and this one before.
-  func merged(
-    with stored: LastInvalidation
-  ) -> (invalidation: LastInvalidation, isNews: Bool, isOlder: Bool) {
-    if let new = self.last.replacing(stored, knownUntil: self.until) {
-      return (new.invalidation, new.isNews, false)
-    }
-    // If it is written all the same, it was made of the stored value, or set by hand.
-    return (self.last.noted(beside: stored), false, self.isFetched)
   }
 }
 
@@ -132,7 +105,7 @@ final class PreparedConfirmation {
     self.keepsOtherValue = confirmation.keepsOtherValue
     self.hasValue = confirmation.hasValue
     self.isValueKnown = confirmation.content != nil
-    self.invalidations = KnownInvalidations(confirmation.entry)
+    self.invalidations = confirmation.entry.knownInvalidations
   }
 }
 

@@ -9,10 +9,10 @@ import Testing
   private let base = MemoryQueryStorage()
   private let identity = QueryIdentity(canonicalText: #"["probe"]"#)
 
-  /// Stores a 5, as an earlier launch did.
-  private func storeFive() {
+  /// Stores a 5, as an earlier launch did, or more, as another process does.
+  private func storeFive(plus more: Int = 0) {
     self.base[self.identity] = StoredEntry(
-      kind: "query", coder: "json", version: 1, content: .value(Data("5".utf8)),
+      kind: "query", coder: "json", version: 1, content: .value(Data("\(5 + more)".utf8)),
       history: UpdateHistory(valueUpdateCount: 1, valueLastUpdatedAt: Date()))
   }
 
@@ -239,6 +239,21 @@ import Testing
     try await store.fetch()
     try await storage.flush()
     #expect(self.base[self.identity]?.content == .value(Data("1".utf8)), "a value does")
+  }
+
+  /// What a store that came before has to say of an older value is said beside it.
+  @Test func aValueOfAnotherProcessIsReadBesideWhatWaits() async {
+    self.storeFive()
+    let storage = SlowStorage(self.base, isWriting: false)
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await store.hydrated()
+    store.setResult(to: .failure(TestError()))
+    store.invalidate()
+    self.storeFive(plus: 1)
+    let next = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await next.hydrated()
+    #expect(next.currentValue == 6)
+    #expect(next.isInvalidated)
   }
 
   /// The value is still stored, but about to be removed.

@@ -175,6 +175,11 @@ extension StorageChange {
     return (try? write.entry().history.isInvalidated) == true
   }
 
+  /// Whether it belongs beside what is stored.
+  var isNote: Bool {
+    if case .write(let write) = self { write.isNote } else { false }
+  }
+
   /// Whether the entry is removed.
   var isRemoval: Bool {
     if case .remove = self { true } else { false }

@@ -141,7 +141,9 @@ import Testing
     _ = slot.replaceChange(.writing(1))
     #expect(slot.takeChange()?.isInvalidated == false)
     #expect(slot.invalidateChange())
+    #expect(slot.unwrittenChange?.isNote == false, "the value is not on disk yet")
     slot.didWrite()
+    #expect(slot.unwrittenChange?.isNote == true)
     #expect(slot.unwrittenChange?.isInvalidated == true)
     #expect(slot.takeChange()?.isInvalidated == true)
   }
