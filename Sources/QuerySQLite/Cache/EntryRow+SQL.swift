@@ -62,32 +62,31 @@ extension EntryRow {
     WHERE partition = ? AND identity = ? AND coalesce(revision, 0) <= ?
     """
 
-  /// All columns.
+  /// Those of ``bindState(to:)`` and ``bindValue(to:)``, then partition, hash, identity, last use.
   static let insert: SQL = """
-    INSERT INTO entries (partition, hash, revision, total_entries, total_bytes, kind, coder,
-      value_version, value_updated_at, value_update_count, error_updated_at, error_update_count, invalidated_at, is_pinned,
-      expires_at, last_use, byte_count, checksum, identity, error_type, error_text, next_page_id,
-      previous_page_id, value, metadata, fresh_for, outbox_sequence, included_keys)
+    INSERT INTO entries (revision, total_entries, total_bytes, value_updated_at, value_update_count,
+      error_updated_at, error_update_count, error_type, error_text, invalidated_at, is_pinned, expires_at,
+      byte_count, checksum, next_page_id, previous_page_id, metadata, fresh_for, outbox_sequence,
+      included_keys, kind, coder, value_version, value, partition, hash, identity, last_use)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  /// All but the identity, then id. `last_use` stays, so that a changed value costs no frame of its
-  /// index.
+  /// Those of ``bindState(to:)`` and ``bindValue(to:)``, then id. `last_use` stays, so that a changed value
+  /// costs no frame of its index.
   static let update: SQL = """
-    UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, kind = ?, coder = ?,
-      value_version = ?, value_updated_at = ?, value_update_count = ?, error_updated_at = ?, error_update_count = ?, invalidated_at = ?,
-      is_pinned = ?, expires_at = ?, byte_count = ?, checksum = ?, error_type = ?, error_text = ?,
-      next_page_id = ?, previous_page_id = ?, value = ?, metadata = ?, fresh_for = ?,
-      outbox_sequence = ?, included_keys = ? WHERE id = ?
+    UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, value_updated_at = ?,
+      value_update_count = ?, error_updated_at = ?, error_update_count = ?, error_type = ?,
+      error_text = ?, invalidated_at = ?, is_pinned = ?, expires_at = ?, byte_count = ?, checksum = ?,
+      next_page_id = ?, previous_page_id = ?, metadata = ?, fresh_for = ?, outbox_sequence = ?,
+      included_keys = ?, kind = ?, coder = ?, value_version = ?, value = ? WHERE id = ?
     """
 
-  /// All but the value, then id: if the value's bytes are those in the file.
+  /// Those of ``bindState(to:)``, then id: if the value's bytes are those in the file.
   static let updateState: SQL = """
     UPDATE entries SET revision = ?, total_entries = ?, total_bytes = ?, value_updated_at = ?,
-      value_update_count = ?,
-      error_updated_at = ?, error_update_count = ?, invalidated_at = ?, is_pinned = ?,
-      expires_at = ?, byte_count = ?, error_type = ?, error_text = ?, next_page_id = ?,
-      previous_page_id = ?, checksum = ?, metadata = ?, fresh_for = ?, outbox_sequence = ?,
+      value_update_count = ?, error_updated_at = ?, error_update_count = ?, error_type = ?,
+      error_text = ?, invalidated_at = ?, is_pinned = ?, expires_at = ?, byte_count = ?, checksum = ?,
+      next_page_id = ?, previous_page_id = ?, metadata = ?, fresh_for = ?, outbox_sequence = ?,
       included_keys = ? WHERE id = ?
     """
 

@@ -168,40 +168,65 @@ extension EntryRow {
   ///
   /// - Throws: `StorageError`.
   package func insert(into connection: SQLiteConnection) throws(StorageError) {
-    try connection.execute(
-      Self.insert, self.partition, self.hash, self.revision, self.totalEntries, self.totalBytes,
-      self.kind, self.coder,
-      self.valueVersion, self.valueUpdatedAt, self.valueUpdateCount, self.errorUpdatedAt,
-      self.errorUpdateCount, self.invalidatedAt, self.isPinned, self.expiresAt, self.lastUse,
-      self.byteCount, self.checksum, self.identity, self.errorType, self.errorText,
-      self.nextPageID, self.previousPageID, self.value, self.metadata, self.freshFor,
-      self.outboxSequence, self.includedKeys)
+    try connection.execute(Self.insert) { values throws(StorageError) in
+      try self.bindState(to: &values)
+      try self.bindValue(to: &values)
+      try values.bind(self.partition)
+      try values.bind(self.hash)
+      try values.bind(self.identity)
+      try values.bind(self.lastUse)
+    }
   }
 
   /// Writes all columns but identity and use into the row with this ``id``.
   ///
   /// - Throws: `StorageError`.
   func update(in connection: SQLiteConnection) throws(StorageError) {
-    try connection.execute(
-      Self.update, self.revision, self.totalEntries, self.totalBytes, self.kind, self.coder,
-      self.valueVersion, self.valueUpdatedAt,
-      self.valueUpdateCount, self.errorUpdatedAt, self.errorUpdateCount, self.invalidatedAt,
-      self.isPinned, self.expiresAt, self.byteCount, self.checksum, self.errorType,
-      self.errorText, self.nextPageID, self.previousPageID, self.value, self.metadata,
-      self.freshFor, self.outboxSequence, self.includedKeys, self.id)
+    try connection.execute(Self.update) { values throws(StorageError) in
+      try self.bindState(to: &values)
+      try self.bindValue(to: &values)
+      try values.bind(self.id)
+    }
   }
 
   /// Writes the columns beside the value into the row with this ``id``.
   ///
   /// - Throws: `StorageError`.
   func updateState(in connection: SQLiteConnection) throws(StorageError) {
-    try connection.execute(
-      Self.updateState, self.revision, self.totalEntries, self.totalBytes, self.valueUpdatedAt,
-      self.valueUpdateCount,
-      self.errorUpdatedAt, self.errorUpdateCount, self.invalidatedAt, self.isPinned,
-      self.expiresAt, self.byteCount, self.errorType, self.errorText, self.nextPageID,
-      self.previousPageID, self.checksum, self.metadata, self.freshFor, self.outboxSequence,
-      self.includedKeys, self.id)
+    try connection.execute(Self.updateState) { values throws(StorageError) in
+      try self.bindState(to: &values)
+      try values.bind(self.id)
+    }
+  }
+
+  private func bindState(to values: inout ValueBinder) throws(StorageError) {
+    try values.bind(self.revision)
+    try values.bind(self.totalEntries)
+    try values.bind(self.totalBytes)
+    try values.bind(self.valueUpdatedAt)
+    try values.bind(self.valueUpdateCount)
+    try values.bind(self.errorUpdatedAt)
+    try values.bind(self.errorUpdateCount)
+    try values.bind(self.errorType)
+    try values.bind(self.errorText)
+    try values.bind(self.invalidatedAt)
+    try values.bind(self.isPinned)
+    try values.bind(self.expiresAt)
+    try values.bind(self.byteCount)
+    try values.bind(self.checksum)
+    try values.bind(self.nextPageID)
+    try values.bind(self.previousPageID)
+    try values.bind(self.metadata)
+    try values.bind(self.freshFor)
+    try values.bind(self.outboxSequence)
+    try values.bind(self.includedKeys)
+  }
+
+  private func bindValue(to values: inout ValueBinder) throws(StorageError) {
+    try values.bind(self.kind)
+    try values.bind(self.coder)
+    try values.bind(self.valueVersion)
+    try values.bind(self.value)
   }
 }
 

@@ -72,7 +72,7 @@ extension SQLiteConnection {
     get throws(StorageError) { sqlite3_last_insert_rowid(try self.handle(for: "read row id")) }
   }
 
-  private func begin(_ sql: SQL) throws(StorageError) -> SQLiteStatement {
+  func begin(_ sql: SQL) throws(StorageError) -> SQLiteStatement {
     let statement: SQLiteStatement
     if let cached = self.statements.statement(for: sql) {
       statement = cached
@@ -96,7 +96,7 @@ extension SQLiteConnection {
       sql: "\(sql.text)", fileName: self.fileName)
   }
 
-  private func end(_ statement: SQLiteStatement, _ sql: SQL) {
+  func end(_ statement: SQLiteStatement, _ sql: SQL) {
     statement.end()
     if statement.isCached && !statement.hasFailed && !self.isClosed { return }
     if statement.isCached { self.statements.remove(sql) }
@@ -113,7 +113,12 @@ extension SQLiteStatement {
       index += 1
       try value.bind(to: self, at: index)
     }
+    self.requireBound(index)
+  }
+
+  /// Stops the program unless as many values were bound as there are `?`.
+  func requireBound(_ count: Int32) {
     precondition(
-      index == sqlite3_bind_parameter_count(self.handle), "one value for each ?: \(self.sql)")
+      count == sqlite3_bind_parameter_count(self.handle), "one value for each ?: \(self.sql)")
   }
 }
