@@ -83,8 +83,7 @@ extension QueryRequest {
   ///
   /// Stores share a timer: one may leave a tenth of the time early, together with others. What it has
   /// persisted stays on disk. If somebody who still holds the store subscribes to it, it comes back, unless its
-  /// path was cleared meanwhile.
-  /// A cache of one's own decides by itself.
+  /// path was cleared meanwhile, or has another store by then. A cache of one's own decides by itself.
   ///
   /// - Parameter duration: For how long it stays.
   /// - Precondition: `duration` is not negative.

@@ -23,11 +23,13 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
     /// How many had ended with it.
     @usableFromInline let number: Int
     @usableFromInline let fetch: SharedFetch<Value>
-    /// Whether its store has the result.
-    @usableFromInline var isTaken = false
+    /// Whether its store has the result, or the fetch that did the work is over.
+    @usableFromInline var isTaken: Bool
 
     @inlinable
-    init(number: Int, fetch: SharedFetch<Value>) { (self.number, self.fetch) = (number, fetch) }
+    init(number: Int, fetch: SharedFetch<Value>, isTaken: Bool) {
+      (self.number, self.fetch, self.isTaken) = (number, fetch, isTaken)
+    }
   }
 
   /// How many are kept that have ended. A fetch that comes later than so many ends does its own work.
@@ -136,7 +138,10 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
       guard isKept else { return nil }
       state.ends += 1
       shared.work?.endNumber = state.ends
-      state.ended.append(Ended(number: state.ends, fetch: shared))
+      // Its first caller may have left it behind. Then a fetch that is made from now on does its own work, as the
+      // store may never have this result.
+      let isTaken = shared.work?.hasLeftTable == true
+      state.ended.append(Ended(number: state.ends, fetch: shared, isTaken: isTaken))
       return state.ended.count > Self.endedLimit ? state.ended.removeFirst() : nil
     }
     withExtendedLifetime(forgotten) {}
@@ -184,21 +189,27 @@ extension DeduplicationTable {
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Notes that a fetch has ended.
+  /// Notes that a fetch has ended, or an attempt of it.
   ///
   /// - Parameters:
   ///   - source: The fetch that did the work.
   ///   - isTaken: Whether the store has its result now, or nobody waits for it any more.
+  ///   - isOver: Whether there is no other attempt.
   /// - Returns: What is not kept any more, to be released outside all locks.
   @inlinable
-  func didEnd(_ work: FetchWork, sharing source: FetchWork, isTaken: Bool) -> [Ended] {
+  func didEnd(
+    _ work: FetchWork, sharing source: FetchWork, isTaken: Bool, isOver: Bool
+  ) -> [Ended] {
     self.state.withLock { state in
+      if isOver { work.hasLeftTable = true }
       // The source may be at its next attempt.
       if source !== work {
         (work.endsBefore, work.endNumber) = (source.endsBefore, source.endNumber)
       }
-      let forgotten = state.arrive(work)
-      return isTaken ? forgotten + state.take(from: source) : forgotten
+      var forgotten = state.arrive(work)
+      if isTaken { forgotten += state.take(from: source) }
+      if isOver, source !== work { forgotten += state.take(from: work) }
+      return forgotten
     }
   }
 }

@@ -203,12 +203,17 @@ final class PersistedAttachment<State: PersistableQueryState>: StoreAttachment<S
 
   /// What will be stored once a note is written.
   private func noted(_ note: StorageWrite?, _ reading: StorageReading) -> StorageReading {
-    guard let confirmation = note?.confirmation else { return reading }
+    guard let note, let confirmation = note.confirmation else { return reading }
+    let stored: StoredEntry?
     switch reading {
-    case .entry(let entry): return .entry(confirmation.applied(to: entry) ?? entry)
-    case .miss(.absent): return confirmation.applied(to: nil).map { .entry($0) } ?? reading
+    case .entry(let entry): stored = entry
+    case .miss(.absent): stored = nil
     case .miss, .later: return reading
     }
+    if let entry = confirmation.applied(to: stored) { return .entry(entry) }
+    if confirmation.isIgnored(beside: stored) { return reading }
+    // No storage has had the store's value, and there is no other: it is written with the note.
+    return (try? note.entry())?.replacing(stored).map { .entry($0) } ?? reading
   }
 
   private func take(_ entry: StoredEntry, into store: QueryStore<State>) {

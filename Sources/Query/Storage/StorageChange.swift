@@ -161,6 +161,13 @@ public class StorageWrite: @unchecked Sendable {
   /// when it is confirmed.
   public func didStore(_ mark: StoredContentMark) { self.facts.content?.mark = mark }
 
+  /// Records that it was removed before a storage had it. That counts as stored and removed: its store brings it
+  /// back by no failure and no invalidation.
+  func didRemove() {
+    guard let content = self.facts.content, content.mark == nil else { return }
+    content.mark = .ofRemoved
+  }
+
   /// When the value was invalidated; nil: it is not.
   package var invalidatedAt: ContinuousClock.Instant? {
     let last = self.facts.lastInvalidation

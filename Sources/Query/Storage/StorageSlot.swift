@@ -237,7 +237,13 @@ extension StorageSlot {
         slot.change = change
         return (true, false, nil)
       }
-      slot.change = if case .write(let write) = change { write.replacing(old) } else { change }
+      switch (change, old) {
+      case (.write(let write), _): slot.change = write.replacing(old)
+      case (.remove, .write(let write)):
+        write.didRemove()
+        slot.change = change
+      case (.remove, .remove): break
+      }
       return (false, false, old)
     }
   }

@@ -28,6 +28,9 @@ public struct StoredContentMark: Hashable, Sendable {
     (self.next, self.previous) = (next, previous)
   }
 
+  /// The mark of a value that was removed before a storage had it. No bytes have that hash.
+  static var ofRemoved: Self { Self(hash: (0, 0), byteCount: 0, next: nil, previous: nil) }
+
   /// A hash of the bytes, or another name that the storage gives to no other bytes.
   public var hash: Data {
     get { self.name.bytes }

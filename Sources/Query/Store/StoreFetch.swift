@@ -39,7 +39,7 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
 
   @usableFromInline override func leaveAttempt() {
     guard let store = self.store else { return }
-    store.withLock { self.leaveTable(isTaken: true, in: store) }
+    store.withLock { self.leaveTable(isTaken: true, isOver: false, in: store) }
     _ = self.share(nil)
   }
 
@@ -291,7 +291,7 @@ extension StoreFetch {
     if source.memberCount == 0, source.notes != nil {
       (source.notes, source.hadNotes) = (nil, true)
     }
-    self.leaveTable(isTaken: hasResult || source.memberCount == 0, in: store)
+    self.leaveTable(isTaken: hasResult || source.memberCount == 0, isOver: true, in: store)
     if !store.automaticFetches.isEmpty, let id = self.task?.id {
       store.automaticFetches.removeAll { $0.id == id }
     }
@@ -299,10 +299,10 @@ extension StoreFetch {
 
   /// Tells those that are on their way to share its work. The caller holds the lock.
   @inlinable
-  func leaveTable(isTaken: Bool, in store: QueryStore<State>) {
+  func leaveTable(isTaken: Bool, isOver: Bool, in store: QueryStore<State>) {
     let table = self.task?.context.deduplicationTable(of: Value.self)
     guard
-      let forgotten = table?.didEnd(self, sharing: self.source, isTaken: isTaken),
+      let forgotten = table?.didEnd(self, sharing: self.source, isTaken: isTaken, isOver: isOver),
       !forgotten.isEmpty
     else { return }
     // Their results are the user's.
@@ -390,10 +390,12 @@ extension StoreFetch {
       self.leader = nil
       (self.isBrought, self.endsBefore, self.endNumber, self.taken) = (false, 0, nil, nil)
       guard let leader else { return true }
-      if leader.memberCount == 0 {
+      // All that have shared it may have ended without its result, as by a time limit: then it is still to come.
+      if leader.memberCount == 0, let taken = leader.taken, let endNumber = leader.endNumber,
+        taken.endNumber == endNumber
+      {
         self.isBrought = leader.hadNotes
-        (self.endsBefore, self.endNumber) = (leader.endsBefore, leader.endNumber)
-        self.taken = leader.taken
+        (self.endsBefore, self.endNumber, self.taken) = (leader.endsBefore, endNumber, taken)
       } else {
         self.leader = leader
         leader.memberCount += 1

@@ -20,6 +20,8 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// itself; nil: it has not. Guarded by the table's lock; one that shares the work copies them at its end.
   @exclusivity(unchecked) @usableFromInline final var endsBefore = 0
   @exclusivity(unchecked) @usableFromInline final var endNumber: Int?
+  /// Whether the fetch is over, so that nobody keeps what its work comes to for it. Guarded by the table's lock.
+  @exclusivity(unchecked) @usableFromInline final var hasLeftTable = false
   /// The number of the ``ValueTag`` with which the store had the result of this work, and the end number of
   /// that, since an attempt that follows has another; nil: it has not.
   @exclusivity(unchecked) @usableFromInline final var taken: (tag: Int, endNumber: Int?)?

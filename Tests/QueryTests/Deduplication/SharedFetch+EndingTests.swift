@@ -49,4 +49,59 @@ import Testing
     #expect(try await shared.value(for: member, isolation: #isolation, onLeave: {}) == 1)
     #expect(shared.join() == nil, "the table knows of it now")
   }
+
+  // MARK: - Left behind
+
+  /// It is the first result that the store gets, and no later fetch gets it.
+  @Test(arguments: [false, true]) @MainActor
+  func whoJoinsAFetchThatWasLeftBehindBringsItsResult(readsStored: Bool) async throws {
+    let (gate, predicate) = (Gate(), AskingPredicate())
+    let query = SharedQuery { call in
+      // What is noted of a work is released with its last caller.
+      if readsStored { _ = call.context.storedValue }
+      try await gate.pass()
+      return call.number
+    }
+    let store = query.deduplicated(by: predicate.isDuplicate)
+      .modifier(LeavingModifier(gate: gate)).sharedStore()
+    await #expect(throws: TestError.self) { try await store.fetch() }
+    let joiner = store.fetchInTask()
+    await predicate.questions.wait(forCount: 1)
+    gate.open()
+    #expect(try await joiner.value == 1)
+    #expect(store.currentValue == 1)
+    #expect(store.error == nil)
+    #expect(try await store.fetch() == 2, "it was made later")
+    #expect(store.currentValue == 2)
+  }
+
+  @Test @MainActor func whatAFetchThatWasLeftBehindComesToIsNotShared() async throws {
+    let gate = Gate()
+    let store = SharedQuery(gate).deduplicated().modifier(LeavingModifier(gate: gate)).sharedStore()
+    await #expect(throws: TestError.self) { try await store.fetch() }
+    let table = try #require(store.context.deduplicationTable(of: Int.self))
+    gate.open()
+    while table.state.withLock({ !$0.fetches.isEmpty }) { await Task.yield() }
+    #expect(try await store.fetch() == 2)
+  }
+}
+
+/// Leaves its first request behind once that is at a gate: the fetch fails, and the request goes on. A time limit
+/// does the same until the request is cancelled.
+private struct LeavingModifier<Query: QueryRequest>: QueryModifier {
+  let gate: Gate
+  private let fetches = Counter()
+
+  init(gate: Gate) { self.gate = gate }
+
+  func fetch(
+    in context: QueryContext,
+    using query: Query,
+    with continuation: QueryContinuation<Query.Value>
+  ) async throws -> Query.Value {
+    if self.fetches.increment() > 1 { return try await query.fetch(in: context, with: continuation) }
+    Task { try await query.fetch(in: context, with: continuation) }
+    await self.gate.arrival()
+    throw TestError()
+  }
 }

@@ -256,6 +256,44 @@ import Testing
     #expect(next.isInvalidated)
   }
 
+  /// No storage has had it: what waits is written with it.
+  @Test func aValueThatWasNeverStoredIsShownWithWhatWaits() async throws {
+    let storage = SlowStorage(self.base, isWriting: false)
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await store.hydrated()
+    store.currentValue = 7
+    // As if another process had removed what was written.
+    try #require(self.base.slots.existingSlot(for: self.identity)).dropChange()
+    store.setResult(to: .failure(TestError()))
+    let next = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await next.hydrated()
+    #expect(next.currentValue == 7)
+    #expect(next.error != nil)
+  }
+
+  /// As if it had been stored before: how fast it is written makes no difference.
+  @Test func noFailureBringsAValueBackThatWasRemovedBeforeItWasWritten() async throws {
+    let storage = SlowStorage(self.base, isWriting: false)
+    let store = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await store.hydrated()
+    store.currentValue = 7
+    let other = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await other.hydrated()
+    #expect(other.currentValue == 7)
+    other.reset()
+    let slot = try #require(self.base.slots.existingSlot(for: self.identity))
+    self.base.write(slot)
+    try await self.base.flush()
+    store.setResult(to: .failure(TestError()))
+    store.invalidate()
+    let next = QueryClient(storage: storage).store(for: ProbeQuery().persisted())
+    await next.hydrated()
+    #expect(next.currentValue == nil)
+    self.base.write(slot)
+    try await self.base.flush()
+    #expect(self.base[self.identity] == nil)
+  }
+
   /// The value is still stored, but about to be removed.
   @Test func anErrorThatWaitsInThePlaceOfARemovalIsShownAlone() async {
     self.storeFive()
