@@ -99,7 +99,9 @@ private struct LeavingModifier<Query: QueryRequest>: QueryModifier {
     using query: Query,
     with continuation: QueryContinuation<Query.Value>
   ) async throws -> Query.Value {
-    if self.fetches.increment() > 1 { return try await query.fetch(in: context, with: continuation) }
+    guard self.fetches.increment() == 1 else {
+      return try await query.fetch(in: context, with: continuation)
+    }
     Task { try await query.fetch(in: context, with: continuation) }
     await self.gate.arrival()
     throw TestError()

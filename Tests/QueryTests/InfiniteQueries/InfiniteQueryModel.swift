@@ -82,7 +82,8 @@ extension InfiniteQueryModel {
   }
 
   private func group(of kind: Kind) -> Int? {
-    let isEmpty = self.snapshot.pages.isEmpty
+    // A refetch begins with the list that another one has replaced, which may be empty.
+    let isEmpty = self.pages(for: kind).isEmpty
     return switch kind {
     case .plain: isEmpty ? 0 : 1
     case .all: 1
