@@ -49,17 +49,20 @@ import Testing
     try await storage.close()
   }
 
-  @Test func aMarkThatWaitsComesWithTheValueOfItsStore() async throws {
+  @Test func aMarkThatWaitsComesWithWhatIsStored() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage { $0.writeDelay = Self.hour }
     try await storage.set(["a": "edited"])
     storage.store("a").invalidate()
+    let marked = storage.store("a")
+    #expect(marked.currentValue == "edited" && marked.isInvalidated)
     let other = try scratch.connection()
     try other.write { try other.execute("DELETE FROM entries") }
     try other.close()
-    let store = storage.store("a")
-    #expect(store.currentValue == "edited" && store.isInvalidated)
+    let removed = storage.store("a")
+    #expect(removed.currentValue == nil && !removed.isInvalidated)
     try await storage.close()
+    #expect(try scratch.rows("SELECT * FROM entries") == [])
   }
 
   @Test func ofTheChangesOfAnEntryTheNewestIsWrittenAlone() async throws {
