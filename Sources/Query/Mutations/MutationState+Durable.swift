@@ -175,7 +175,7 @@ extension MutationState {
     _ result: Result<Value, any Error>,
     isLive: Bool,
     isOver: Bool,
-    isAfterItsTask: Bool = false,
+    isAfterItsTask: Bool,
     in context: QueryContext
   ) -> Bool {
     guard self.isDecidedElsewhere(id), let task = self.durableTasks[id] else { return false }

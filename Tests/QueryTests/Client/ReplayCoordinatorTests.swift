@@ -117,6 +117,8 @@ struct ReplayCoordinatorTests {
       _ = QueryStore.detached(
         mutation: SaveNote(path: ["other", id]).persisted(as: "other", options),
         initialContext: client.defaultContext)
+      // Few are not looked through each time that one comes.
+      if id == 10 { #expect(client.replayCoordinator.knownStoreCount == 11) }
     }
     _ = client.replayCoordinator.runBegan { _ in true }
     #expect(client.replayCoordinator.touching(["notes"]).count == 1)
