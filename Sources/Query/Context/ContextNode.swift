@@ -8,7 +8,7 @@ class ContextNode: CustomStringConvertible, @unchecked Sendable {
   final let key: ObjectIdentifier
   @exclusivity(unchecked)
   @usableFromInline
-  final var next: ContextNode?
+  final var next: ChainLink<ContextNode>
   /// A bit for each key of the chain from here on, so that most misses cost one comparison.
   @usableFromInline
   final let keysMask: UInt64
@@ -20,7 +20,7 @@ class ContextNode: CustomStringConvertible, @unchecked Sendable {
   @usableFromInline
   init(identifier: ObjectIdentifier, next: ContextNode?) {
     self.key = identifier
-    self.next = next
+    self.next = ChainLink(next)
     self.keysMask = (next?.keysMask ?? 0) | Self.maskBit(of: identifier)
     self.depth = (next?.depth ?? 0) + 1
     let isShadowing = QueryContext(head: next).node(for: identifier) != nil

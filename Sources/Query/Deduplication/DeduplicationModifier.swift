@@ -3,8 +3,8 @@ extension QueryRequest {
   ///
   /// For an ordinary query every overlapping fetch is a duplicate; for an infinite query, those
   /// that fetch the same page or all pages; for a mutation, no fetch is. A duplicate waits for the
-  /// fetch under way. A cancelled caller leaves without cancelling the others; the shared fetch is
-  /// cancelled when all callers have left.
+  /// fetch under way, and all are resumed in the order in which they came. A cancelled caller leaves without
+  /// cancelling the others; the shared fetch is cancelled when all callers have left.
   @inlinable
   public func deduplicated() -> ModifiedQuery<Self, _DeduplicationModifier<Self>> {
     self.modifier(_DeduplicationModifier { State._isDuplicate($0, $1) })
@@ -81,15 +81,23 @@ struct DeduplicationValues<Value: Sendable>: Sendable {
 extension QueryContext {
   @inlinable
   func isOfSameStore(as other: QueryContext) -> Bool {
-    let (reference, otherReference) = (self[CurrentStoreKey.self], other[CurrentStoreKey.self])
+    if self.hasSameReference(as: other) { return true }
     // A store has one reference of its own, but a user may have set another one.
-    return reference === otherReference || reference?.store === otherReference?.store
+    let (reference, otherReference) = (self[CurrentStoreKey.self], other[CurrentStoreKey.self])
+    return reference?.store === otherReference?.store
   }
 
-  /// Whether a fetch in this context shares the work of one that is under way.
+  /// Compares without counting references, of which all fetches of a store have the same.
   @inlinable
-  func deduplicates<Value: Sendable>(_ value: Value.Type) -> Bool {
-    self[DeduplicationKey<Value>.self] != nil
+  func hasSameReference(as other: QueryContext) -> Bool {
+    let key = ObjectIdentifier(CurrentStoreKey.self)
+    guard let node = self.node(for: key), let otherNode = other.node(for: key) else { return false }
+    return node._withUnsafeGuaranteedRef { node in
+      otherNode._withUnsafeGuaranteedRef { other in
+        unsafeDowncast(node, to: ContextValueNode<StoreReference?>.self).value
+          === unsafeDowncast(other, to: ContextValueNode<StoreReference?>.self).value
+      }
+    }
   }
 
   @inlinable

@@ -32,6 +32,9 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
     }
   }
 
+  /// What is not kept any more, to be released outside all locks: its results are the user's.
+  @usableFromInline typealias Released = [any AnyObject & Sendable]
+
   /// How many are kept that have ended. A fetch that comes later than so many ends does its own work.
   @inlinable static var endedLimit: Int { 8 }
 
@@ -88,7 +91,7 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
           for: member, isolation: isolation, onLeave: { self.remove(shared) })
       }
       // An earlier attempt may have shared the work of another fetch. Only the fetch itself changes that.
-      if own?.leader != nil { own?.share(nil) }
+      if own?.leader.object != nil { own?.share(nil) }
       // No caller may join a fetch that is cancelled from the start.
       if Task.isCancelled {
         self.arrive(own)
@@ -112,7 +115,7 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
 
   @inlinable
   func add(_ shared: SharedFetch<Value>, ifRevisionIs revision: Int) -> Bool {
-    let forgotten = self.state.withLock { state -> [Ended]? in
+    let forgotten = self.state.withLock { state -> Released? in
       guard state.revision == revision else { return nil }
       state.revision += 1
       shared.work?.endsBefore = state.ends
@@ -158,10 +161,7 @@ extension DeduplicationTable {
   func expect(_ work: FetchWork) {
     self.state.withLock { state in
       state.expected += 1
-      work.endsSeen = state.ends
-      if !state.ended.isEmpty {
-        work.openEnds = state.ended.filter { !$0.isTaken }.map(\.fetch)
-      }
+      state.expect(work)
     }
   }
 
@@ -169,13 +169,11 @@ extension DeduplicationTable {
   /// meanwhile.
   @usableFromInline
   func expectAgain(_ work: FetchWork) {
-    let forgotten = self.state.withLock { state -> (any Sendable)? in
+    let forgotten = self.state.withLock { state -> Released in
       // One that has come already stays as it is.
-      if work.endsSeen == nil { return nil }
+      if work.endsSeen == nil { return [] }
       let before = work.openEnds
-      work.endsSeen = state.ends
-      let open = state.ended.filter { !$0.isTaken }.map(\.fetch)
-      work.openEnds = open.isEmpty ? nil : open
+      state.expect(work)
       return before
     }
     withExtendedLifetime(forgotten) {}
@@ -195,11 +193,10 @@ extension DeduplicationTable {
   ///   - source: The fetch that did the work.
   ///   - isTaken: Whether the store has its result now, or nobody waits for it any more.
   ///   - isOver: Whether there is no other attempt.
-  /// - Returns: What is not kept any more, to be released outside all locks.
   @inlinable
   func didEnd(
     _ work: FetchWork, sharing source: FetchWork, isTaken: Bool, isOver: Bool
-  ) -> [Ended] {
+  ) -> Released {
     self.state.withLock { state in
       if isOver { work.hasLeftTable = true }
       // The source may be at its next attempt.
@@ -207,6 +204,8 @@ extension DeduplicationTable {
         (work.endsBefore, work.endNumber) = (source.endsBefore, source.endNumber)
       }
       var forgotten = state.arrive(work)
+      // As a rule nothing has ended that somebody waits for.
+      if state.ended.isEmpty { return forgotten }
       if isTaken { forgotten += state.take(from: source) }
       if isOver, source !== work { forgotten += state.take(from: work) }
       return forgotten
@@ -215,27 +214,35 @@ extension DeduplicationTable {
 }
 
 extension DeduplicationTable.State {
+  /// Lets a fetch that is on its way know what has ended without its store having the result.
+  @inlinable
+  func expect(_ work: FetchWork) {
+    work.endsSeen = self.ends
+    work.openEnds = self.ended.isEmpty ? [] : self.ended.filter { !$0.isTaken }.map(\.fetch)
+  }
+
   /// What was under way when a fetch was made that has not arrived, or later, and has ended.
   @inlinable
   func missed(by work: FetchWork?) -> [SharedFetch<Value>] {
     guard let work, let seen = work.endsSeen else { return [] }
     let later = self.ended.isEmpty ? [] : self.ended.filter { $0.number > seen }.map(\.fetch)
-    guard let open = work.openEnds else { return later }
-    return (open as? [SharedFetch<Value>] ?? []) + later
+    if work.openEnds.isEmpty { return later }
+    return work.openEnds.compactMap { $0 as? SharedFetch<Value> } + later
   }
 
   @inlinable
-  mutating func arrive(_ work: FetchWork) -> [DeduplicationTable.Ended] {
+  mutating func arrive(_ work: FetchWork) -> DeduplicationTable.Released {
     if work.endsSeen == nil { return [] }
     work.endsSeen = nil
-    work.openEnds = nil
     self.expected -= 1
-    return self.forget()
+    if work.openEnds.isEmpty { return self.forget() }
+    defer { work.openEnds = [] }
+    return work.openEnds + self.forget()
   }
 
   /// Notes that nobody waits any more for what a work has ended with.
   @inlinable
-  mutating func take(from work: FetchWork) -> [DeduplicationTable.Ended] {
+  mutating func take(from work: FetchWork) -> DeduplicationTable.Released {
     if self.ended.isEmpty { return [] }
     for index in self.ended.indices where self.ended[index].fetch.work === work {
       self.ended[index].isTaken = true
@@ -245,9 +252,9 @@ extension DeduplicationTable.State {
 
   /// Forgets what nobody can want any more.
   @inlinable
-  mutating func forget() -> [DeduplicationTable.Ended] {
+  mutating func forget() -> DeduplicationTable.Released {
     if self.ended.isEmpty || self.expected > 0 { return [] }
-    let forgotten = self.ended.filter(\.isTaken)
+    let forgotten = self.ended.filter(\.isTaken).map(\.fetch)
     self.ended.removeAll(where: \.isTaken)
     return forgotten
   }

@@ -166,7 +166,9 @@ extension SharedFetch {
       defer { state.waiters = [:] }
       return state.waiters
     }
-    for waiter in waiters.values { waiter.resume(with: result) }
+    // In the order in which they came. So no caller overtakes another one, and a task group, which looks for each
+    // child from the first on, finds it at once.
+    for (_, waiter) in waiters.sorted(by: { $0.key < $1.key }) { waiter.resume(with: result) }
   }
 }
 

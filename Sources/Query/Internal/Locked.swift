@@ -17,9 +17,10 @@ package struct Locked<Value>: @unchecked Sendable {
     ) {
       $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
     }
-    _ = self.storage.withUnsafeMutablePointerToElements {
-      UnsafeMutableRawPointer($0).initializeMemory(as: Value.self, to: value)
-    }
+    // Not inside of the closure, which would copy the value.
+    let place = self.storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
+    place.initializeMemory(as: Value.self, to: value)
+    withExtendedLifetime(self.storage) {}
   }
 
   /// Reads or changes the value. The closure must not call a user's code.

@@ -71,11 +71,16 @@ struct AnyMemberList {
   }
 
   private mutating func closeHoles() {
-    var filled = 0
-    for place in self.places.indices where self.places[place] != nil {
-      self.places.swapAt(filled, place)
-      self.places[filled]?.place = filled
-      filled += 1
+    // In the array's memory: to read a member counts a reference to it.
+    let filled = self.places.withUnsafeMutableBufferPointer { places in
+      var filled = 0
+      for place in places.indices {
+        guard let member = places[place].map(Unmanaged.passUnretained) else { continue }
+        member._withUnsafeGuaranteedRef { $0.place = filled }
+        places.swapAt(filled, place)
+        filled += 1
+      }
+      return filled
     }
     self.places.removeLast(self.places.count - filled)
   }

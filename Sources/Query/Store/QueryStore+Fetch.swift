@@ -84,25 +84,25 @@ extension QueryStore {
     edit: (inout QueryContext) -> Void = { _ in }
   ) -> QueryTask<State.QueryValue> {
     let fetch = StoreFetch(store: self)
-    let run = TypedTaskRun<State.QueryValue> { _, context in try await fetch.run(in: context) }
-    run.state.withLock { $0.owner = fetch }
-    var context = eventContext
-    if self.isOfAnotherStore(context) { self.adopt(&context) }
-    if name == .fetch { context.forgetInfiniteFetchKind() }
-    edit(&context)
+    let run = TypedTaskRun<State.QueryValue>(owner: fetch) { _, context in
+      try await fetch.run(in: context)
+    }
+    var base = eventContext
+    if self.isOfAnotherStore(base) { self.adopt(&base) }
     return self.withLock {
-      context[QueryContext.CurrentStoreKey.self] = self.ownReference()
-      context[QueryContext.DefaultTaskNameKey.self] = self.ownTaskNames()[name]
-      fetch.isBesideAnother =
-        !self.fetches.isEmpty && context.deduplicates(State.QueryValue.self)
+      var context = self.taskContext(of: base, name: name)
+      if name == .fetch { context.forgetInfiniteFetchKind() }
+      edit(&context)
       var task = QueryTask(context: context, run: run, holder: nil)
       self._state.scheduleFetchTask(&task)
       fetch.task = task
       fetch.generation = self.generation
-      self.fetches.append(fetch)
-      if isRunAtOnce {
-        task.context.deduplicationTable(of: State.QueryValue.self)?.expect(fetch)
+      if let table = task.context.deduplicationTable(of: State.QueryValue.self) {
+        fetch.table = table
+        fetch.isBesideAnother = !self.fetches.isEmpty
+        if isRunAtOnce { table.expect(fetch) }
       }
+      self.fetches.append(fetch)
       self.emit(.stateChanged, in: eventContext)
       return task
     }

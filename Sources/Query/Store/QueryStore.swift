@@ -81,6 +81,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var controllerSubscription = QuerySubscription.empty
   @exclusivity(unchecked) @usableFromInline var reference: StoreReference?
   @exclusivity(unchecked) @usableFromInline var taskNames: TaskNames?
+  @exclusivity(unchecked) @usableFromInline var knownTaskContext: TaskContext?
   /// Returns the type of the request that a client made this store for. A launch need not make that type to
   /// show a value.
   @exclusivity(unchecked) @usableFromInline var makeRequestType: (@Sendable () -> Any.Type)?
@@ -302,8 +303,9 @@ extension QueryStore {
       if self.isOfAnotherStore(new) { self.adopt(&new) }
       // The old one is released after the lock.
       let old = self.withLock {
-        let old = self._context
+        let old = (self._context, self.knownTaskContext)
         self._context = new
+        self.knownTaskContext = nil
         return old
       }
       withExtendedLifetime(old) {}

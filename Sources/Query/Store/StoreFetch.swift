@@ -7,6 +7,8 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   /// The task, as the state scheduled it. Released when the fetch ends, with its value: a context of
   /// the fetch may live on.
   @exclusivity(unchecked) @usableFromInline var task: QueryTask<Value>?
+  /// Where it shares work; nil: its query is not deduplicated, or it has ended.
+  @exclusivity(unchecked) @usableFromInline var table: DeduplicationTable<Value>?
   @exclusivity(unchecked) @usableFromInline var hasStarted = false
   @exclusivity(unchecked) @usableFromInline var isFinished = false
   /// What was kept beside the value that its first yield has replaced; nil: it has yielded none.
@@ -15,7 +17,7 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   @exclusivity(unchecked) @usableFromInline var wasCancelled = false
 
   @inlinable
-  init(store: QueryStore<State>) { super.init(linkedTo: store) }
+  init(store: QueryStore<State>) { super.init(linkedTo: store, lock: store.lock) }
 
   @inlinable
   var store: QueryStore<State>? {
@@ -105,8 +107,9 @@ extension StoreFetch {
       if let notes { result = self.kept(by: notes, insteadOf: result) }
       if case .failure(let error) = result { self.wasCancelled = error is CancellationError }
       self.end(in: store, hasResult: !self.wasCancelled)
-      defer { ended = self.task.take() }
-      if self.generation == store.generation, let task = self.task {
+      let task = self.task.take()
+      defer { ended = task }
+      if self.generation == store.generation, let task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
         if self.isBrought || self.isOvertaken(task, in: store) || self.isReplaced(task, in: store) {
           // Its caller has the result, and the store the same or a newer one.
@@ -228,7 +231,7 @@ extension StoreFetch {
 
   /// Whether what it read is older than what the store has: it began before an invalidation, and the
   /// value of a fetch that began after it is there. The caller holds the lock.
-  @usableFromInline
+  @inlinable
   func isOvertaken(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
     guard self.invalidationStamp != store.invalidationStamp,
       let stamp = self.stampOfWholeValue(for: task)
@@ -239,7 +242,7 @@ extension StoreFetch {
   /// Whether the store has had a later one: the value of a shared fetch that began when this work had ended, and
   /// whose callers were faster, or any value since another caller has brought this very result. The caller
   /// holds the lock.
-  @usableFromInline
+  @inlinable
   func isReplaced(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
     // A history has each attempt, and each one's failure by cancellation is its own.
     guard State._isFetchedAutomatically, !self.wasCancelled else { return false }
@@ -251,7 +254,7 @@ extension StoreFetch {
   }
 
   /// Records that the store has the result. The caller holds the lock.
-  @usableFromInline
+  @inlinable
   func didTake(
     _ result: Result<Value, any Error>, for task: QueryTask<Value>, in store: QueryStore<State>
   ) {
@@ -264,7 +267,7 @@ extension StoreFetch {
 
   /// Whether its result is the whole value, and neither a page beside others, which a newer value may lack,
   /// nor an entry of a history.
-  @usableFromInline
+  @inlinable
   func bringsAll(_ task: QueryTask<Value>) -> Bool {
     guard State._isFetchedAutomatically else { return false }
     return switch task.context.infiniteFetchKind {
@@ -274,7 +277,7 @@ extension StoreFetch {
   }
 
   /// After which invalidation the value was read, if this reads it whole.
-  @usableFromInline
+  @inlinable
   func stampOfWholeValue(for task: QueryTask<Value>) -> Int? {
     self.bringsAll(task) ? self.invalidationStamp : nil
   }
@@ -292,6 +295,7 @@ extension StoreFetch {
       (source.notes, source.hadNotes) = (nil, true)
     }
     self.leaveTable(isTaken: hasResult || source.memberCount == 0, isOver: true, in: store)
+    self.table = nil
     if !store.automaticFetches.isEmpty, let id = self.task?.id {
       store.automaticFetches.removeAll { $0.id == id }
     }
@@ -300,9 +304,9 @@ extension StoreFetch {
   /// Tells those that are on their way to share its work. The caller holds the lock.
   @inlinable
   func leaveTable(isTaken: Bool, isOver: Bool, in store: QueryStore<State>) {
-    let table = self.task?.context.deduplicationTable(of: Value.self)
     guard
-      let forgotten = table?.didEnd(self, sharing: self.source, isTaken: isTaken, isOver: isOver),
+      let forgotten = self.table?
+        .didEnd(self, sharing: self.source, isTaken: isTaken, isOver: isOver),
       !forgotten.isEmpty
     else { return }
     // Their results are the user's.
@@ -377,35 +381,6 @@ extension StoreFetch {
 
   @usableFromInline
   func willBeCancelledByStore() { self.store?.withLock { self.isCancelledByStore = true } }
-
-  @usableFromInline
-  func share(_ leader: FetchWork?) -> Bool {
-    // A fetch that meets its own work will find that it would wait for itself.
-    if leader === self { return true }
-    return self.store?.withLock {
-      if let leader, leader.invalidationStamp < self.invalidationStamp { return false }
-      // Nothing that was begun before a reset arrives behind it.
-      if let leader, leader.generation != self.generation { return false }
-      self.leader?.memberCount -= 1
-      self.leader = nil
-      (self.isBrought, self.endsBefore, self.endNumber, self.taken) = (false, 0, nil, nil)
-      guard let leader else { return true }
-      // All that have shared it may have ended without its result, as by a time limit: then it is still to come.
-      if leader.memberCount == 0, let taken = leader.taken, let endNumber = leader.endNumber,
-        taken.endNumber == endNumber
-      {
-        self.isBrought = leader.hadNotes
-        (self.endsBefore, self.endNumber, self.taken) = (leader.endsBefore, endNumber, taken)
-      } else {
-        self.leader = leader
-        leader.memberCount += 1
-      }
-      self.invalidationStamp = leader.invalidationStamp
-      if let mark = leader.mark { self.mark = min(mark, self.mark ?? mark) }
-      if let began = leader.beganAt { self.beganAt = min(began, self.beganAt ?? began) }
-      return true
-    } ?? true
-  }
 
   @usableFromInline
   func ownReceipt() -> FetchReceipt? {

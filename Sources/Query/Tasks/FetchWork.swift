@@ -7,13 +7,15 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// The store. Released when the fetch ends, so that a context or a continuation that outlives it does not
   /// keep the store alive. Of no generic type: what is asked for it through a protocol is not specialised.
   @usableFromInline final let link: Locked<(any AnyObject & Sendable)?>
+  /// The lock of the store, which frees it: good while the link is there.
+  private final let storeLock: RecursiveLock
 
   /// How often the store had been reset when the fetch was made; -1 once it was revoked.
   @exclusivity(unchecked) @usableFromInline final var generation = 0
   /// How often the store had been invalidated when the work began.
   @exclusivity(unchecked) @usableFromInline final var invalidationStamp = 0
   /// The fetch that does the work, if this one shares the work of another.
-  @exclusivity(unchecked) @usableFromInline final var leader: FetchWork?
+  @exclusivity(unchecked) @usableFromInline final var leader = ChainLink<FetchWork>()
   /// How many fetches share this work and have not ended, this one included.
   @exclusivity(unchecked) @usableFromInline final var memberCount = 1
   /// How many fetches of its ``DeduplicationTable`` had ended when the work began there, and when it had ended
@@ -25,11 +27,8 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// The number of the ``ValueTag`` with which the store had the result of this work, and the end number of
   /// that, since an attempt that follows has another; nil: it has not.
   @exclusivity(unchecked) @usableFromInline final var taken: (tag: Int, endNumber: Int?)?
-  /// The `InfiniteQueryPagingRequest` that the work is for; nil while it is not decided.
-  @exclusivity(unchecked) @usableFromInline final var pagingRequest: (any Sendable)?
-  /// The `InfiniteQueryPagingRequest` of the page that was asked for when the fetch was made; nil if others are
-  /// to be waited for, which may change it. Set before anybody else knows the work.
-  @exclusivity(unchecked) @usableFromInline final var wantedPage: (any Sendable)?
+  /// What it has to do with pages; nil: nothing, as most.
+  @exclusivity(unchecked) private final var paging: PagingWork?
   /// The newest end of a mutation that was known when the work began; nil if its store asks for none.
   @exclusivity(unchecked) @usableFromInline final var mark: Int64?
   /// When the work began; nil if its store's value is not stored.
@@ -45,7 +44,7 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// How many shared fetches had ended when it was made, and those of them of which the store had no result
   /// yet, while it has not come to share one. Guarded by the lock of its ``DeduplicationTable``.
   @exclusivity(unchecked) @usableFromInline final var endsSeen: Int?
-  @exclusivity(unchecked) @usableFromInline final var openEnds: (any Sendable)?
+  @exclusivity(unchecked) @usableFromInline final var openEnds = [any AnyObject & Sendable]()
   /// Whether the store has taken its result with what was noted of it, by a fetch that ended before this one
   /// came to share it.
   @exclusivity(unchecked) @usableFromInline final var isBrought = false
@@ -64,8 +63,9 @@ class FetchWork: ListMember, @unchecked Sendable {
   @exclusivity(unchecked) final var isSeparate = false
 
   @usableFromInline
-  init(linkedTo store: any AnyObject & Sendable) {
+  init(linkedTo store: any AnyObject & Sendable, lock: RecursiveLock) {
     self.link = Locked(store)
+    self.storeLock = lock
     super.init()
   }
 
@@ -92,29 +92,102 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// of another fetch.
   @usableFromInline func leaveAttempt() {}
 
+  /// The `InfiniteQueryPagingRequest` that the work is for; nil while it is not decided.
+  @usableFromInline final var pagingRequest: (any Sendable)? {
+    get { self.paging?.request }
+    set { if newValue != nil || self.paging != nil { self.ownPaging().request = newValue } }
+  }
+
+  /// The `InfiniteQueryPagingRequest` of the page that was asked for when the fetch was made; nil if others are
+  /// to be waited for, which may change it. Set before anybody else knows the work.
+  @usableFromInline final var wantedPage: (any Sendable)? {
+    get { self.paging?.wanted }
+    set { if newValue != nil || self.paging != nil { self.ownPaging().wanted = newValue } }
+  }
+
+  private final func ownPaging() -> PagingWork {
+    if let paging { return paging }
+    let paging = PagingWork()
+    self.paging = paging
+    return paging
+  }
+
   /// The work that the result of this fetch comes from.
   @inlinable
-  final var source: FetchWork { self.leader ?? self }
+  final var source: FetchWork { self.leader.object ?? self }
+
+  /// Records that this fetch shares the work of another one of its store, or, with nil, does its own again.
+  ///
+  /// - Returns: False, and nothing is recorded, if the other one began before an invalidation that this one
+  ///   came after: its answer may be too old.
+  @discardableResult
+  @usableFromInline final func share(_ leader: FetchWork?) -> Bool {
+    // A fetch that meets its own work will find that it would wait for itself.
+    guard leader !== self, let store = self.link.withLock({ $0 }) else { return true }
+    let former: FetchWork?
+    self.storeLock.lock()
+    // Released after the lock.
+    defer {
+      self.storeLock.unlock()
+      withExtendedLifetime((store, former)) {}
+    }
+    former = self.leader.object
+    if let leader, leader.invalidationStamp < self.invalidationStamp { return false }
+    // Nothing that was begun before a reset arrives behind it.
+    if let leader, leader.generation != self.generation { return false }
+    former?.memberCount -= 1
+    self.leader.object = nil
+    (self.isBrought, self.endsBefore, self.endNumber, self.taken) = (false, 0, nil, nil)
+    guard let leader else { return true }
+    // All that have shared it may have ended without its result, as by a time limit: then it is still to come.
+    if leader.memberCount == 0, let taken = leader.taken, let endNumber = leader.endNumber,
+      taken.endNumber == endNumber
+    {
+      self.isBrought = leader.hadNotes
+      (self.endsBefore, self.endNumber, self.taken) = (leader.endsBefore, endNumber, taken)
+    } else {
+      self.leader.object = leader
+      leader.memberCount += 1
+    }
+    self.invalidationStamp = leader.invalidationStamp
+    if let mark = leader.mark { self.mark = min(mark, self.mark ?? mark) }
+    if let began = leader.beganAt { self.beganAt = min(began, self.beganAt ?? began) }
+    return true
+  }
+}
+
+/// What a fetch has to do with the pages of a list.
+// @unchecked: guarded as the work is.
+private final class PagingWork: @unchecked Sendable {
+  var request: (any Sendable)?
+  var wanted: (any Sendable)?
 }
 
 /// The fetches that another one waits for: nearly always one at a time, for which no array is made.
+///
+/// Who waits for a fetch holds it until it has been removed here. To count it once more would take long: all that
+/// share the work of one count the same.
 struct AwaitedWorks {
-  private var first: FetchWork?
-  private var others = [FetchWork]()
+  private var first: Unmanaged<FetchWork>?
+  private var others = [Unmanaged<FetchWork>]()
 
-  var all: [FetchWork] { (self.first.map { [$0] } ?? []) + self.others }
+  var all: [FetchWork] {
+    ((self.first.map { [$0] } ?? []) + self.others).map { $0.takeUnretainedValue() }
+  }
 
   mutating func append(_ work: FetchWork) {
+    let work = Unmanaged.passUnretained(work)
     if self.first == nil { self.first = work } else { self.others.append(work) }
   }
 
   /// - Returns: Whether it was there.
   mutating func remove(_ work: FetchWork) -> Bool {
-    if self.first === work {
+    let place = Unmanaged.passUnretained(work).toOpaque()
+    if self.first?.toOpaque() == place {
       self.first = nil
       return true
     }
-    guard let index = self.others.lastIndex(where: { $0 === work }) else { return false }
+    guard let index = self.others.lastIndex(where: { $0.toOpaque() == place }) else { return false }
     self.others.remove(at: index)
     return true
   }

@@ -3,10 +3,12 @@
 /// The holders of an un-run task are counted: the value that was returned to a caller (through a
 /// ``TaskHolder``, since a struct cannot count its copies), and each task that is scheduled after
 /// it. The copies that a state keeps do not count, so that a task that nobody will run ends.
-// @unchecked: this class has only constants, and its subclass keeps its state in a mutex.
+// @unchecked: the variable is written under the mutex in which the subclass keeps its state.
 @usableFromInline
 class TaskRun: @unchecked Sendable {
   @usableFromInline final let id: QueryTaskIdentifier
+  /// Whether it was ever to wait for another one.
+  @exclusivity(unchecked) @usableFromInline final var hasHadDependencies = false
 
   @usableFromInline
   init() { self.id = .next() }
@@ -64,13 +66,6 @@ protocol TaskRunOwner: FetchWork {
   func didWait(in context: QueryContext)
   /// The store is about to cancel the fetch, which no caller asked for.
   func willBeCancelledByStore()
-  /// Records that this fetch shares the work of another one of its store, or, with nil, does its own again.
-  ///
-  /// - Returns: False, and nothing is recorded, if the other one began before an invalidation that this one
-  ///   came after: its answer may be too old.
-  @discardableResult
-  func share(_ leader: FetchWork?) -> Bool
-
   /// Takes what the answer includes; nil if it belongs to no store any more.
   func ownReceipt() -> FetchReceipt?
   /// Carries out an action when this thread is outside the store's lock: now, or later.

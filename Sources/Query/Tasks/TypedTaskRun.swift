@@ -35,20 +35,25 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
     @usableFromInline var lastWaiter = 0
 
     @inlinable
-    init(work: Work?) { self.work = work }
+    init(work: Work?, owner: (any TaskRunOwner)? = nil) {
+      self.work = work
+      self.owner = owner
+    }
   }
 
   @usableFromInline let state: Locked<State>
 
   @inlinable
-  init(work: @escaping Work) {
-    self.state = Locked(State(work: work))
+  init(owner: (any TaskRunOwner)? = nil, work: @escaping Work) {
+    self.state = Locked(State(work: work, owner: owner))
     super.init()
   }
 
   // A run whose last holder released it, and that never ran, is still counted by its dependencies.
   @inlinable
   deinit {
+    // Most wait for nothing: the lock costs more than all else here.
+    guard self.hasHadDependencies else { return }
     var dependencies = self.state.withLock { $0.takeDependencies() }
     dependencies.releaseAll()
   }
@@ -211,12 +216,11 @@ extension TypedTaskRun {
     isCancelled: Bool,
     isolation: isolated (any Actor)?
   ) async throws -> Value {
-    let task = BegunTask.current
     let (work, owner, dependencies, wasCancelled) = self.state.withLock { state in
-      state.task = task
+      state.task = BegunTask.current
       return (state.work, state.owner, state.dependencies, state.result != nil)
     }
-    if isCancelled || wasCancelled { task?.cancel() }
+    if isCancelled || wasCancelled { BegunTask.current?.cancel() }
     if !dependencies.isEmpty {
       if !Task.isCancelled { await Self.wait(for: dependencies, by: owner) }
       if Task.isCancelled { return try self.endWhileWaiting() }
@@ -421,6 +425,7 @@ extension TypedTaskRun {
       let index = state.dependencies.firstIndex { $0.dependencyRun.id == identifier }
       let replaced = index.map { state.dependencies.remove(at: $0) }
       state.dependencies.append(dependency)
+      self.hasHadDependencies = true
       return .added(replacing: replaced)
     }
   }

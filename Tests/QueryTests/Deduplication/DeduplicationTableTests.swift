@@ -173,6 +173,26 @@ import Testing
     #expect(table.state.withLock { ($0.expected, $0.ended.count) } == (0, 0))
   }
 
+  /// It may be the last to hold a value whose `deinit` fetches.
+  @Test func whatOneWasToShareIsReleasedOutsideTheLock() throws {
+    let store = SharedQuery { $0.number }.deduplicated().sharedStore()
+    let table = try #require(store.context.deduplicationTable(of: Int.self))
+    func end() -> SharedFetch<Int> {
+      var context = store.context
+      context[QueryContext.RunningTaskKey.self] = RunningTask(
+        id: .next(), owner: StoreFetch(store: store))
+      let shared = SharedFetch(context: context, continuation: QueryContinuation<Int> { _, _ in })
+      table.end(shared)
+      return shared
+    }
+    let work = StoreFetch(store: store)
+    let first = end()
+    table.expect(work)
+    for _ in 0..<DeduplicationTable<Int>.endedLimit { _ = end() }
+    #expect(!table.state.withLock { $0.ended.contains { $0.fetch === first } })
+    #expect(table.state.withLock { $0.arrive(work) }.contains { $0 === first })
+  }
+
   @Test func aTaskThatIsRunLaterBringsWhatIsThereThen() async throws {
     let query = SharedQuery { call in call.number }
     let store = query.deduplicated().sharedStore()
