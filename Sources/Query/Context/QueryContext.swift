@@ -95,7 +95,9 @@ extension QueryContext {
     var node = Unmanaged.passUnretained(head)
     while true {
       if node._withUnsafeGuaranteedRef({ $0.key }) == key { return node }
-      let isNextExclusive = node._withUnsafeGuaranteedRef { isKnownUniquelyReferenced(&$0.next.object) }
+      let isNextExclusive = node._withUnsafeGuaranteedRef {
+        isKnownUniquelyReferenced(&$0.next.object)
+      }
       guard
         isNextExclusive,
         let next = node._withUnsafeGuaranteedRef({ $0.next.object.map(Unmanaged.passUnretained) })

@@ -87,7 +87,7 @@ extension QueryContext {
     return reference?.store === otherReference?.store
   }
 
-  /// Compares without counting references, of which all fetches of a store have the same.
+  /// Compares without retaining the reference, for which all fetches of a store would contend.
   @inlinable
   func hasSameReference(as other: QueryContext) -> Bool {
     let key = ObjectIdentifier(CurrentStoreKey.self)

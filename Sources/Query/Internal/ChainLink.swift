@@ -1,8 +1,8 @@
-/// What one object knows another one of its own class by.
+/// A reference from one object to another one of its own class.
 ///
-/// Beside a property of the class itself, the compiler frees the whole chain in a loop, which cannot overflow the
-/// stack and counts each object once more, though another thread may count the same one. A chain behind these
-/// is freed by calls inside one another, so it must be short.
+/// A chain of objects whose class has a property of its own type is freed in a loop, which cannot overflow the stack,
+/// but retains and releases each object once more, for which threads that share one contend. A chain of these is
+/// freed recursively, so it must be short.
 @usableFromInline
 struct ChainLink<Object: AnyObject> {
   @usableFromInline var object: Object?

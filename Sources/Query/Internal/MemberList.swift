@@ -71,7 +71,7 @@ struct AnyMemberList {
   }
 
   private mutating func closeHoles() {
-    // In the array's memory: to read a member counts a reference to it.
+    // In the array's memory, since reading a member from the array retains it.
     let filled = self.places.withUnsafeMutableBufferPointer { places in
       var filled = 0
       for place in places.indices {

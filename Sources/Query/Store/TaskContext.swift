@@ -1,5 +1,4 @@
-/// What the context of a task has before that of its store's fetches: kept from one task to the next, since each
-/// is to have the same.
+/// The context with which the tasks of a store begin: kept from one task to the next, since each is to have the same.
 @usableFromInline
 struct TaskContext {
   @usableFromInline let name: TaskNames.Kind
@@ -23,7 +22,7 @@ extension QueryStore {
     var new = context
     new[QueryContext.CurrentStoreKey.self] = self.ownReference()
     new[QueryContext.DefaultTaskNameKey.self] = self.ownTaskNames()[name]
-    // That of a single call would be kept in vain. What is replaced frees nothing of a user's: its base is the same.
+    // That of a single call would be kept in vain. Replacing another one frees no user's value: its base is the same.
     if context.isIdentical(to: self._context) {
       self.knownTaskContext = TaskContext(name: name, base: context, context: new)
     }

@@ -165,8 +165,8 @@ private final class PagingWork: @unchecked Sendable {
 
 /// The fetches that another one waits for: nearly always one at a time, for which no array is made.
 ///
-/// Who waits for a fetch holds it until it has been removed here. To count it once more would take long: all that
-/// share the work of one count the same.
+/// They are not retained, since the callers that share a fetch would contend for its reference count: the task that
+/// waits for a fetch retains it until it is removed here.
 struct AwaitedWorks {
   private var first: Unmanaged<FetchWork>?
   private var others = [Unmanaged<FetchWork>]()
