@@ -3,8 +3,8 @@ extension QueryRequest {
   ///
   /// For an ordinary query every overlapping fetch is a duplicate; for an infinite query, those
   /// that fetch the same page or all pages; for a mutation, no fetch is. A duplicate waits for the
-  /// fetch under way, and all are resumed in the order in which they came. A cancelled caller leaves without
-  /// cancelling the others; the shared fetch is cancelled when all callers have left.
+  /// fetch under way. A cancelled caller leaves without cancelling the others; the shared fetch is
+  /// cancelled when all callers have left.
   @inlinable
   public func deduplicated() -> ModifiedQuery<Self, _DeduplicationModifier<Self>> {
     self.modifier(_DeduplicationModifier { State._isDuplicate($0, $1) })

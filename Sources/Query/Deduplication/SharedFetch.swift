@@ -166,8 +166,7 @@ extension SharedFetch {
       defer { state.waiters = [:] }
       return state.waiters
     }
-    // In the order in which they came. So no caller overtakes another one, and a task group, which looks for each
-    // child from the first on, finds it at once.
+    // In the order in which they came: a task group looks for a child that has ended from its first one on.
     for (_, waiter) in waiters.sorted(by: { $0.key < $1.key }) { waiter.resume(with: result) }
   }
 }

@@ -19,6 +19,12 @@ extension QueryContext {
     if self.infiniteFetchKind != nil { self.infiniteFetchKind = nil }
   }
 
+  /// Whether a fetch in this context is for the same pages as one in another, whatever the list.
+  @inlinable
+  func decidesAlike(_ other: QueryContext) -> Bool {
+    (self.infiniteFetchKind ?? .allPages) == (other.infiniteFetchKind ?? .allPages)
+  }
+
   @usableFromInline
   enum InfiniteFetchKindKey: Key {
     @inlinable static var defaultValue: InfiniteFetchKind? { nil }

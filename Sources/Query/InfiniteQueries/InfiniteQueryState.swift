@@ -206,7 +206,12 @@ extension InfiniteQueryState: QueryStateProtocol {
       }
       // If there is no page left, there is no work to share.
       guard let wanted = position.request(for: new.infiniteFetchKind) else { return false }
-      return (request ?? position.request(for: running.infiniteFetchKind)) == wanted
+      if let request { return request == wanted }
+      let undecided = position.request(for: running.infiniteFetchKind)
+      guard let undecided, undecided == wanted else { return false }
+      // One that waits for others decides when they have ended, by the list that is there then.
+      guard let work, !running.decidesAlike(new) else { return true }
+      return store._state.tasks(atWorkThatExclude: undecided, of: work).isEmpty
     }
   }
 }

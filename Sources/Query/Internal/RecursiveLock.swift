@@ -28,6 +28,8 @@ struct RecursiveLock: @unchecked Sendable {
   /// Takes the lock if no other thread has it.
   func tryLock() -> Bool { pthread_mutex_trylock(self.mutex) == 0 }
 
+  func isSame(as other: RecursiveLock) -> Bool { self.mutex == other.mutex }
+
   /// Frees the mutex. Called by its owner, last.
   func destroy() {
     pthread_mutex_destroy(self.mutex)

@@ -52,6 +52,20 @@ struct ValueTag: Sendable {
   }
 }
 
+/// What was kept beside a value that a yield has replaced as the beginning of more.
+@usableFromInline
+struct ReplacedRecord: Sendable {
+  /// The number of the ``ValueTag`` of the last such yield: any other value is not that beginning.
+  let yield: Int
+  let record: ValueRecord?
+
+  /// The same behind another yield.
+  @usableFromInline
+  func behind(_ tag: ValueTag) -> ReplacedRecord {
+    ReplacedRecord(yield: tag.number, record: self.record)
+  }
+}
+
 /// The id of a page, of whatever type.
 // @unchecked: a page's id is Sendable, which AnyHashable does not say.
 public final class _PageKey: Hashable, @unchecked Sendable {

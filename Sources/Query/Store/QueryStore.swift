@@ -68,6 +68,10 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var invalidationStamp = 0
   /// The stamp of the value, if it was invalidated since: what was read before it does not take its place.
   @exclusivity(unchecked) @usableFromInline var valueStamp = 0
+  /// The stamps of pages that came alone since the first invalidation, as ``valueStamp`` of a whole value.
+  @exclusivity(unchecked) @usableFromInline var pageStamps = [_PageKey: Int]()
+  /// What was kept beside a list that the pages so far of a refetch have replaced.
+  @exclusivity(unchecked) @usableFromInline var replacedRecord: ReplacedRecord?
   /// How many fetches of its ``DeduplicationTable`` had ended when the last one began whose value it has had.
   @exclusivity(unchecked) @usableFromInline var endsBeforeValue = 0
   /// The automatic fetches that have not ended; the last subscriber takes them along.
@@ -383,6 +387,8 @@ extension QueryStore {
     self._state.reset(using: context)
     self.valueOrigin = .initial
     self.tag.replace()
+    self.pageStamps = [:]
+    self.replacedRecord = nil
     self.storing?.stateDidReset()
     self.overlayDidReset()
   }

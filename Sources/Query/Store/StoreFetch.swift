@@ -1,3 +1,5 @@
+public import Synchronization
+
 /// One fetch of a store: it runs the request, and feeds its results into the state.
 // @unchecked: the variables are guarded by the store's lock.
 @usableFromInline
@@ -11,8 +13,6 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   @exclusivity(unchecked) @usableFromInline var table: DeduplicationTable<Value>?
   @exclusivity(unchecked) @usableFromInline var hasStarted = false
   @exclusivity(unchecked) @usableFromInline var isFinished = false
-  /// What was kept beside the value that its first yield has replaced; nil: it has yielded none.
-  @exclusivity(unchecked) @usableFromInline var replacedRecord: ValueRecord??
   /// Whether it ended by a cancellation, so that its work may go on and yield.
   @exclusivity(unchecked) @usableFromInline var wasCancelled = false
 
@@ -50,7 +50,7 @@ final class StoreFetch<State: QueryStateProtocol>: FetchWork, TaskRunOwner, @unc
   }
 
   @usableFromInline override var queryPath: QueryPath? {
-    self.task?.context[QueryContext.CurrentStoreKey.self]?.store?.path
+    self.store?.path
   }
 }
 
@@ -67,6 +67,10 @@ extension StoreFetch {
       self.yield(result, in: yieldContext, workContext: context)
     }
     do {
+      // A mutation may go down a tree: each call has arguments of its own.
+      if State._isFetchedAutomatically, self.isEndless.load(ordering: .relaxed) {
+        throw FetchGraph.endlessCall(self)
+      }
       let value = try await store.request(context, continuation)
       self.probeEnd(hasFailed: false)
       return try self.finish(store, with: .success(value), in: context).get()
@@ -111,7 +115,9 @@ extension StoreFetch {
       defer { ended = task }
       if self.generation == store.generation, let task {
         replaced = ReplacedByFetch(in: store._state, by: result, for: task)
-        if self.isBrought || self.isOvertaken(task, in: store) || self.isReplaced(task, in: store) {
+        if self.isBrought || self.isOvertaken(task, with: result, in: store)
+          || self.isReplaced(task, in: store)
+        {
           // Its caller has the result, and the store the same or a newer one.
         } else {
           if let notes {
@@ -152,7 +158,9 @@ extension StoreFetch {
           replaced = ReplacedByFetch(in: store._state, by: result, for: task)
           // It is another value than the one that the request may have spoken of.
           if case .success = result { self.source.notes?.outcome = nil }
-          if !self.isOvertaken(task, in: store) { self.take(result, for: task, in: store) }
+          if !self.isOvertaken(task, with: result, in: store) {
+            self.take(result, for: task, in: store)
+          }
           store.emit(result, in: context)
           store.emit(.stateChanged, in: context)
           return true
@@ -184,14 +192,14 @@ extension StoreFetch {
     in store: QueryStore<State>
   ) {
     var record: ValueRecord?
-    var isBeginning = false
+    var replaced: ReplacedRecord?
     switch result {
     case .failure:
       if self.isFinished { self.putBackReplaced(for: task, in: store) }
       if self.isCancelledByStore { return }
     case .success(let value):
       if State._isNothing(value) { return }
-      if !self.isFinished { isBeginning = self.keepReplaced(by: value, for: task, in: store) }
+      if !self.isFinished { replaced = self.keepReplaced(by: value, for: task, in: store) }
       // What is known of the other pages stays.
       if store.tag.record != nil { record = self.recordBeside(value, for: task, in: store) }
     }
@@ -201,42 +209,69 @@ extension StoreFetch {
       store.takeOutdated(result, for: task, stamp: self.stampOfWholeValue(for: task))
     }
     store.didReceive(
-      result, record, of: self, isFinal: self.isFinished, isStored: !isBeginning, in: task.context)
+      result, record, of: self, isFinal: self.isFinished, isStored: replaced == nil,
+      in: task.context)
+    if case .success = result { store.replacedRecord = replaced?.behind(store.tag) }
   }
 
   /// Keeps what a yield is about to replace. The caller holds the lock.
   ///
-  /// - Returns: Whether the yield is the beginning of more.
+  /// - Returns: What was kept beside that; nil if the yield is not the beginning of more.
   @usableFromInline
   func keepReplaced(
     by value: Value, for task: QueryTask<Value>, in store: QueryStore<State>
-  ) -> Bool {
-    guard store._state._keepReplaced(by: value, for: task) else { return false }
-    if self.replacedRecord == nil { self.replacedRecord = .some(store.tag.record) }
-    return true
+  ) -> ReplacedRecord? {
+    guard store._state._keepReplaced(by: value, for: task) else { return nil }
+    // What is there may be a yield itself, and not what another one has replaced.
+    if let replaced = store.replacedRecord, replaced.yield == store.tag.number { return replaced }
+    return ReplacedRecord(yield: store.tag.number, record: store.tag.record)
   }
 
   /// Puts back what its yields have replaced, since the rest has not come. The caller holds the lock.
   @usableFromInline
   func putBackReplaced(for task: QueryTask<Value>, in store: QueryStore<State>) {
-    guard let record = self.replacedRecord else { return }
+    guard let replaced = store.replacedRecord else { return }
     let yielded = store._state.currentValue
     guard store._state._putBackReplaced(for: task) else { return }
     // Released after the lock.
     store.aftermath.actions.append { withExtendedLifetime(yielded) {} }
-    store.tag.replace(record)
+    store.tag.replace(replaced.record)
+    store.replacedRecord = nil
     store.overlay?.baseDidChange()
     store.persist(.changed)
   }
 
   /// Whether what it read is older than what the store has: it began before an invalidation, and the
-  /// value of a fetch that began after it is there. The caller holds the lock.
+  /// value of a fetch that began after it is there, or the same page of one. The caller holds the lock.
   @inlinable
-  func isOvertaken(_ task: QueryTask<Value>, in store: QueryStore<State>) -> Bool {
-    guard self.invalidationStamp != store.invalidationStamp,
-      let stamp = self.stampOfWholeValue(for: task)
-    else { return false }
-    return stamp < store.valueStamp || store.hasValueBehindInvalidation
+  func isOvertaken(
+    _ task: QueryTask<Value>, with result: Result<Value, any Error>, in store: QueryStore<State>
+  ) -> Bool {
+    guard self.invalidationStamp != store.invalidationStamp else { return false }
+    if self.bringsAll(task) { return self.isOlder(thanValueOf: store) }
+    guard State._isFetchedAutomatically, case .success(let value) = result else { return false }
+    return self.bringsOlderPages(value, in: store)
+  }
+
+  @usableFromInline
+  func bringsOlderPages(_ value: Value, in store: QueryStore<State>) -> Bool {
+    guard let pages = store._state._fetchedPages(of: value) else { return false }
+    if pages.isWhole, self.isOlder(thanValueOf: store) { return true }
+    return pages.ids.contains { self.invalidationStamp < store.pageStamps[$0] ?? 0 }
+  }
+
+  /// Records of which invalidation the pages know that came alone. The caller holds the lock.
+  @usableFromInline
+  func stampPages(of value: Value, in store: QueryStore<State>) {
+    guard let pages = store._state._fetchedPages(of: value) else { return }
+    for page in pages.ids {
+      store.pageStamps[page] = max(self.invalidationStamp, store.pageStamps[page] ?? 0)
+    }
+  }
+
+  @usableFromInline
+  func isOlder(thanValueOf store: QueryStore<State>) -> Bool {
+    self.invalidationStamp < store.valueStamp || store.hasValueBehindInvalidation
   }
 
   /// Whether the store has had a later one: the value of a shared fetch that began when this work had ended, and
@@ -260,8 +295,11 @@ extension StoreFetch {
   ) {
     if self.wasCancelled { return }
     self.source.taken = (store.tag.number, self.endNumber)
-    if case .success = result, self.bringsAll(task) {
+    guard case .success(let value) = result else { return }
+    if self.bringsAll(task) {
       store.endsBeforeValue = max(self.endsBefore, store.endsBeforeValue)
+    } else if store.invalidationStamp > 0 {
+      self.stampPages(of: value, in: store)
     }
   }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Which fetches wait for which, so that a query that fetches itself does not wait for itself.
 ///
 /// A fetch waits for the fetches that its work awaits, for the one whose work it shares, and for the
@@ -29,10 +31,13 @@ enum FetchGraph {
 extension FetchGraph {
   /// Records that one fetch waits for another one, until ``endWait(of:for:)``.
   ///
+  /// - Parameter isCall: Whether the work of the one has called the other, rather than that they share work.
   /// - Returns: The fetches that wait for one another, from the target to the one that was to wait, if
   ///   it would wait for itself. Then nothing is recorded.
   @usableFromInline
-  static func beginWait(of waiter: FetchWork, for target: FetchWork) -> [FetchWork]? {
+  static func beginWait(
+    of waiter: FetchWork, for target: FetchWork, isCall: Bool = false
+  ) -> [FetchWork]? {
     self.lock.withLock { _ in
       // Only a fetch that another one waits for can close a circle.
       if waiter === target || waiter.awaiterCount > 0,
@@ -42,6 +47,11 @@ extension FetchGraph {
       }
       waiter.awaited.append(target)
       target.awaiterCount += 1
+      if isCall, target.caller == nil {
+        target.caller = .passUnretained(waiter)
+        let fetches = self.callers(of: target).count { $0.isOfSameStore(as: target) }
+        if fetches > 1 { target.isEndless.store(true, ordering: .relaxed) }
+      }
       return nil
     }
   }
@@ -49,8 +59,34 @@ extension FetchGraph {
   @usableFromInline
   static func endWait(of waiter: FetchWork, for target: FetchWork) {
     self.lock.withLock { _ in
-      if waiter.awaited.remove(target) { target.awaiterCount -= 1 }
+      guard waiter.awaited.remove(target) else { return }
+      target.awaiterCount -= 1
+      if target.caller?.toOpaque() == Unmanaged.passUnretained(waiter).toOpaque() {
+        target.caller = nil
+      }
     }
+  }
+
+  /// The fetches whose work has called one after another down to a fetch, the nearest first. The caller holds
+  /// the lock.
+  private static func callers(of work: FetchWork) -> [FetchWork] {
+    var callers = [FetchWork]()
+    var next = work.caller
+    while let caller = next?.takeUnretainedValue() {
+      callers.append(caller)
+      next = caller.caller
+    }
+    return callers
+  }
+
+  /// Why a fetch fails that is the third one of its store in a row of fetches that have called one another. Where work
+  /// is shared, the second one has met the first. A cancelled one shares nothing, and would go on for ever.
+  @usableFromInline
+  static func endlessCall(_ work: FetchWork) -> QueryCircularFetchError {
+    let callers = self.lock.withLock { _ in self.callers(of: work) }
+    let count = callers.prefix { !$0.isOfSameStore(as: work) }.count + 1
+    let circle = callers.prefix(count).reversed() + [work]
+    return QueryCircularFetchError(paths: circle.compactMap(\.queryPath))
   }
 
   private static func path(from start: FetchWork, to end: FetchWork) -> [FetchWork]? {

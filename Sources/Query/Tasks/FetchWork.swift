@@ -1,4 +1,5 @@
 import CProbes
+public import Synchronization
 
 /// The work of one fetch, as the other fetches of its store know it.
 // @unchecked: the store's lock guards the variables, but for those of FetchGraph.
@@ -59,8 +60,13 @@ class FetchWork: ListMember, @unchecked Sendable {
   /// The fetches that this one waits for, and how many wait for it.
   @exclusivity(unchecked) final var awaited = AwaitedWorks()
   @exclusivity(unchecked) final var awaiterCount = 0
+  /// The first of those that wait for it whose work has called it.
+  @exclusivity(unchecked) final var caller: Unmanaged<FetchWork>?
   /// Whether it does its own work, since it would have waited for itself.
   @exclusivity(unchecked) final var isSeparate = false
+
+  /// Whether it is called by fetches of its own store over and over, so that it fails.
+  @usableFromInline final let isEndless = Atomic(false)
 
   @usableFromInline
   init(linkedTo store: any AnyObject & Sendable, lock: RecursiveLock) {
@@ -110,6 +116,10 @@ class FetchWork: ListMember, @unchecked Sendable {
     let paging = PagingWork()
     self.paging = paging
     return paging
+  }
+
+  final func isOfSameStore(as other: FetchWork) -> Bool {
+    self.storeLock.isSame(as: other.storeLock)
   }
 
   /// The work that the result of this fetch comes from.

@@ -116,7 +116,9 @@ extension TypedTaskRun {
     let waiter = FetchGraph.enclosing.get()
     // A fetch inside of another one, which waits for it.
     let target = waiter == nil ? nil : self.state.withLock { $0.owner }
-    if let waiter, let target, let circle = FetchGraph.beginWait(of: waiter, for: target) {
+    if let waiter, let target,
+      let circle = FetchGraph.beginWait(of: waiter, for: target, isCall: true)
+    {
       try FetchGraph.separate(waiter, from: circle)
       throw QueryCircularFetchError(paths: circle.compactMap(\.queryPath))
     }

@@ -24,23 +24,6 @@ import Testing
     return tasks
   }
 
-  @Test func callersHaveTheResultInTheOrderInWhichTheyCame() async throws {
-    let store = self.store(SharedQuery(self.gate))
-    let order = Recorder<Int>()
-    let tasks = await self.start(1, on: store)
-    let callers = (1...50).map { number in
-      Task {
-        let value = try await store.fetch()
-        order.append(number)
-        return value
-      }
-    }
-    await self.predicate.questions.wait(forCount: 50)
-    self.gate.open()
-    for task in tasks + callers { #expect(try await task.value == 1) }
-    #expect(order.elements == Array(1...50))
-  }
-
   // MARK: - Leaving
 
   @Test func aWaiterThatIsCancelledLeavesAlone() async throws {

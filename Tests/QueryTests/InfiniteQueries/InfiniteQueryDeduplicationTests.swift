@@ -99,6 +99,24 @@ import Testing
     #expect(self.source.ids == (isNext ? [1, 1, 2, 1, 2] : [1, 1, 0, 0, 1]))
   }
 
+  /// It waits for the refetch, and may be for another page than the first one when that has ended.
+  @Test func aPlainFetchOfAnEmptiedListSharesNoPageThatWaits() async throws {
+    let store = try await self.loadedStore()
+    let all = await self.start(on: store) { try await store.fetchAllPages(handler: $0) }
+    await self.gate.arrival()
+    store.currentValue = []
+    let page = Task { @MainActor in try await store.fetchNextPage() }
+    await store.waitForState { $0.initialPageActiveTasks.count == 1 }
+    let plain = store.fetchInTask()
+    await store.waitForState { $0.initialPageActiveTasks.count == 2 }
+    self.gate.open()
+    _ = try await (all.value, page.value)
+    switch try await plain.value.fetchValue {
+    case .allPages, .initialPage: break
+    case .nextPage, .previousPage: Issue.record("a plain fetch brought a page beside others")
+    }
+  }
+
   @Test func nextAndPreviousPagesDoNotShare() async throws {
     let store = try await self.loadedStore()
     let next = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }

@@ -59,6 +59,69 @@ import Testing
     #expect(stores.allSatisfy { !$0.isLoading })
   }
 
+  /// It shares nothing, so that it never meets itself.
+  @Test(arguments: 1...3, [true, false])
+  func aCircleWhoseCallerIsCancelledEnds(count: Int, isBeforehand: Bool) async throws {
+    let gate = Gate()
+    let stores = self.makeStores(count) { index, number, stores in
+      if index == 0, number == 1 { await gate.passIgnoringCancellation() }
+      return try await stores[(index + 1) % stores.count].fetch()
+    }
+    let recorder = WarningRecorder()
+    _ = await recorder.record {
+      let caller = Task {
+        if isBeforehand { withUnsafeCurrentTask { $0?.cancel() } }
+        return try await stores[0].fetch()
+      }
+      await gate.arrival()
+      caller.cancel()
+      gate.open()
+      await #expect(throws: (any Error).self) { try await caller.value }
+      for store in stores { await store.waitForState { !$0.isLoading } }
+    }
+  }
+
+  /// Without deduplication a query may fetch itself, as long as it ends.
+  @Test(arguments: [1, 2]) func aCircleOfQueriesThatShareNothingFails(count: Int) async throws {
+    let made = self.stores
+    made.value = (0..<count).map { index in
+      QueryStore.detached(
+        query: ProbeQuery(
+          path: [index],
+          onFetch: { _, _ in try await made.value[(index + 1) % count].fetch() }),
+        initialValue: nil)
+    }
+    let stores = made.value
+    let error = await #expect(throws: QueryCircularFetchError.self) { try await stores[0].fetch() }
+    #expect(error?.paths == (0...count).map { [$0 % count] })
+    #expect(stores.allSatisfy { !$0.isLoading && $0.error is QueryCircularFetchError })
+  }
+
+  @Test func aMutationMayGoDownATree() async throws {
+    let stores = Box<[QueryStore<MutationState<Int, Int>>]>([])
+    stores.value = [
+      QueryStore.detached(
+        mutation: BlockMutation<Int, Int>(["tree"]) { depth, _ in
+          depth == 0 ? 0 : try await stores.value[0].mutate(with: depth - 1) + 1
+        })
+    ]
+    #expect(try await stores.value[0].mutate(with: 6) == 6)
+  }
+
+  @Test func aQueryThatSharesNothingFetchesItselfOnce() async throws {
+    let (stores, calls) = (self.stores, Counter())
+    stores.value = [
+      QueryStore.detached(
+        query: ProbeQuery(
+          path: [0],
+          onFetch: { _, _ in
+            let number = calls.increment()
+            return number == 1 ? try await stores.value[0].fetch() + 10 : number
+          }), initialValue: nil)
+    ]
+    #expect(try await stores.value[0].fetch() == 12)
+  }
+
   @Test func twoFetchesUnderWayThatFetchOneAnotherDoNotWaitForEver() async throws {
     let gate = Gate()
     let stores = self.makeStores(2) { index, number, stores in
