@@ -29,11 +29,13 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
       try Task.checkCancellation()
     }
     // Decided now and not when the fetch was scheduled: what it waited for may have loaded pages.
-    let (request, position) = try await self.begin(in: store)
-    switch request {
+    let (target, position) = try await self.begin(in: store)
+    switch target.request {
     case .initialPage?: return try await self.fetchInitialPage(position.pages)
-    case .nextPage(let id)?: return try await self.fetchNextPage(id, position.pages)
-    case .previousPage(let id)?: return try await self.fetchPreviousPage(id, position.pages)
+    case .nextPage(let id)?:
+      return try await self.fetchNextPage(id, after: target.neighbourId, position.pages)
+    case .previousPage(let id)?:
+      return try await self.fetchPreviousPage(id, before: target.neighbourId, position.pages)
     case .allPages?: return try await self.fetchAllPages(position.pages)
     case nil:
       return Value(
@@ -51,21 +53,21 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
   @inlinable
   func begin(
     in store: QueryStore<Query.State>
-  ) async throws -> (Request?, PagePosition<Query.PageID, Query.PageValue>) {
+  ) async throws -> (PageTarget<Query.PageID>, PagePosition<Query.PageID, Query.PageValue>) {
     let (kind, work) = (self.context.infiniteFetchKind, self.context.fetchWork)
     var ignored = Set<QueryTaskIdentifier>()
     while true {
-      let (request, position, others) = store.withLock {
-        let position = store._state.position(for: kind)
-        let request = position.request(for: kind)
-        guard let work else { return (request, position, [QueryTask<Value>]()) }
-        let others = store._state.tasks(atWorkThatExclude: request, of: work)
+      let (target, position, others) = store.withLock {
+        let (target, position) = store._state.target(for: kind, of: work)
+        guard let work else { return (target, position, [QueryTask<Value>]()) }
+        let others = store._state.tasks(atWorkThatExclude: target.request, of: work)
           .filter { !ignored.contains($0.id) }
         // Only a fetch at work is waited for, so those that wait cannot wait for one another.
-        work.pagingRequest = others.isEmpty ? request : nil
-        return (request, position, others)
+        work.pagingRequest = others.isEmpty ? target.request : nil
+        if others.isEmpty, target.isOnePage(for: kind) { work.pageTarget = target }
+        return (target, position, others)
       }
-      guard let work, !others.isEmpty else { return (request, position) }
+      guard let work, !others.isEmpty else { return (target, position) }
       ignored.formUnion(try await QueryTask.wait(of: work, forAll: others))
     }
   }
@@ -89,14 +91,16 @@ extension InfiniteQueryFetch {
   }
 
   @inlinable
-  func fetchNextPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
-    guard let last = pages.last else { return try await self.fetchInitialPage(pages) }
+  func fetchNextPage(
+    _ id: Query.PageID, after lastPageId: Query.PageID?, _ pages: Pages
+  ) async throws -> Value {
+    guard let lastPageId else { return try await self.fetchInitialPage(pages) }
     let paging = Paging(pageId: id, pages: pages, request: .nextPage(id))
     let position = PagePosition(pages: pages)
     return try await self.fetchPage(paging) { page in
       let first = position.firstPage(afterAdding: id, keeping: self.context.maxPages) ?? page
       return Value(
-        fetchValue: .nextPage(Value.NextPage(page: page, lastPageId: last.id)),
+        fetchValue: .nextPage(Value.NextPage(page: page, lastPageId: lastPageId)),
         nextPageId: self.nextId(after: page, using: paging),
         after: page.id,
         previousPageId: self.previousId(before: first, using: paging),
@@ -106,14 +110,16 @@ extension InfiniteQueryFetch {
   }
 
   @inlinable
-  func fetchPreviousPage(_ id: Query.PageID, _ pages: Pages) async throws -> Value {
-    guard let first = pages.first else { return try await self.fetchInitialPage(pages) }
+  func fetchPreviousPage(
+    _ id: Query.PageID, before firstPageId: Query.PageID?, _ pages: Pages
+  ) async throws -> Value {
+    guard let firstPageId else { return try await self.fetchInitialPage(pages) }
     let paging = Paging(pageId: id, pages: pages, request: .previousPage(id))
     let position = PagePosition(pages: pages)
     return try await self.fetchPage(paging) { page in
       let last = position.lastPage(afterAdding: id, keeping: self.context.maxPages) ?? page
       return Value(
-        fetchValue: .previousPage(Value.PreviousPage(page: page, firstPageId: first.id)),
+        fetchValue: .previousPage(Value.PreviousPage(page: page, firstPageId: firstPageId)),
         nextPageId: self.nextId(after: last, using: paging),
         after: last.id,
         previousPageId: self.previousId(before: page, using: paging),
@@ -143,7 +149,12 @@ extension InfiniteQueryFetch {
     _ value: @escaping @Sendable (Page) -> Value
   ) async throws -> Value {
     let fetch = PageFetch(query: self.query, paging: paging, context: self.context)
-    return value(try await fetch.run(yieldingTo: self.continuation, value))
+    let page = try await fetch.run(yieldingTo: self.continuation, value)
+    // A modifier that fetches twice goes on behind it.
+    self.context.currentStore(of: Query.State.self)?.withLock {
+      self.context.fetchWork?.pageTarget = nil
+    }
+    return value(page)
   }
 }
 

@@ -1,4 +1,75 @@
+/// What a fetch of pages is for.
+@usableFromInline
+struct PageTarget<PageID: Hashable & Sendable>: Sendable {
+  /// `nil`: there is no page left.
+  @usableFromInline let request: InfiniteQueryPagingRequest<PageID>?
+  /// The page beside which a next or previous one is put.
+  @usableFromInline let neighbourId: PageID?
+  /// Whether the list has that page already, which is replaced in its place.
+  @usableFromInline let isInList: Bool
+
+  @inlinable
+  init(_ request: InfiniteQueryPagingRequest<PageID>?, neighbourId: PageID?, isInList: Bool) {
+    self.request = request
+    self.neighbourId = neighbourId
+    self.isInList = isInList
+  }
+
+  /// Whether a fetch of this kind asks for one page, wherever the list ends.
+  @inlinable
+  func isOnePage(for kind: InfiniteFetchKind?) -> Bool {
+    self.request != nil && (kind == .nextPage || kind == .previousPage)
+  }
+}
+
 extension InfiniteQueryState {
+  /// What a fetch of this kind fetches, and the list for which it does.
+  ///
+  /// The list may hold what an earlier attempt has yielded of its page before it failed: the next attempt fetches
+  /// that page, and not the one behind it.
+  @inlinable
+  func target(
+    for kind: InfiniteFetchKind?,
+    of work: (any TaskRunOwner)?
+  ) -> (PageTarget<PageID>, PagePosition<PageID, PageValue>) {
+    if let target = work?.pageTarget as? PageTarget<PageID>, let pages = self.pages(without: target)
+    {
+      return (target, PagePosition(pages: pages))
+    }
+    let position = self.position(for: kind)
+    let request = position.request(for: kind)
+    let target =
+      switch request {
+      case .nextPage(let id)?:
+        PageTarget(
+          request, neighbourId: position.pages.last?.id, isInList: position.pages.contains(id: id))
+      case .previousPage(let id)?:
+        PageTarget(
+          request, neighbourId: position.pages.first?.id, isInList: position.pages.contains(id: id))
+      case .initialPage?, .allPages?, nil:
+        PageTarget(request, neighbourId: nil, isInList: false)
+      }
+    return (target, position)
+  }
+
+  /// The list as it was before the page of an earlier attempt came; nil if it does not have that page.
+  @usableFromInline
+  func pages(without target: PageTarget<PageID>) -> StateValue? {
+    let pages = self._currentValue
+    switch target.request {
+    case .initialPage?:
+      return pages.contains(id: self.initialPageId) ? [] : nil
+    case .nextPage(let id)?:
+      guard let index = pages.index(id: id) else { return nil }
+      return target.isInList ? pages : StateValue(uniqueElements: pages[..<index])
+    case .previousPage(let id)?:
+      guard let index = pages.index(id: id) else { return nil }
+      return target.isInList ? pages : StateValue(uniqueElements: pages[(index + 1)...])
+    case .allPages?, nil:
+      return nil
+    }
+  }
+
   /// The tasks at work beside which a request may not run: the initial page and all pages each run
   /// beside their like alone, the next and the previous page beside one another.
   ///

@@ -207,7 +207,7 @@ extension InfiniteQueryState: QueryStateProtocol {
       // If there is no page left, there is no work to share.
       guard let wanted = position.request(for: new.infiniteFetchKind) else { return false }
       if let request { return request == wanted }
-      let undecided = position.request(for: running.infiniteFetchKind)
+      let undecided = store._state.target(for: running.infiniteFetchKind, of: work).0.request
       guard let undecided, undecided == wanted else { return false }
       // One that waits for others decides when they have ended, by the list that is there then.
       guard let work, !running.decidesAlike(new) else { return true }

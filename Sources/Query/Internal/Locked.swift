@@ -17,10 +17,11 @@ package struct Locked<Value>: @unchecked Sendable {
     ) {
       $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
     }
-    // Not inside of the closure, which would copy the value.
-    let place = self.storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
-    place.initializeMemory(as: Value.self, to: value)
-    withExtendedLifetime(self.storage) {}
+    // In the closure, which copies the value: outside of it Swift 6.3 moves it there and destroys it besides, where a
+    // program inlines this.
+    _ = self.storage.withUnsafeMutablePointerToElements {
+      UnsafeMutableRawPointer($0).initializeMemory(as: Value.self, to: value)
+    }
   }
 
   /// Reads or changes the value. The closure must not call a user's code.

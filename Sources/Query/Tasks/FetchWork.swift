@@ -111,6 +111,12 @@ class FetchWork: ListMember, @unchecked Sendable {
     set { if newValue != nil || self.paging != nil { self.ownPaging().wanted = newValue } }
   }
 
+  /// The `PageTarget` of an attempt at one page that has not succeeded; nil if there was none.
+  @usableFromInline final var pageTarget: (any Sendable)? {
+    get { self.paging?.target }
+    set { if newValue != nil || self.paging != nil { self.ownPaging().target = newValue } }
+  }
+
   private final func ownPaging() -> PagingWork {
     if let paging { return paging }
     let paging = PagingWork()
@@ -171,6 +177,7 @@ class FetchWork: ListMember, @unchecked Sendable {
 private final class PagingWork: @unchecked Sendable {
   var request: (any Sendable)?
   var wanted: (any Sendable)?
+  var target: (any Sendable)?
 }
 
 /// The fetches that another one waits for: nearly always one at a time, for which no array is made.

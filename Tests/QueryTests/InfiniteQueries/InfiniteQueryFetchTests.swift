@@ -454,7 +454,7 @@ import Testing
   }
 }
 
-private struct FetchingTwice<Query: QueryRequest>: QueryModifier {
+struct FetchingTwice<Query: QueryRequest>: QueryModifier {
   func fetch(
     in context: QueryContext,
     using query: Query,
