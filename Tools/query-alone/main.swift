@@ -27,12 +27,30 @@ func expect(_ condition: Bool, _ what: String) throws {
 
 // MARK: - Tasks
 
-func task(_ number: Int) -> QueryTask<Counted> {
-  let held = Counted(number)
-  return QueryTask(context: QueryContext()) { _, _ in held }
+/// A task whose work holds what nothing else does.
+func emptyTask() -> QueryTask<Void> {
+  let held = Counted(0)
+  return QueryTask(context: QueryContext()) { _, _ in withExtendedLifetime(held) {} }
 }
 
-func chain(of count: Int) -> QueryTask<Counted> {
+func emptyChain(of count: Int) -> QueryTask<Void> {
+  var last = emptyTask()
+  for _ in 1..<count {
+    let next = emptyTask()
+    next.schedule(after: last)
+    last = next
+  }
+  return last
+}
+
+func chain<Value: Sendable>(
+  of count: Int,
+  _ value: @escaping @Sendable (Counted) -> Value
+) -> QueryTask<Value> {
+  func task(_ number: Int) -> QueryTask<Value> {
+    let held = Counted(number)
+    return QueryTask(context: QueryContext()) { _, _ in value(held) }
+  }
   var last = task(0)
   for number in 1..<count {
     let next = task(number)
@@ -43,15 +61,19 @@ func chain(of count: Int) -> QueryTask<Counted> {
 }
 
 func tasks() async throws {
-  _ = task(0)
-  try expect(try await task(1).runIfNeeded().number == 1, "a task")
-  _ = chain(of: 100_000)
-  try expect(try await chain(of: 100_000).runIfNeeded().number == 99_999, "a chain of tasks")
-  let cancelled = task(2)
+  _ = emptyTask()
+  _ = emptyChain(of: 100_000)
+  try await emptyTask().runIfNeeded()
+  try await emptyChain(of: 100_000).runIfNeeded()
+  _ = chain(of: 1_000) { $0 }
+  try expect(try await chain(of: 1_000) { $0 }.runIfNeeded().number == 999, "tasks of objects")
+  _ = chain(of: 1_000) { $0.number }
+  try expect(try await chain(of: 1_000) { $0.number }.runIfNeeded() == 999, "tasks of numbers")
+  let cancelled = emptyTask()
   cancelled.cancel()
-  let value = try? await cancelled.runIfNeeded()
+  let value: Void? = try? await cancelled.runIfNeeded()
   try expect(value == nil, "a cancelled task")
-  let mapped = task(3).map { Counted($0.number * 2) }
+  let mapped = chain(of: 4) { $0 }.map { Counted($0.number * 2) }
   try expect(try await mapped.runIfNeeded().number == 6, "a mapped task")
 }
 

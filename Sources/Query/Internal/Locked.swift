@@ -17,11 +17,10 @@ package struct Locked<Value>: @unchecked Sendable {
     ) {
       $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
     }
-    // In the closure, which copies the value: outside of it Swift 6.3 moves it there and destroys it besides, where a
-    // program inlines this.
-    _ = self.storage.withUnsafeMutablePointerToElements {
-      UnsafeMutableRawPointer($0).initializeMemory(as: Value.self, to: value)
-    }
+    // Not inside of the closure, which would copy the value.
+    let place = self.storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
+    place.initializeMemory(as: Value.self, to: value)
+    withExtendedLifetime(self.storage) {}
   }
 
   /// Reads or changes the value. The closure must not call a user's code.
@@ -55,10 +54,14 @@ final class LockedStorage: ManagedBuffer<LockedStorage.Header, LockedStorage.Uni
     let deinitialize: (UnsafeMutableRawPointer) -> Void
   }
 
-  /// What the value's memory is counted in: as much as the allocator aligns objects to.
+  /// What the value's memory is counted in, aligned as the allocator aligns objects.
+  ///
+  /// It has a reference, though nothing is read as one: the optimizer takes it that memory of a type without any keeps
+  /// no object alive, and frees one that was put there with the frame of the function that made it.
   @usableFromInline
   struct Unit {
     let words: SIMD2<UInt64>
+    let reference: AnyObject?
   }
 
   /// - Parameters:
