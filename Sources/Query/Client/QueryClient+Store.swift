@@ -86,7 +86,7 @@ extension QueryClient {
     initialState: () -> Query.State
   ) -> QueryStore<Query.State> {
     let path = query.path
-    if let cached = self.withCache({ $0[path] }) {
+    if let cached = self.store(with: path) {
       self.defaultCache?.didUse(cached)
       return self.typed(cached, for: query) ?? self.uncached(cached, query, initialState())
     }

@@ -3,7 +3,9 @@ extension QueryClient {
   ///
   /// - Parameter path: The path.
   public func store(with path: QueryPath) -> OpaqueQueryStore? {
-    self.withCache { $0[path] }
+    // Read without what tells listeners of changes.
+    if let cache = self.defaultCache { return cache.stores.withLock { $0[path] } }
+    return self.withCache { $0[path] }
   }
 
   /// The stores whose path begins with another one.

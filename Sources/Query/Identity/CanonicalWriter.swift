@@ -73,7 +73,7 @@ extension CanonicalWriter {
     switch element.storage {
     case .text(let text): self.writeString(text)
     case .integer(let number): self.writeInteger(number)
-    case .other(let box): try self.writeDynamically(box.value.base)
+    case .other(let box): try self.writeDynamically(box.base)
     }
   }
 

@@ -6,6 +6,12 @@ enum InfiniteFetchKind: Sendable {
   case previousPage
 }
 
+extension InfiniteFetchKind? {
+  /// Whether such a fetch asks for one page, wherever the list ends.
+  @inlinable
+  var isOnePage: Bool { self == .nextPage || self == .previousPage }
+}
+
 extension QueryContext {
   @inlinable
   var infiniteFetchKind: InfiniteFetchKind? {

@@ -64,7 +64,7 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
           .filter { !ignored.contains($0.id) }
         // Only a fetch at work is waited for, so those that wait cannot wait for one another.
         work.pagingRequest = others.isEmpty ? target.request : nil
-        if others.isEmpty, target.isOnePage(for: kind) { work.pageTarget = target }
+        if kind.isOnePage, others.isEmpty, target.request != nil { work.pageTarget = target }
         return (target, position, others)
       }
       guard let work, !others.isEmpty else { return (target, position) }
@@ -150,9 +150,9 @@ extension InfiniteQueryFetch {
   ) async throws -> Value {
     let fetch = PageFetch(query: self.query, paging: paging, context: self.context)
     let page = try await fetch.run(yieldingTo: self.continuation, value)
-    // A modifier that fetches twice goes on behind it.
-    self.context.currentStore(of: Query.State.self)?.withLock {
-      self.context.fetchWork?.pageTarget = nil
+    if self.context.infiniteFetchKind.isOnePage, let work = self.context.fetchWork {
+      // A modifier that fetches twice goes on behind it.
+      self.context.currentStore(of: Query.State.self)?.withLock { work.pageTarget = nil }
     }
     return value(page)
   }

@@ -14,12 +14,6 @@ struct PageTarget<PageID: Hashable & Sendable>: Sendable {
     self.neighbourId = neighbourId
     self.isInList = isInList
   }
-
-  /// Whether a fetch of this kind asks for one page, wherever the list ends.
-  @inlinable
-  func isOnePage(for kind: InfiniteFetchKind?) -> Bool {
-    self.request != nil && (kind == .nextPage || kind == .previousPage)
-  }
 }
 
 extension InfiniteQueryState {

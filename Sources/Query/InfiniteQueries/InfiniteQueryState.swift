@@ -250,21 +250,21 @@ extension InfiniteQueryState {
   ) {
     switch result {
     case .success(let value):
-      guard !value.isUnchanged else { return }
+      guard !value.fields.isUnchanged else { return }
       let limit = task.context.maxPages
       if self.merge(value, keeping: limit) {
         if let limit { self.dropPages(beyond: limit, after: value) }
         // Another fetch may have moved the end that an id was computed for. An id that was followed is
         // replaced all the same: its page may stand in the middle already.
-        if self._currentValue.last?.id == value.lastPageId
+        if self._currentValue.last?.id == value.fields.lastPageId
           || value.leads(from: self._nextPageId, isNext: true)
         {
-          self._nextPageId = value.nextPageId
+          self._nextPageId = value.fields.nextPageId
         }
-        if self._currentValue.first?.id == value.firstPageId
+        if self._currentValue.first?.id == value.fields.firstPageId
           || value.leads(from: self._previousPageId, isNext: false)
         {
-          self._previousPageId = value.previousPageId
+          self._previousPageId = value.fields.previousPageId
         }
       }
       let isInvalidated = self._updates.isInvalidated
@@ -294,10 +294,10 @@ extension InfiniteQueryState {
 
   /// There was no such page any more when the fetch began its work.
   @inlinable
-  public static func _isNothing(_ value: QueryValue) -> Bool { value.isUnchanged }
+  public static func _isNothing(_ value: QueryValue) -> Bool { value.fields.isUnchanged }
 
   public func _fetchedPages(of value: QueryValue) -> _FetchedPages? {
-    guard !value.isUnchanged else { return nil }
+    guard !value.fields.isUnchanged else { return nil }
     if let page = value.page {
       let isAlone = self._currentValue.count == 1 && self._currentValue.first?.id == page.id
       return _FetchedPages(
@@ -312,7 +312,8 @@ extension InfiniteQueryState {
   }
 
   private func hasEnds(of value: QueryValue) -> Bool {
-    self._nextPageId == value.nextPageId && self._previousPageId == value.previousPageId
+    self._nextPageId == value.fields.nextPageId
+      && self._previousPageId == value.fields.previousPageId
   }
 
   /// Not the whole list where a page is added to it: a second owner would make that a copy.
@@ -339,7 +340,7 @@ extension InfiniteQueryState {
   mutating func merge(_ value: QueryValue, keeping limit: Int?) -> Bool {
     switch value.fetchValue {
     case .allPages(let pages):
-      self.replace(with: pages, loadedLastPageId: value.loadedLastPageId)
+      self.replace(with: pages, loadedLastPageId: value.fields.loadedLastPageId)
       return true
     case .initialPage(let page):
       self._currentValue[id: page.id] = page

@@ -1,17 +1,8 @@
 /// What a fetch of an infinite query produces.
 public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendable>: Sendable {
-  /// The page or pages that were fetched.
-  public let fetchValue: FetchValue
-
-  @usableFromInline let nextPageId: PageID?
-  @usableFromInline let previousPageId: PageID?
-  /// The page that `nextPageId` comes after, and the one that `previousPageId` comes before.
-  @usableFromInline let lastPageId: PageID?
-  @usableFromInline let firstPageId: PageID?
-  /// The last page that was loaded when a fetch of all pages began.
-  @usableFromInline let loadedLastPageId: PageID?
-  /// Whether there was no page left to fetch, so that the state stays as it is.
-  @usableFromInline let isUnchanged: Bool
+  /// What it has. One object, since a fetch passes its value on from one run to the next, and each copy of the
+  /// fields would copy up to six identifiers.
+  @usableFromInline let storage: Storage
 
   @inlinable
   init(
@@ -23,14 +14,25 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
     loadedLastPageId: PageID? = nil,
     isUnchanged: Bool = false
   ) {
-    self.fetchValue = fetchValue
-    self.nextPageId = nextPageId
-    self.lastPageId = lastPageId
-    self.previousPageId = previousPageId
-    self.firstPageId = firstPageId
-    self.loadedLastPageId = loadedLastPageId
-    self.isUnchanged = isUnchanged
+    self.storage = Storage(
+      Fields(
+        fetchValue: fetchValue,
+        nextPageId: nextPageId,
+        previousPageId: previousPageId,
+        lastPageId: lastPageId,
+        firstPageId: firstPageId,
+        loadedLastPageId: loadedLastPageId,
+        isUnchanged: isUnchanged
+      )
+    )
   }
+
+  /// The page or pages that were fetched.
+  @inlinable
+  public var fetchValue: FetchValue { self.storage.fields.fetchValue }
+
+  @inlinable
+  var fields: Fields { self.storage.fields }
 
   /// The page or pages that were fetched, by the request.
   public enum FetchValue: Sendable {
@@ -72,6 +74,47 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
     }
   }
 
+  @usableFromInline
+  final class Storage: Sendable {
+    @usableFromInline let fields: Fields
+
+    @inlinable
+    init(_ fields: Fields) { self.fields = fields }
+  }
+
+  @usableFromInline
+  struct Fields: Sendable {
+    @usableFromInline let fetchValue: FetchValue
+    @usableFromInline let nextPageId: PageID?
+    @usableFromInline let previousPageId: PageID?
+    /// The page that `nextPageId` comes after, and the one that `previousPageId` comes before.
+    @usableFromInline let lastPageId: PageID?
+    @usableFromInline let firstPageId: PageID?
+    /// The last page that was loaded when a fetch of all pages began.
+    @usableFromInline let loadedLastPageId: PageID?
+    /// Whether there was no page left to fetch, so that the state stays as it is.
+    @usableFromInline let isUnchanged: Bool
+
+    @inlinable
+    init(
+      fetchValue: FetchValue,
+      nextPageId: PageID?,
+      previousPageId: PageID?,
+      lastPageId: PageID?,
+      firstPageId: PageID?,
+      loadedLastPageId: PageID?,
+      isUnchanged: Bool
+    ) {
+      self.fetchValue = fetchValue
+      self.nextPageId = nextPageId
+      self.previousPageId = previousPageId
+      self.lastPageId = lastPageId
+      self.firstPageId = firstPageId
+      self.loadedLastPageId = loadedLastPageId
+      self.isUnchanged = isUnchanged
+    }
+  }
+
   /// The one page that was fetched; `nil` if all pages were.
   @inlinable
   var page: InfiniteQueryPage<PageID, PageValue>? {
@@ -96,8 +139,24 @@ public struct InfiniteQueryValue<PageID: Hashable & Sendable, PageValue: Sendabl
   }
 }
 
-extension InfiniteQueryValue: Equatable where PageValue: Equatable {}
-extension InfiniteQueryValue: Hashable where PageValue: Hashable {}
+extension InfiniteQueryValue: Equatable where PageValue: Equatable {
+  @inlinable
+  public static func == (lhs: Self, rhs: Self) -> Bool { lhs.fields == rhs.fields }
+}
+
+extension InfiniteQueryValue: Hashable where PageValue: Hashable {
+  @inlinable
+  public func hash(into hasher: inout Hasher) { hasher.combine(self.fields) }
+}
+
+extension InfiniteQueryValue: CustomReflectable {
+  public var customMirror: Mirror {
+    Mirror(self, children: Mirror(reflecting: self.fields).children, displayStyle: .struct)
+  }
+}
+
+extension InfiniteQueryValue.Fields: Equatable where PageValue: Equatable {}
+extension InfiniteQueryValue.Fields: Hashable where PageValue: Hashable {}
 extension InfiniteQueryValue.FetchValue: Equatable where PageValue: Equatable {}
 extension InfiniteQueryValue.FetchValue: Hashable where PageValue: Hashable {}
 extension InfiniteQueryValue.NextPage: Equatable where PageValue: Equatable {}

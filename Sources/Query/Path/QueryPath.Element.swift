@@ -32,8 +32,7 @@ extension QueryPath {
       switch self.storage {
       case .text(let text): text
       case .integer(let number): number
-      // Cannot fail: the initialisers take nothing else.
-      case .other(let box): box.value.base as! any Hashable & Sendable
+      case .other(let box): box.base
       }
     }
 
@@ -49,6 +48,7 @@ extension QueryPath {
       case (.text(let left), .text(let right)): left == right
       case (.integer(let left), .integer(let right)): left == right
       case (.text, .integer), (.integer, .text): false
+      case (.other(let left), .other(let right)): left.isEqual(to: right)
       case (.other, _), (_, .other): lhs.storage.erased == rhs.storage.erased
       }
     }
@@ -82,17 +82,29 @@ extension QueryPath.Element {
     /// Neither a `String` nor an `Int`, though it may equal an `Int`.
     case other(Box)
 
-    @usableFromInline
-    init(other value: some Hashable & Sendable) {
+    @inlinable
+    init<Value: Hashable & Sendable>(other value: Value) {
       let erased = AnyHashable(value)
       let base = erased.base
+      if type(of: base) == Value.self {
+        self = .other(TypedBox(value, hash: erased.hashValue))
+      } else {
+        // It was in an optional, or is of a subclass.
+        self.init(base: base)
+      }
+    }
+
+    @usableFromInline
+    init(base: Any) {
       // The type is compared first, since a cast also looks into an optional, which equals no integer.
       if type(of: base) == String.self, let text = base as? String {
         self = .text(text)
       } else if type(of: base) == Int.self, let number = base as? Int {
         self = .integer(number)
       } else {
-        self = .other(Box(erased))
+        // Cannot fail: the initialisers take nothing else.
+        let value = base as! any Hashable & Sendable
+        self.init(other: value)
       }
     }
 
@@ -101,7 +113,7 @@ extension QueryPath.Element {
       switch self {
       case .text(let text): AnyHashable(text)
       case .integer(let number): AnyHashable(number)
-      case .other(let box): box.value
+      case .other(let box): box.erased
       }
     }
 
@@ -123,13 +135,44 @@ extension QueryPath.Element {
   }
 
   /// A value of another type, apart from the element, which is 16 bytes without it.
-  // @unchecked: the initialisers put only `Sendable` values in, and nothing changes them.
+  // @unchecked: a class with subclasses, whose variables are all Sendable constants.
   @usableFromInline
-  final class Box: @unchecked Sendable {
-    @usableFromInline let value: AnyHashable
+  class Box: @unchecked Sendable {
     /// A new store looks for its path, and is put there.
-    @usableFromInline let hash: Int
+    @usableFromInline final let hash: Int
 
-    init(_ value: AnyHashable) { (self.value, self.hash) = (value, value.hashValue) }
+    @inlinable
+    init(hash: Int) { self.hash = hash }
+
+    @usableFromInline
+    var base: any Hashable & Sendable { preconditionFailure("Each box has a type.") }
+
+    @usableFromInline
+    final var erased: AnyHashable { AnyHashable(self.base) }
+
+    /// Whether the values are equal as `AnyHashable`.
+    @usableFromInline
+    func isEqual(to other: Box) -> Bool { self.erased == other.erased }
+  }
+
+  /// Most values are compared with those of their own type, for which `AnyHashable` takes several times as long.
+  // @unchecked: as its superclass; the value is Sendable and never changed.
+  @usableFromInline
+  final class TypedBox<Value: Hashable & Sendable>: Box, @unchecked Sendable {
+    @usableFromInline let value: Value
+
+    @inlinable
+    init(_ value: Value, hash: Int) {
+      self.value = value
+      super.init(hash: hash)
+    }
+
+    @inlinable override var base: any Hashable & Sendable { self.value }
+
+    @inlinable
+    override func isEqual(to other: Box) -> Bool {
+      guard type(of: other) == Self.self else { return super.isEqual(to: other) }
+      return self.value == unsafeDowncast(other, to: Self.self).value
+    }
   }
 }
