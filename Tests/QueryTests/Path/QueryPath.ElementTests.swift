@@ -3,6 +3,7 @@ import Testing
 
 private struct Place: Hashable { let name: String }
 
+// @unchecked: a class with a subclass, whose variable is a constant.
 private class Animal: Hashable, @unchecked Sendable {
   let legs: Int
 
@@ -12,6 +13,7 @@ private class Animal: Hashable, @unchecked Sendable {
   func hash(into hasher: inout Hasher) { hasher.combine(self.legs) }
 }
 
+// @unchecked: as its superclass.
 private final class Dog: Animal, @unchecked Sendable {}
 
 @Suite struct QueryPathElementTests {
