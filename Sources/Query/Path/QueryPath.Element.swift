@@ -32,7 +32,8 @@ extension QueryPath {
       switch self.storage {
       case .text(let text): text
       case .integer(let number): number
-      case .other(let box): box.base
+      // Cannot fail: the initialisers take nothing else.
+      case .other(let box): box.base as! any Hashable & Sendable
       }
     }
 
@@ -86,25 +87,23 @@ extension QueryPath.Element {
     init<Value: Hashable & Sendable>(other value: Value) {
       let erased = AnyHashable(value)
       let base = erased.base
-      if type(of: base) == Value.self {
+      // A class may be another one there, and an optional what is in it.
+      if type(of: base) == Value.self, !(Value.self is AnyObject.Type) {
         self = .other(TypedBox(value, hash: erased.hashValue))
       } else {
-        // It was in an optional, or is of a subclass.
-        self.init(base: base)
+        self.init(erased, base)
       }
     }
 
     @usableFromInline
-    init(base: Any) {
+    init(_ erased: AnyHashable, _ base: Any) {
       // The type is compared first, since a cast also looks into an optional, which equals no integer.
       if type(of: base) == String.self, let text = base as? String {
         self = .text(text)
       } else if type(of: base) == Int.self, let number = base as? Int {
         self = .integer(number)
       } else {
-        // Cannot fail: the initialisers take nothing else.
-        let value = base as! any Hashable & Sendable
-        self.init(other: value)
+        self = .other(ErasedBox(erased))
       }
     }
 
@@ -145,14 +144,28 @@ extension QueryPath.Element {
     init(hash: Int) { self.hash = hash }
 
     @usableFromInline
-    var base: any Hashable & Sendable { preconditionFailure("Each box has a type.") }
+    var base: Any { preconditionFailure("Each box has a value.") }
 
     @usableFromInline
-    final var erased: AnyHashable { AnyHashable(self.base) }
+    var erased: AnyHashable { preconditionFailure("Each box has a value.") }
 
     /// Whether the values are equal as `AnyHashable`.
     @usableFromInline
     func isEqual(to other: Box) -> Bool { self.erased == other.erased }
+  }
+
+  // @unchecked: the initialisers put only `Sendable` values in, and nothing changes them.
+  @usableFromInline
+  final class ErasedBox: Box, @unchecked Sendable {
+    @usableFromInline let value: AnyHashable
+
+    init(_ value: AnyHashable) {
+      self.value = value
+      super.init(hash: value.hashValue)
+    }
+
+    override var base: Any { self.value.base }
+    override var erased: AnyHashable { self.value }
   }
 
   /// Most values are compared with those of their own type, for which `AnyHashable` takes several times as long.
@@ -167,7 +180,8 @@ extension QueryPath.Element {
       super.init(hash: hash)
     }
 
-    @inlinable override var base: any Hashable & Sendable { self.value }
+    @inlinable override var base: Any { self.value }
+    @inlinable override var erased: AnyHashable { AnyHashable(self.value) }
 
     @inlinable
     override func isEqual(to other: Box) -> Bool {

@@ -22,7 +22,7 @@ private final class Dog: Animal, @unchecked Sendable {}
       1, 1.0, UInt8(1), true, "a", Substring("a"), "b", [1], [1.0], Int?.some(1), Int?.none, 2,
       -1, Int8(-1), -1.0, Int.max, Int64.max, UInt64(Int.max), UInt64.max, Int.min, 0, -0.0,
       Double(Int.min), "", "1", String?.some("a"), String??.some("a"), "\u{E9}", "e\u{301}",
-      Int??.some(2), Int??.some(nil), Double.nan, [Double.nan], Place(name: "a"), Place(name: "a"),
+      Int??.some(2), Int??.some(nil), Double.nan, Place(name: "a"), Place(name: "a"),
       Place?.some(Place(name: "a")), Place(name: "b"), Animal(legs: 4), Animal(legs: 4),
       Dog(legs: 4), Dog(legs: 4), Dog(legs: 3),
     ]
