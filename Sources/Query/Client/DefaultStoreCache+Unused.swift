@@ -22,6 +22,10 @@ extension QueryClient.DefaultStoreCache {
     self.noteUse(of: erased)
   }
 
+  /// Forgets a store that another one has replaced.
+  @usableFromInline
+  func didReplace(_ store: OpaqueQueryStore) { self.forget(CollectionOfOne(store.erased)) }
+
   /// Forgets stores that have left the cache.
   func forget(_ stores: some Collection<any ErasedQueryStore>) {
     guard !stores.isEmpty, self.tracksUses.load(ordering: .relaxed) else { return }
@@ -44,6 +48,8 @@ extension QueryClient.DefaultStoreCache {
           unused.forget(store)?.schedule.remove(store)
           return []
         }
+        // One that has left takes no other one's place.
+        guard self.hasStore(store) else { return [] }
         unused.use(store, stay)
         if let stay { self.begin(stay, of: store) }
         return unused.takeOldest(leaving: self.maxUnusedStores ?? .max)
@@ -60,11 +66,17 @@ extension QueryClient.DefaultStoreCache {
       for store in stores {
         if let stay = unused.touch(store) {
           self.begin(stay, of: store)
-        } else {
+        } else if self.hasStore(store) {
           unused.use(store)
         }
       }
     }
+  }
+
+  /// Whether a store is here. One that is removed is forgotten afterwards, under the lock of the unused stores, so
+  /// that the answer holds until then for a caller that has that lock.
+  private func hasStore(_ store: any ErasedQueryStore) -> Bool {
+    self.stores.withLock { $0[store.path] }?.erased === store
   }
 
   /// The caller holds the lock of the unused stores.

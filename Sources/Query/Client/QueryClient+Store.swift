@@ -94,13 +94,15 @@ extension QueryClient {
     let created = self.create(query, at: path, initialState: initialState())
     let opaque = OpaqueQueryStore(erasing: created)
     // Another thread may have been faster. Its store wins, and this one is released after the lock.
-    let winner = self.withCache { stores in
-      if opaque.path == path { return stores.insert(opaque) }
-      if let winner = stores[path] { return winner }
+    let (winner, replaced) = self.withCache { stores -> (OpaqueQueryStore, OpaqueQueryStore?) in
+      if opaque.path == path { return (stores.insert(opaque), nil) }
+      if let winner = stores[path] { return (winner, nil) }
       // Under its own path, which a user's creator has chosen.
+      let replaced = stores[opaque.path]
       stores.update(opaque)
-      return opaque
+      return (opaque, replaced)
     }
+    if let replaced { self.defaultCache?.didReplace(replaced) }
     if winner === opaque {
       self.defaultCache?.didAdd(opaque)
       if self.invalidations.hits(path, since: mark) { created.invalidate() }

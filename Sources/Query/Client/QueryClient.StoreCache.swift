@@ -165,7 +165,10 @@ extension QueryClient {
     ) -> @Sendable () -> Void {
       { [weak self, weak store] in
         guard let self, let store else { return }
-        self.takeBack(store, unlessClearedSince: clearings)
+        // Another store may leave the path before the next one subscribes.
+        if !self.takeBack(store, unlessClearedSince: clearings) {
+          store.comeBackLater(self.comeBack(store, clearings))
+        }
       }
     }
 
@@ -182,14 +185,17 @@ extension QueryClient {
     }
 
     /// Keeps a store again that was removed, and that somebody subscribes to now: what holds the
-    /// subscription alone must hear of what happens at the path. Not if its path has another store by
-    /// now, or if that was cleared since.
-    private func takeBack(_ store: any ErasedQueryStore, unlessClearedSince clearings: Int) {
+    /// subscription alone must hear of what happens at the path. Not if that was cleared since.
+    ///
+    /// - Returns: Whether it is decided; false: its path has another store now.
+    private func takeBack(
+      _ store: any ErasedQueryStore, unlessClearedSince clearings: Int
+    ) -> Bool {
       self.withStores { stores in
-        guard !self.clearings.withLock({ $0.covers(store.path, since: clearings) }),
-          stores[store.path] == nil
-        else { return }
+        if self.clearings.withLock({ $0.covers(store.path, since: clearings) }) { return true }
+        if let present = stores[store.path] { return present.erased === store }
         stores.update(OpaqueQueryStore(erased: store))
+        return true
       }
     }
 

@@ -13,6 +13,7 @@ protocol ErasedQueryStore: AnyObject, Sendable {
   var mayBeGivenUp: Bool { get }
   func retire(_ comeBack: @escaping @Sendable () -> Void) -> Bool
   func retireIfUnused(_ comeBack: @escaping @Sendable () -> Void) -> Bool?
+  func comeBackLater(_ comeBack: @escaping @Sendable () -> Void)
   var isUsed: Bool { get }
   func onUseChange(_ handler: @escaping @Sendable () -> Void)
   var opaqueState: OpaqueQueryState { get }

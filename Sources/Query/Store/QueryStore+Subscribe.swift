@@ -190,6 +190,12 @@ extension QueryStore {
     return true
   }
 
+  /// Calls a closure at the next subscription, unless the cache has given the store up again.
+  @usableFromInline
+  func comeBackLater(_ comeBack: @escaping @Sendable () -> Void) {
+    self.withLock { if self.comeBack == nil { self.comeBack = comeBack } }
+  }
+
   /// The caller holds the lock.
   private func leaveRetirement() {
     guard let comeBack = self.comeBack else { return }

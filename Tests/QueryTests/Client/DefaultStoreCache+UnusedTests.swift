@@ -209,6 +209,21 @@ import Testing
     withExtendedLifetime(held) {}
   }
 
+  @Test(arguments: [true, false])
+  func oneThatHasLeftTakesNoOthersPlace(isCleared: Bool) async throws {
+    let client = self.client(maxUnusedStores: 2)
+    let left = client.store(for: self.probe(["left"]).disableAutomaticFetching())
+    if isCleared { client.clearStore(with: ["left"]) }
+    _ = client.store(for: self.probe(["a"]))
+    _ = client.store(for: self.probe(["b"]))
+    let subscription = self.watch(client)
+    try await left.fetch()
+    if isCleared { left.subscribe(with: QueryEventHandler()).cancel() }
+    #expect(self.changes.elements.isEmpty)
+    #expect(Set(client.stores(matching: []).map(\.path)) == [["a"], ["b"]])
+    subscription.cancel()
+  }
+
   @Test func oneThatIsLoadingDoesNotCount() async {
     let gate = Gate()
     let client = self.client(maxUnusedStores: 1)
@@ -250,6 +265,21 @@ import Testing
     #expect(client.stores(matching: []).count == 1)
     subscription.cancel()
     #expect(client.stores(matching: []).isEmpty)
+  }
+
+  @Test func oneThatFoundAnotherInItsPlaceComesBackWhenThatHasLeft() {
+    let client = self.client(maxUnusedStores: 0)
+    let query = ProbeQuery().disableAutomaticFetching()
+    let first = client.store(for: query)
+    let second = client.store(for: query)
+    let subscription = second.subscribe(with: QueryEventHandler())
+    first.subscribe(with: QueryEventHandler()).cancel()
+    #expect(client.store(for: query) === second)
+    subscription.cancel()
+    #expect(client.stores(matching: []).isEmpty)
+    let another = first.subscribe(with: QueryEventHandler())
+    #expect(client.store(for: query) === first)
+    another.cancel()
   }
 
   @Test func whoeverAsksForAStoreWaitsForNoOther() {

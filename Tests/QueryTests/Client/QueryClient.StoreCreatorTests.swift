@@ -211,6 +211,15 @@ import Testing
       #expect(kept === store)
     }
   }
+
+  @Test func aStoreThatAnotherHasReplacedTakesNoOthersPlace() {
+    let cache = QueryClient.DefaultStoreCache(maxUnusedStores: 2, memoryPressureSource: nil)
+    let client = QueryClient(storeCache: cache)
+    let moving = QueryClient(storeCache: cache, storeCreator: MovingCreator())
+    _ = client.store(for: ProbeQuery(path: ["stays"]))
+    for number in 1...3 { _ = moving.store(for: ProbeQuery(path: [number])) }
+    #expect(Set(client.stores(matching: []).map(\.path)) == [["stays"], ["moved"]])
+  }
 }
 
 private struct MovingCreator: QueryClient.StoreCreator {
