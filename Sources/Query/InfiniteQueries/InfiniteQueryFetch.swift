@@ -152,7 +152,9 @@ extension InfiniteQueryFetch {
     let page = try await fetch.run(yieldingTo: self.continuation, value)
     if self.context.infiniteFetchKind.isOnePage, let work = self.context.fetchWork {
       // A modifier that fetches twice goes on behind it.
-      self.context.currentStore(of: Query.State.self)?.withLock { work.pageTarget = nil }
+      self.context.currentStore(of: Query.State.self)?.withLock {
+        (work.pageTarget, work.hasYieldedPage) = (nil, false)
+      }
     }
     return value(page)
   }

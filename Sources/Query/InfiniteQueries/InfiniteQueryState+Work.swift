@@ -26,7 +26,8 @@ extension InfiniteQueryState {
     for kind: InfiniteFetchKind?,
     of work: (any TaskRunOwner)?
   ) -> (PageTarget<PageID>, PagePosition<PageID, PageValue>) {
-    if let target = work?.pageTarget as? PageTarget<PageID>, let pages = self.pages(without: target)
+    if let work, let target = work.pageTarget as? PageTarget<PageID>,
+      let pages = self.pages(for: target, hasYielded: work.hasYieldedPage)
     {
       return (target, PagePosition(pages: pages))
     }
@@ -46,19 +47,24 @@ extension InfiniteQueryState {
     return (target, position)
   }
 
-  /// The list as it was before the page of an earlier attempt came; nil if it does not have that page.
+  /// The list as it was before the page of an earlier attempt came; nil if what is to be fetched is decided anew.
+  ///
+  /// - Parameters:
+  ///   - target: What that attempt was for.
+  ///   - hasYielded: Whether it has yielded: what it did may have been removed since, and its ids be left.
   @usableFromInline
-  func pages(without target: PageTarget<PageID>) -> StateValue? {
+  func pages(for target: PageTarget<PageID>, hasYielded: Bool) -> StateValue? {
     let pages = self._currentValue
+    let neighbour = hasYielded ? target.neighbourId.flatMap { pages.index(id: $0) } : nil
     switch target.request {
     case .initialPage?:
       return pages.contains(id: self.initialPageId) ? [] : nil
     case .nextPage(let id)?:
-      guard let index = pages.index(id: id) else { return nil }
-      return target.isInList ? pages : StateValue(uniqueElements: pages[..<index])
+      guard let end = pages.index(id: id) ?? neighbour.map({ $0 + 1 }) else { return nil }
+      return target.isInList ? pages : StateValue(uniqueElements: pages[..<end])
     case .previousPage(let id)?:
-      guard let index = pages.index(id: id) else { return nil }
-      return target.isInList ? pages : StateValue(uniqueElements: pages[(index + 1)...])
+      guard let start = pages.index(id: id).map({ $0 + 1 }) ?? neighbour else { return nil }
+      return target.isInList ? pages : StateValue(uniqueElements: pages[start...])
     case .allPages?, nil:
       return nil
     }

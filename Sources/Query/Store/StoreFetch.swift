@@ -156,8 +156,7 @@ extension StoreFetch {
           guard self.generation == store.generation, let task = self.task else { return true }
           let context = self.eventContext(yieldContext, workContext).with(.yieldedResult)
           replaced = ReplacedByFetch(in: store._state, by: result, for: task)
-          // It is another value than the one that the request may have spoken of.
-          if case .success = result { self.source.notes?.outcome = nil }
+          if case .success = result { self.source.didYield() }
           if !self.isOvertaken(task, with: result, in: store) {
             self.take(result, for: task, in: store)
           }

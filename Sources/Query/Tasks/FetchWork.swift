@@ -117,6 +117,20 @@ class FetchWork: ListMember, @unchecked Sendable {
     set { if newValue != nil || self.paging != nil { self.ownPaging().target = newValue } }
   }
 
+  /// Whether the request has yielded a value in an attempt that has not succeeded: the list may say already what
+  /// comes behind it.
+  @usableFromInline final var hasYieldedPage: Bool {
+    get { self.paging?.hasYielded ?? false }
+    set { self.paging?.hasYielded = newValue }
+  }
+
+  /// Records that the request has yielded a value.
+  @usableFromInline final func didYield() {
+    // It is another value than the one that the request may have spoken of.
+    self.notes?.outcome = nil
+    self.hasYieldedPage = true
+  }
+
   private final func ownPaging() -> PagingWork {
     if let paging { return paging }
     let paging = PagingWork()
@@ -178,6 +192,7 @@ private final class PagingWork: @unchecked Sendable {
   var request: (any Sendable)?
   var wanted: (any Sendable)?
   var target: (any Sendable)?
+  var hasYielded = false
 }
 
 /// The fetches that another one waits for: nearly always one at a time, for which no array is made.

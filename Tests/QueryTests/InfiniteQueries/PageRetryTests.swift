@@ -78,24 +78,45 @@ struct PageRetryTests {
     #expect(next?.id == (test.isNext ? test.id + 1 : test.id - 1))
   }
 
-  @Test func aRetryGoesOnBehindAListThatWasSetMeanwhile() async throws {
-    let gate = Gate()
+  /// A store whose first attempt at a page yields it, waits at a gate, and fails.
+  private func store(failingOnceIn id: Int, at gate: Gate) -> QueryStore<TestPagesState> {
     let query = PagesQuery(self.source) { call in
-      guard call.id == 3, call.context.retryIndex == 0 else { return call.id * 10 }
+      guard call.id == id, call.context.retryIndex == 0 else { return call.id * 10 }
       call.continuation.yield(call.id)
       try await gate.pass()
       throw TestError()
     }
-    let store = QueryStore.detached(
+    return .detached(
       query: query.retry(limit: 1).backoff(.noBackoff).delayer(.noDelay), initialValue: [])
+  }
+
+  @Test func aRetryGoesOnBehindAListThatWasSetMeanwhile() async throws {
+    let gate = Gate()
+    let store = self.store(failingOnceIn: 3, at: gate)
     try await store.load(2)
     async let page = store.fetchNextPage()
     await gate.arrival()
-    store.currentValue = testPages(1...2)
+    store.currentValue = testPages(8...9)
     gate.open()
-    // The page before which it yielded is gone, and the id that it led to stays.
+    // The page behind which it yielded is gone, and the id that it led to stays.
     let fetched = try await page
     #expect(fetched == TestPage(id: 4, value: 40))
+  }
+
+  @Test(arguments: [true, false])
+  func aRetryFetchesThePageThatSomebodyHasRemoved(isNext: Bool) async throws {
+    let gate = Gate()
+    let id = isNext ? 3 : 0
+    let store = self.store(failingOnceIn: id, at: gate)
+    try await store.load(2)
+    async let page = isNext ? store.fetchNextPage() : store.fetchPreviousPage()
+    await gate.arrival()
+    store.currentValue.remove(id: id)
+    gate.open()
+    let fetched = try await page
+    #expect(fetched == TestPage(id: id, value: id * 10))
+    #expect(self.source.pagings.last?.pages.ids == [1, 2])
+    #expect(store.currentValue.map(\.id) == (isNext ? [1, 2, 3] : [0, 1, 2]))
   }
 
   @Test func aPageThatIsReplacedInItsPlaceIsFetchedForTheSameList() async throws {
