@@ -103,9 +103,16 @@ extension QueryStore {
         if isRunAtOnce { table.expect(fetch) }
       }
       self.fetches.append(fetch)
-      self.emit(.stateChanged, in: eventContext)
+      self.emitScheduled(in: eventContext)
       return task
     }
+  }
+
+  /// Tells the handlers that the store loads, by a context that belongs to no task yet. The caller holds the lock.
+  @inlinable
+  func emitScheduled(in context: QueryContext) {
+    let isOwn = self.mailboxes.isEmpty || context.isIdentical(to: self._context)
+    self.emit(.stateChanged, in: isOwn ? context : context.withoutTask)
   }
 
   @inlinable

@@ -38,4 +38,14 @@ extension QueryContext {
     self[RunningTaskKey.self] = context[RunningTaskKey.self]
     self[CurrentStoreKey.self] = context[CurrentStoreKey.self]
   }
+
+  /// This context without what it has of a task, and of an event, that it was taken from.
+  @usableFromInline
+  var withoutTask: QueryContext {
+    var context = self
+    if context[RunningTaskKey.self] != nil { context[RunningTaskKey.self] = nil }
+    if context[CurrentStoreKey.self] != nil { context[CurrentStoreKey.self] = nil }
+    if context.queryResultUpdateReason != nil { context.queryResultUpdateReason = nil }
+    return context
+  }
 }

@@ -22,6 +22,8 @@ extension QueryStore {
     var new = context
     new[QueryContext.CurrentStoreKey.self] = self.ownReference()
     new[QueryContext.DefaultTaskNameKey.self] = self.ownTaskNames()[name]
+    // That of the event which the caller has the context from.
+    if new.queryResultUpdateReason != nil { new.queryResultUpdateReason = nil }
     // That of a single call would be kept in vain. Replacing another one frees no user's value: its base is the same.
     if context.isIdentical(to: self._context) {
       self.knownTaskContext = TaskContext(name: name, base: context, context: new)

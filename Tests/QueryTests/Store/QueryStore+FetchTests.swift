@@ -59,6 +59,29 @@ import Testing
     #expect(collector.states.map { $0.error != nil } == [false, false, true, false, false])
   }
 
+  @Test func whatAnEventsContextHasOfItIsNotInTheNextFetch() async throws {
+    let requested = Recorder<QueryContext>()
+    let store = ScriptedQuery.store { context, continuation in
+      requested.append(context)
+      continuation.yield(10)
+      return 1
+    }
+    let plain = EventCollector<IntState>()
+    try await store.fetch(handler: plain.handler)
+    for entry in plain.entries.elements {
+      let collector = EventCollector<IntState>()
+      try await store.fetch(using: entry.context, handler: collector.handler)
+      #expect(
+        collector.entries.elements.map(\.context.queryResultUpdateReason)
+          == plain.entries.elements.map(\.context.queryResultUpdateReason))
+      let first = collector.entries.elements.first?.context
+      #expect(first?.queryRunningTaskIdentifier == nil)
+      #expect(first?.currentFetchingQueryStore == nil)
+    }
+    #expect(requested.elements.count == 1 + plain.events.count)
+    #expect(requested.elements.allSatisfy { $0.queryResultUpdateReason == nil })
+  }
+
   @Test func aSubscriberHasOneStateMoreAtTheStart() async throws {
     let store = ScriptedQuery.store()
     let collector = EventCollector<IntState>()
