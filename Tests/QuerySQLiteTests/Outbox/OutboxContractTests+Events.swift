@@ -11,12 +11,20 @@ extension OutboxContractTests {
   private func events(
     of trial: OutboxTrial, _ body: () async throws -> Void
   ) async throws -> [OutboxEvent] {
-    let start = trial.events.count
+    // What was changed before is told first.
+    let (_, before) = try await self.eventsUntilNow(of: trial)
     try await body()
+    let (mark, all) = try await self.eventsUntilNow(of: trial)
+    return all.dropFirst(before.count).filter { $0 != .cancelled(mark) && $0 != .enqueued(mark) }
+  }
+
+  /// All events that an outbox has told, up to those of a mutation that is added for it.
+  private func eventsUntilNow(
+    of trial: OutboxTrial
+  ) async throws -> (mark: UUID, events: [OutboxEvent]) {
     let mark = try await trial.add("mark")
     try await trial.outbox.cancel(mark)
-    let all = await trial.events.wait { $0.contains(.cancelled(mark)) }
-    return all.dropFirst(start).filter { $0 != .cancelled(mark) && $0 != .enqueued(mark) }
+    return (mark, await trial.events.wait { $0.contains(.cancelled(mark)) })
   }
 
   @Test(arguments: StorageUnderTest.withOutbox)
@@ -61,8 +69,8 @@ extension OutboxContractTests {
     let trial = try OutboxTrial(kind)
     let old = try await trial.add { $0.maxAge = .seconds(1) }
     let dropped = try await trial.add()
-    trial.clock.advance(by: .seconds(2))
     let events = try await self.events(of: trial) {
+      trial.clock.advance(by: .seconds(2))
       let lease = try #require(try await trial.claim().leases.first)
       let isSettled = try await trial.outbox.settle(lease, .failure(.drop))
       #expect(isSettled)

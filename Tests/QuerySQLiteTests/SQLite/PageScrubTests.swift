@@ -134,7 +134,7 @@ import Testing
     try file.close()
     let connection = try SQLiteConnection.scratch(in: self.folder)
     var scrub = PageScrub()
-    let hasRun = try connection.write { try scrub.run(StepBudget(rows: 2), on: connection) }
+    let hasRun = try connection.write { try scrub.run(.rows(2), on: connection) }
     #expect(hasRun)
     try connection.close()
     let after = try FileHandle(forReadingFrom: URL(filePath: path))
