@@ -22,6 +22,11 @@ extension QueryClient.DefaultStoreCache {
     self.noteUse(of: erased)
   }
 
+  /// Records whether a store is used that is here again.
+  func noteReturn(of store: any ErasedQueryStore) {
+    if self.tracksUses.load(ordering: .relaxed) { self.noteUse(of: store) }
+  }
+
   /// Forgets a store that another one has replaced.
   @usableFromInline
   func didReplace(_ store: OpaqueQueryStore) { self.forget(CollectionOfOne(store.erased)) }

@@ -165,8 +165,11 @@ extension QueryClient {
     ) -> @Sendable () -> Void {
       { [weak self, weak store] in
         guard let self, let store else { return }
-        // Another store may leave the path before the next one subscribes.
-        if !self.takeBack(store, unlessClearedSince: clearings) {
+        if self.takeBack(store, unlessClearedSince: clearings) {
+          // Its subscriber may be gone again, and nobody has counted the store while it was not here.
+          self.noteReturn(of: store)
+        } else {
+          // Another store may leave the path before the next one subscribes.
           store.comeBackLater(self.comeBack(store, clearings))
         }
       }
