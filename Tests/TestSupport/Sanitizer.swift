@@ -11,10 +11,12 @@ public enum Sanitizer {
   /// Why a test of memory is skipped then.
   public static let addressReason = "the address sanitizer keeps freed memory"
 
-  /// What a program that a test starts has in its environment: it does not look for leaks either.
+  /// What a program that a test starts has in its environment: it does not look for leaks either, and ends at a
+  /// failed precondition at once. The thread sanitizer fails in the handler of Swift's backtraces, or does not end.
   static let environment: [String: String] = {
     let options = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { "\($0):" } ?? ""
-    return ["ASAN_OPTIONS": "\(options)detect_leaks=0"]
+    let leaks = ["ASAN_OPTIONS": "\(options)detect_leaks=0"]
+    return Sanitizer.isOn ? leaks.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 } : leaks
   }()
 }
 

@@ -47,7 +47,55 @@ private struct UnstoredPages: InfiniteQueryRequest {
   }
 }
 
+/// Each attempt at the second page yields a part of it, and the first ones fail.
+private struct UnsteadyPages: InfiniteQueryRequest {
+  let path: QueryPath = ["unsteady"]
+  let initialPageId = 0
+  let failures: Int
+
+  func pageId(
+    after page: InfiniteQueryPage<Int, String>, using paging: InfiniteQueryPaging<Int, String>,
+    in context: QueryContext
+  ) -> Int? { page.id + 1 }
+
+  func fetchPage(
+    using paging: InfiniteQueryPaging<Int, String>, in context: QueryContext,
+    with continuation: QueryContinuation<String>
+  ) async throws -> String {
+    if paging.pageId == 1 {
+      continuation.yield("part \(context.retryIndex)")
+      if context.retryIndex < self.failures { throw TestError() }
+    }
+    return "page \(paging.pageId)"
+  }
+}
+
 extension StorageContractTests {
+  @Test(arguments: StorageUnderTest.allCases, [1, 3])
+  func aPageThatIsTriedAgainIsThereOnceAtTheNextLaunch(
+    _ kind: StorageUnderTest, _ failures: Int
+  ) async throws {
+    let device = try Device(kind)
+    let query = UnsteadyPages(failures: failures).retry(limit: 2).backoff(.noBackoff)
+      .delayer(.noDelay).persisted()
+    // What was yielded stays if all attempts fail.
+    let values = ["page 0", failures == 1 ? "page 1" : "part 2"]
+    try await device.run { client in
+      let store = client.store(for: query)
+      try await store.fetchNextPage()
+      let page = try? await store.fetchNextPage()
+      #expect(page?.value == (failures == 1 ? "page 1" : nil))
+      #expect(store.currentValue.map(\.value) == values)
+    }
+    try await device.run { client in
+      let store = client.store(for: query)
+      await store.hydrated()
+      #expect(store.currentValue.map(\.value) == values)
+      try await store.fetchNextPage()
+      #expect(store.currentValue.map(\.value) == values + ["page 2"])
+    }
+  }
+
   /// It waits for the first page, and finds that there is no other.
   @Test(arguments: StorageUnderTest.allCases)
   func aFetchThatFindsNoPageChangesNothingOfTheOthers(_ kind: StorageUnderTest) async throws {
