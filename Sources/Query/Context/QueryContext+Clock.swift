@@ -1,9 +1,21 @@
+public import FoundationEssentials
+
 extension QueryContext {
   /// The clock that dates and ages come from. The system's by default.
   @inlinable
   public var queryClock: any QueryClock {
     get { self[QueryClockKey.self] }
     set { self[QueryClockKey.self] = newValue }
+  }
+
+  /// The current date of the clock. A context for which none was set asks the system at once: to make its
+  /// clock first, as a value of any type, takes as long as a third of the answer.
+  @inlinable
+  var now: Date {
+    guard let node = self.node(for: ObjectIdentifier(QueryClockKey.self)) else { return Date() }
+    return node._withUnsafeGuaranteedRef {
+      unsafeDowncast($0, to: ContextValueNode<any QueryClock>.self).value.now()
+    }
   }
 
   @usableFromInline

@@ -237,9 +237,9 @@ extension InfiniteQueryState {
     switch result {
     case .success(let pages):
       self._currentValue = pages
-      self._updates.recordValue(at: context.queryClock.now())
+      self._updates.recordValue(at: context.now)
     case .failure(let error):
-      self._updates.recordError(error, at: context.queryClock.now())
+      self._updates.recordError(error, at: context.now)
     }
   }
 
@@ -268,18 +268,18 @@ extension InfiniteQueryState {
         }
       }
       let isInvalidated = self._updates.isInvalidated
-      self._updates.recordValue(at: task.context.queryClock.now())
+      self._updates.recordValue(at: task.context.now)
       // One page does not renew the others.
       if value.page != nil && self._currentValue.count > 1 {
         self._updates.isInvalidated = isInvalidated
       }
     case .failure(let error):
-      self._updates.recordError(error, at: task.context.queryClock.now())
+      self._updates.recordError(error, at: task.context.now)
     }
   }
 
   public mutating func confirmValue(using context: QueryContext) {
-    self._updates.recordValue(at: context.queryClock.now())
+    self._updates.recordValue(at: context.now)
   }
 
   public static var _isStoredAsConfirmed: Bool { true }

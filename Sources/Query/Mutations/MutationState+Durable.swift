@@ -58,7 +58,7 @@ extension MutationState {
     let error = MutationQueuedError(queued)
     let task = QueryTask<QueryValue>(context: context, finishedWith: .failure(error))
     var entry = HistoryEntry(
-      arguments: arguments, startDate: context.queryClock.now(), fetch: task)
+      arguments: arguments, startDate: context.now, fetch: task)
     entry.isLoading = false
     entry._currentResult = .failure(error)
     entry._lastUpdatedAt = entry.startDate
@@ -183,7 +183,7 @@ extension MutationState {
       if !isLive { self.close(id, isOver: isOver) }
       return !isLive
     }
-    let date = context.queryClock.now()
+    let date = context.now
     self._history.modify(id: task) { entry in
       entry._currentResult = result
       entry._lastUpdatedAt = date

@@ -105,7 +105,7 @@ extension MutationState: QueryStateProtocol {
     task.context[key] = arguments
     let entry = HistoryEntry(
       arguments: arguments,
-      startDate: task.context.queryClock.now(),
+      startDate: task.context.now,
       fetch: task
     )
     if let admitted = task.context.admittedAttempt {
@@ -151,7 +151,7 @@ extension MutationState {
     with result: Result<StateValue, any Error>,
     using context: QueryContext
   ) {
-    let date = context.queryClock.now()
+    let date = context.now
     switch result {
     case .success(let value):
       self.manualValue = value
@@ -169,7 +169,7 @@ extension MutationState {
     with result: Result<QueryValue, any Error>,
     for task: QueryTask<QueryValue>
   ) {
-    let date = task.context.queryClock.now()
+    let date = task.context.now
     let update = self.order.next()
     // Only the latest attempt counts, and only if the history still has it.
     let isLatest = self._history.last?.id == task.id

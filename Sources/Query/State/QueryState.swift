@@ -96,9 +96,9 @@ extension QueryState {
     switch result {
     case .success(let value):
       self._currentValue = value
-      self._updates.recordValue(at: context.queryClock.now())
+      self._updates.recordValue(at: context.now)
     case .failure(let error):
-      self._updates.recordError(error, at: context.queryClock.now())
+      self._updates.recordError(error, at: context.now)
     }
   }
 
@@ -111,7 +111,7 @@ extension QueryState {
   }
 
   public mutating func confirmValue(using context: QueryContext) {
-    self._updates.recordValue(at: context.queryClock.now())
+    self._updates.recordValue(at: context.now)
   }
 
   public static var _isStoredAsConfirmed: Bool { true }

@@ -169,7 +169,13 @@ extension QueryStore: Observable {
   /// Notes a change that is visible from now on, for Observation. The caller holds the lock.
   @inlinable
   func noteObservedChange(to state: @autoclosure () -> State) {
-    guard let observation else { return }
+    if let observation { self.note(observation, state) }
+  }
+
+  // Not inlined: a change of a store that nobody observes is not to carry it along.
+  @inlinable
+  @inline(never)
+  func note(_ observation: ObservationAnchor, _ state: () -> State) {
     let changes =
       State._isObservedByParts
       ? observation.note(valueNumber: self.observedValueNumber) : observation.noteChange()

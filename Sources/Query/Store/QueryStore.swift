@@ -184,16 +184,26 @@ extension QueryStore {
 
   /// Logs an event without a result for all handlers. The caller holds the lock.
   @inlinable
-  func emit(
-    _ kind: StoreEvent<State>.Kind, in context: QueryContext, report: (any Sendable)? = nil
-  ) {
+  func emit(_ kind: StoreEvent<State>.Kind, in context: QueryContext) {
+    if self.isFollowed {
+      self.emitToHandlers(kind, in: context, nil)
+    } else if kind == .stateChanged {
+      self.noteObservedChange(to: self._state)
+    }
+  }
+
+  /// Logs what a task tells of itself for all handlers. The caller holds the lock.
+  @inlinable
+  func emitReport(_ report: any Sendable, in context: QueryContext) {
+    if self.isFollowed { self.emitToHandlers(.reported, in: context, report) }
+  }
+
+  /// Whether an event would reach a handler or an overlay.
+  @inlinable
+  var isFollowed: Bool {
     // A store without a log has had no handler, which is asked first: the type of the mailboxes would be looked
     // up.
-    if self.overlay == nil, self.logEnd == nil || self.mailboxes.isEmpty {
-      if kind == .stateChanged { self.noteObservedChange(to: self._state) }
-    } else {
-      self.emitToHandlers(kind, in: context, report)
-    }
+    self.overlay != nil || (self.logEnd != nil && !self.mailboxes.isEmpty)
   }
 
   // Not inlined: the type of the event would be looked up for stores that nobody follows, too.

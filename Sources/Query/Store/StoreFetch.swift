@@ -474,7 +474,7 @@ extension StoreFetch {
         case .work: self.memberCount > 0 && self.generation == store.generation
         case .end: true
         }
-      if isDue { store.emit(.reported, in: context, report: event) }
+      if isDue { store.emitReport(event, in: context) }
       return isDue
     }
   }
