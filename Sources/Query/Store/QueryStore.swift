@@ -315,6 +315,7 @@ extension QueryStore {
     set {
       var new = newValue
       if self.isOfAnotherStore(new) { self.adopt(&new) }
+      new = new.withoutTask
       // The old one is released after the lock.
       let old = self.withLock {
         let old = (self._context, self.knownTaskContext)
@@ -336,9 +337,10 @@ extension QueryStore {
     to result: Result<State.StateValue, any Error>,
     using context: QueryContext? = nil
   ) {
+    let given = context?.withoutTask
     let replaced = self.withLock {
       if self.overlay != nil, self.isSetInsideEdit() { return Self.replaceable(self._state) }
-      let context = context ?? self._context
+      let context = given ?? self._context
       let replaced = Self.update(&self._state, with: result, using: context)
       if case .success = result {
         self.valueOrigin = .local
@@ -379,10 +381,11 @@ extension QueryStore {
   ///
   /// - Parameter context: The context of the event; nil to use the store's.
   public func reset(using context: QueryContext? = nil) {
+    let given = context?.withoutTask
     let replaced = self.withLock {
       let replaced = Self.replaceable(self._state)
       if self.overlay != nil, self.isSetInsideEdit() { return replaced }
-      let context = context ?? self._context
+      let context = given ?? self._context
       self.resetWhileLocked(using: context)
       self.emit(.stateChanged, in: context)
       return replaced

@@ -82,6 +82,48 @@ import Testing
     #expect(requested.elements.allSatisfy { $0.queryResultUpdateReason == nil })
   }
 
+  @Test(arguments: [true, false])
+  func whatAnEventsContextHasOfItIsNotInAChangeByHand(isReset: Bool) async throws {
+    let store = ScriptedQuery.store { _, continuation in
+      continuation.yield(10)
+      return 1
+    }
+    let plain = EventCollector<IntState>()
+    try await store.fetch(handler: plain.handler)
+    let collector = EventCollector<IntState>()
+    let subscription = store.subscribe(with: collector.handler)
+    for entry in plain.entries.elements {
+      let count = collector.events.count
+      if isReset {
+        store.reset(using: entry.context)
+      } else {
+        store.setResult(to: .success(2), using: entry.context)
+      }
+      let event = try #require(collector.entries.elements.dropFirst(count).last)
+      #expect(event.context.queryResultUpdateReason == nil)
+      #expect(event.context.queryRunningTaskIdentifier == nil)
+      #expect(event.context.currentFetchingQueryStore == nil)
+    }
+    subscription.cancel()
+  }
+
+  @Test func aStoreTakesNothingOfAnEventWithItsContext() async throws {
+    let store = ScriptedQuery.store()
+    let plain = EventCollector<IntState>()
+    try await store.fetch(handler: plain.handler)
+    let collector = EventCollector<IntState>()
+    let subscription = store.subscribe(with: collector.handler)
+    for entry in plain.entries.elements {
+      store.context = entry.context
+      store.reset()
+      let event = try #require(collector.entries.elements.last)
+      #expect(event.context.queryResultUpdateReason == nil)
+      #expect(event.context.queryRunningTaskIdentifier == nil)
+      #expect(event.context.currentFetchingQueryStore == nil)
+    }
+    subscription.cancel()
+  }
+
   @Test func aSubscriberHasOneStateMoreAtTheStart() async throws {
     let store = ScriptedQuery.store()
     let collector = EventCollector<IntState>()
