@@ -33,6 +33,13 @@ import Testing
     #expect(first != second)
   }
 
+  @Test func whatIsPrintedOfAValueIsWhatWasFetched() async throws {
+    let value = try await PagesQuery().store().fetch()
+    #expect("\(value)".contains("fetchValue: "))
+    #expect(!"\(value)".contains("storage"))
+    #expect(Mirror(reflecting: value).children.first?.label == "fetchValue")
+  }
+
   @Test func pagesAreEqualByIdentifierAndValue() {
     var page = TestPage(id: 1, value: 2)
     #expect(page == TestPage(id: 1, value: 2))
