@@ -146,19 +146,23 @@ extension MemoryQueryStorage {
 
   public func didHydrate(_ slot: StorageSlot, from entry: StoredEntry?, _ miss: StorageMiss?) {
     let identity = slot.identity
-    self.guarded.withLock { storage in
+    let isQuarantined = self.guarded.withLock { storage in
       guard let miss else {
         storage.statistics.hits += 1
-        return
+        return false
       }
       storage.statistics.misses += 1
-      guard miss.isQuarantined else { return }
+      guard miss.isQuarantined, let entry, let found = storage.entries[identity]
+      else { return false }
+      // Another one may have been written since it was read.
+      guard found.hasSameValue(as: entry) else { return false }
       storage.statistics.quarantined += 1
       storage.quarantine[identity] = storage.entries.removeValue(forKey: identity)
+      return true
     }
     guard let miss else { return }
     self.hub.send(.missed(identity, miss))
-    if miss.isQuarantined { self.hub.send(.quarantined(identity, miss)) }
+    if isQuarantined { self.hub.send(.quarantined(identity, miss)) }
   }
 
   public func prefetch(matching path: QueryPath) async throws { try self.requireOpen("prefetch") }
@@ -304,5 +308,13 @@ extension MemoryQueryStorage {
     guard self.guarded.withLock({ $0.isClosed }) else { return }
     throw StorageError(
       operation: operation, code: .misuse, message: "the storage is closed")
+  }
+}
+
+extension StoredEntry {
+  /// Whether both are read alike.
+  fileprivate func hasSameValue(as other: StoredEntry) -> Bool {
+    self.kind == other.kind && self.coder == other.coder && self.version == other.version
+      && self.content == other.content
   }
 }
