@@ -30,12 +30,13 @@ extension QueryClient {
   ///
   /// - Parameter query: The query.
   /// - Returns: The value.
-  /// - Throws: What the query throws.
+  /// - Throws: What the query throws; `CancellationError` if the task is cancelled before the stored value is
+  ///   there.
   public func ensureValue<Query: QueryRequest>(
     for query: Query
   ) async throws -> Query.Value where Query.State == QueryState<Query.Value?, Query.Value> {
     let store = self.store(for: query)
-    await store.hydrated()
+    try await store.hydratedOrCancelled()
     // Edits that are shown without a value from the server are no value.
     if let value = store.baseValue { return value }
     return try await store.fetch()
@@ -46,12 +47,13 @@ extension QueryClient {
   ///
   /// - Parameter query: The query.
   /// - Returns: The value.
-  /// - Throws: What the query throws.
+  /// - Throws: What the query throws; `CancellationError` if the task is cancelled before the stored value is
+  ///   there.
   public func ensureValue<Query: _DefaultValueRequest>(
     for query: Query
   ) async throws -> Query.State.StateValue {
     let store = self.store(for: query)
-    await store.hydrated()
+    try await store.hydratedOrCancelled()
     if store.valueUpdateCount == 0 { try await store.fetch() }
     return store.baseValue
   }
@@ -60,21 +62,29 @@ extension QueryClient {
   ///
   /// - Parameter query: The query.
   /// - Returns: The pages.
-  /// - Throws: What the query throws.
+  /// - Throws: What the query throws; `CancellationError` if the task is cancelled before the stored value is
+  ///   there.
   @_disfavoredOverload
   public func ensureValue<Query: InfiniteQueryRequest>(
     for query: Query
   ) async throws -> Query.State.StateValue {
     let store = self.store(for: query)
-    await store.hydrated()
+    try await store.hydratedOrCancelled()
     if store.baseValue.isEmpty { try await store.fetch() }
     return store.baseValue
   }
 }
 
 extension QueryStore {
-  fileprivate func prefetch() async {
+  /// Returns when the stored value is there, if there is one. A task that is cancelled meanwhile does not know
+  /// of any: it must not take it for missing.
+  fileprivate func hydratedOrCancelled() async throws {
     await self.hydrated()
+    if Task.isCancelled, self.isHydrating { throw CancellationError() }
+  }
+
+  fileprivate func prefetch() async {
+    do { try await self.hydratedOrCancelled() } catch { return }
     let task = self.makeTaskIfStale { self.makeTask(in: self._context, name: .fetch) }
     _ = try? await task?.value(isolation: #isolation)
   }
