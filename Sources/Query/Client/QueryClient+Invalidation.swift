@@ -26,7 +26,9 @@ extension QueryClient {
   ///
   /// - Parameter path: The beginning of the paths. The empty path means all.
   public func cancelFetches(matching path: QueryPath = []) {
-    for store in self.stores(matching: path) { store.cancelFetches() }
+    // All of them before any ends: a fetch may wait for one of another store.
+    let ends = self.stores(matching: path).flatMap { $0.erased.takeCancellationOfFetches() }
+    for end in ends { end() }
   }
 
   /// Resets the stores whose path begins with another one, those of mutations included. See
@@ -34,6 +36,8 @@ extension QueryClient {
   ///
   /// - Parameter path: The beginning of the paths. The empty path means all.
   public func reset(matching path: QueryPath = []) {
-    for store in self.stores(matching: path) { store.reset() }
+    // See above.
+    let ends = self.stores(matching: path).flatMap { $0.erased.takeReset(using: nil) }
+    for end in ends { end() }
   }
 }

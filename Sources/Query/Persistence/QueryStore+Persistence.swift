@@ -94,13 +94,13 @@ extension QueryStore: StoredStore {
     self.withLock { self.storing }?.stopWriting(beside: version, of: self)
   }
 
-  func resetAfterErasing() {
+  func takeResetAfterErasing() -> [@Sendable () -> Void] {
     self.withLock {
       // Its slot is closed, so this is not written.
       let identity = self.storing?.identity
       self.storing = nil
-      self.reset()
-      self.storing = identity.map { ErasedAttachment(identity: $0) }
+      defer { self.storing = identity.map { ErasedAttachment(identity: $0) } }
+      return self.takeReset(using: nil)
     }
   }
 }

@@ -196,7 +196,10 @@ protocol StoredStore: AnyObject, Sendable {
   func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int)
   func handOverAgain()
   func stopWriting(beside version: Int)
-  func resetAfterErasing()
+  /// Goes back to a fresh state, which is not written.
+  ///
+  /// - Returns: What ends the tasks that are cancelled with it: see ``TaskRun/takeCancellation()``.
+  func takeResetAfterErasing() -> [@Sendable () -> Void]
 }
 
 private struct WeakStore: Sendable {

@@ -85,9 +85,9 @@ public final class StorageSlots: Sendable {
   ///
   /// - Parameter slots: The slots.
   public func resetStores(of slots: [StorageSlot]) {
-    for slot in slots {
-      for store in slot.livingStores { store.resetAfterErasing() }
-    }
+    // All of them before any fetch ends: one may wait for that of another store.
+    let ends = slots.flatMap { $0.livingStores.flatMap { $0.takeResetAfterErasing() } }
+    for end in ends { end() }
   }
 
   /// Lets the living stores hand over their values again, because the file that had them is gone.

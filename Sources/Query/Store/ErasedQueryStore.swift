@@ -20,6 +20,8 @@ protocol ErasedQueryStore: AnyObject, Sendable {
   func reset(using context: QueryContext?)
   func invalidate()
   func cancelFetches()
+  func takeReset(using context: QueryContext?) -> [@Sendable () -> Void]
+  func takeCancellationOfFetches() -> [@Sendable () -> Void]
   var origin: ValueOrigin { get }
   func setOpaqueResult(to result: Result<(any Sendable)?, any Error>, using context: QueryContext?)
   func fetchOpaque(

@@ -12,16 +12,28 @@ extension QueryStore {
   /// waits for one of the fetches gets a `CancellationError`, once its code has noticed. A store whose
   /// fetches are writes, a mutation's, is left alone.
   public func cancelFetches() {
-    guard State._isFetchedAutomatically else { return }
-    let tasks = self.withLock {
+    for end in self.takeCancellationOfFetches() { end() }
+  }
+
+  /// Cancels the fetches, as ``TaskRun/takeCancellation()`` does.
+  ///
+  /// - Returns: What ends them.
+  @usableFromInline
+  func takeCancellationOfFetches() -> [@Sendable () -> Void] {
+    guard State._isFetchedAutomatically else { return [] }
+    // The tasks are released after the lock.
+    let (tasks, ends) = self.withLock {
+      () -> ([QueryTask<State.QueryValue>], [@Sendable () -> Void]) in
+      self.isAutomaticFetchPutOff = false
       let fetches = self.fetches.all
-      if fetches.isEmpty { return [QueryTask<State.QueryValue>]() }
+      if fetches.isEmpty { return ([], []) }
       let tasks = fetches.compactMap { $0.revoke(in: self) }
       self.emit(.stateChanged, in: self._context)
       self.tellOfUse()
-      return tasks
+      return (tasks, tasks.compactMap { $0.run.takeCancellation() })
     }
-    for task in tasks { task.cancel() }
+    withExtendedLifetime(tasks) {}
+    return ends
   }
 }
 

@@ -205,19 +205,18 @@ extension QueryStore {
   }
 
   private func unsubscribe(_ mailbox: EventMailbox<State>) {
-    let tasks = self.withLock {
+    // The tasks are released after the lock.
+    let (tasks, ends) = self.withLock {
+      () -> ([QueryTask<State.QueryValue>], [@Sendable () -> Void]) in
       self.mailboxes.remove(mailbox)
       self.subscribers -= 1
-      guard self.subscribers == 0 else { return [QueryTask<State.QueryValue>]() }
+      guard self.subscribers == 0 else { return ([], []) }
       self.aftermath.actions += self.attendanceHandlers
-      defer { self.automaticFetches = [] }
-      return self.automaticFetches
+      let tasks = self.automaticFetches
+      self.automaticFetches = []
+      return (tasks, tasks.compactMap { TaskCancellation($0).takeByStore() })
     }
-    for task in tasks { task.cancelByStore() }
+    for end in ends { end() }
+    withExtendedLifetime(tasks) {}
   }
-}
-
-extension QueryTask {
-  /// Cancels a fetch that no caller asked for. See ``TaskCancellation/cancelByStore()``.
-  func cancelByStore() { TaskCancellation(self).cancelByStore() }
 }

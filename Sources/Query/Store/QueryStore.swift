@@ -381,21 +381,36 @@ extension QueryStore {
   ///
   /// - Parameter context: The context of the event; nil to use the store's.
   public func reset(using context: QueryContext? = nil) {
+    for end in self.takeReset(using: context) { end() }
+  }
+
+  /// Goes back to a fresh state.
+  ///
+  /// - Returns: What ends the tasks that the state has cancelled: see ``TaskRun/takeCancellation()``.
+  @usableFromInline
+  func takeReset(using context: QueryContext?) -> [@Sendable () -> Void] {
     let given = context?.withoutTask
-    let replaced = self.withLock {
+    let (replaced, ends) = self.withLock {
+      () -> ((State.StateValue, (any Error)?), [@Sendable () -> Void]) in
       let replaced = Self.replaceable(self._state)
-      if self.overlay != nil, self.isSetInsideEdit() { return replaced }
+      var ends = [@Sendable () -> Void]()
+      if self.overlay != nil, self.isSetInsideEdit() { return (replaced, ends) }
       let context = given ?? self._context
+      swap(&ends, &self.aftermath.actions)
       self.resetWhileLocked(using: context)
+      swap(&ends, &self.aftermath.actions)
       self.emit(.stateChanged, in: context)
-      return replaced
+      return (replaced, ends)
     }
     withExtendedLifetime(replaced) {}
+    // The caller may hold the lock.
+    return ends.map { end in { if !self.isDeferred(end) { FetchGraph.outside(end) } } }
   }
 
   /// The caller holds the lock, and tells of the change.
   func resetWhileLocked(using context: QueryContext) {
     self.generation += 1
+    self.isAutomaticFetchPutOff = false
     if self._state.isLoading { self.tellOfUse() }
     self._state.reset(using: context)
     self.valueOrigin = .initial

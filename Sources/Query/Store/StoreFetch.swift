@@ -374,11 +374,6 @@ extension StoreFetch {
 
 extension StoreFetch {
   @usableFromInline
-  func defersCancellation(of run: TaskRun) -> Bool {
-    self.store?.isDeferred { run.cancel() } ?? false
-  }
-
-  @usableFromInline
   func didEndUnrun(isDropped: Bool) {
     guard let store = self.store else { return }
     // A copy of the task that is released inside the store's lock, in a state's method for example,

@@ -6,8 +6,11 @@ struct TaskCancellation: Sendable {
   init<Value>(_ task: QueryTask<Value>) { self.run = task.run }
 
   /// Cancels a fetch that no caller asked for: what it fails with is no error of the query.
-  func cancelByStore() {
+  func cancelByStore() { self.takeByStore()?() }
+
+  /// Cancels a fetch that no caller asked for, as ``TaskRun/takeCancellation()`` does.
+  func takeByStore() -> (@Sendable () -> Void)? {
     self.run?.owner?.willBeCancelledByStore()
-    self.run?.cancel()
+    return self.run?.takeCancellation()
   }
 }

@@ -13,8 +13,17 @@ class TaskRun: @unchecked Sendable {
   @usableFromInline
   init() { self.id = .next() }
 
+  @usableFromInline
+  final func cancel() { self.takeCancellation()?() }
+
   // The subclass implements all of these.
-  @usableFromInline func cancel() {}
+  /// Cancels the run, of which neither its work nor those who wait know until the closure is called.
+  ///
+  /// Of runs that go together, all are taken before any is told of it: the end of one could let another begin
+  /// that waits for it.
+  ///
+  /// - Returns: What tells them, outside the lock of the owner's store; nil if the run has ended.
+  func takeCancellation() -> (@Sendable () -> Void)? { nil }
   @usableFromInline func releaseHolder() {}
   @usableFromInline var owner: (any TaskRunOwner)? { nil }
   func waitUntilFinished() async {}
@@ -56,8 +65,6 @@ protocol TaskDependency: Sendable {
 /// The owner of a run: one fetch of a store.
 @usableFromInline
 protocol TaskRunOwner: FetchWork {
-  /// Whether the cancellation must wait, because this thread is inside the store's lock.
-  func defersCancellation(of run: TaskRun) -> Bool
   /// The run ended without having run.
   ///
   /// - Parameter isDropped: Whether its last holder released it, rather than that it was cancelled.

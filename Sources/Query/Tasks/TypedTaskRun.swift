@@ -58,8 +58,7 @@ final class TypedTaskRun<Value: Sendable>: TaskRun, @unchecked Sendable {
     dependencies.releaseAll()
   }
 
-  @usableFromInline
-  override func cancel() { self.endCancelled() }
+  override func takeCancellation() -> (@Sendable () -> Void)? { self.takeOwnCancellation() }
 
   @usableFromInline
   override func releaseHolder() {
@@ -225,7 +224,8 @@ extension TypedTaskRun {
     if isCancelled || wasCancelled { BegunTask.current?.cancel() }
     if !dependencies.isEmpty {
       if !Task.isCancelled { await Self.wait(for: dependencies, by: owner) }
-      if Task.isCancelled { return try self.endWhileWaiting() }
+      // It may be cancelled without that its Swift task is yet.
+      if Task.isCancelled || self.hasResult { return try self.endWhileWaiting() }
       owner?.didWait(in: context)
     }
     guard let work else { throw CancellationError() }
@@ -295,21 +295,31 @@ extension TypedTaskRun {
   }
 
   @usableFromInline
-  func endCancelled() {
-    let (isEnded, owner) = self.state.withLock { ($0.result != nil, $0.owner) }
-    if isEnded || owner?.defersCancellation(of: self) == true { return }
-    let (ended, task) = self.state.withLock { state -> (State?, BegunTask?) in
+  var hasResult: Bool { self.state.withLock { $0.result != nil } }
+
+  private func takeOwnCancellation() -> (@Sendable () -> Void)? {
+    let cancelled = Outcome.failure(CancellationError())
+    let (owner, tell) = self.state.withLock {
+      state -> ((any TaskRunOwner)?, (@Sendable () -> Void)?) in
       guard state.result == nil else { return (nil, nil) }
-      if state.phase == .unstarted {
-        return (state.take(result: .failure(CancellationError())), nil)
+      let owner = state.owner
+      guard state.phase == .unstarted else {
+        state.result = cancelled
+        let task = state.task
+        return (owner, { task?.cancel() })
       }
-      state.result = .failure(CancellationError())
-      return (nil, state.task)
+      let ended = state.take(result: cancelled)
+      return (
+        owner,
+        {
+          owner?.didEndUnrun(isDropped: false)
+          var ended = ended
+          ended.release(with: cancelled)
+        }
+      )
     }
-    task?.cancel()
-    guard var ended else { return }
-    ended.owner?.didEndUnrun(isDropped: false)
-    ended.release(with: .failure(CancellationError()))
+    guard let owner, let tell else { return tell }
+    return { owner.afterLock(tell) }
   }
 
   /// Ends the run if nobody is left who could start it.

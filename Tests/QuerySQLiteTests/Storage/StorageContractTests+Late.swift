@@ -101,6 +101,65 @@ extension StorageContractTests {
     #expect(query.calls.value == 0)
   }
 
+  @Test(arguments: StorageUnderTest.allCases, [true, false])
+  func nobodyIsFetchedForAfterACancellationMeanwhile(
+    _ kind: StorageUnderTest, isReset: Bool
+  ) async throws {
+    let device = try await self.device(kind, isInvalidated: true)
+    let query = StoredQuery { "fetched" }
+    var subscription = QuerySubscription.empty
+    let store = await self.store(on: device, for: query) { store in
+      subscription = store.subscribe(with: QueryEventHandler())
+      if isReset { store.reset() } else { store.cancelFetches() }
+    }
+    #expect(store.currentValue == (isReset ? nil : Self.large))
+    #expect(!store.isLoading)
+    #expect(query.calls.value == 0)
+    subscription.cancel()
+  }
+
+  @Test(arguments: StorageUnderTest.allCases, [true, false])
+  func aCallerWhoIsCancelledMeanwhileFetchesNothing(
+    _ kind: StorageUnderTest, isPrefetch: Bool
+  ) async throws {
+    let device = try await self.device(kind)
+    let query = StoredQuery { "fetched" }
+    let door = Door()
+    let options = PersistenceOptions(coder: GatedCoder(decoding: door))
+    let client = device.client()
+    let request = query.stale(after: 60).persisted(options)
+    let store = client.store(for: request)
+    // Runs as far as it can without another thread: the door keeps one.
+    let call = Task.immediate {
+      withUnsafeCurrentTask { $0?.cancel() }
+      if isPrefetch {
+        await client.prefetch(request)
+      } else {
+        _ = try? await client.ensureValue(for: request)
+      }
+    }
+    door.open()
+    await call.value
+    await store.hydrated()
+    #expect(store.currentValue == Self.large)
+    #expect(store.error == nil)
+    #expect(query.calls.value == 0)
+  }
+
+  @Test(arguments: StorageUnderTest.allCases)
+  func whatIsSetBesideOneThatCannotBeReadStays(_ kind: StorageUnderTest) async throws {
+    let device = try await self.device(kind)
+    let door = Door()
+    let options = PersistenceOptions(coder: UnreadableCoder(base: GatedCoder(decoding: door)))
+    let store = device.client().store(for: StoredQuery { "" }.stale(after: 60).persisted(options))
+    store.currentValue = "set"
+    door.open()
+    await store.hydrated()
+    #expect(store.currentValue == "set")
+    try await device.relaunch()
+    #expect(device.client().store(for: StoredQuery { "" }.persisted()).currentValue == "set")
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func itNeverReplacesANewerValue(_ kind: StorageUnderTest) async throws {
     let device = try await self.device(kind)
@@ -329,5 +388,19 @@ extension StorageContractTests {
     #expect(client.store(for: StoredQuery(["b"]) { 0 }.persisted()).isInvalidated)
     try await device.storage.erase()
     #expect(device.client().store(for: StoredQuery(["c"]) { 0 }.persisted()).currentValue == nil)
+  }
+}
+
+/// Decodes nothing.
+private struct UnreadableCoder: QueryCoder {
+  let base: GatedCoder
+
+  var name: String { self.base.name }
+
+  func encode<T: Encodable>(_ value: T) throws -> Data { try self.base.encode(value) }
+
+  func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+    _ = try self.base.decode(type, from: data)
+    throw TestError("unreadable")
   }
 }

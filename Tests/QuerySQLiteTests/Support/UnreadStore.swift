@@ -6,5 +6,5 @@ final class UnreadStore: StoredStore {
   func takeOver(_ entry: StoredEntry, ifChangesAre changeCount: Int) {}
   func handOverAgain() {}
   func stopWriting(beside version: Int) {}
-  func resetAfterErasing() {}
+  func takeResetAfterErasing() -> [@Sendable () -> Void] { [] }
 }

@@ -122,4 +122,105 @@ import Testing
     self.client.reset()
     #expect(stores.map(\.valueUpdateCount) == [0, 0, 0])
   }
+
+  // MARK: - Tasks that wait for one another
+
+  enum Call: CaseIterable {
+    case storesReset, clientsReset, storesCancellation, clientsCancellation
+  }
+
+  /// Waits at the gate; if it is cancelled there, it writes down whether the waiting task is, too.
+  @Sendable private func passAsking(
+    _ waiting: Box<QueryTask<Int>?>, _ answers: Recorder<Bool?>
+  ) async throws -> Int {
+    let gate = self.gate
+    return try await withTaskCancellationHandler {
+      try await gate.pass()
+      return 1
+    } onCancel: {
+      answers.append(waiting.value?.isCancelled)
+    }
+  }
+
+  @Test(arguments: Call.allCases)
+  func oneThatWaitsForAnotherIsCancelledWithIt(_ call: Call) async throws {
+    let (waiting, answers) = (Box<QueryTask<Int>?>(nil), Recorder<Bool?>())
+    let store = self.client.store(
+      for: ProbeQuery(onFetch: { _, _ in try await self.passAsking(waiting, answers) }))
+    let (first, second) = (store.fetchTask(), store.fetchTask())
+    second.schedule(after: first)
+    waiting.value = second
+    let waiter = Task { try await second.runIfNeeded() }
+    await self.gate.arrival()
+    switch call {
+    case .storesReset: store.reset()
+    case .clientsReset: self.client.reset()
+    case .storesCancellation: store.cancelFetches()
+    case .clientsCancellation: self.client.cancelFetches()
+    }
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    #expect(answers.elements == [true])
+    #expect(self.gate.arrivals == 1)
+    #expect(!store.isLoading)
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func oneThatWaitsForAnotherStoreIsCancelledWithIt(
+    isReset: Bool, waitsForTheFirst: Bool
+  ) async throws {
+    let (waiting, answers) = (Box<QueryTask<Int>?>(nil), Recorder<Bool?>())
+    let paths: [QueryPath] = [["a", 1], ["a", 2]]
+    let stores = paths.map { path in
+      self.client.store(
+        for: ProbeQuery(
+          path: path, onFetch: { _, _ in try await self.passAsking(waiting, answers) }))
+    }
+    let tasks = stores.map { $0.fetchTask() }
+    let (first, second) = waitsForTheFirst ? (tasks[0], tasks[1]) : (tasks[1], tasks[0])
+    second.schedule(after: first)
+    waiting.value = second
+    let waiter = Task { try await second.runIfNeeded() }
+    await self.gate.arrival()
+    if isReset { self.client.reset(matching: ["a"]) } else { self.client.cancelFetches() }
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    #expect(answers.elements == [true])
+    #expect(self.gate.arrivals == 1)
+    #expect(stores.map(\.currentValue) == [nil, nil])
+  }
+
+  @Test(arguments: [true, false])
+  func aWriteThatWaitsForAnotherIsNotSentAfterAReset(byTheClient: Bool) async throws {
+    let (waiting, answers) = (Box<QueryTask<Int>?>(nil), Recorder<Bool?>())
+    let store = self.client.store(
+      for: ProbeMutation { _, _ in try await self.passAsking(waiting, answers) })
+    let (first, second) = (store.mutateTask(with: 1), store.mutateTask(with: 2))
+    second.schedule(after: first)
+    waiting.value = second
+    let waiter = Task { try await second.runIfNeeded() }
+    await self.gate.arrival()
+    if byTheClient { self.client.reset() } else { store.reset() }
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    #expect(answers.elements == [true])
+    #expect(self.gate.arrivals == 1)
+    #expect(store.history.isEmpty)
+  }
+
+  @Test func allAreCancelledWhenTheLockIsFree() async throws {
+    let (waiting, answers) = (Box<QueryTask<Int>?>(nil), Recorder<Bool?>())
+    let store = self.client.store(
+      for: ProbeQuery(onFetch: { _, _ in try await self.passAsking(waiting, answers) }))
+    let (first, second) = (store.fetchTask(), store.fetchTask())
+    second.schedule(after: first)
+    waiting.value = second
+    let waiter = Task { try await second.runIfNeeded() }
+    await self.gate.arrival()
+    store.withExclusiveAccess { store in
+      store.cancelFetches()
+      #expect(answers.elements.isEmpty)
+      #expect(second.isCancelled && first.isCancelled)
+    }
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    #expect(answers.elements == [true])
+    #expect(self.gate.arrivals == 1)
+  }
 }
