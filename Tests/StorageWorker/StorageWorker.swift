@@ -150,7 +150,11 @@ struct StorageWorker {
   }
 
   private static func enqueueBody(_ arguments: [String]) async throws {
-    let storage = try Self.storage(arguments[1])
+    var configuration = SQLiteQueryStorage.Configuration()
+    // It is to wait at its commit for as long as a test takes to look.
+    configuration.busyTimeout = .seconds(600)
+    let storage = try SQLiteQueryStorage(
+      directory: URL(filePath: arguments[1]), configuration: configuration)
     var mutation = NewMutation(name: "note", instance: "[]", coder: "json", arguments: Data())
     if arguments.count > 3 {
       // What a program loads at its first write does not count.
