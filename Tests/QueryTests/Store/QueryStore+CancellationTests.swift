@@ -142,25 +142,43 @@ import Testing
     }
   }
 
+  /// Runs a task that waits for another one, and returns when that one is at the gate.
+  private func run(
+    _ second: QueryTask<Int>, after first: QueryTask<Int>, _ waiting: Box<QueryTask<Int>?>
+  ) async -> Task<Int, any Error> {
+    second.schedule(after: first)
+    waiting.value = second
+    let waiter = Task { try await second.runIfNeeded() }
+    await self.gate.arrival()
+    return waiter
+  }
+
+  /// The waiting task was cancelled before the other one ended, and has asked for nothing.
+  private func expectCancelled(
+    _ waiter: Task<Int, any Error>, _ answers: Recorder<Bool?>,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    await #expect(throws: CancellationError.self, sourceLocation: sourceLocation) {
+      try await waiter.value
+    }
+    #expect(answers.elements == [true], sourceLocation: sourceLocation)
+    #expect(self.gate.arrivals == 1, sourceLocation: sourceLocation)
+  }
+
   @Test(arguments: Call.allCases)
   func oneThatWaitsForAnotherIsCancelledWithIt(_ call: Call) async throws {
     let (waiting, answers) = (Box<QueryTask<Int>?>(nil), Recorder<Bool?>())
     let store = self.client.store(
       for: ProbeQuery(onFetch: { _, _ in try await self.passAsking(waiting, answers) }))
     let (first, second) = (store.fetchTask(), store.fetchTask())
-    second.schedule(after: first)
-    waiting.value = second
-    let waiter = Task { try await second.runIfNeeded() }
-    await self.gate.arrival()
+    let waiter = await self.run(second, after: first, waiting)
     switch call {
     case .storesReset: store.reset()
     case .clientsReset: self.client.reset()
     case .storesCancellation: store.cancelFetches()
     case .clientsCancellation: self.client.cancelFetches()
     }
-    await #expect(throws: CancellationError.self) { try await waiter.value }
-    #expect(answers.elements == [true])
-    #expect(self.gate.arrivals == 1)
+    await self.expectCancelled(waiter, answers)
     #expect(!store.isLoading)
   }
 
@@ -177,14 +195,9 @@ import Testing
     }
     let tasks = stores.map { $0.fetchTask() }
     let (first, second) = waitsForTheFirst ? (tasks[0], tasks[1]) : (tasks[1], tasks[0])
-    second.schedule(after: first)
-    waiting.value = second
-    let waiter = Task { try await second.runIfNeeded() }
-    await self.gate.arrival()
+    let waiter = await self.run(second, after: first, waiting)
     if isReset { self.client.reset(matching: ["a"]) } else { self.client.cancelFetches() }
-    await #expect(throws: CancellationError.self) { try await waiter.value }
-    #expect(answers.elements == [true])
-    #expect(self.gate.arrivals == 1)
+    await self.expectCancelled(waiter, answers)
     #expect(stores.map(\.currentValue) == [nil, nil])
   }
 
@@ -194,14 +207,9 @@ import Testing
     let store = self.client.store(
       for: ProbeMutation { _, _ in try await self.passAsking(waiting, answers) })
     let (first, second) = (store.mutateTask(with: 1), store.mutateTask(with: 2))
-    second.schedule(after: first)
-    waiting.value = second
-    let waiter = Task { try await second.runIfNeeded() }
-    await self.gate.arrival()
+    let waiter = await self.run(second, after: first, waiting)
     if byTheClient { self.client.reset() } else { store.reset() }
-    await #expect(throws: CancellationError.self) { try await waiter.value }
-    #expect(answers.elements == [true])
-    #expect(self.gate.arrivals == 1)
+    await self.expectCancelled(waiter, answers)
     #expect(store.history.isEmpty)
   }
 
@@ -210,17 +218,12 @@ import Testing
     let store = self.client.store(
       for: ProbeQuery(onFetch: { _, _ in try await self.passAsking(waiting, answers) }))
     let (first, second) = (store.fetchTask(), store.fetchTask())
-    second.schedule(after: first)
-    waiting.value = second
-    let waiter = Task { try await second.runIfNeeded() }
-    await self.gate.arrival()
+    let waiter = await self.run(second, after: first, waiting)
     store.withExclusiveAccess { store in
       store.cancelFetches()
       #expect(answers.elements.isEmpty)
       #expect(second.isCancelled && first.isCancelled)
     }
-    await #expect(throws: CancellationError.self) { try await waiter.value }
-    #expect(answers.elements == [true])
-    #expect(self.gate.arrivals == 1)
+    await self.expectCancelled(waiter, answers)
   }
 }
