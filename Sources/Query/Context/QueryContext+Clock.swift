@@ -8,8 +8,8 @@ extension QueryContext {
     set { self[QueryClockKey.self] = newValue }
   }
 
-  /// The current date of the clock. A context for which none was set asks the system at once: to make its
-  /// clock first, as a value of any type, takes as long as a third of the answer.
+  /// The current date of the clock. A context for which none was set asks the system at once, and makes no
+  /// clock first: each change by hand asks.
   @inlinable
   var now: Date {
     guard let node = self.node(for: ObjectIdentifier(QueryClockKey.self)) else { return Date() }

@@ -224,7 +224,7 @@ extension TypedTaskRun {
     if isCancelled || wasCancelled { BegunTask.current?.cancel() }
     if !dependencies.isEmpty {
       if !Task.isCancelled { await Self.wait(for: dependencies, by: owner) }
-      // It may be cancelled without that its Swift task is yet.
+      // The run may be cancelled already when its Swift task is not yet.
       if Task.isCancelled || self.hasResult { return try self.endWhileWaiting() }
       owner?.didWait(in: context)
     }
