@@ -117,7 +117,9 @@ package struct DatabaseFiles: Sendable {
     return stat(path, &status) == 0 ? Int(status.st_size) : nil
   }
 
-  /// Whether a WAL has a header that is not all zeros, as it is after a close.
+  /// Whether a WAL has something behind a header that is not all zeros, as it is after a close. A new one is a
+  /// header alone until the names in its folder are synced: if the power is cut before, the journal from which
+  /// SQLite empties the new database may be back, and the WAL has no commit.
   ///
   /// - Throws: `StorageError`.
   static func logMayHaveFrames(_ path: String) throws(StorageError) -> Bool {
@@ -128,8 +130,10 @@ package struct DatabaseFiles: Sendable {
       throw StorageError(errno: errno, operation: "look at the log", path: path)
     }
     defer { close(descriptor) }
-    var header = [UInt8](repeating: 0, count: 32)
-    return read(descriptor, &header, 32) == 32 && header.contains { $0 != 0 }
+    let headerCount = 32
+    var start = [UInt8](repeating: 0, count: headerCount + 1)
+    return read(descriptor, &start, start.count) == start.count
+      && start.prefix(headerCount).contains { $0 != 0 }
   }
 
   /// Refuses a path that is too long for SQLite.

@@ -159,6 +159,38 @@ import Testing
     #expect(Self.setAside(log.events).isEmpty && log.health.isEmpty)
   }
 
+  /// The power was cut in the midst of the first creation, or that of a file that was salvaged into: the journal
+  /// whose removal was not on the disk has SQLite empty the database, beside a WAL that has no commit.
+  @Test(arguments: [true, false])
+  func anOutboxWhoseCreationThePowerCutEndsIsNew(_ wasInUse: Bool) async throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/mutations.sqlite"
+    try Data().write(to: URL(filePath: path))
+    let made = try SQLiteConnection(path: path)
+    _ = try made.rowsOfText("PRAGMA journal_mode = WAL")
+    try made.close()
+    // Its header: magic, no record, a nonce, no page before, the sizes of a sector and of a page.
+    var journal: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0, 0, 0, 1, 2, 3, 4]
+    journal += [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0x10, 0]
+    journal += [UInt8](repeating: 0, count: 512 - journal.count)
+    try Data(journal).write(to: URL(filePath: path + "-journal"))
+    try Data([0x37, 0x7f, 0x06, 0x82] + [UInt8](repeating: 1, count: 28))
+      .write(to: URL(filePath: path + "-wal"))
+    if wasInUse {
+      try FileManager.default.createDirectory(
+        atPath: "\(folder.path)/owners", withIntermediateDirectories: false)
+    }
+    let scratch = try OutboxScratch(in: folder)
+    let log = EventLog(scratch.storage.events)
+    let id = try await scratch.add()
+    #expect(try scratch.outbox.entries().map(\.id) == [id])
+    try await scratch.storage.close()
+    #expect(Self.setAside(log.events).isEmpty && log.health.isEmpty)
+    let next = try OutboxScratch(in: folder)
+    #expect(try next.outbox.entries().map(\.id) == [id])
+    try await next.storage.close()
+  }
+
   @Test func aCacheThatIsEmptyIsNew() async throws {
     let folder = try TemporaryFolder()
     let first = try StorageTrial(in: folder.path)
