@@ -1,28 +1,41 @@
+/// What an event of a store tells.
+@usableFromInline
+enum StoreEventKind: UInt8, Sendable {
+  case stateChanged
+  case fetchingStarted
+  case fetchingEnded
+  /// A ``StoreResultEvent``, and no other event is one.
+  case resultReceived
+  /// Reported by a request itself, such as the start of a page.
+  case reported
+}
+
+/// Several kinds of events.
+@usableFromInline
+struct StoreEventKinds: OptionSet, Sendable {
+  @usableFromInline let rawValue: UInt8
+
+  @inlinable
+  init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  @inlinable
+  init(_ kind: StoreEventKind) { self.rawValue = 1 << kind.rawValue }
+}
+
 /// One event of a store, as its handlers will see it, whenever they reach it.
 // @unchecked: it and its subclass have constants alone, which are Sendable.
 @usableFromInline
 class StoreEvent<State: QueryStateProtocol>: @unchecked Sendable {
-  @usableFromInline
-  enum Kind: Sendable {
-    case stateChanged
-    case fetchingStarted
-    case fetchingEnded
-    /// A ``StoreResultEvent``, and no other event is one.
-    case resultReceived
-    /// Reported by a request itself, such as the start of a page.
-    case reported
-  }
-
   // Plain constants rather than payloads: a handler borrows the values it is called with, while a
   // payload would be copied for each handler.
-  @usableFromInline final let kind: Kind
+  @usableFromInline final let kind: StoreEventKind
   /// The state after the change that this event is about.
   @usableFromInline final let state: State
   @usableFromInline final let context: QueryContext
   @usableFromInline final let report: (any Sendable)?
 
   @inlinable
-  init(_ kind: Kind, state: State, context: QueryContext, report: (any Sendable)? = nil) {
+  init(_ kind: StoreEventKind, state: State, context: QueryContext, report: (any Sendable)? = nil) {
     self.kind = kind
     self.state = state
     self.context = context
@@ -80,11 +93,20 @@ struct StoreHandler<State: QueryStateProtocol>: Sendable {
     self.onReported = onReported
   }
 
+  /// The events that it has a closure for.
   @inlinable
-  var isEmpty: Bool {
-    self.onStateChanged == nil && self.onFetchingStarted == nil && self.onFetchingEnded == nil
-      && self.onResultReceived == nil && self.onReported == nil
+  var kinds: StoreEventKinds {
+    var kinds: StoreEventKinds = []
+    if self.onStateChanged != nil { kinds.formUnion(StoreEventKinds(.stateChanged)) }
+    if self.onFetchingStarted != nil { kinds.formUnion(StoreEventKinds(.fetchingStarted)) }
+    if self.onFetchingEnded != nil { kinds.formUnion(StoreEventKinds(.fetchingEnded)) }
+    if self.onResultReceived != nil { kinds.formUnion(StoreEventKinds(.resultReceived)) }
+    if self.onReported != nil { kinds.formUnion(StoreEventKinds(.reported)) }
+    return kinds
   }
+
+  @inlinable
+  var isEmpty: Bool { self.kinds.isEmpty }
 
   @inlinable
   func handle(_ event: StoreEvent<State>) {

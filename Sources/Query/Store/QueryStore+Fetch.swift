@@ -111,7 +111,7 @@ extension QueryStore {
   /// Tells the handlers that the store loads, by a context that belongs to no task yet. The caller holds the lock.
   @inlinable
   func emitScheduled(in context: QueryContext) {
-    let isOwn = self.mailboxes.isEmpty || context.isIdentical(to: self._context)
+    let isOwn = self.followedEvents.isEmpty || context.isIdentical(to: self._context)
     self.emit(.stateChanged, in: isOwn ? context : context.withoutTask)
   }
 
@@ -128,7 +128,7 @@ extension QueryStore {
     }
     let mailbox = self.withLock {
       let mailbox = EventMailbox(handler: handler, position: self.ownLogEnd())
-      self.mailboxes.append(mailbox)
+      self.add(mailbox)
       return mailbox
     }
     let result: Result<State.QueryValue, any Error>
@@ -139,7 +139,7 @@ extension QueryStore {
       result = .failure(error)
     }
     self.withLock {
-      self.mailboxes.remove(mailbox)
+      self.remove(mailbox)
       mailbox.stop(before: self.ownLogEnd())
     }
     // Another thread may still be on the way to the handler with the last event.

@@ -44,7 +44,7 @@ extension QueryStore {
       )
       // This thread alone makes the first call, so that it is over when this returns.
       let mailbox = EventMailbox(handler: handler, position: first, isClaimed: true)
-      self.mailboxes.append(mailbox)
+      self.add(mailbox)
       self.subscribers += 1
       self.leaveRetirement()
       self.aftermath.actions.append { mailbox.deliverClaimed() }
@@ -109,12 +109,12 @@ extension QueryStore {
   func observe(_ handler: StoreHandler<State>) -> QuerySubscription {
     let mailbox = self.withLock {
       let mailbox = EventMailbox(handler: handler, position: self.ownLogEnd())
-      self.mailboxes.append(mailbox)
+      self.add(mailbox)
       return mailbox
     }
     return QuerySubscription { [weak self] in
       mailbox.cancel()
-      self?.withLock { self?.mailboxes.remove(mailbox) }
+      self?.withLock { self?.remove(mailbox) }
     }
   }
 
@@ -208,7 +208,7 @@ extension QueryStore {
     // The tasks are released after the lock.
     let (tasks, ends) = self.withLock {
       () -> ([QueryTask<State.QueryValue>], [@Sendable () -> Void]) in
-      self.mailboxes.remove(mailbox)
+      self.remove(mailbox)
       self.subscribers -= 1
       guard self.subscribers == 0 else { return ([], []) }
       self.aftermath.actions += self.attendanceHandlers

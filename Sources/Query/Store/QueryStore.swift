@@ -44,6 +44,8 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// What is laid over the value; nil as long as there was no edit for this store.
   @exclusivity(unchecked) @usableFromInline var overlay: StoreOverlay<State>?
   @exclusivity(unchecked) @usableFromInline var mailboxes = MemberList<EventMailbox<State>>()
+  /// The kinds of events that some handler takes, or that one took that has left before the others.
+  @exclusivity(unchecked) @usableFromInline var followedEvents: StoreEventKinds = []
   @exclusivity(unchecked) @usableFromInline var _context: QueryContext
   @exclusivity(unchecked) @usableFromInline var valueOrigin = ValueOrigin.initial
   /// Which value it is, and what is kept beside it.
@@ -177,15 +179,15 @@ extension QueryStore {
   /// Logs a result for all handlers. The caller holds the lock.
   @inlinable
   func emit(_ result: Result<State.QueryValue, any Error>, in context: QueryContext) {
-    if self.overlay == nil, self.mailboxes.isEmpty { return }
+    if self.overlay == nil, !self.isFollowed(for: .resultReceived) { return }
     let event = StoreResultEvent(result, state: self._state, context: context)
     if self.overlay == nil { self.append(event) } else { self.logOverlaid(event) }
   }
 
   /// Logs an event without a result for all handlers. The caller holds the lock.
   @inlinable
-  func emit(_ kind: StoreEvent<State>.Kind, in context: QueryContext) {
-    if self.isFollowed {
+  func emit(_ kind: StoreEventKind, in context: QueryContext) {
+    if self.overlay != nil || self.isFollowed(for: kind) {
       self.emitToHandlers(kind, in: context, nil)
     } else if kind == .stateChanged {
       self.noteObservedChange(to: self._state)
@@ -195,22 +197,36 @@ extension QueryStore {
   /// Logs what a task tells of itself for all handlers. The caller holds the lock.
   @inlinable
   func emitReport(_ report: any Sendable, in context: QueryContext) {
-    if self.isFollowed { self.emitToHandlers(.reported, in: context, report) }
+    if self.overlay != nil || self.isFollowed(for: .reported) {
+      self.emitToHandlers(.reported, in: context, report)
+    }
   }
 
-  /// Whether an event would reach a handler or an overlay.
+  /// Whether a handler may take events of a kind. The caller holds the lock.
   @inlinable
-  var isFollowed: Bool {
-    // A store without a log has had no handler, which is asked first: the type of the mailboxes would be looked
-    // up.
-    self.overlay != nil || (self.logEnd != nil && !self.mailboxes.isEmpty)
+  func isFollowed(for kind: StoreEventKind) -> Bool {
+    self.followedEvents.contains(StoreEventKinds(kind))
+  }
+
+  /// Lets a mailbox take the events from here on. The caller holds the lock.
+  @inlinable
+  func add(_ mailbox: EventMailbox<State>) {
+    self.mailboxes.append(mailbox)
+    self.followedEvents.formUnion(mailbox.handler.kinds)
+  }
+
+  /// Removes a mailbox, if it is there. The caller holds the lock.
+  @inlinable
+  func remove(_ mailbox: EventMailbox<State>) {
+    self.mailboxes.remove(mailbox)
+    if self.mailboxes.isEmpty { self.followedEvents = [] }
   }
 
   // Not inlined: the type of the event would be looked up for stores that nobody follows, too.
   @inlinable
   @inline(never)
   func emitToHandlers(
-    _ kind: StoreEvent<State>.Kind, in context: QueryContext, _ report: (any Sendable)?
+    _ kind: StoreEventKind, in context: QueryContext, _ report: (any Sendable)?
   ) {
     let event = StoreEvent(kind, state: self._state, context: context, report: report)
     if self.overlay != nil { return self.logOverlaid(event) }

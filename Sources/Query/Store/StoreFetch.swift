@@ -129,7 +129,7 @@ extension StoreFetch {
         }
         store._state.finishFetchTask(task)
         store.storing?.fetchDidEnd()
-        if !store.mailboxes.isEmpty {
+        if store.isFollowed(for: .resultReceived) {
           store.emit(result, in: context.with(.returnedFinalResult))
         }
         store.emit(.stateChanged, in: context)
@@ -444,11 +444,11 @@ extension StoreFetch {
     self.store ?? context.currentStore(of: State.self)
   }
 
-  /// Whether any handler could want events that the request reports itself.
+  /// Whether a handler may take events that the request reports itself.
   @inlinable
   func hasHandlers(in context: QueryContext) -> Bool {
     guard let store = self.reportedStore(in: context) else { return false }
-    return store.withLock { !store.mailboxes.isEmpty }
+    return store.withLock { store.isFollowed(for: .reported) }
   }
 
   /// Passes an event of the request's, of a page for example, to the store's handlers.

@@ -14,7 +14,7 @@ extension QueryStore {
   /// Logs an event. The caller holds the lock.
   func log(_ event: StoreEvent<State>, showing state: State) {
     if event.kind == .stateChanged { self.noteObservedChange(to: state) }
-    if !self.mailboxes.isEmpty { self.append(event.with(state)) }
+    if self.isFollowed(for: event.kind) { self.append(event.with(state)) }
   }
 
   /// What a store with an overlay shows. The caller holds the lock.
