@@ -206,8 +206,9 @@ extension LogImage {
   /// incomplete transaction, the last: it was not acknowledged, and SQLite is right to discard it. So is
   /// it where a commit's sync has failed: the next one begins in its place, and what is longer of it
   /// stays behind, at most one end of a transaction each time. Two of them that follow one another behind
-  /// the first incomplete frame, or a bit that is known to be flipped, mean that the disk has changed what
-  /// was written.
+  /// the first incomplete frame, or a flipped bit in a transaction that is complete but for that, mean that the
+  /// disk has changed what was written. In an incomplete one a flipped bit means nothing: the sector that was
+  /// there before may differ by one.
   private mutating func findEnd() {
     var sound = 0
     if !self.header.isMended, self.header.sum != nil {
@@ -219,21 +220,27 @@ extension LogImage {
     var last: Int?
     // The most that follow one another without a gap.
     var (commits, most) = (0, 0)
+    var hasMendedCommit = self.header.isMended
+    // Of the transaction so far.
+    var (hasGap, hasFlippedBit) = (false, false)
     for index in self.frames.indices[sound...] {
       switch self.frames[index].state {
-      case .broken, .foreign: commits = 0
-      case .whole, .mended, .flipped:
-        guard self.frames[index].commitSize > 0 else { continue }
-        last = index
-        commits += 1
-        most = max(most, commits)
+      case .broken, .foreign:
+        commits = 0
+        hasGap = true
+        continue
+      case .mended, .flipped: hasFlippedBit = true
+      case .whole: break
       }
+      guard self.frames[index].commitSize > 0 else { continue }
+      last = index
+      commits += 1
+      most = max(most, commits)
+      if hasFlippedBit, !hasGap { hasMendedCommit = true }
+      (hasGap, hasFlippedBit) = (false, false)
     }
     guard let last else { return }
-    let isMended =
-      self.header.isMended
-      || self.frames[...last].contains { $0.state == .mended || $0.state == .flipped }
-    self.isDamaged = isMended || most > 1
+    self.isDamaged = hasMendedCommit || most > 1
     if self.isDamaged { self.committedCount = last + 1 }
   }
 }

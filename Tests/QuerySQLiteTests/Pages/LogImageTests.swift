@@ -136,6 +136,46 @@ import Testing
     }
   }
 
+  /// Where the frames of each transaction are.
+  private var transactions: [Range<Int>] {
+    let frames = LogImage(self.log, pageSize: 4_096).frames
+    var (all, start) = ([Range<Int>](), 0)
+    for (index, frame) in frames.enumerated() where frame.state == .whole && frame.commitSize > 0 {
+      all.append(start..<index + 1)
+      start = index + 1
+    }
+    return all
+  }
+
+  private func flipBit(inFrame frame: Int, of bytes: inout [UInt8]) {
+    bytes[32 + frame * 4_120 + 24 + 700] ^= 4
+  }
+
+  /// Of a commit that was not synced, some sectors may be on the disk and others not. What was there before
+  /// may differ by one bit: the number of a page's earlier edition in the same place.
+  @Test func aTornCommitWithOneFlippedBitIsNoDamage() throws {
+    let transactions = self.transactions
+    try #require(transactions.count > 4 && transactions.contains { $0.count > 2 })
+    for (number, frames) in transactions.enumerated() where frames.count > 2 {
+      for (flipped, broken) in [(0, 1), (1, 0), (0, frames.count - 1), (frames.count - 1, 0)] {
+        var bytes = Array(self.log[..<(32 + frames.upperBound * 4_120)])
+        self.flipBit(inFrame: frames.lowerBound + flipped, of: &bytes)
+        let sector = 32 + (frames.lowerBound + broken) * 4_120 + 600
+        for place in sector..<sector + 512 { bytes[place] = UInt8(truncatingIfNeeded: place) }
+        // An expectation that fails prints what it names.
+        let torn = LogImage(bytes, pageSize: 4_096)
+        let (isDamaged, counts) = (torn.isDamaged, [torn.validCount, torn.committedCount])
+        #expect(!isDamaged, "transaction \(number), \(flipped), \(broken)")
+        #expect(counts == [frames.lowerBound, frames.lowerBound])
+        guard let before = transactions[..<number].last else { continue }
+        // Of one that was synced before it.
+        self.flipBit(inFrame: before.lowerBound, of: &bytes)
+        let isBeforeDamaged = LogImage(bytes, pageSize: 4_096).isDamaged
+        #expect(isBeforeDamaged, "transaction \(number)")
+      }
+    }
+  }
+
   /// A commit whose sync failed is in the log and was never acknowledged. The next one begins in its place,
   /// and what is longer of it stays behind: here of two, each shorter than the one before it.
   @Test func whatIsLeftOfRefusedCommitsIsNoDamage() throws {
