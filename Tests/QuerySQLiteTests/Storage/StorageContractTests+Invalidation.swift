@@ -119,6 +119,37 @@ extension StorageContractTests {
     #expect(store.isInvalidated)
   }
 
+  /// It was fetched before a mutation whose edit it lacks, and is not written when the outbox forgets that.
+  @Test(arguments: StorageUnderTest.allCases)
+  func aValueThatWaitsToBeWrittenIsInvalidatedIfItLacksAForgottenEdit(
+    _ kind: StorageUnderTest
+  ) async throws {
+    let device = try Device(kind)
+    let coder = GatedCoder(encoding: Door())
+    let busy = StoredQuery(["busy"]) { 1 }.persisted(PersistenceOptions(coder: coder))
+    let keeper = device.client().store(for: busy)
+    keeper.currentValue = 0
+    await coder.encoded.wait(forCount: 1)
+    let list = StoredQuery(["list"]) { 1 }.persisted()
+    try await device.client().store(for: list).fetch()
+    let add = BlockMutation(["add"]) { (number: Int, _) -> Int in number }
+      .persisted(as: "add")
+      .optimistic(on: { _ in list }, { sum, number, _ in sum = (sum ?? 0) + number })
+    // Of a client that does not show the value.
+    let client = device.client()
+    let store = client.store(for: add)
+    try await store.mutate(with: 2)
+    try await store.mutate(with: 3)
+    store.reset()
+    while !device.client().store(for: add).history.isEmpty { await Task.yield() }
+    coder.encoding.open()
+    try await device.storage.flush()
+    // The storage on disk tells its values a moment later.
+    while kind == .sqlite, !device.client().store(for: list).isInvalidated { await Task.yield() }
+    #expect(device.client().store(for: list).isInvalidated)
+    withExtendedLifetime((keeper, client)) {}
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func aSuccessThatFollowsAnInvalidationAtOnceClearsIt(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)

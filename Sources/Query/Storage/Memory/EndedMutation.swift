@@ -48,6 +48,8 @@ struct OutboxEffects: Sendable {
   var revocations = [(lease: MutationLease, reason: MutationLease.Revocation)]()
   /// The queries with values that lack an edit which the history has forgotten.
   var missedPaths = Set<EditedPaths>()
+  /// The edits that the history has forgotten, each with the sequence of the last of its mutations.
+  var forgottenEdits = [EditedPaths: Int64]()
   /// The files that no row names any more.
   var bodyFiles = [String]()
 }

@@ -27,6 +27,9 @@ final class MemoryMutationOutbox: MutationOutbox {
     /// Whether a stored value lacks an edit that was acknowledged with a sequence.
     var isMissing: @Sendable (EditedPaths, Int64) -> Bool = { _, _ in false }
     var invalidate: @Sendable (EditedPaths) -> Void = { _ in }
+    /// Invalidates the values that lack edits whose mutations the outbox has forgotten, once what waits to be
+    /// written is stored.
+    var forget: @Sendable ([EditedPaths: Int64]) -> Void = { _ in }
     /// Lets the clients show what a call has made of a mutation.
     var show: @Sendable (MutationChange) -> Void = { _ in }
   }
@@ -74,6 +77,7 @@ final class MemoryMutationOutbox: MutationOutbox {
     for revocation in effects.revocations { revocation.lease.revoke(revocation.reason) }
     for name in effects.bodyFiles { self.bodies.folder.remove(name) }
     for paths in effects.missedPaths { self.values.invalidate(paths) }
+    if !effects.forgottenEdits.isEmpty { self.values.forget(effects.forgottenEdits) }
     self.hub.deliver()
     return result
   }

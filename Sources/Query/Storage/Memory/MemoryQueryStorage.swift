@@ -25,6 +25,14 @@ public final class MemoryQueryStorage: QueryStorage {
     /// How many erasures are under way.
     var erasures = 0
     var isClosed = false
+
+    /// Whether a value lacks an edit that was acknowledged with a sequence.
+    func lacksEdit(of sequence: Int64, in paths: EditedPaths) -> Bool {
+      self.entries.contains { identity, entry in
+        guard let mark = entry.outboxSequence, mark < sequence else { return false }
+        return paths.covers(identity)
+      }
+    }
   }
 
   public let slots = StorageSlots()
@@ -80,26 +88,23 @@ public final class MemoryQueryStorage: QueryStorage {
       }
     }
     let slots = self.slots
-    let stale = Locked<(@Sendable (EditedPaths) -> Void)?>(nil)
+    let owner = Locked(Owner())
     self.mutations = MemoryMutationOutbox(
       limits: historyLimits, maximumArgumentBytes: maximumArgumentBytes, clock: outboxClock,
       values: .init(
         isMissing: { paths, sequence in
-          guarded.withLock { storage in
-            storage.entries.contains { identity, entry in
-              guard let mark = entry.outboxSequence, mark < sequence else { return false }
-              return paths.covers(identity)
-            }
-          }
+          guarded.withLock { $0.lacksEdit(of: sequence, in: paths) }
         },
-        invalidate: { paths in stale.withLock { $0 }?(paths) },
+        invalidate: { paths in owner.withLock { $0.storage }?.invalidate(paths) },
+        forget: { edits in owner.withLock { $0.storage }?.forget(edits) },
         show: { change in slots.show(change) }))
     self.outbox = self.mutations
-    stale.withLock { stale in
-      stale = { [weak self] paths in
-        for prefix in paths.prefixes { self?.invalidate(under: prefix) }
-      }
-    }
+    owner.withLock { $0.storage = self }
+  }
+
+  /// The storage that an outbox belongs to.
+  private struct Owner {
+    weak var storage: MemoryQueryStorage?
   }
 
   public var events: StorageEvents { self.hub.makeEvents() }
@@ -269,6 +274,20 @@ extension MemoryQueryStorage {
     self.guarded.withLock { storage in
       for identity in storage.entries.keys where prefix.matches(identity) {
         storage.entries[identity]?.history.note(invalidation)
+      }
+    }
+  }
+
+  private func invalidate(_ paths: EditedPaths) {
+    for prefix in paths.prefixes { self.invalidate(under: prefix) }
+  }
+
+  /// Invalidates the values that lack forgotten edits. Those that wait to be written now are stored before that.
+  private func forget(_ edits: [EditedPaths: Int64]) {
+    self.queue.async { [weak self] in
+      guard let self else { return }
+      for (paths, sequence) in edits {
+        if self.guarded.withLock({ $0.lacksEdit(of: sequence, in: paths) }) { self.invalidate(paths) }
       }
     }
   }

@@ -193,9 +193,10 @@ extension OutboxTable {
     guard kept.count < self.history.count else { return }
     let ids = Set(kept.map(\.record.id))
     for past in self.history where !ids.contains(past.record.id) {
-      // Values that lack a forgotten edit are fetched again.
-      if self.isMissing(past), let paths = past.record.entry.editedPaths {
-        self.effects.missedPaths.insert(paths)
+      // Values that lack a forgotten edit are fetched again, those too that are not written yet.
+      if let paths = past.record.entry.editedPaths {
+        if self.isMissing(past) { self.effects.missedPaths.insert(paths) }
+        self.effects.forgottenEdits[paths] = Int64(past.sequence)
       }
       self.attempts[past.record.id] = nil
       self.forgotten.insert(past, newest: self.lastSequence)
