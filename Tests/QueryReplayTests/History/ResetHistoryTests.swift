@@ -48,4 +48,29 @@ import Testing
       QueryClient(storage: storage).store(for: Self.add).history.map(\.arguments) == ["c"])
     try await storage.close()
   }
+
+  /// Nothing of it is saved before it begins, and the reset has taken it by then.
+  @Test(arguments: StorageKind.allCases)
+  func whatWaitsForAnotherIsNeitherSavedNorSent(_ kind: StorageKind) async throws {
+    let storage = try kind.make(in: self.folder)
+    let client = QueryClient(storage: storage)
+    let (gate, sent) = (Gate(), Recorder<String>())
+    let send = BlockMutation(["send"]) { (text: String, _) -> String in
+      sent.append(text)
+      try await gate.pass()
+      return text
+    }
+    let store = client.store(for: send.persisted(as: "send"))
+    let (first, second) = (store.mutateTask(with: "a"), store.mutateTask(with: "b"))
+    second.schedule(after: first)
+    let waiter = Task { try await second.runIfNeeded() }
+    await gate.arrival()
+    store.reset()
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    #expect(sent.elements == ["a"])
+    // What had begun is saved, and is sent again later.
+    while try storage.outbox.counts.leased > 0 { await Task.yield() }
+    #expect(try storage.outbox.counts.rows == OutboxCounts(pending: 1))
+    try await storage.close()
+  }
 }

@@ -113,6 +113,30 @@ extension StorageContractTests {
     #expect(device.client().store(for: StoredQuery.one.persisted()).currentValue == 7)
   }
 
+  @Test(arguments: StorageUnderTest.allCases, [true, false])
+  func noFetchBeginsThatWaitsForOneOfAnotherStore(
+    _ kind: StorageUnderTest, _ waitsForTheFirst: Bool
+  ) async throws {
+    let device = try Device(kind)
+    let gate = Gate()
+    let client = device.client()
+    let tasks = (1...2).map { number in
+      let query = StoredQuery(["n", number]) {
+        try await gate.pass()
+        return 5
+      }
+      return client.store(for: query.persisted()).fetchTask()
+    }
+    let (first, second) = waitsForTheFirst ? (tasks[0], tasks[1]) : (tasks[1], tasks[0])
+    second.schedule(after: first)
+    let waiter = Task { try await second.runIfNeeded() }
+    await gate.arrival()
+    try await device.storage.erase()
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    #expect(gate.arrivals == 1)
+    try await device.storage.close()
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func aFetchThatWasUnderWayIsNotStored(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)

@@ -267,7 +267,11 @@ extension StorageContractTests {
       client.store(for: StoredQuery.one.persisted()).currentValue = 5
     }
     device.clock.advance(by: 61)
-    let query = StoredQuery { 6 }
+    let gate = Gate()
+    let query = StoredQuery {
+      try await gate.pass()
+      return 6
+    }
     let store = device.client().store(for: query.stale(after: 60).persisted())
     #expect(store.isStale)
     #expect(store.currentValue == 5)
@@ -276,6 +280,7 @@ extension StorageContractTests {
     let second = store.subscribe(with: QueryEventHandler())
     #expect(store.isLoading)
     #expect(store.currentValue == 5, "what is known stays while it is fetched")
+    gate.open()
     await collector.wait(for: .fetchingEnded)
     #expect(store.currentValue == 6)
     #expect(!store.isStale)
