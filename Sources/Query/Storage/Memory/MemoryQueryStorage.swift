@@ -286,8 +286,9 @@ extension MemoryQueryStorage {
   private func forget(_ edits: [EditedPaths: Int64]) {
     self.queue.async { [weak self] in
       guard let self else { return }
-      for (paths, sequence) in edits {
-        if self.guarded.withLock({ $0.lacksEdit(of: sequence, in: paths) }) { self.invalidate(paths) }
+      for (paths, sequence) in edits
+      where self.guarded.withLock({ $0.lacksEdit(of: sequence, in: paths) }) {
+        self.invalidate(paths)
       }
     }
   }
