@@ -32,12 +32,16 @@ extension ContextEntryMacro: PeerMacro {
   ) throws -> [DeclSyntax] {
     // What is wrong was told when the accessors were made.
     guard let entry = try? ContextEntry(of: node, on: declaration, in: context) else { return [] }
+    // The default stands outside the key, whose members have names that it may use.
     return [
       """
-      private enum \(raw: entry.key): QueryContext.Key {
-        static let defaultValue\(raw: entry.type) = \(raw: entry.value)
-      }
+      \(raw: entry.isolation)private static let \(raw: entry.constant)\(raw: entry.type) = \(raw: entry.value)
+      """,
       """
+      \(raw: entry.isolation)private enum \(raw: entry.key): QueryContext.Key {
+        static let defaultValue = QueryContext.\(raw: entry.constant)
+      }
+      """,
     ]
   }
 }
@@ -45,8 +49,10 @@ extension ContextEntryMacro: PeerMacro {
 /// A variable that is kept in the context.
 private struct ContextEntry {
   let key: String
+  let constant: String
   let type: String
   let value: String
+  let isolation: String
 
   init(
     of attribute: AttributeSyntax,
@@ -76,6 +82,9 @@ private struct ContextEntry {
     }
     guard advice.isEmpty else { throw DiagnosticsError(diagnostics: advice) }
     self.key = name.prefixed(by: "__Key_")
+    self.constant = name.prefixed(by: "__default_")
+    let isNonisolated = variable.modifiers.contains { $0.name.text == "nonisolated" }
+    self.isolation = isNonisolated ? "nonisolated " : ""
     // A key has a value of a type, which `T!` is not.
     let optional = type?.as(ImplicitlyUnwrappedOptionalTypeSyntax.self)
       .map { "\($0.wrappedType.trimmedDescription)?" }
@@ -104,10 +113,20 @@ private struct ContextEntry {
           node: modifier, message: MacroAdvice.entryModifier(modifier.trimmedDescription),
           fixIt: .replace(
             message: MacroMend("remove '\(modifier.trimmedDescription)'"),
-            oldNode: variable.modifiers,
-            newNode: variable.modifiers.filter { $0.id != modifier.id })))
+            oldNode: variable, newNode: Self.variable(variable, without: modifier))))
     }
     return found
+  }
+
+  /// The space before the first modifier stays.
+  private static func variable(
+    _ variable: VariableDeclSyntax, without modifier: DeclModifierSyntax
+  ) -> VariableDeclSyntax {
+    let left = variable.modifiers.filter { $0.id != modifier.id }
+    let space = variable.modifiers.leadingTrivia
+    return left.isEmpty
+      ? variable.with(\.modifiers, []).with(\.bindingSpecifier.leadingTrivia, space)
+      : variable.with(\.modifiers, left.with(\.leadingTrivia, space))
   }
 
   private static func withoutDefault(_ binding: PatternBindingSyntax, name: String) -> Diagnostic {

@@ -59,6 +59,13 @@ extension FunctionChecks {
     }
     let isStatic = modifiers.contains(.keyword(.static)) || modifiers.contains(.keyword(.class))
     guard !surroundings.isEmpty, !isStatic else { return [] }
+    // What a static function cannot be.
+    let others: Set = [
+      "open", "override", "mutating", "nonmutating", "borrowing", "consuming", "final", "dynamic",
+    ]
+    if self.function.modifiers.contains(where: { others.contains($0.name.text) }) {
+      return [self.diagnose(.instanceMethod, at: self.function.name)]
+    }
     return [
       self.diagnose(
         .instanceMethod, at: self.function.name, "make the function static",
@@ -140,6 +147,10 @@ extension FunctionChecks {
 
   private func withoutValue() -> Diagnostic {
     let name = self.attribute.attributeName
+    // The path of a mutation is made of no arguments.
+    if case .closure = RequestPath(of: self.attribute) {
+      return self.diagnose(.queryWithoutValue, at: self.function.name)
+    }
     let mended: TypeSyntax = "\(raw: RequestKind.mutation.rawValue)"
     return self.diagnose(
       .queryWithoutValue, at: self.function.name, "use @\(RequestKind.mutation.rawValue)",
@@ -155,9 +166,10 @@ extension FunctionChecks {
       else { return nil }
       return attribute
     }
-    guard requests.count > 1, let last = requests.last, last.id == self.attribute.id else {
-      return []
-    }
+    // By their texts: the compiler hands the attribute over apart from the function.
+    guard requests.count > 1, let last = requests.last,
+      last.trimmedDescription == self.attribute.trimmedDescription
+    else { return [] }
     return [
       self.diagnose(
         .twoAttributes(self.function.plainName), at: last, "remove the second one",

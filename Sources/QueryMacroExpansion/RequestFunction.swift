@@ -47,10 +47,11 @@ struct RequestFunction {
     self.isInExtension = context.lexicalContext.contains { $0.is(ExtensionDeclSyntax.self) }
   }
 
-  /// `Self` can be a subclass. A path that names nothing is the same for it, so the function that runs
-  /// has to be, too.
+  /// `Self` can be a subclass. A path that names nothing but types is the same for it, so the function that
+  /// runs has to be, too.
   private static func owner(_ surrounding: Syntax, path: RequestPath) -> String {
-    guard path.names.isEmpty else { return "Self" }
+    let isOfAType = { (name: String) in name != "Self" && name.first?.isUppercase == true }
+    guard path.names.allSatisfy(isOfAType) else { return "Self" }
     if let type = surrounding.as(ClassDeclSyntax.self) { return type.name.text }
     // It may extend a class.
     let extended = surrounding.as(ExtensionDeclSyntax.self)?.extendedType
@@ -65,7 +66,7 @@ struct RequestFunction {
 
   /// What the function returns.
   var result: String {
-    self.syntax.signature.returnClause?.type.trimmedDescription ?? "Void"
+    self.syntax.signature.returnClause?.type.ofValue ?? "Void"
   }
 
   /// A name that means nothing else in the closure of the request.
@@ -132,17 +133,37 @@ struct RequestFunction {
         case .attribute(let attribute) = element,
         attribute.attributeName.trimmedDescription == "available"
       else { return nil }
-      return attribute.trimmedDescription + "\n"
+      return Self.withoutRenaming(attribute) + "\n"
     }
-    let modifiers = self.syntax.modifiers.compactMap { modifier -> String? in
+    var modifiers = self.syntax.modifiers.compactMap { modifier -> String? in
       switch modifier.name.text {
-      case "public", "package", "internal", "fileprivate", "private", "static", "nonisolated":
+      case "public", "package", "internal", "fileprivate", "private", "static":
         modifier.trimmedDescription + " "
+      // What makes the request is not async, and so not `nonisolated(nonsending)`.
+      case "nonisolated": "nonisolated "
       case "class": "static "
       default: nil
       }
     }
+    // The function is on no actor, whatever is the default of its module.
+    let isConcurrent = self.syntax.attributes.contains { element in
+      element.as(AttributeSyntax.self)?.attributeName.trimmedDescription == "concurrent"
+    }
+    if isConcurrent, !modifiers.contains("nonisolated ") { modifiers.append("nonisolated ") }
     return attributes.joined() + modifiers.joined()
+  }
+
+  /// An availability without the new name, which is the function's and not the request's.
+  private static func withoutRenaming(_ attribute: AttributeSyntax) -> String {
+    guard case .availability(let list) = attribute.arguments else {
+      return attribute.trimmedDescription
+    }
+    let kept = list.filter { element in
+      guard case .availabilityLabeledArgument(let argument) = element.argument else { return true }
+      return argument.label.text != "renamed"
+    }
+    let arguments = kept.map(\.argument.trimmedDescription).joined(separator: ", ")
+    return "@available(\(arguments))"
   }
 
   /// The function's name with its labels, as documents name it.

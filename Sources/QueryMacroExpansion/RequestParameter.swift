@@ -32,11 +32,11 @@ struct RequestParameter {
 
   /// What stands before the value in a call; nil for none.
   var label: String? {
-    self.syntax.firstName.tokenKind == .wildcard ? nil : self.syntax.firstName.text
+    self.syntax.firstName.tokenKind == .wildcard ? nil : self.syntax.firstName.plainName.asLabel
   }
 
-  /// Its type, without `@escaping` and the like.
-  var type: String { self.syntax.type.trimmedDescription }
+  /// Its type, as the type of a value: without `consuming` and the like.
+  var type: String { self.syntax.type.ofValue }
 
   /// Why a request cannot hand it on; nil if it can.
   var advice: Diagnostic? {
@@ -87,7 +87,26 @@ extension TypeSyntax {
     if let name = self.as(IdentifierTypeSyntax.self) { return name.name.text }
     if let member = self.as(MemberTypeSyntax.self) { return member.name.text }
     if let attributed = self.as(AttributedTypeSyntax.self) { return attributed.baseType.lastName }
+    // In parentheses.
+    if let tuple = self.as(TupleTypeSyntax.self), tuple.elements.count == 1 {
+      return tuple.elements.first?.type.lastName
+    }
     return nil
+  }
+
+  /// The type that a value has which is passed or returned so.
+  var ofValue: String {
+    if let attributed = self.as(AttributedTypeSyntax.self) {
+      return attributed.with(\.specifiers, []).with(
+        \.baseType, "\(raw: attributed.baseType.ofValue)"
+      )
+      .trimmedDescription
+    }
+    // `T!` is no type of its own.
+    if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+      return "\(optional.wrappedType.trimmedDescription)?"
+    }
+    return self.trimmedDescription
   }
 
   /// Whether it is a function, or an optional one.

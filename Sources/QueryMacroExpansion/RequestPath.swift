@@ -53,6 +53,19 @@ enum RequestPath {
     case .value(let value): Self.names(in: value)
     case .closure(let closure):
       Self.names(in: closure.statements).subtracting(Self.parameters(of: closure).map(\.name))
+        .union(Self.captures(of: closure))
+    }
+  }
+
+  /// What the list of captures names: it stands outside the closure's parameters.
+  private static func captures(of closure: ClosureExprSyntax) -> Set<String> {
+    guard let items = closure.signature?.capture?.items else { return [] }
+    return items.reduce(into: []) { names, capture in
+      if let initializer = capture.initializer {
+        names.formUnion(Self.names(in: initializer))
+      } else {
+        names.insert(capture.name.plainName)
+      }
     }
   }
 
@@ -77,8 +90,18 @@ enum RequestPath {
           fixIt: .replace(
             message: MacroMend("begin the path with \"\(name)\""), oldNode: array, newNode: mended))
       ]
-    case .value: return []
-    case .closure(let closure): return Self.advice(of: closure, for: arguments)
+    case .value(let value):
+      let empty =
+        ["QueryPath", "OperationPath"].flatMap { ["\($0)()", "\($0).init()"] } + [".init()"]
+      guard empty.contains(value.trimmedDescription) else { return [] }
+      return [Diagnostic(node: value, message: MacroAdvice.emptyPath)]
+    case .closure(let closure):
+      if closure.statements.count == 1,
+        closure.statements.first?.item.as(ArrayExprSyntax.self)?.elements.isEmpty == true
+      {
+        return [Diagnostic(node: closure, message: MacroAdvice.emptyPath)]
+      }
+      return Self.advice(of: closure, for: arguments)
     }
   }
 }
@@ -92,21 +115,41 @@ extension RequestPath {
   ) -> [Diagnostic] {
     let parameters = Self.parameters(of: closure)
     guard parameters.map(\.type) == arguments.map(\.type) else {
-      let wanted = arguments.map { "\($0.name.quoted): \($0.type)" }.joined(separator: ", ")
-      let signature = arguments.isEmpty ? "" : "(\(wanted)) in "
-      let mended: ExprSyntax = "{ \(raw: signature)\(closure.statements.trimmed) }"
-      return [
-        Diagnostic(
-          node: closure, message: MacroAdvice.pathParameters(wanted),
-          fixIt: .replace(
-            message: MacroMend(
-              arguments.isEmpty ? "take no parameters" : "take '(\(wanted))'"),
-            oldNode: closure, newNode: mended))
-      ]
+      return [Self.advice(of: closure, with: parameters.map(\.name), insteadOf: arguments)]
     }
-    let used = Set(closure.statements.tokens(viewMode: .sourceAccurate).map(\.plainName))
+    let used = Self.names(in: closure.statements)
     return parameters.map(\.name).filter { $0 != "_" && !used.contains($0) }
       .map { Self.advice(of: closure, unused: $0) }
+  }
+
+  /// The parameters are others than those of the function. They keep their names if there are as many.
+  private static func advice(
+    of closure: ClosureExprSyntax, with given: [String], insteadOf arguments: [RequestParameter]
+  ) -> Diagnostic {
+    let names =
+      given.count == arguments.count
+      ? given.map(\.quoted)
+      : arguments.enumerated().map { index, argument in
+        let label = argument.syntax.firstName.plainName
+        let name = argument.name == "_" ? label : argument.name
+        return name == "_" ? "argument\(index + 1)" : name.quoted
+      }
+    let wanted = zip(names, arguments).map { "\($0): \($1.type)" }.joined(separator: ", ")
+    let captures = closure.signature?.capture.map { "\($0.trimmed) " } ?? ""
+    let parameters = arguments.isEmpty ? "" : "(\(wanted)) "
+    let signature = captures + parameters
+    var statements = closure.statements.trimmedDescription
+    // From the last, so that `$1` is not taken for the beginning of `$10`.
+    for (index, name) in names.enumerated().reversed() {
+      statements = statements.replacing("$\(index)", with: name)
+    }
+    let mended: ExprSyntax =
+      "{ \(raw: signature)\(raw: signature.isEmpty ? "" : "in ")\(raw: statements) }"
+    return Diagnostic(
+      node: closure, message: MacroAdvice.pathParameters(wanted),
+      fixIt: .replace(
+        message: MacroMend(arguments.isEmpty ? "take no parameters" : "take '(\(wanted))'"),
+        oldNode: closure, newNode: mended))
   }
 
   private static func advice(of closure: ClosureExprSyntax, unused name: String) -> Diagnostic {

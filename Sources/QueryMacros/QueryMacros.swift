@@ -83,6 +83,6 @@ public macro MutationRequest() =
 /// A context has the default if nobody has set the property. The default is made once, when it is first
 /// asked for, and is the same for all contexts; an optional has nil.
 @attached(accessor, names: named(get), named(set))
-@attached(peer, names: prefixed(__Key_))
+@attached(peer, names: prefixed(__Key_), prefixed(__default_))
 public macro ContextEntry() =
   #externalMacro(module: "QueryMacroPlugin", type: "ContextEntryMacro")

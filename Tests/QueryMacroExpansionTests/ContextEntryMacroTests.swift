@@ -13,9 +13,19 @@ import Testing
     #expect(expansion.names.isEmpty)
     #expect(expansion.text.contains("self[__Key_api.self] = newValue"))
     #expect(expansion.text.contains("private enum __Key_api: QueryContext.Key {"))
-    #expect(expansion.text.contains("static let defaultValue: any API = WebAPI()"))
-    #expect(expansion.text.contains("static let defaultValue: String? = nil"))
-    #expect(expansion.text.contains("static let defaultValue = 20"))
+    #expect(expansion.text.contains("static let defaultValue = QueryContext.__default_api"))
+    #expect(expansion.text.contains("private static let __default_api: any API = WebAPI()"))
+    #expect(expansion.text.contains("private static let __default_token: String? = nil"))
+    #expect(expansion.text.contains("private static let __default_size = 20"))
+  }
+
+  /// In a module whose default is the main actor.
+  @Test func theKeyOfAVariableOnNoActorIsOnNone() {
+    let expansion = Expansion(
+      "extension QueryContext { @ContextEntry nonisolated public var size = 20 }")
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains("nonisolated private enum __Key_size: QueryContext.Key {"))
+    #expect(expansion.text.contains("nonisolated private static let __default_size = 20"))
   }
 
   @Test func aKeyIsNamedAndTypedAsADeclarationCanBe() {
@@ -31,7 +41,8 @@ import Testing
     #expect(expansion.text.contains("private enum __Key_default: QueryContext.Key {"))
     #expect(expansion.text.contains("private enum `__Key_page size`: QueryContext.Key {"))
     #expect(expansion.text.contains("self[`__Key_page size`.self] = newValue"))
-    #expect(expansion.text.contains("static let defaultValue: String? = nil"))
+    #expect(expansion.text.contains("private static let __default_token: String? = nil"))
+    #expect(expansion.text.contains("private static let `__default_page size` = 20"))
   }
 
   @Test(arguments: [
@@ -52,6 +63,14 @@ import Testing
     (
       "extension QueryContext { @ContextEntry static var a = 1 }", "entryModifier",
       "extension QueryContext { @ContextEntry var a = 1 }"
+    ),
+    (
+      "extension QueryContext { @ContextEntry public static var a = 1 }", "entryModifier",
+      "extension QueryContext { @ContextEntry public var a = 1 }"
+    ),
+    (
+      "extension QueryContext { @ContextEntry  static public var a = 1 }", "entryModifier",
+      "extension QueryContext { @ContextEntry  public var a = 1 }"
     ),
     (
       "extension QueryContext { @ContextEntry var a: Int }", "noDefault",

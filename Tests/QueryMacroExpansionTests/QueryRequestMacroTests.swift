@@ -117,7 +117,7 @@ import Testing
     #expect(expansion.names.isEmpty)
     #expect(expansion.text.contains("func $a(default: Int, _ `in`: Int, `await`: Int)"))
     #expect(expansion.words.contains("BlockQuery(\(expanded)) {"))
-    let call = "await a(default: `default`, `in`, `await`: `await`, `context`: context)"
+    let call = "await a(default: `default`, `in`, await: `await`, context: context)"
     #expect(expansion.text.contains(call))
   }
 
@@ -129,7 +129,7 @@ import Testing
       """)
     #expect(expansion.text.contains("func `$a b`(`context`: Int)"))
     #expect(expansion.text.contains("{ context_, _ in"))
-    #expect(expansion.text.contains("await `a b`(`context`: context, c: context_)"))
+    #expect(expansion.text.contains("await `a b`(context: context, c: context_)"))
   }
 
   @Test(arguments: ["extension A", "extension A { enum B"])
@@ -155,6 +155,8 @@ import Testing
     ("class A {", "Self.path", "Self"),
     ("extension A.B {", "[\"a\"]", "A.B"),
     ("extension A.B {", "[Self.kind]", "Self"),
+    ("class A {", "[String(1)]", "A"),
+    ("class A {", "[Self.kind, String(1)]", "Self"),
     ("struct A {", "[\"a\"]", "Self"),
   ])
   func aSubclassMakesNoOtherValueOfTheSamePath(_ opening: String, _ path: String, _ owner: String) {
@@ -162,6 +164,52 @@ import Testing
       "\(opening) @QueryRequest(path: \(path)) static func a() async -> Int { 1 } }")
     #expect(expansion.names.isEmpty)
     #expect(expansion.text.contains("await \(owner).a()"))
+  }
+
+  /// What is captured stands outside the parameters, which would hide it.
+  @Test func whatAPathCapturesIsNotHidden() {
+    let expansion = Expansion(
+      """
+      @QueryRequest(path: { [v = version, key] (n: Int, k: Int) in ["a", v, n, key, k] })
+      func a(version: Int, key: Int) async -> Int { 1 }
+      """)
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains("func $a(version version_: Int, key key_: Int)"))
+    #expect(expansion.text.contains("(version_, key_)"))
+  }
+
+  @Test(arguments: [
+    ("nonisolated(nonsending) func a(b: Int) async -> Int { 1 }", "nonisolated func $a(b: Int)"),
+    ("nonisolated func a(b: Int) async -> Int { 1 }", "nonisolated func $a(b: Int)"),
+    ("@concurrent func a(b: Int) async -> Int { 1 }", "nonisolated func $a(b: Int)"),
+    ("@concurrent nonisolated func a(b: Int) async -> Int { 1 }", "nonisolated func $a(b: Int)"),
+    ("func a(b: consuming Int) async -> Int { 1 }", "func $a(b: Int) -> BlockQuery<Int>"),
+    ("func a(b: sending Int) async -> sending Int { 1 }", "func $a(b: Int) -> BlockQuery<Int>"),
+    ("func a(b: Int!) async -> Int! { 1 }", "func $a(b: Int?) -> BlockQuery<Int?>"),
+    ("func a(b: Int, c: (QueryContext)) async -> Int { 1 }", "func $a(b: Int) -> BlockQuery<Int>"),
+    ("func a(`default`: Int) async -> Int { 1 }", "await a(default: "),
+    ("func a(`in`: Int) async -> Int { 1 }", "await a(in: "),
+    ("func a(`inout`: Int) async -> Int { 1 }", "await a(`inout`: "),
+    ("func a(`b c`: Int) async -> Int { 1 }", "await a(`b c`: "),
+  ])
+  func aRequestTakesAndReturnsValuesHoweverTheFunctionIsWritten(
+    _ function: String, _ expanded: String
+  ) {
+    let expansion = Expansion("@QueryRequest(path: [\"a\"]) \(function)")
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains(expanded), "\(expansion.text)")
+    #expect(!expansion.text.contains("nonisolated nonisolated"))
+  }
+
+  /// The compiler would put the function's new name in the place of the request.
+  @Test func theNewNameOfAFunctionIsNotThatOfItsRequest() {
+    let expansion = Expansion(
+      """
+      @available(*, deprecated, message: "no", renamed: "b")
+      @QueryRequest(path: ["a"]) func a() async -> Int { 1 }
+      """)
+    #expect(expansion.names.isEmpty)
+    #expect(expansion.text.contains("@available(*, deprecated, message: \"no\")\n"))
   }
 
   @Test func aFinalFunctionOfAClassIsNotOverridden() {
@@ -190,6 +238,25 @@ import Testing
     ),
     ("protocol A { @QueryRequest(path: [\"a\"]) static func a() async -> Int }", "noBody"),
     ("func b() { @QueryRequest(path: [\"a\"]) func a() async -> Int { 1 } }", "localFunction"),
+    ("@QueryRequest(path: { [] }) func a() async -> Int { 1 }", "emptyPath"),
+    ("@QueryRequest(path: { (_: Int) in [] }) func a(b: Int) async -> Int { 1 }", "emptyPath"),
+    ("@QueryRequest(path: QueryPath()) func a() async -> Int { 1 }", "emptyPath"),
+    ("@QueryRequest(path: .init()) func a(b: Int) async -> Int { 1 }", "emptyPath"),
+    (
+      "class A { @QueryRequest(path: [\"a\"]) open func a() async -> Int { 1 } }", "instanceMethod"
+    ),
+    (
+      "struct A { @QueryRequest(path: [\"a\"]) mutating func a() async -> Int { 1 } }",
+      "instanceMethod"
+    ),
+    (
+      "@QueryRequest(path: { (b: Int) in [\"a\", b] }) func a(b: Int) async {}", "queryWithoutValue"
+    ),
+    // The name of an argument in a text, of a member or of a label.
+    (
+      "@QueryRequest(path: { (b: Int) in return [\"a\", \"b\"] }) func a(b: Int) async -> Int { 1 }",
+      "unusedInPath"
+    ),
   ])
   func isRefused(_ source: String, _ name: String) {
     let expansion = Expansion(source)
@@ -256,6 +323,22 @@ import Testing
       "@QueryRequest(path: { (`in`: Int) in [\"a\"] }) func a(b: Int) async -> Int { 1 }",
       "unusedInPath",
       "@QueryRequest(path: { (`in`: Int) in [\"a\", `in`] }) func a(b: Int) async -> Int { 1 }"
+    ),
+    (
+      "@QueryRequest(path: { (b: Int) in [\"b\", c.b, d(b: 1)] }) func a(b: Int) async -> Int { 1 }",
+      "unusedInPath",
+      "@QueryRequest(path: { (b: Int) in [\"b\", c.b, d(b: 1), b] }) func a(b: Int) async -> Int { 1 }"
+    ),
+    (
+      "@QueryRequest(path: { [\"a\", $0, $1] }) func a(_: Int, in _: Int) async -> Int { 1 }",
+      "pathParameters",
+      "@QueryRequest(path: { (argument1: Int, `in`: Int) in [\"a\", argument1, `in`] }) "
+        + "func a(_: Int, in _: Int) async -> Int { 1 }"
+    ),
+    (
+      "@QueryRequest(path: { [v] x in [v, x] }) func a(b: Int) async -> Int { 1 }",
+      "pathParameters",
+      "@QueryRequest(path: { [v] (x: Int) in [v, x] }) func a(b: Int) async -> Int { 1 }"
     ),
     (
       "@QueryRequest(path: { (b: Int) in [\"a\"] }) func a(b: Int) async -> Int { 1 }",

@@ -36,6 +36,28 @@ extension QueryPath {
   fileprivate static let settings: QueryPath = ["settings"]
 }
 
+private struct Value: Hashable {
+  var size = 3
+}
+
+private let defaultValue = 5
+
+// The members of the key have these names.
+extension QueryContext {
+  static let standardSize = 4
+  @ContextEntry var standard = Self.standardSize
+  @ContextEntry var own = defaultValue
+  @ContextEntry fileprivate var value = Value()
+  @ContextEntry nonisolated var typeName = String(describing: Self.self)
+}
+
+@QueryRequest(path: ["written"])
+nonisolated(nonsending) private func written(
+  _ first: consuming String, `default`: Int!, `await`: sending Int, context: (QueryContext)
+) async -> sending String! {
+  "\(first) \(`default` ?? 0) \(`await`) \(context.own)"
+}
+
 private let version = "v1"
 
 @QueryRequest(path: .settings)
@@ -73,6 +95,18 @@ private final class Circle: Shape {
 
 /// What the macros make, compiled by the plugin, with the storage that is shipped.
 @Suite(.warningsAreIssues) struct QueryMacrosTests {
+  @Test func aFunctionIsWrittenAsOneLikes() async throws {
+    let query = $written("a", default: 2, await: 3)
+    #expect(query.path == ["written", "a", Int?.some(2), 3])
+    #expect(try await QueryStore.detached(query: query, initialValue: nil).fetch() == "a 2 3 5")
+  }
+
+  @Test func aDefaultNamesWhatItsVariableCould() {
+    let context = QueryContext()
+    #expect(context.standard == 4 && context.own == 5 && context.value.size == 3)
+    #expect(context.typeName == "QueryContext")
+  }
+
   @Test func thePathHoldsTheArguments() async {
     #expect($post(id: 1).path == ["posts", 1])
     #expect($createPost.path == ["create-post"])
