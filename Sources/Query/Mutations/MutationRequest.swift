@@ -42,14 +42,14 @@ where Value == MutationValue<ReturnValue>, State == MutationState<Arguments, Ret
 extension MutationRequest {
   /// Makes an attempt with the arguments of the context.
   ///
-  /// - Throws: An error that says so if the context has no arguments; what `mutate` throws.
+  /// - Throws: ``MissingMutationArgumentsError`` if the context has no arguments; what `mutate` throws.
   @inlinable
   public func fetch(
     in context: QueryContext,
     with continuation: QueryContinuation<Value>
   ) async throws -> Value {
     guard let arguments = context[QueryContext.MutationArgumentsKey<Arguments>.self] else {
-      throw MissingMutationArguments(mutation: self._debugTypeName)
+      throw MissingMutationArgumentsError(mutation: self._debugTypeName)
     }
     let returnValue = try await self.mutate(
       with: arguments,
@@ -87,16 +87,18 @@ public struct MutationValue<ReturnValue: Sendable>: Sendable {
   init(returnValue: ReturnValue) { self.returnValue = returnValue }
 }
 
-/// A mutation was fetched without arguments, and its history has no earlier ones.
-@usableFromInline
-struct MissingMutationArguments: Error, CustomStringConvertible {
-  private let mutation: String
+/// The error of a mutation that was fetched or retried without arguments, and whose history has no earlier ones.
+public struct MissingMutationArgumentsError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the mutation's type.
+  public let mutation: String
 
-  @usableFromInline
-  init(mutation: String) { self.mutation = mutation }
+  /// Creates an error.
+  ///
+  /// - Parameter mutation: The name of the mutation's type.
+  public init(mutation: String) { self.mutation = mutation }
 
-  @usableFromInline
-  var description: String {
+  /// A sentence for the developer.
+  public var description: String {
     """
     \(self.mutation) was fetched or retried without arguments, and there is no earlier attempt to \
     take them from. Call `mutate(with:)` first.

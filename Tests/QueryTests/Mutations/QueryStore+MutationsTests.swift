@@ -112,7 +112,7 @@ import Testing
     let store = self.store
     let events = EventCollector<EchoState>()
     try await withExpectedWarnings([.mutationWithNoArgumentsOrHistory]) {
-      let error = await #expect(throws: (any Error).self) {
+      let error = await #expect(throws: MissingMutationArgumentsError.self) {
         try await store.retryLatest(handler: events.mutationHandler())
       }
       let message = "\(try #require(error))"
