@@ -74,6 +74,14 @@ struct OperationTests {
     #expect(context.queryStorage is MemoryQueryStorage)
     #expect(context.operationRunningTaskIdentifier == nil)
     #expect(context.runningOperationStore == nil)
+    #expect(context.operationResultUpdateReason == nil)
+    context.queryResultUpdateReason = .yieldedResult
+    #expect(context.operationResultUpdateReason == .yieldedResult)
+    struct Silent: OperationLogger {
+      func log(level: OperationLogLevel, message: @autoclosure () -> String) {}
+    }
+    context.operationLogger = Silent()
+    #expect(context.queryLogger is Silent)
   }
 
   @Test("A continuation is written with its value, or with its value and failure")

@@ -39,6 +39,12 @@ import Testing
     }
   }
 
+  /// A frame has time for a value of 64 KiB.
+  @Test func theDefaultLimitOfASynchronousHydrationIsWhatAFrameAllows() {
+    #expect(SQLiteQueryStorage.Configuration().synchronousHydrationLimit == 65_536)
+    #expect(MemoryQueryStorage().synchronousHydrationLimit == 65_536)
+  }
+
   @Test func whereAllReadersAreTakenTheValueComesLate() async throws {
     let scratch = try StorageScratch()
     let storage = try scratch.storage()

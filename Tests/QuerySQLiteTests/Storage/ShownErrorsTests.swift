@@ -45,6 +45,32 @@ import Testing
     #expect(error.fileName == "cache.sqlite")
   }
 
+  /// An error of URL loading has the whole URL in it.
+  @Test func nothingSecretOfAFailedRequestIsOnDisk() async throws {
+    let folder = try TemporaryFolder()
+    let storage = try SQLiteQueryStorage(directory: URL(filePath: folder.path))
+    let client = QueryClient(storage: storage)
+    let url = URL(string: "http://example.org/?key=\(Self.secret)")
+    let error = URLError(
+      .cannotConnectToHost, userInfo: [NSURLErrorFailingURLErrorKey: url as Any])
+    let query = StoredQuery<Int>(["failing"]) { throw error }.persisted()
+    await #expect(throws: URLError.self) { try await client.store(for: query).fetch() }
+    let send = BlockMutation(["send"]) { (_: String, _) -> String in throw error }
+    await #expect(throws: MutationQueuedError.self) {
+      try await client.store(for: send.persisted(as: "send")).mutate(with: "a")
+    }
+    try await storage.close()
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) {
+      let bytes = FileManager.default.contents(atPath: "\(folder.path)/\(name)")
+      #expect(bytes?.range(of: Data(Self.secret.utf8)) == nil, "\(name)")
+    }
+    let next = try SQLiteQueryStorage(directory: URL(filePath: folder.path))
+    let restored = QueryClient(storage: next).store(for: query)
+    #expect(restored.error.map { "\($0)" }?.contains("-1004") == true)
+    #expect(try next.outbox.entries().first?.lastError?.text.contains("-1004") == true)
+    try await next.close()
+  }
+
   @Test func boundValuesAreNotShown() async throws {
     let error = try await Self.failedInsertion(revealing: false)
     #expect(error.expandedSQL == nil)

@@ -30,6 +30,24 @@ extension StorageContractTests {
     #expect(abs(errorDate.timeIntervalSince(date) - 10) < 0.000_002)
   }
 
+  /// A store that leaves the memory for want of use takes nothing along.
+  @Test(arguments: StorageUnderTest.allCases)
+  func whatIsWrittenStaysWhenItsStoreHasLeft(_ kind: StorageUnderTest) async throws {
+    let device = try Device(kind)
+    let client = device.client()
+    let (paths, left) = AsyncStream<QueryPath>.makeStream()
+    let watch = client.subscribe { change in
+      if case .removed(let store) = change { left.yield(store.path) }
+    }
+    let query = StoredQuery.one.disableAutomaticFetching()
+    client.store(for: query.evict(afterUnused: .milliseconds(1)).persisted()).currentValue = 5
+    #expect(await paths.first { _ in true } == ["stored"])
+    watch.cancel()
+    #expect(client.store(for: query.persisted()).currentValue == 5)
+    try await device.relaunch()
+    #expect(device.client().store(for: query.persisted()).currentValue == 5)
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func editsAreAsDurableAsFetchedValues(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)

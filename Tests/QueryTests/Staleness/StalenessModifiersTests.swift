@@ -88,9 +88,14 @@ import Testing
 
   // MARK: - Age
 
-  @Test func anAgeCountsFromTheLastUpdateOfTheValue() async throws {
-    let query = ProbeQuery().stale(after: 10).clock(self.clock)
-    let store = QueryStore.detached(query: query, initialValue: 3)
+  @Test(arguments: [true, false])
+  func anAgeCountsFromTheLastUpdateOfTheValue(_ isDuration: Bool) async throws {
+    let store =
+      isDuration
+      ? QueryStore.detached(
+        query: ProbeQuery().stale(after: .seconds(10)).clock(self.clock), initialValue: 3)
+      : QueryStore.detached(
+        query: ProbeQuery().stale(after: 10).clock(self.clock), initialValue: 3)
     #expect(store.isStale, "an initial value was never updated")
     try await store.fetch()
     #expect(!store.isStale)

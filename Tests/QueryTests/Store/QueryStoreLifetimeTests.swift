@@ -187,19 +187,6 @@ import Testing
     withExtendedLifetime(subscription) {}
   }
 
-  /// The old value is released while the state is being written, under the lock.
-  @Test(.disabled("a replaced value is released inside the exclusive access to the state"))
-  func aValueMayReadTheStoreWhenItIsReleased() async {
-    await #expect(processExitsWith: .success) {
-      let store = QueryStore.detached(
-        query: ScriptedQuery<Tracked> { _, _ in Tracked() },
-        initialValue: nil
-      )
-      store.currentValue = Tracked { [weak store] in _ = store?.valueUpdateCount }
-      store.currentValue = nil
-    }
-  }
-
   // In a process of its own, whose memory no other test takes.
   @Test(.enabled(if: !Sanitizer.isAddress, Comment(rawValue: Sanitizer.addressReason)))
   func manyFetchesDoNotGrowMemory() async {
