@@ -30,16 +30,16 @@ extension QueryClient {
   ///
   /// - Parameter query: The query.
   /// - Returns: The value.
-  /// - Throws: What the query throws; `CancellationError` if the task is cancelled before the stored value is
-  ///   there.
+  /// - Throws: What the query throws; `CancellationError` if the task is cancelled, or the store's fetches are,
+  ///   before the stored value is there.
   public func ensureValue<Query: QueryRequest>(
     for query: Query
   ) async throws -> Query.Value where Query.State == QueryState<Query.Value?, Query.Value> {
     let store = self.store(for: query)
-    try await store.hydratedOrCancelled()
+    let takings = try await store.hydratedOrCancelled()
     // Edits that are shown without a value from the server are no value.
     if let value = store.baseValue { return value }
-    return try await store.fetch()
+    return try await store.fetch(unlessTakenSince: takings)
   }
 
   /// The value of a query with a default value: the one that its store has, unless that is the default,
@@ -47,14 +47,14 @@ extension QueryClient {
   ///
   /// - Parameter query: The query.
   /// - Returns: The value.
-  /// - Throws: What the query throws; `CancellationError` if the task is cancelled before the stored value is
-  ///   there.
+  /// - Throws: What the query throws; `CancellationError` if the task is cancelled, or the store's fetches are,
+  ///   before the stored value is there.
   public func ensureValue<Query: _DefaultValueRequest>(
     for query: Query
   ) async throws -> Query.State.StateValue {
     let store = self.store(for: query)
-    try await store.hydratedOrCancelled()
-    if store.valueUpdateCount == 0 { try await store.fetch() }
+    let takings = try await store.hydratedOrCancelled()
+    if store.valueUpdateCount == 0 { _ = try await store.fetch(unlessTakenSince: takings) }
     return store.baseValue
   }
 
@@ -62,15 +62,15 @@ extension QueryClient {
   ///
   /// - Parameter query: The query.
   /// - Returns: The pages.
-  /// - Throws: What the query throws; `CancellationError` if the task is cancelled before the stored value is
-  ///   there.
+  /// - Throws: What the query throws; `CancellationError` if the task is cancelled, or the store's fetches are,
+  ///   before the stored value is there.
   @_disfavoredOverload
   public func ensureValue<Query: InfiniteQueryRequest>(
     for query: Query
   ) async throws -> Query.State.StateValue {
     let store = self.store(for: query)
-    try await store.hydratedOrCancelled()
-    if store.baseValue.isEmpty { try await store.fetch() }
+    let takings = try await store.hydratedOrCancelled()
+    if store.baseValue.isEmpty { _ = try await store.fetch(unlessTakenSince: takings) }
     return store.baseValue
   }
 }
@@ -78,14 +78,30 @@ extension QueryClient {
 extension QueryStore {
   /// Returns when the stored value is there, if there is one. A task that is cancelled meanwhile does not know
   /// of any: it must not take it for missing.
-  fileprivate func hydratedOrCancelled() async throws {
+  ///
+  /// - Returns: The ``takings`` before.
+  fileprivate func hydratedOrCancelled() async throws -> Int {
+    let takings = self.withLock { self.takings }
     await self.hydrated()
     if Task.isCancelled, self.isHydrating { throw CancellationError() }
+    return takings
   }
 
   fileprivate func prefetch() async {
-    do { try await self.hydratedOrCancelled() } catch { return }
-    let task = self.makeTaskIfStale { self.makeTask(in: self._context, name: .fetch) }
+    guard let takings = try? await self.hydratedOrCancelled() else { return }
+    let task = self.makeTaskIfStale { self.task(unlessTakenSince: takings) }
     _ = try? await task?.value(isolation: #isolation)
+  }
+
+  /// Fetches, unless a reset or a cancellation has taken all fetches meanwhile.
+  fileprivate func fetch(unlessTakenSince takings: Int) async throws -> State.QueryValue {
+    let task = self.withLock { self.task(unlessTakenSince: takings) }
+    guard let task else { throw CancellationError() }
+    return try await task.value(isolation: #isolation)
+  }
+
+  /// The caller holds the lock.
+  private func task(unlessTakenSince takings: Int) -> QueryTask<State.QueryValue>? {
+    self.takings == takings ? self.makeTask(in: self._context, name: .fetch) : nil
   }
 }

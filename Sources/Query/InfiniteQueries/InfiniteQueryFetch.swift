@@ -56,8 +56,13 @@ struct InfiniteQueryFetch<Query: InfiniteQueryRequest>: Sendable {
   ) async throws -> (PageTarget<Query.PageID>, PagePosition<Query.PageID, Query.PageValue>) {
     let (kind, work) = (self.context.infiniteFetchKind, self.context.fetchWork)
     var ignored = Set<QueryTaskIdentifier>()
+    var before: (Int, Int)?
     while true {
-      let (target, position, others) = store.withLock {
+      let (target, position, others) = try store.withLock {
+        // A reset has taken it that came while it waited, and may not have told it yet.
+        let generations = (store.generation, work?.generation ?? 0)
+        if let before, before != generations { throw CancellationError() }
+        before = generations
         let (target, position) = store._state.target(for: kind, of: work)
         guard let work else { return (target, position, [QueryTask<Value>]()) }
         let others = store._state.tasks(atWorkThatExclude: target.request, of: work)

@@ -24,7 +24,7 @@ extension QueryStore {
     // The tasks are released after the lock.
     let (tasks, ends) = self.withLock {
       () -> ([QueryTask<State.QueryValue>], [@Sendable () -> Void]) in
-      self.isAutomaticFetchPutOff = false
+      self.takePutOffFetches()
       let fetches = self.fetches.all
       if fetches.isEmpty { return ([], []) }
       let tasks = fetches.compactMap { $0.revoke(in: self) }
@@ -45,8 +45,9 @@ extension StoreFetch {
     guard let task, self.generation == store.generation else { return self.task }
     self.putBackReplaced(for: task, in: store)
     store._state.finishFetchTask(task)
-    // Of none that the store will ever have.
+    // Of none that the store will ever have; the work of one that has left, too, which others shared.
     self.generation = -1
+    self.source.generation = -1
     return task
   }
 }

@@ -80,6 +80,9 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   @exclusivity(unchecked) @usableFromInline var automaticFetches = [QueryTask<State.QueryValue>]()
   /// Whether an automatic fetch waits for the stored value.
   @exclusivity(unchecked) @usableFromInline var isAutomaticFetchPutOff = false
+  /// How often all fetches were taken by a reset or a cancellation: what waits for the stored value before it
+  /// fetches asks whether they were meanwhile.
+  @exclusivity(unchecked) @usableFromInline var takings = 0
   /// Puts the store back into the cache that has given it up for want of subscribers.
   @exclusivity(unchecked) @usableFromInline var comeBack: (@Sendable () -> Void)?
   /// Whether a cache may give the store up; written under the lock, and read under the cache's.
@@ -423,10 +426,16 @@ extension QueryStore {
     return ends.map { end in { if !self.isDeferred(end) { FetchGraph.outside(end) } } }
   }
 
+  /// Takes the fetches that wait for the stored value. The caller holds the lock.
+  func takePutOffFetches() {
+    self.isAutomaticFetchPutOff = false
+    self.takings += 1
+  }
+
   /// The caller holds the lock, and tells of the change.
   func resetWhileLocked(using context: QueryContext) {
     self.generation += 1
-    self.isAutomaticFetchPutOff = false
+    self.takePutOffFetches()
     if self._state.isLoading { self.tellOfUse() }
     self._state.reset(using: context)
     self.valueOrigin = .initial

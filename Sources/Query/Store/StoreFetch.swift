@@ -60,13 +60,15 @@ extension StoreFetch {
   @inlinable
   func run(in context: QueryContext) async throws -> Value {
     guard let store = self.store else { throw CancellationError() }
-    self.start(store, in: context)
+    let isWanted = self.start(store, in: context)
     self.probeBeginning()
     let recorder = ValueRecorder(work: self, context: context)
     let continuation = QueryContinuation<Value>(noting: recorder) { result, yieldContext in
       self.yield(result, in: yieldContext, workContext: context)
     }
     do {
+      // A reset has taken it that came before its thread: a write is not sent any more.
+      if !isWanted { throw CancellationError() }
       // A mutation may go down a tree: each call has arguments of its own.
       if State._isFetchedAutomatically, self.isEndless.load(ordering: .relaxed) {
         throw FetchGraph.endlessCall(self)
@@ -81,14 +83,16 @@ extension StoreFetch {
     }
   }
 
+  /// - Returns: Whether the store still wants it.
   @inlinable
-  func start(_ store: QueryStore<State>, in context: QueryContext) {
+  func start(_ store: QueryStore<State>, in context: QueryContext) -> Bool {
     store.withLock {
       self.invalidationStamp = store.invalidationStamp
       store.noteBeginning(of: self)
-      guard self.generation == store.generation else { return }
+      guard self.generation == store.generation else { return false }
       self.hasStarted = true
       store.emit(.fetchingStarted, in: context)
+      return true
     }
   }
 

@@ -118,6 +118,36 @@ extension StorageContractTests {
     subscription.cancel()
   }
 
+  @Test(
+    arguments: StorageUnderTest.allCases,
+    [(true, true), (true, false), (false, true), (false, false)])
+  func aCallWhoseStoreIsCancelledMeanwhileFetchesNothing(
+    _ kind: StorageUnderTest, _ call: (isReset: Bool, isPrefetch: Bool)
+  ) async throws {
+    let (isReset, isPrefetch) = call
+    let device = try await self.device(kind, isInvalidated: true)
+    let query = StoredQuery { "fetched" }
+    let door = Door()
+    let options = PersistenceOptions(coder: GatedCoder(decoding: door))
+    let client = device.client()
+    let request = query.persisted(options)
+    let store = client.store(for: request)
+    let fetching = Task.immediate {
+      if isPrefetch {
+        await client.prefetch(request)
+      } else {
+        _ = try? await client.ensureValue(for: request)
+      }
+    }
+    if isReset { store.reset() } else { store.cancelFetches() }
+    store.currentValue = "set"
+    door.open()
+    await fetching.value
+    #expect(store.currentValue == "set")
+    #expect(store.error == nil)
+    #expect(query.calls.value == 0)
+  }
+
   @Test(arguments: StorageUnderTest.allCases, [true, false])
   func aCallerWhoIsCancelledMeanwhileFetchesNothing(
     _ kind: StorageUnderTest, isPrefetch: Bool

@@ -89,6 +89,67 @@ import Testing
     #expect(store.currentValue == 2 && store.error == nil)
   }
 
+  /// The first caller, whose fetch the work was, has left it to the others.
+  @Test func cancelledWorkThatItsFirstCallerHasLeftIsNotShared() async throws {
+    let query = SharedQuery { [gate] call in
+      await gate.passIgnoringCancellation()
+      return call.number
+    }
+    let store = query.deduplicated().sharedStore()
+    let table = try #require(store.context.deduplicationTable(of: Int.self))
+    let first = Task { try await store.fetch() }
+    await self.gate.arrival()
+    let second = Task { try await store.fetch() }
+    while table.waiterCount < 2 { await Task.yield() }
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    // As a handler fetches that is told of the cancellation before the work is.
+    let ends = store.takeCancellationOfFetches()
+    let third = Task { try await store.fetch() }
+    await self.gate.arrival(2)
+    for end in ends { end() }
+    self.gate.open()
+    #expect(try await third.value == 2)
+    #expect(store.currentValue == 2)
+    await #expect(throws: CancellationError.self) { try await second.value }
+  }
+
+  // MARK: - What has not begun
+
+  /// It was started, and has come to no thread yet.
+  @Test(arguments: [true, false])
+  func aFetchThatHasNotBegunMakesNoRequestBehindACancellation(_ isReset: Bool) async {
+    let query = SharedQuery(self.gate)
+    self.gate.open()
+    let store = query.sharedStore()
+    self.executor.hold()
+    let fetch = Task { @concurrent [executor] in
+      try await store.fetch(using: QueryTaskConfiguration(executorPreference: executor))
+    }
+    while !store.isLoading { await Task.yield() }
+    if isReset { store.reset() } else { store.cancelFetches() }
+    self.executor.release()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+    #expect(query.fetches.value == 0)
+    #expect(store.currentValue == nil && store.error == nil && !store.isLoading)
+  }
+
+  @Test func aWriteThatHasNotBegunIsNotSentBehindAReset() async {
+    let mutation = EchoMutation(gates: [:])
+    let store = QueryStore.detached(mutation: mutation)
+    self.executor.hold()
+    let attempt = Task { @concurrent [executor] in
+      try await store.mutate(
+        with: "a", using: QueryTaskConfiguration(executorPreference: executor))
+    }
+    while !store.isLoading { await Task.yield() }
+    store.reset()
+    self.executor.release()
+    await #expect(throws: CancellationError.self) { try await attempt.value }
+    #expect(mutation.attempts.elements.isEmpty)
+    #expect(store.history.isEmpty)
+  }
+
   /// A history has the result of each attempt, whatever came after it.
   @Test func aLateSharerOfAnAttemptHasTheResultInItsOwnHistoryEntry() async throws {
     let mutation = EchoMutation(gates: ["a": self.gate])
