@@ -37,7 +37,9 @@ public struct QueryWarning: Sendable, Hashable, ExpressibleByStringInterpolation
   }
 
   private static let currentReporter = Locked<Reporter> { warning, fileID, _, line, _ in
-    let text = "Query warning at \(fileID):\(line): \(warning.message)\n"
+    // A line of the library says nothing of where the mistake is.
+    let place = "\(fileID)".hasPrefix("Query/") ? "" : " at \(fileID):\(line)"
+    let text = "Query warning\(place): \(warning.message)\n"
     // The program may have closed it; a warning must not end the program.
     StandardError.write(text)
   }

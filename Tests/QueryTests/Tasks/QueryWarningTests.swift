@@ -30,6 +30,20 @@ import Testing
     )
   }
 
+  @Test func aWarningOfTheLibraryNamesNoLineOfIt() async {
+    let result = await #expect(
+      processExitsWith: .success,
+      observing: [\.standardErrorContent]
+    ) {
+      let task = QueryStore.detached(query: ProbeQuery(), initialValue: nil).fetchTask()
+      task.schedule(after: task)
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let warnings = text.split(separator: "\n").filter { $0.hasPrefix("Query warning") }
+    #expect(warnings.count == 1)
+    #expect(warnings.allSatisfy { $0.hasPrefix("Query warning: ") })
+  }
+
   @Test func aReporterGetsTheWarningAndItsPlace() async {
     await #expect(processExitsWith: .success) {
       let reported = Recorder<String>()
