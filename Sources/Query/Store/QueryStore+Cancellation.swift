@@ -28,6 +28,8 @@ extension QueryStore {
       let fetches = self.fetches.all
       if fetches.isEmpty { return ([], []) }
       let tasks = fetches.compactMap { $0.revoke(in: self) }
+      // Work whose first caller has left it is no fetch of the store any more, but of those that share it.
+      for fetch in fetches { fetch.source.generation = -1 }
       self.emit(.stateChanged, in: self._context)
       self.tellOfUse()
       return (tasks, tasks.compactMap { $0.run.takeCancellation() })
@@ -45,9 +47,8 @@ extension StoreFetch {
     guard let task, self.generation == store.generation else { return self.task }
     self.putBackReplaced(for: task, in: store)
     store._state.finishFetchTask(task)
-    // Of none that the store will ever have; the work of one that has left, too, which others shared.
+    // Of none that the store will ever have.
     self.generation = -1
-    self.source.generation = -1
     return task
   }
 }

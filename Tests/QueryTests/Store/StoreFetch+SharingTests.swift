@@ -114,6 +114,28 @@ import Testing
     await #expect(throws: CancellationError.self) { try await second.value }
   }
 
+  /// The store's list is in the order in which they were scheduled.
+  @Test func aFetchThatSharesTheWorkOfALaterOneIsCancelledWithIt() async throws {
+    let query = SharedQuery { [gate] call in
+      await gate.passIgnoringCancellation()
+      return call.number
+    }
+    let store = query.deduplicated().sharedStore()
+    let table = try #require(store.context.deduplicationTable(of: Int.self))
+    let tasks = [store.fetchTask(), store.fetchTask()]
+    let later = Task { try await tasks[1].runIfNeeded() }
+    await self.gate.arrival()
+    let earlier = Task { try await tasks[0].runIfNeeded() }
+    while table.waiterCount < 2 { await Task.yield() }
+    store.cancelFetches()
+    #expect(!store.isLoading && store.activeTasks.isEmpty)
+    self.gate.open()
+    for fetch in [later, earlier] {
+      await #expect(throws: CancellationError.self) { try await fetch.value }
+    }
+    #expect(store.currentValue == nil && query.fetches.value == 1)
+  }
+
   // MARK: - What has not begun
 
   /// It was started, and has come to no thread yet.
