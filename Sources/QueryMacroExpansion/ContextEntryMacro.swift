@@ -85,10 +85,7 @@ private struct ContextEntry {
     self.constant = name.prefixed(by: "__default_")
     let isNonisolated = variable.modifiers.contains { $0.name.text == "nonisolated" }
     self.isolation = isNonisolated ? "nonisolated " : ""
-    // A key has a value of a type, which `T!` is not.
-    let optional = type?.as(ImplicitlyUnwrappedOptionalTypeSyntax.self)
-      .map { "\($0.wrappedType.trimmedDescription)?" }
-    self.type = (optional ?? type?.trimmedDescription).map { ": \($0)" } ?? ""
+    self.type = type.map { ": \($0.ofValue)" } ?? ""
     self.value = binding.initializer?.value.trimmedDescription ?? "nil"
   }
 

@@ -100,16 +100,25 @@ extension StorageContractTests {
     #expect(client.store(for: StoredQuery.one.persisted()).isInvalidated)
   }
 
+  /// A store whose value is being coded until the coder's door opens: changes of other stores wait behind it.
+  func busyStore(
+    on device: Device, _ coder: GatedCoder
+  ) async -> QueryStore<QueryState<Int?, Int>> {
+    let busy = StoredQuery(["busy"]) { 1 }.persisted(PersistenceOptions(coder: coder))
+    let store = device.client().store(for: busy)
+    store.currentValue = 0
+    await coder.encoded.wait(forCount: 1)
+    return store
+  }
+
   @Test(arguments: StorageUnderTest.allCases)
   func aChangeThatWaitsOfAStoreThatIsGoneIsInvalidatedToo(
     _ kind: StorageUnderTest
   ) async throws {
     let device = try Device(kind)
     let coder = GatedCoder(encoding: Door())
-    let busy = StoredQuery(["busy"]) { 1 }.persisted(PersistenceOptions(coder: coder))
-    let keeper = device.client().store(for: busy)
-    keeper.currentValue = 0
-    await coder.encoded.wait(forCount: 1)
+    let keeper = await self.busyStore(on: device, coder)
+    defer { withExtendedLifetime(keeper) {} }
     device.client().store(for: StoredQuery.one.persisted()).currentValue = 5
     device.client().invalidate(matching: ["stored"])
     coder.encoding.open()
@@ -126,10 +135,7 @@ extension StorageContractTests {
   ) async throws {
     let device = try Device(kind)
     let coder = GatedCoder(encoding: Door())
-    let busy = StoredQuery(["busy"]) { 1 }.persisted(PersistenceOptions(coder: coder))
-    let keeper = device.client().store(for: busy)
-    keeper.currentValue = 0
-    await coder.encoded.wait(forCount: 1)
+    let keeper = await self.busyStore(on: device, coder)
     let list = StoredQuery(["list"]) { 1 }.persisted()
     try await device.client().store(for: list).fetch()
     let add = BlockMutation(["add"]) { (number: Int, _) -> Int in number }

@@ -137,10 +137,8 @@ extension StorageContractTests {
   func aChangeOfANamedQueryThatWaitsIsInvalidatedToo(_ kind: StorageUnderTest) async throws {
     let device = try Device(kind)
     let coder = GatedCoder(encoding: Door())
-    let busy = StoredQuery(["busy"]) { 1 }.persisted(PersistenceOptions(coder: coder))
-    let keeper = device.client().store(for: busy)
-    keeper.currentValue = 0
-    await coder.encoded.wait(forCount: 1)
+    let keeper = await self.busyStore(on: device, coder)
+    defer { withExtendedLifetime(keeper) {} }
     device.client().store(for: Post(id: 1).persisted(as: "post")).currentValue = "x"
     device.client().invalidate(matching: Post(id: 1).path)
     coder.encoding.open()
