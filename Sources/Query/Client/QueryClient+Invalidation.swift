@@ -15,8 +15,15 @@ extension QueryClient {
   func invalidateStores(matching path: QueryPath, marking: () -> Void = {}) {
     self.invalidations.perform(path) {
       marking()
-      for store in self.stores(matching: path) { store.invalidate() }
+      for store in self.reachedStores(matching: path) { store.invalidate() }
     }
+  }
+
+  /// The stores whose path begins with another one, including those that are used although memory was too short
+  /// to keep them: the client still writes what they fetch, and their holders see it.
+  private func reachedStores(matching path: QueryPath) -> [any ErasedQueryStore] {
+    let stores = self.stores(matching: path).map(\.erased)
+    return stores + (self.defaultCache?.departedStores(matching: path) ?? [])
   }
 }
 
@@ -27,7 +34,7 @@ extension QueryClient {
   /// - Parameter path: The beginning of the paths. The empty path means all.
   public func cancelFetches(matching path: QueryPath = []) {
     // All of them before any ends: a fetch may wait for one of another store.
-    let ends = self.stores(matching: path).flatMap { $0.erased.takeCancellationOfFetches() }
+    let ends = self.reachedStores(matching: path).flatMap { $0.takeCancellationOfFetches() }
     for end in ends { end() }
   }
 
@@ -37,7 +44,7 @@ extension QueryClient {
   /// - Parameter path: The beginning of the paths. The empty path means all.
   public func reset(matching path: QueryPath = []) {
     // See above.
-    let ends = self.stores(matching: path).flatMap { $0.erased.takeReset(using: nil) }
+    let ends = self.reachedStores(matching: path).flatMap { $0.takeReset(using: nil) }
     for end in ends { end() }
   }
 }

@@ -36,6 +36,8 @@ extension QueryClient {
     for query: Query
   ) async throws -> Query.Value where Query.State == QueryState<Query.Value?, Query.Value> {
     let store = self.store(for: query)
+    store.beginUse()
+    defer { store.endUse() }
     let takings = try await store.hydratedOrCancelled()
     // Edits that are shown without a value from the server are no value.
     if let value = store.baseValue { return value }
@@ -53,6 +55,8 @@ extension QueryClient {
     for query: Query
   ) async throws -> Query.State.StateValue {
     let store = self.store(for: query)
+    store.beginUse()
+    defer { store.endUse() }
     let takings = try await store.hydratedOrCancelled()
     if store.valueUpdateCount == 0 { _ = try await store.fetch(unlessTakenSince: takings) }
     return store.baseValue
@@ -69,6 +73,8 @@ extension QueryClient {
     for query: Query
   ) async throws -> Query.State.StateValue {
     let store = self.store(for: query)
+    store.beginUse()
+    defer { store.endUse() }
     let takings = try await store.hydratedOrCancelled()
     if store.baseValue.isEmpty { _ = try await store.fetch(unlessTakenSince: takings) }
     return store.baseValue
@@ -88,6 +94,8 @@ extension QueryStore {
   }
 
   fileprivate func prefetch() async {
+    self.beginUse()
+    defer { self.endUse() }
     guard let takings = try? await self.hydratedOrCancelled() else { return }
     let task = self.makeTaskIfStale { self.task(unlessTakenSince: takings) }
     _ = try? await task?.value(isolation: #isolation)

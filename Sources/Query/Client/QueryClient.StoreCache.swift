@@ -27,6 +27,8 @@ extension QueryClient {
     /// Which stores were cleared on purpose: one that was given up for want of use does not come back to a path
     /// that was cleared since.
     private let clearings = Locked(RecentPaths(limit: 64))
+    /// The stores that are used although the cache has given them up.
+    private let departed = Locked([ObjectIdentifier: WeakStore]())
     private let listening = Locked(LateListening?.none)
 
     /// Creates a cache.
@@ -120,6 +122,10 @@ extension QueryClient {
       self.stores.withLock { $0 }.contains { Self.isDroppable($0, at: .all) }
     }
 
+    private struct WeakStore: Sendable {
+      weak let store: (any ErasedQueryStore)?
+    }
+
     private static func isDroppable(
       _ store: OpaqueQueryStore,
       at pressure: MemoryPressure
@@ -128,7 +134,10 @@ extension QueryClient {
         && !store.context.evictableMemoryPressure.isDisjoint(with: pressure)
     }
 
-    private func evict(at pressure: MemoryPressure) { self.remove(self.retire(at: pressure)) }
+    private func evict(at pressure: MemoryPressure) {
+      let released = self.remove(self.retire(at: pressure))
+      self.noteDeparted(released.filter(\.isUsed))
+    }
 
     /// Retires the stores that a pressure drops.
     func retire(at pressure: MemoryPressure) -> [any ErasedQueryStore] {
@@ -162,13 +171,16 @@ extension QueryClient {
     /// - Parameter clearings: The ``RecentPaths/count`` of the clearings when this store was still here.
     private func comeBack(
       _ store: any ErasedQueryStore, _ clearings: Int
-    ) -> @Sendable () -> Void {
-      { [weak self, weak store] in
+    ) -> ComeBack {
+      { [weak self, weak store] use in
         guard let self, let store else { return }
-        if self.takeBack(store, unlessClearedSince: clearings) {
+        if use == .fetch {
+          if !self.isCleared(store, since: clearings) { self.noteDeparted([store]) }
+        } else if self.takeBack(store, unlessClearedSince: clearings) {
           // Its subscriber may be gone again, and nobody has counted the store while it was not here.
           self.noteReturn(of: store)
         } else {
+          self.noteDeparted([store])
           // Another store may leave the path before the next one subscribes.
           store.comeBackLater(self.comeBack(store, clearings))
         }
@@ -176,7 +188,10 @@ extension QueryClient {
     }
 
     /// Removes retired stores, unless somebody has subscribed to them meanwhile.
-    func remove(_ retired: [any ErasedQueryStore]) {
+    ///
+    /// - Returns: Those that are no longer here.
+    @discardableResult
+    func remove(_ retired: [any ErasedQueryStore]) -> [any ErasedQueryStore] {
       let released = self.withStores { stores in
         retired.filter { store in
           guard stores[store.path]?.erased === store, store.mayBeGivenUp else { return false }
@@ -185,6 +200,7 @@ extension QueryClient {
         }
       }
       self.forget(released)
+      return released
     }
 
     /// Keeps a store again that was removed, and that somebody subscribes to now: what holds the
@@ -195,11 +211,43 @@ extension QueryClient {
       _ store: any ErasedQueryStore, unlessClearedSince clearings: Int
     ) -> Bool {
       self.withStores { stores in
-        if self.clearings.withLock({ $0.covers(store.path, since: clearings) }) { return true }
+        if self.isCleared(store, since: clearings) { return true }
         if let present = stores[store.path] { return present.erased === store }
         stores.update(OpaqueQueryStore(erased: store))
         return true
       }
+    }
+
+    /// Records that the cache has given up stores that are used. Takes no store's lock: the caller may hold
+    /// another's.
+    private func noteDeparted(_ stores: [any ErasedQueryStore]) {
+      if stores.isEmpty { return }
+      // What tells that a store is there is released after the lock.
+      var living = [any ErasedQueryStore]()
+      self.departed.withLock { departed in
+        departed = departed.filter { known in
+          guard let store = known.value.store else { return false }
+          living.append(store)
+          return true
+        }
+        for store in stores { departed[ObjectIdentifier(store)] = WeakStore(store: store) }
+      }
+      withExtendedLifetime(living) {}
+    }
+
+    /// The stores that are used although the cache has given them up, and whose path begins with another one:
+    /// those that load, and those whose path has another store by now.
+    func departedStores(matching path: QueryPath) -> [any ErasedQueryStore] {
+      let departed = self.departed.withLock { $0 }.values.compactMap(\.store)
+      if departed.isEmpty { return [] }
+      let stores = self.stores.withLock { $0 }
+      return departed.filter { store in
+        path.isPrefix(of: store.path) && stores[store.path]?.erased !== store && store.isUsed
+      }
+    }
+
+    private func isCleared(_ store: any ErasedQueryStore, since clearings: Int) -> Bool {
+      self.clearings.withLock { $0.covers(store.path, since: clearings) }
     }
 
     /// Records that stores are being cleared on purpose. Called under the lock of the stores.

@@ -1,5 +1,16 @@
 import Synchronization
 
+/// What a store is used for that its cache has given up.
+@usableFromInline
+enum LateUse: Sendable {
+  /// It has a subscriber again: it comes back, if its path has no other store.
+  case subscription
+  /// It fetches, or a caller will see whether it has to. It does not come back.
+  case fetch
+}
+
+@usableFromInline typealias ComeBack = @Sendable (LateUse) -> Void
+
 /// A store without the type of its state, for what all stores have in common.
 @usableFromInline
 protocol ErasedQueryStore: AnyObject, Sendable {
@@ -11,9 +22,9 @@ protocol ErasedQueryStore: AnyObject, Sendable {
   var requestType: Any.Type? { get }
   /// Whether a cache may give the store up. Takes no lock.
   var mayBeGivenUp: Bool { get }
-  func retire(_ comeBack: @escaping @Sendable () -> Void) -> Bool
-  func retireIfUnused(_ comeBack: @escaping @Sendable () -> Void) -> Bool?
-  func comeBackLater(_ comeBack: @escaping @Sendable () -> Void)
+  func retire(_ comeBack: @escaping ComeBack) -> Bool
+  func retireIfUnused(_ comeBack: @escaping ComeBack) -> Bool?
+  func comeBackLater(_ comeBack: @escaping ComeBack)
   var isUsed: Bool { get }
   func onUseChange(_ handler: @escaping @Sendable () -> Void)
   var opaqueState: OpaqueQueryState { get }

@@ -103,6 +103,7 @@ extension QueryStore {
         if isRunAtOnce { table.expect(fetch) }
       }
       self.fetches.append(fetch)
+      self.tellOfFetchInRetirement()
       self.emitScheduled(in: eventContext)
       return task
     }

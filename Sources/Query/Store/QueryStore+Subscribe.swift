@@ -119,13 +119,13 @@ extension QueryStore {
   }
 
   /// Calls a handler, after the store's lock, when the first subscriber has come, when the last one has
-  /// left, and when a fetch has ended that may never have begun. Another thread may have changed that
+  /// left, and when a call or a fetch has ended that may never have begun. Another thread may have changed that
   /// again by then. For as long as the store lives.
   package func onAttendanceChange(_ handler: @escaping @Sendable () -> Void) {
     self.withLock { self.attendanceHandlers.append(handler) }
   }
 
-  /// Tells of a fetch that is over, of which no event may tell. The caller holds the lock.
+  /// Tells of a fetch or a call that is over, of which no event may tell. The caller holds the lock.
   func tellOfUse() { self.aftermath.actions += self.attendanceHandlers }
 
   /// Calls a handler when a fetch has ended, after the store has taken its result.
@@ -143,9 +143,27 @@ extension QueryStore {
   /// How many fetches have begun and not ended. The caller holds the lock.
   var runningFetches: Int { self.fetches.all.count { $0.hasStarted } }
 
-  /// Whether the store has subscribers, or is loading.
+  /// Whether the store has subscribers, is loading, or has a caller who will see whether it has to load.
   @usableFromInline
-  var isUsed: Bool { self.withLock { self.subscribers > 0 || self._state.isLoading } }
+  var isUsed: Bool {
+    self.withLock { self.subscribers > 0 || self._state.isLoading || self.callers > 0 }
+  }
+
+  /// The store counts as used until ``endUse()``.
+  func beginUse() {
+    self.withLock {
+      self.callers += 1
+      self.tellOfFetchInRetirement()
+    }
+  }
+
+  /// Ends what ``beginUse()`` began.
+  func endUse() {
+    self.withLock {
+      self.callers -= 1
+      self.tellOfUse()
+    }
+  }
 
   /// Calls a handler, after the store's lock, when ``isUsed`` may have changed. For as long as the store
   /// lives.
@@ -161,11 +179,11 @@ extension QueryStore {
 
   /// Lets a cache give the store up, if nobody subscribes to it.
   ///
-  /// - Parameter comeBack: Called if somebody does later, so that there is no second store of the path
-  ///   beside one with subscribers.
+  /// - Parameter comeBack: Called if somebody subscribes to it later, so that there is no second store of the
+  ///   path beside one with subscribers, and if somebody fetches.
   /// - Returns: Whether nobody does.
   @usableFromInline
-  func retire(_ comeBack: @escaping @Sendable () -> Void) -> Bool {
+  func retire(_ comeBack: @escaping ComeBack) -> Bool {
     self.withLock { self.retire(comeBack, unless: self.subscribers > 0) }
   }
 
@@ -174,7 +192,7 @@ extension QueryStore {
   /// - Parameter comeBack: As that of ``retire(_:)``.
   /// - Returns: Whether nobody does; nil if another thread holds the lock.
   @usableFromInline
-  func retireIfUnused(_ comeBack: @escaping @Sendable () -> Void) -> Bool? {
+  func retireIfUnused(_ comeBack: @escaping ComeBack) -> Bool? {
     guard self.lock.tryLock() else { return nil }
     self.lockDepth += 1
     defer { self.leave() }
@@ -182,7 +200,7 @@ extension QueryStore {
   }
 
   /// The caller holds the lock.
-  private func retire(_ comeBack: @escaping @Sendable () -> Void, unless isUsed: Bool) -> Bool {
+  private func retire(_ comeBack: @escaping ComeBack, unless isUsed: Bool) -> Bool {
     if isUsed { return false }
     if let old = self.comeBack { self.aftermath.actions.append { withExtendedLifetime(old) {} } }
     self.comeBack = comeBack
@@ -192,7 +210,7 @@ extension QueryStore {
 
   /// Calls a closure at the next subscription, unless the cache has given the store up again.
   @usableFromInline
-  func comeBackLater(_ comeBack: @escaping @Sendable () -> Void) {
+  func comeBackLater(_ comeBack: @escaping ComeBack) {
     self.withLock { if self.comeBack == nil { self.comeBack = comeBack } }
   }
 
@@ -201,7 +219,13 @@ extension QueryStore {
     guard let comeBack = self.comeBack else { return }
     self.comeBack = nil
     self.isRetired.store(false, ordering: .sequentiallyConsistent)
-    self.aftermath.actions.append(comeBack)
+    self.aftermath.actions.append { comeBack(.subscription) }
+  }
+
+  /// Tells a cache that has given the store up that it fetches. The caller holds the lock.
+  @usableFromInline
+  func tellOfFetchInRetirement() {
+    if let comeBack = self.comeBack { self.aftermath.actions.append { comeBack(.fetch) } }
   }
 
   private func unsubscribe(_ mailbox: EventMailbox<State>) {

@@ -83,8 +83,10 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// How often all fetches were taken by a reset or a cancellation: what waits for the stored value before it
   /// fetches asks whether they were meanwhile.
   @exclusivity(unchecked) @usableFromInline var takings = 0
-  /// Puts the store back into the cache that has given it up for want of subscribers.
-  @exclusivity(unchecked) @usableFromInline var comeBack: (@Sendable () -> Void)?
+  /// How many callers wait for the stored value before they fetch.
+  @exclusivity(unchecked) @usableFromInline var callers = 0
+  /// Tells the cache that has given the store up of its next use.
+  @exclusivity(unchecked) @usableFromInline var comeBack: ComeBack?
   /// Whether a cache may give the store up; written under the lock, and read under the cache's.
   @usableFromInline let isRetired = Atomic(false)
   @exclusivity(unchecked) @usableFromInline var controllerSubscription = QuerySubscription.empty

@@ -10,6 +10,13 @@ import Testing
     QueryClient(storeCache: QueryClient.DefaultStoreCache(memoryPressureSource: self.source))
   }
 
+  private func query(behind gate: Gate) -> ProbeQuery {
+    probe { _, _ in
+      try await gate.pass()
+      return 1
+    }
+  }
+
   // MARK: - Eviction
 
   @Test func pressureDropsStoresWithoutSubscribers() {
@@ -65,12 +72,12 @@ import Testing
     let store = client.store(for: ProbeQuery())
     let comebacks = Counter()
     let subscription = store.subscribe(with: QueryEventHandler())
-    #expect(!store.retire { comebacks.increment() })
+    #expect(!store.retire { _ in comebacks.increment() })
     subscription.cancel()
-    #expect(store.retire { comebacks.increment() })
+    #expect(store.retire { _ in comebacks.increment() })
     let again = store.subscribe(with: QueryEventHandler())
     #expect(comebacks.value == 1)
-    #expect(!store.retire { comebacks.increment() })
+    #expect(!store.retire { _ in comebacks.increment() })
     again.cancel()
   }
 
@@ -103,6 +110,56 @@ import Testing
     let subscription = text.subscribe(with: QueryEventHandler())
     #expect(client.stores(matching: []).isEmpty)
     withExtendedLifetime((subscription, subscriptions)) {}
+  }
+
+  @Test(arguments: [true, false])
+  func anEvictedStoreThatIsLoadingIsReset(hasSuccessor: Bool) async {
+    let gate = Gate()
+    let client = self.client()
+    let query = self.query(behind: gate)
+    let store = client.store(for: query)
+    let fetch = Task { await client.prefetch(query) }
+    await gate.arrival()
+    self.source.send(.critical)
+    #expect(client.stores(matching: []).isEmpty)
+    if hasSuccessor { #expect(client.store(for: query) !== store) }
+    client.reset(matching: ["probe"])
+    gate.open()
+    await fetch.value
+    #expect(store.currentValue == nil)
+    #expect(store.valueUpdateCount == 0)
+  }
+
+  /// Since its answer is what the server had before.
+  @Test func anEvictedStoreThatIsLoadingIsInvalidated() async throws {
+    let gate = Gate()
+    let client = self.client()
+    let query = self.query(behind: gate)
+    let store = client.store(for: query)
+    let fetch = Task { await client.prefetch(query) }
+    await gate.arrival()
+    self.source.send(.critical)
+    client.invalidate()
+    gate.open()
+    await fetch.value
+    #expect(store.currentValue == 1)
+    #expect(store.isStale)
+  }
+
+  @Test(arguments: [true, false])
+  func anEvictedStoreThatFetchesIsCancelled(hasSuccessor: Bool) async throws {
+    let gate = Gate()
+    let client = self.client()
+    let query = self.query(behind: gate)
+    let store = client.store(for: query)
+    self.source.send(.critical)
+    let successor = hasSuccessor ? client.store(for: query) : nil
+    let fetch = Task { try await store.fetch() }
+    await gate.arrival()
+    #expect(client.store(with: query.path)?.erased === successor)
+    client.cancelFetches()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+    withExtendedLifetime(gate) {}
   }
 
   @Test func anEvictedStoreIsReleasedAfterTheLock() {
