@@ -95,5 +95,7 @@ public struct DeltaGapError: Error, Hashable, Sendable, CustomStringConvertible 
   /// Creates an error.
   public init() {}
 
-  public var description: String { "Something between the value and what has changed is missing." }
+  public var description: String {
+    "Something between the value and what has changed is missing. Fetch all of the value."
+  }
 }

@@ -10,8 +10,10 @@ public enum HTTPBodyError: Error, Sendable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .undecodable(let type, _): "The answer is no \(type)."
-    case .tooLong(let limit): "The answer is longer than \(limit) bytes."
+    case .undecodable(let type, _):
+      "The answer is no \(type). Compare the type with what the server sends."
+    case .tooLong(let limit):
+      "The answer is longer than \(limit) bytes. Ask for less, or raise httpAnswerLimit."
     }
   }
 }

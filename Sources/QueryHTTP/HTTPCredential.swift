@@ -35,14 +35,18 @@ public enum HTTPCredentialError: Error, Hashable, Sendable, CustomStringConverti
   /// The credential gives a header that has a line break or another control character in it.
   case badHeader(name: String, header: String)
 
-  /// The missing credential.
+  /// Which credential it is, and what to do about it.
   public var description: String {
     switch self {
-    case .unknown(let name): "There is no credential named \"\(name)\"."
+    case .unknown(let name):
+      "There is no credential named \"\(name)\". Give one to HTTPCredentials."
     case .notFor(let name, let origin):
-      "The credential \"\(name)\" must not be sent to \(origin)."
+      """
+      The credential "\(name)" must not be sent to \(origin). Create it with that origin, if the server \
+      there is its own.
+      """
     case .badHeader(let name, let header):
-      "The credential \"\(name)\" gives a header \(header) with control characters."
+      "The credential \"\(name)\" gives a header \(header) with control characters. Give it without."
     }
   }
 }

@@ -82,15 +82,19 @@ public enum HTTPForeignAnswerError: Error, Hashable, Sendable {
 }
 
 extension HTTPForeignAnswerError: CustomStringConvertible {
+  /// What tells that it is not the server's, and what to do about it.
   public var description: String {
+    "\(self.difference) Look for a portal or a proxy between here and the server."
+  }
+
+  private var difference: String {
     switch self {
     case .notHTTP: "The answer is not one of HTTP."
     case .contentType(let type):
       "The answer is not the server's: its content type is \(type ?? "not given")."
     case .missingHeader(let name): "The answer is not the server's: it has no header \(name)."
     case .missingKey: "The answer is not the server's: it does not repeat the Idempotency-Key."
-    case .otherOrigin(let origin):
-      "Something between here and the server sends the request to \(origin)."
+    case .otherOrigin(let origin): "The request was sent on to \(origin)."
     }
   }
 }

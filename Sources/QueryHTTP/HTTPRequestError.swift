@@ -17,15 +17,20 @@ public enum HTTPRequestError: Error, Hashable, Sendable {
 extension HTTPRequestError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .badMethod(let method): "\"\(method)\" is no HTTP method."
-    case .badURL(let url): "\(url) is no URL of HTTP or HTTPS with a host."
-    case .secretInURL: "A name or password in a URL would be written to the file."
+    case .badMethod(let method): "\"\(method)\" is no HTTP method. Give one, such as POST."
+    case .badURL(let url): "\(url) is no URL of HTTP or HTTPS with a host. Give a whole one."
+    case .secretInURL:
+      """
+      A name or password in a URL would be written to the file. Secrets come from HTTPCredentials when the \
+      request is sent.
+      """
     case .headerNotAllowed(let name):
       """
       The header \(name) is not written to the file. Secrets come from HTTPCredentials when the \
       request is sent.
       """
-    case .badHeaderValue(let name): "The value of the header \(name) has control characters."
+    case .badHeaderValue(let name):
+      "The value of the header \(name) has control characters. Give it without."
     }
   }
 }

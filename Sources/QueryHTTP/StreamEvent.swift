@@ -25,6 +25,22 @@ public enum EventStreamError: Error, Hashable, Sendable {
   case tooFast
 }
 
+extension EventStreamError: CustomStringConvertible {
+  /// What is wrong with the stream, and what to do about it.
+  public var description: String {
+    switch self {
+    case .contentType(let type):
+      """
+      The answer is no stream of events: its content type is \(type ?? "not given"). Ask at the URL of one.
+      """
+    case .tooLong:
+      "An event is longer than a mebibyte. Let the server send less, or a URL to fetch it from."
+    case .tooFast:
+      "The events came faster than they were read. Follow the stream again, and do less for each."
+    }
+  }
+}
+
 /// Makes events of the bytes of a `text/event-stream`, wherever they are cut.
 struct EventStreamParser: Sendable {
   /// How many bytes a line, and an event, may have.

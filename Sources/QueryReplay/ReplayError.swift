@@ -9,9 +9,13 @@ public enum ReplayError: Error, Hashable, Sendable {
 extension ReplayError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .notPersisted(let type): "\(type) cannot be replayed: it has no persisted(as:)."
+    case .notPersisted(let type):
+      "\(type) cannot be replayed: it has no persisted(as:). Declare it with one."
     case .nameTaken(let name, let type):
-      "The name \"\(name)\" is registered for \(type) already. A name belongs to one type."
+      """
+      The name "\(name)" is registered for \(type) already, and a name belongs to one type. Give one of the \
+      two another.
+      """
     }
   }
 }

@@ -92,8 +92,13 @@ public struct MutationAliasError: Error, Hashable, Sendable, CustomStringConvert
   /// The alias.
   public let alias: String
 
-  /// What is missing.
-  public var description: String { "Nobody has published the alias \(self.alias)." }
+  /// What is missing, and what to do about it.
+  public var description: String {
+    """
+    Nobody has published the alias \(self.alias). Let the mutation throw this error: it then waits for the \
+    one that does.
+    """
+  }
 }
 
 /// The aliases of one attempt.

@@ -23,10 +23,21 @@ public struct HTTPStatusError: Error, Hashable, Sendable, CustomStringConvertibl
     self.body = body
   }
 
-  /// The status. The body is left out: it may have a user's values in it.
+  /// The status, and what to do about it. The body is left out: it may have a user's values in it.
   public var description: String {
-    let wait = self.retryAfter.map { " It asks to wait \($0)." } ?? ""
-    return "The server answered with status \(self.statusCode).\(wait)"
+    "The server answered with status \(self.statusCode). \(self.remedy)"
+  }
+
+  private var remedy: String {
+    if let retryAfter = self.retryAfter { return "It asks to wait \(retryAfter)." }
+    return switch self.statusCode {
+    case 401: "Sign in again."
+    case 403: "Sign in as somebody who may do this."
+    case 407, 511: "Sign in to the network: a proxy or a portal answered."
+    case 409, 412, 428: "Fetch again what the request changes, and make another one of that."
+    case 408, 423, 425, 429, 500, 502...504, 506...599: "Try again later."
+    default: "It will answer the same request like this again: change the request."
+    }
   }
 }
 

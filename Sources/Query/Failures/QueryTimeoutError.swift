@@ -17,6 +17,11 @@ public struct QueryTimeoutError: Error, Hashable, Sendable, CustomStringConverti
     self.query = query
   }
 
-  /// A sentence for the person who waited.
-  public var description: String { "It took longer than \(self.duration), and was cancelled." }
+  /// What took too long, and what to do about it.
+  public var description: String {
+    """
+    \(self.query ?? "An attempt") took longer than \(self.duration), and was cancelled. Try again, or allow \
+    it more time.
+    """
+  }
 }

@@ -44,7 +44,12 @@ public enum QueryUnchangedError: Error, Hashable, Sendable, CustomStringConverti
   /// There is nothing to keep: ask again for all of it.
   case noValue
 
-  public var description: String { "There is no value that could be kept." }
+  public var description: String {
+    """
+    A request said that the value at hand is right, and there is none. Ask the server for all of it where \
+    context.storedValue is nil.
+    """
+  }
 }
 
 extension QueryContext {

@@ -62,9 +62,27 @@ public struct StorageError: Error, Hashable, Sendable {
 // MARK: - Description
 
 extension StorageError: CustomStringConvertible {
+  /// What failed, why, and what to do about it.
   public var description: String {
     let place = self.fileName.map { " \($0)" } ?? ""
     let statement = (self.expandedSQL ?? self.sql).map { ": \($0)" } ?? ""
-    return "\(self.operation)\(place) failed, \(self.message) (\(self.extendedCode))\(statement)"
+    // A message of the library's own may say what to do, behind a semicolon.
+    let remedy = self.message.contains(";") ? "" : self.remedy.map { "; \($0)" } ?? ""
+    return """
+      \(self.operation)\(place) failed, \(self.message)\(remedy) (\(self.extendedCode))\(statement)
+      """
+  }
+
+  private var remedy: String? {
+    switch self.code {
+    case .full: "free some space on it"
+    case .busy, .locked: "try again when the other one is done"
+    case .permission, .readOnly, .cannotOpen: "look who may write the file and its folder"
+    case .inputOutput: "look at the disk"
+    case .corrupt: "open the storage again, which keeps what can be read"
+    case .noMemory: "try again with more memory"
+    case .misuse where self.message.hasSuffix(" is closed"): "open another one"
+    default: nil
+    }
   }
 }

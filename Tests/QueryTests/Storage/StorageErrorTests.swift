@@ -13,6 +13,14 @@ import Testing
         + "INSERT INTO a VALUES (?)")
   }
 
+  @Test func theDescriptionSaysWhatToDoUnlessTheMessageDoes() {
+    let full = StorageError(operation: "commit", code: .full, message: "the disk is full")
+    #expect("\(full)" == "commit failed, the disk is full; free some space on it (SQLite 13)")
+    let told = StorageError(
+      operation: "open", code: .corrupt, message: "it is damaged; start again")
+    #expect("\(told)" == "open failed, it is damaged; start again (SQLite 11)")
+  }
+
   @Test func whatIsNotKnownIsLeftOut() {
     let error = StorageError(operation: "enqueue", code: .misuse, message: "no storage")
     #expect("\(error)" == "enqueue failed, no storage (SQLite 21)")

@@ -29,13 +29,15 @@ extension MutationDeclarationError: CustomStringConvertible {
       http/.
       """
     case .coalescesWithoutScope(let name):
-      "\(name) coalesces, and has no scope that says what takes the place of what."
+      "\(name) coalesces, and has no scope that says what takes the place of what. Give it one."
     case .batchedWithoutScope(let name):
-      "\(name) is sent in batches, which are of one lane, and has no scope that says which."
+      """
+      \(name) is sent in batches, which are of one lane, and has no scope that says which. Give it one.
+      """
     case .invalidLimit(let name):
       """
       \(name) has a maxAttempts below 1, or a maxAge or an attemptTimeout that is not positive: it could \
-      never be sent.
+      never be sent. Give it limits above these.
       """
     case .otherDeclaration(let path, let declared, let redeclared):
       """
@@ -43,7 +45,10 @@ extension MutationDeclarationError: CustomStringConvertible {
       its own.
       """
     case .otherStorage(let name):
-      "The store of \(name) has another storage than the client that commits the batch."
+      """
+      The store of \(name) has another storage than the client that commits the batch. Make both of one \
+      client.
+      """
     }
   }
 }

@@ -21,10 +21,13 @@ public struct MutationDeadError: Error, Hashable, Sendable, CustomStringConverti
       id: entry.id, reason: entry.deadReason ?? .rejected, lastError: entry.lastError)
   }
 
-  /// Why it is dead.
+  /// Why it is dead, and what to do about it.
   public var description: String {
     let cause = self.lastError.map { " The last attempt failed: \($0)" } ?? ""
-    return "The mutation \(self.id) is dead (\(self.reason.rawValue)) and kept.\(cause)"
+    return """
+      The mutation \(self.id) is dead (\(self.reason.rawValue)) and kept, until it is retried or \
+      discarded.\(cause)
+      """
   }
 }
 
@@ -56,11 +59,24 @@ public struct MutationEndedError: Error, Hashable, Sendable, CustomStringConvert
     self.reason = reason
   }
 
-  /// How it ended.
+  /// How it ended, and what that leaves to do.
   public var description: String {
-    self.reason == .succeeded
-      ? "The mutation \(self.id) has succeeded, so long ago that its result is not kept."
-      : "The mutation \(self.id) ended: \(self.reason.rawValue)."
+    switch self.reason {
+    case .cancelled, .discarded:
+      "The mutation \(self.id) was \(self.reason.rawValue), and is not sent. Enqueue another one."
+    case .superseded:
+      "The mutation \(self.id) is not sent: a later one, or what the server has, took its place."
+    case .succeeded:
+      """
+      The mutation \(self.id) has succeeded, so long ago that its result is not kept. Fetch what it \
+      changed.
+      """
+    case .unknown:
+      """
+      There is no mutation \(self.id): it was erased, ended long ago, or is another account's. Fetch what \
+      it would have changed.
+      """
+    }
   }
 }
 

@@ -11,9 +11,13 @@ public enum MutationBodyError: Error, Hashable, Sendable {
 extension MutationBodyError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .notAFile(let path): "\(path) is no file that can be sent."
-    case .damaged(let name): "The file bodies/\(name) is missing, or not what it was."
-    case .noFile: "The mutation has no files."
+    case .notAFile(let path): "\(path) is no file that can be sent. Give one that can be read."
+    case .damaged(let name):
+      """
+      The file bodies/\(name) is missing, or not what it was. Discard the mutation, and enqueue it with the \
+      file again.
+      """
+    case .noFile: "The mutation has no files. Enqueue it with one."
     }
   }
 }

@@ -309,15 +309,27 @@ public enum OutboxError: Error, Hashable, Sendable {
 extension OutboxError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .unknown(let id): "There is no live or dead mutation \(id)."
-    case .running(let id): "The mutation \(id) runs at the moment."
-    case .ended(let id): "The mutation \(id) has ended."
+    case .unknown(let id):
+      "There is no live or dead mutation \(id): it has ended, or is another account's."
+    case .running(let id):
+      "The mutation \(id) runs at the moment. Wait until its attempt has ended."
+    case .ended(let id): "The mutation \(id) has ended. Enqueue another one."
     case .notDead(let id): "The mutation \(id) is not dead; cancel it."
     case .unknownDependencies(let ids):
-      "There are no mutations \(ids.map(\.uuidString).joined(separator: ", ")) to depend on."
+      """
+      There are no mutations \(ids.map(\.uuidString).joined(separator: ", ")) to depend on. Enqueue them \
+      first, in the same account.
+      """
     case .otherCoder(let id, let name):
-      "The arguments of the mutation \(id) were coded by another coder, \(name)."
-    case .aliasTaken(let alias): "The alias \(alias) was published with another value."
+      """
+      The arguments of the mutation \(id) were coded by another coder, \(name). Discard it, and enqueue \
+      another.
+      """
+    case .aliasTaken(let alias):
+      """
+      The alias \(alias) was published with another value. Make each alias of an identifier that is never \
+      used again.
+      """
     }
   }
 }

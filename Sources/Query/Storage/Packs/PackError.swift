@@ -65,10 +65,13 @@ extension PackError: CustomStringConvertible {
     case .tooManyMembers(let pack, let members, let limit):
       """
       The pack "\(pack)" is not kept: all packs may have \(limit) queries, nine tenths of the storage's \
-      maximumEntries, and would have \(members).
+      maximumEntries, and would have \(members). Raise maximumEntries, or keep less.
       """
     case .membersFailed(let pack, let members, let first):
-      "\(members) of the pack \"\(pack)\" could not be fetched; the first of them: \(first)"
+      """
+      \(members) of the pack "\(pack)" could not be fetched, and are tried again by packs.resume; the first \
+      of them: \(first)
+      """
     case .notRegistered(let pack, let members):
       """
       \(members) of the pack "\(pack)" wait for the code that makes their requests: call keep with the \
@@ -80,14 +83,19 @@ extension PackError: CustomStringConvertible {
       does not tell what a network costs. SystemNetworkObserver does.
       """
     case .gone(let pack):
-      "The pack \"\(pack)\" was removed, or is gone with the cache that it was in."
+      """
+      The pack "\(pack)" was removed, or is gone with the cache that it was in. Keep it again if it is \
+      wanted.
+      """
     case .clientGone(let pack):
       """
       The pack "\(pack)" is not whole, and the client that would fetch the rest has been let go. Keep the \
       client, or call packs.resume of a new one.
       """
     case .differingPages(let pack, let member):
-      "The pack \"\(pack)\" is not kept: it has \(member) twice, with different numbers of pages."
+      """
+      The pack "\(pack)" is not kept: it has \(member) twice, with different numbers of pages. List it once.
+      """
     }
   }
 }

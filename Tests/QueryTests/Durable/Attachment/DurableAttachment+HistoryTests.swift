@@ -56,7 +56,7 @@ struct DurableAttachmentHistoryTests {
       return
     }
     #expect(error.reason == .rejected)
-    #expect(error.lastError?.text == "The server answered with status 400.")
+    #expect(error.lastError?.text == "\(HTTPStatusError(statusCode: 400))")
     #expect(!entry.isQueued)
   }
 
