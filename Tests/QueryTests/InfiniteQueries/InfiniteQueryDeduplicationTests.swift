@@ -1,8 +1,7 @@
 import Dispatch
+import Query
 import TestSupport
 import Testing
-
-@testable import Query
 
 @MainActor @Suite(.warningsAreIssues) struct InfiniteQueryDeduplicationTests {
   private let source = PageSource()
@@ -61,21 +60,6 @@ import Testing
     #expect(store.ids == [1, 2])
     // A later call is for the page after it.
     #expect(try await store.fetchNextPage()?.id == 3)
-  }
-
-  @Test func aPageThatWaitedForARefetchIsNotRequestedBehindAReset() async throws {
-    let store = try await self.loadedStore()
-    let refetch = await self.start(on: store) { try await store.fetchAllPages(handler: $0) }
-    await self.gate.arrival()
-    let page = await self.start(on: store) { try await store.fetchNextPage(handler: $0) }
-    // The refetch ends before the reset has told its tasks.
-    let ends = store.takeReset(using: nil)
-    self.gate.open()
-    await #expect(throws: CancellationError.self) { try await page.value }
-    for end in ends { end() }
-    await #expect(throws: CancellationError.self) { try await refetch.value }
-    #expect(self.source.ids == [1, 1])
-    #expect(store.ids.isEmpty)
   }
 
   @Test func allPagesAndAPlainFetchShare() async throws {
