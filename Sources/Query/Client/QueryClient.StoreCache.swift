@@ -135,8 +135,10 @@ extension QueryClient {
     }
 
     private func evict(at pressure: MemoryPressure) {
-      let released = self.remove(self.retire(at: pressure))
-      self.noteDeparted(released.filter(\.isUsed))
+      let retired = self.retire(at: pressure)
+      // Before they leave, so that a reset meanwhile finds each of them here or among the departed.
+      self.noteDeparted(retired.filter(\.isUsed))
+      self.remove(retired)
     }
 
     /// Retires the stores that a pressure drops.
@@ -188,10 +190,7 @@ extension QueryClient {
     }
 
     /// Removes retired stores, unless somebody has subscribed to them meanwhile.
-    ///
-    /// - Returns: Those that are no longer here.
-    @discardableResult
-    func remove(_ retired: [any ErasedQueryStore]) -> [any ErasedQueryStore] {
+    func remove(_ retired: [any ErasedQueryStore]) {
       let released = self.withStores { stores in
         retired.filter { store in
           guard stores[store.path]?.erased === store, store.mayBeGivenUp else { return false }
@@ -200,7 +199,6 @@ extension QueryClient {
         }
       }
       self.forget(released)
-      return released
     }
 
     /// Keeps a store again that was removed, and that somebody subscribes to now: what holds the
@@ -218,8 +216,8 @@ extension QueryClient {
       }
     }
 
-    /// Records that the cache has given up stores that are used. Takes no store's lock: the caller may hold
-    /// another's.
+    /// Records that the cache gives up, or has given up, stores that are used. Takes no store's lock: the caller
+    /// may hold another's.
     private func noteDeparted(_ stores: [any ErasedQueryStore]) {
       if stores.isEmpty { return }
       // What tells that a store is there is released after the lock.

@@ -83,7 +83,7 @@ public final class QueryStore<State: QueryStateProtocol>: QueryPathable, @unchec
   /// How often all fetches were taken by a reset or a cancellation: what waits for the stored value before it
   /// fetches asks whether they were meanwhile.
   @exclusivity(unchecked) @usableFromInline var takings = 0
-  /// How many callers wait for the stored value before they fetch.
+  /// How many calls of ``beginUse()`` have not been ended.
   @exclusivity(unchecked) @usableFromInline var callers = 0
   /// Tells the cache that has given the store up of its next use.
   @exclusivity(unchecked) @usableFromInline var comeBack: ComeBack?
