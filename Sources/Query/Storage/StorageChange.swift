@@ -71,6 +71,12 @@ public class StorageWrite: @unchecked Sendable {
     return try coded.result.get()
   }
 
+  /// How many bytes the value has, coded; nil: it is not coded yet, or could not be.
+  var codedBytes: Int? {
+    guard let coded = Self.lock.withLock({ _ in self.coded }) else { return nil }
+    return try? coded.result.get().contentSize
+  }
+
   /// What suffices to be written if the value was there before, and its bytes are known to be stored, or if
   /// nothing is said of the value; nil if ``entry()`` is needed. A storage that does not ask writes all of it.
   public var confirmation: StoredConfirmation? {

@@ -16,6 +16,8 @@ public final class StorageSlot: Sendable {
     var change: StorageChange?
     /// What a storage is writing.
     var taken: StorageChange?
+    /// How many bytes the last value had that was coded here; nil: none was.
+    var codedBytes: Int?
     /// The version of the store that made the newest removal.
     var removedVersion = Int.max
     var isClosed = false
@@ -70,6 +72,9 @@ extension StorageSlot {
   public func didWrite() {
     let old = self.guarded.withLock { slot in
       defer { slot.taken = nil }
+      if case .write(let write)? = slot.taken, let bytes = write.codedBytes {
+        slot.codedBytes = bytes
+      }
       return slot.taken
     }
     withExtendedLifetime(old) {}
@@ -124,7 +129,18 @@ extension StorageSlot {
     guard let write = self.waitingWrite else { return 0 }
     // Nothing is coded for its size.
     if write.confirmation != nil { return 0 }
-    return (try? write.entry().contentSize) ?? 0
+    let bytes = (try? write.entry().contentSize) ?? 0
+    self.guarded.withLock { $0.codedBytes = bytes }
+    return bytes
+  }
+
+  /// About how many bytes the value of the change that waits has, coded: as many as the last one of this query
+  /// that was coded, so that one that changes again and again is not coded each time for its size.
+  package var likelyWaitingBytes: Int {
+    let (write, known) = self.guarded.withLock { ($0.change, $0.codedBytes) }
+    guard case .write(let write)? = write else { return 0 }
+    guard let known else { return self.waitingBytes }
+    return write.confirmation == nil ? known : 0
   }
 
   /// The change that waits, if it writes something.

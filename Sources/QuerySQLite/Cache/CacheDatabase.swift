@@ -221,7 +221,13 @@ extension CacheDatabase {
 
   /// The bytes of pending values. For that they are encoded, once, on the calling thread, which is the one
   /// that takes changes from the queue.
-  var queuedBytes: Int {
+  var queuedBytes: Int { self.sumOfQueued(\.waitingBytes) }
+
+  /// About how many bytes the pending values have: as many as when they were last encoded. The same thread
+  /// asks as for ``queuedBytes``.
+  var likelyQueuedBytes: Int { self.sumOfQueued(\.likelyWaitingBytes) }
+
+  private func sumOfQueued(_ bytesOf: (StorageSlot) -> Int) -> Int {
     let count = self.queuedCount
     var bytes = 0
     for start in stride(from: 0, to: count, by: Self.countedAtOnce) {
@@ -229,7 +235,7 @@ extension CacheDatabase {
       let some = self.guarded.withLock { database in
         Array(database.queue[start..<min(start + Self.countedAtOnce, count)])
       }
-      for queued in some { bytes += queued.slot.waitingBytes }
+      for queued in some { bytes += bytesOf(queued.slot) }
     }
     return bytes
   }

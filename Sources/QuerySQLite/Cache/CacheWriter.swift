@@ -135,12 +135,18 @@ extension CacheWriter {
     self.lookForOthers(now)
   }
 
-  private func isDue(_ queuedSince: SuspendingClock.Instant, _ now: SuspendingClock.Instant) -> Bool
-  {
-    now >= queuedSince + self.configuration.writeDelay
-      || self.database.queuedCount >= Self.maximumBatch
-      || self.database.queuedBytes >= Self.maximumBatchBytes
+  /// Whether what waits is to be written now.
+  func isDue(_ queuedSince: SuspendingClock.Instant, _ now: SuspendingClock.Instant) -> Bool {
+    if now >= queuedSince + self.configuration.writeDelay { return true }
+    if self.database.queuedCount >= Self.maximumBatch { return true }
+    let isExact = now >= queuedSince + Self.estimatesEnd
+    let bytes = isExact ? self.database.queuedBytes : self.database.likelyQueuedBytes
+    return bytes >= Self.maximumBatchBytes
   }
+
+  /// Changes that have waited this long are encoded for their size: they may have become much longer than what
+  /// was written of their queries last. Before that, most of them change again.
+  private static let estimatesEnd = Duration.seconds(1)
 
   var nextDue: SuspendingClock.Instant? {
     var times = [self.usesDue, self.log.due]
