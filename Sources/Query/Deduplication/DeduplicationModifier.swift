@@ -57,7 +57,6 @@ public struct _DeduplicationModifier<Query: QueryRequest>: QueryModifier {
       query,
       in: context,
       with: continuation,
-      isolation: #isolation,
       isDuplicate: values.isDuplicate
     )
   }

@@ -49,7 +49,6 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
     _ query: Query,
     in context: QueryContext,
     with continuation: QueryContinuation<Value>,
-    isolation: isolated (any Actor)?,
     isDuplicate: @Sendable (QueryContext, QueryContext) -> Bool
   ) async throws -> Value where Query.Value == Value {
     let own = context.fetchWork
@@ -88,7 +87,7 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
         }
         self.arrive(own)
         return try await shared.value(
-          for: member, isolation: isolation, onLeave: { self.remove(shared) })
+          for: member, isolation: #isolation, onLeave: { self.remove(shared) })
       }
       // An earlier attempt may have shared the work of another fetch. Only the fetch itself changes that.
       if own?.leader.object != nil { own?.share(nil) }
@@ -101,7 +100,7 @@ struct DeduplicationTable<Value: Sendable>: Sendable {
       // Another first fetch may have come while the predicate ran.
       guard self.add(shared, ifRevisionIs: revision) else { continue }
       self.arrive(own)
-      return try await shared.run(query, isolation: isolation, onEnd: { self.end(shared) })
+      return try await shared.run(query, isolation: #isolation, onEnd: { self.end(shared) })
     }
   }
 

@@ -123,7 +123,7 @@ extension SharedFetch {
       _ = TypedTaskRun<Void>.task(in: self.context, beginsHere: true, on: isolation) {
         // Named, so that the task has its isolation.
         _ = isolation
-        await self.perform(query, isolation: isolation, continuation, onEnd)
+        await self.perform(query, continuation, onEnd)
       }
       // It may have ended by now, and there is nothing to wait for.
       let known = self.state.withLock { $0.known(for: Self.firstMember) }
@@ -139,7 +139,6 @@ extension SharedFetch {
   @inlinable
   func perform<Query: QueryRequest>(
     _ query: Query,
-    isolation: isolated (any Actor)?,
     _ continuation: QueryContinuation<Value>,
     _ onEnd: @Sendable () -> Void
   ) async where Query.Value == Value {
@@ -151,7 +150,7 @@ extension SharedFetch {
     if isAbandoned { task?.cancel() }
     let result: Result<Value, any Error>
     do {
-      result = .success(try await self.fetch(query, isolation: isolation, continuation))
+      result = .success(try await self.fetch(query, continuation))
     } catch {
       result = .failure(error)
     }
@@ -178,14 +177,13 @@ extension SharedFetch {
   @inlinable
   func fetch<Query: QueryRequest>(
     _ query: Query,
-    isolation: isolated (any Actor)?,
     _ continuation: QueryContinuation<Value>
   ) async throws -> Value where Query.Value == Value {
     guard self.isOpen != nil, let work = self.context.fetchWork else {
       return try await query.fetch(in: self.context, with: continuation)
     }
     return try await FetchAttempt(of: work) { self.counts }
-      .fetch(query, in: self.context, with: continuation, isolation: isolation)
+      .fetch(query, in: self.context, with: continuation, isolation: #isolation)
   }
 }
 

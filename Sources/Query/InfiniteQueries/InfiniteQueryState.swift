@@ -45,10 +45,10 @@ public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendabl
 
   /// What a fetch of this kind begins with: a refetch with the whole list, where another one has yielded no more
   /// than its beginning.
-  @usableFromInline
+  @inlinable
   func position(for kind: InfiniteFetchKind?) -> PagePosition<PageID, PageValue> {
     switch kind {
-    case .allPages?, nil: self.standingReplacedList?.position ?? self.position
+    case .allPages?, nil: self.replacedPosition ?? self.position
     case .nextPage?, .previousPage?: self.position
     }
   }
@@ -288,7 +288,7 @@ extension InfiniteQueryState {
   public static var _isObservedByParts: Bool { true }
 
   public func _pageValue(_ key: _PageKey) -> (any Sendable)? {
-    guard self._updates.valueUpdateCount > 0, let id = key.id.base as? PageID else { return nil }
+    guard self._updates.valueUpdateCount > 0, let id = key.id(of: PageID.self) else { return nil }
     return self._currentValue[id: id]?.value
   }
 
@@ -301,12 +301,12 @@ extension InfiniteQueryState {
     if let page = value.page {
       let isAlone = self._currentValue.count == 1 && self._currentValue.first?.id == page.id
       return _FetchedPages(
-        ids: [_PageKey(page.id)], isWhole: isAlone || self._currentValue.isEmpty,
+        ids: [_PageKey.of(page.id)], isWhole: isAlone || self._currentValue.isEmpty,
         isSameList: isAlone && self.hasEnds(of: value))
     }
     guard case .allPages(let pages) = value.fetchValue else { return nil }
     return _FetchedPages(
-      ids: pages.map { _PageKey($0.id) }, isWhole: true,
+      ids: pages.map { _PageKey.of($0.id) }, isWhole: true,
       isSameList: self.hasEnds(of: value)
         && self._currentValue.lazy.map(\.id).elementsEqual(pages.lazy.map(\.id)))
   }

@@ -110,7 +110,7 @@ final class PageFetch<Query: InfiniteQueryRequest>: Sendable {
   @usableFromInline
   func makeRecorder() -> ValueRecorder? {
     guard let work = self.context.fetchWork else { return nil }
-    let page = _PageKey(self.paging.pageId)
+    let page = _PageKey.of(self.paging.pageId)
     work.beginPage(page, in: self.context)
     return ValueRecorder(work: work, context: self.context, page: page, isOpen: self.isOpen)
   }

@@ -37,6 +37,9 @@ extension InfiniteQueryState {
     self._replacedList.flatMap { $0.updateCount == self.valueUpdateCount ? $0 : nil }
   }
 
+  @usableFromInline
+  var replacedPosition: PagePosition<PageID, PageValue>? { self.standingReplacedList?.position }
+
   public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool
   {
     guard case .allPages = value.fetchValue else { return false }

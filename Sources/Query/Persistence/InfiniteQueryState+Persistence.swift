@@ -101,7 +101,7 @@ where PageID: Codable, PageValue: Codable {
   }
 
   public static func _pageKeys(of value: PersistedPages<PageID, PageValue>) -> [_PageKey] {
-    value.pages.map { _PageKey($0.id) }
+    value.pages.map { _PageKey.of($0.id) }
   }
 
   public static func _value(

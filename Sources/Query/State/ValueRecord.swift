@@ -66,17 +66,38 @@ struct ReplacedRecord: Sendable {
   }
 }
 
-/// The id of a page, of whatever type.
-// @unchecked: a page's id is Sendable, which AnyHashable does not say.
-public final class _PageKey: Hashable, @unchecked Sendable {
-  let id: AnyHashable
+/// The id of a page, of whatever type: those of one query are of the same.
+// @unchecked: it has no variables.
+public class _PageKey: Hashable, @unchecked Sendable {
+  fileprivate init() {}
 
   @usableFromInline
-  init(_ id: some Hashable & Sendable) { self.id = AnyHashable(id) }
+  static func of(_ id: some Hashable & Sendable) -> _PageKey { TypedPageKey(id) }
 
-  public static func == (one: _PageKey, other: _PageKey) -> Bool { one.id == other.id }
+  /// The id, if it is of a type.
+  func id<ID: Hashable & Sendable>(of type: ID.Type) -> ID? { (self as? TypedPageKey<ID>)?.id }
 
-  public func hash(into hasher: inout Hasher) { hasher.combine(self.id) }
+  fileprivate func isEqual(to other: _PageKey) -> Bool { self === other }
+
+  public static func == (one: _PageKey, other: _PageKey) -> Bool { one.isEqual(to: other) }
+
+  public func hash(into hasher: inout Hasher) {}
+}
+
+/// Not an `AnyHashable`, which asks each id whether its type has a representation of its own, for each page that is
+/// fetched.
+// @unchecked: its superclass is; it has no variables either.
+private final class TypedPageKey<ID: Hashable & Sendable>: _PageKey, @unchecked Sendable {
+  let id: ID
+
+  init(_ id: ID) {
+    self.id = id
+    super.init()
+  }
+
+  override func isEqual(to other: _PageKey) -> Bool { other.id(of: ID.self) == self.id }
+
+  override func hash(into hasher: inout Hasher) { hasher.combine(self.id) }
 }
 
 /// The pages that a fetch of an infinite query has brought.

@@ -48,11 +48,8 @@ extension StoreFetch {
 
   func noteBeginning(of page: _PageKey, in context: QueryContext) {
     self.reportedStore(in: context)?.withLock {
-      self.page = page
+      self.begin(page)
       self.notes?.pages[page] = nil
-      let receipt = self.receipt ?? FetchReceipt()
-      receipt.begin(page)
-      self.receipt = receipt
     }
   }
 

@@ -420,11 +420,7 @@ extension StoreFetch {
 
   @usableFromInline
   func ownReceipt() -> FetchReceipt? {
-    self.store?.withLock {
-      let receipt = self.source.receipt ?? FetchReceipt()
-      self.source.receipt = receipt
-      return receipt
-    }
+    self.store?.withLock { self.source.requireReceipt() }
   }
 }
 

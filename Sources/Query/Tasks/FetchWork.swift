@@ -55,6 +55,8 @@ class FetchWork: ListMember, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var hadNotes = false
   /// The page that is being fetched.
   @exclusivity(unchecked) @usableFromInline final var page: _PageKey?
+  /// The pages before that one, as long as there is no receipt.
+  @exclusivity(unchecked) private final var earlierPages = Set<_PageKey>()
 
   // Guarded by FetchGraph.
   /// The fetches that this one waits for, and how many wait for it.
@@ -129,6 +131,28 @@ class FetchWork: ListMember, @unchecked Sendable {
     // It is another value than the one that the request may have spoken of.
     self.notes?.outcome = nil
     self.hasYieldedPage = true
+  }
+
+  /// Begins to fetch a page. The caller holds the store's lock.
+  final func begin(_ page: _PageKey) {
+    if let receipt = self.receipt {
+      receipt.begin(page)
+    } else if let earlier = self.page, earlier != page {
+      self.earlierPages.insert(earlier)
+    }
+    self.page = page
+  }
+
+  /// The receipt, which is made when it is first asked for: most requests say nothing of mutations. The caller
+  /// holds the store's lock.
+  final func requireReceipt() -> FetchReceipt {
+    if let receipt { return receipt }
+    let receipt = FetchReceipt()
+    for page in self.earlierPages { receipt.begin(page) }
+    self.earlierPages = []
+    if let page { receipt.begin(page) }
+    self.receipt = receipt
+    return receipt
   }
 
   private final func ownPaging() -> PagingWork {
