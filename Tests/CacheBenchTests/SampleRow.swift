@@ -4,10 +4,11 @@
 enum SampleRow {
   static func row(
     lean: Lean? = .program("a lean one"), unit: Unit = .nanoseconds, title: String = "a sample",
+    goal: Goal = .timesFloor(2),
     measure: @escaping @Sendable () async throws -> Trial = { throw CheckFailure(description: "") }
   ) -> Row {
     Row(
-      name: "sample", title: title, goal: .timesFloor(2), floor: "a floor", lean: lean, unit: unit,
+      name: "sample", title: title, goal: goal, floor: "a floor", lean: lean, unit: unit,
       measure: measure)
   }
 

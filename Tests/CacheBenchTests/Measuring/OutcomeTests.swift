@@ -25,13 +25,13 @@ import Testing
     #expect(outcome.figures.values.count == 40 && outcome.floors.values.count == 40)
     #expect(outcome.leans.values.count == 21)
     #expect(outcome.ratio == 2 && outcome.leanRatio == 2_000)
-    #expect(outcome.isMet)
+    #expect(outcome.verdict == .met)
   }
 
   @Test func aGoalIsMissedByTheFloorAlone() async {
     let outcome = await self.outcome(
       lean: .program("lean"), figure: 3, leanRound: { Gauge().reading(of: 1_000) })
-    #expect(!outcome.isMet && outcome.failure == nil)
+    #expect(outcome.verdict == .missed && outcome.failure == nil)
   }
 
   @Test func aLeanProgramThatIsPromisedAndMissingIsAFailure() async {
@@ -70,5 +70,40 @@ import Testing
     }
     #expect(await outcome(.nanoseconds).figures.expenses.count == 3)
     #expect(await outcome(.bytes).figures.expenses.isEmpty)
+  }
+
+  /// A machine on which T takes twice as long takes twice as long for the rest.
+  @Test(
+    arguments: [
+      (1_000.0, 800.0, Verdict.met), (1_001, 800, .missed), (1_900, 1_600, .metForSpeed),
+      (2_001, 1_600, .missed), (1_001, 400, .missed),
+    ])
+  func aGoalInTimeIsThatOfAMachine(figure: Double, task: Double, verdict: Verdict) {
+    for goal in [Goal.atMost(1_000), .above(900), .timesFloorAndMore(0.5, 950)] {
+      let row = SampleRow.row(lean: nil, goal: goal)
+      let outcome = Outcome(
+        row: row, figures: .init(values: [figure]), floors: .init(values: [100]),
+        leans: .init(), speed: MachineSpeed(task: task))
+      #expect(outcome.verdict == verdict, "\(goal)")
+    }
+  }
+
+  @Test func aNumberOfFloorsAndACountAreTheSameOnEachMachine() async {
+    let slow = MachineSpeed(task: 8_000)
+    for goal in [Goal.timesFloor(2), .near(2)] {
+      let outcome = Outcome(
+        row: SampleRow.row(goal: goal), figures: .init(values: [3]), floors: .init(values: [1]),
+        leans: .init(), speed: slow)
+      #expect(outcome.verdict == .missed)
+    }
+    func hasSpeed(_ goal: Goal, _ unit: Unit) async -> Bool {
+      let row = SampleRow.row(lean: nil, unit: unit, goal: goal) {
+        Trial(figure: { 1 }, floor: { 1 }, mostRounds: 1)
+      }
+      return await Outcome(measuring: row, Self.scale).speed != nil
+    }
+    #expect(await hasSpeed(.atMost(1), .nanoseconds))
+    #expect(await !hasSpeed(.timesFloor(1), .nanoseconds))
+    #expect(await !hasSpeed(.atMost(1), .commits))
   }
 }

@@ -7,7 +7,8 @@ import Testing
 @Suite struct ReportTests {
   /// Keys are added, never renamed.
   private static let keys: Set = [
-    "name", "title", "goal", "unit", "isMet", "failure", "floorTitle", "leanTitle",
+    "name", "title", "goal", "unit", "isMet", "verdict", "taskNanoseconds", "failure", "floorTitle",
+    "leanTitle",
     "noLeanBecause", "figure", "floor", "lean", "ratio", "leanRatio", "figures", "floors", "leans",
     "expenses", "floorExpenses", "leanExpenses", "processorTime", "floorProcessorTime",
     "leanProcessorTime", "bytesWritten", "floorBytesWritten", "leanBytesWritten", "frames",
@@ -74,5 +75,24 @@ import Testing
     #expect(row["ratio"] is NSNull)
     #expect(row["frames"] is NSNull)
     #expect((row["expenses"] as? [[String: Any]])?[0]["syncs"] is NSNull)
+  }
+
+  @Test func whatIsMetForTheSpeedOfTheMachineIsSaid() throws {
+    func outcome(_ figure: Double) -> Outcome {
+      Outcome(
+        row: SampleRow.row(goal: .atMost(1_000)), figures: .init(values: [figure]),
+        floors: .init(values: [1]), leans: .init(), speed: MachineSpeed(task: 1_200))
+    }
+    let rows = try self.rows(outcome(1_000), outcome(1_500), outcome(1_501))
+    #expect(rows.map { $0["verdict"] as? String } == ["met", "metForSpeed", "missed"])
+    #expect(rows.map { $0["isMet"] as? Bool } == [true, false, false])
+    #expect(rows[0]["taskNanoseconds"] as? Double == 1_200)
+    func report(_ outcomes: Outcome...) -> Report {
+      Report(scale: .quick, task: 1_200, outcomes: outcomes)
+    }
+    #expect(report(outcome(1_000)).summary == "1 of 1 goals met")
+    let slow = report(outcome(1_000), outcome(1_500))
+    #expect(slow.isMet && slow.summary.hasPrefix("1 of 2 goals met, and 1 (≈) for the speed"))
+    #expect(!report(outcome(1_501)).isMet)
   }
 }

@@ -29,6 +29,19 @@ import Testing
     #expect(Table.lines(for: outcome).last == "    no lean program: nothing is written")
   }
 
+  @Test func aGoalThatIsMetForTheSpeedOfTheMachineSaysByHowMuch() {
+    func lines(_ figure: Double) -> [String] {
+      Table.lines(
+        for: Outcome(
+          row: SampleRow.row(lean: nil, goal: .atMost(1_000)), figures: .init(values: [figure]),
+          floors: .init(values: [1]), leans: .init(), speed: MachineSpeed(task: 1_200)))
+    }
+    #expect(lines(1_000).count == 2)
+    let slow = lines(1_400)
+    #expect(slow.count == 3 && slow[0].hasPrefix("≈ a sample"))
+    #expect(self.words(slow[2]).suffix(3) == ["goal", "×", "1.50"])
+  }
+
   @Test func aRowThatFailedSaysWhy() {
     let lines = Table.lines(for: SampleRow.failed)
     #expect(lines.count == 2 && lines[0].hasPrefix("✗ a sample"))

@@ -1,12 +1,14 @@
 /// What became of one row.
 struct Outcome: Sendable {
   let row: Row
-  let figures: Figures
-  let floors: Figures
+  private(set) var figures: Figures
+  private(set) var floors: Figures
   /// Of the lean program; empty if there is none.
-  let leans: Figures
+  private(set) var leans: Figures
+  /// nil if the row's goal has no time, or the row could not be measured.
+  private(set) var speed: MachineSpeed?
   /// Why the row could not be measured.
-  let failure: String?
+  private(set) var failure: String?
 
   /// What the rounds of one kind took and used.
   struct Figures: Sendable {
@@ -19,8 +21,11 @@ struct Outcome: Sendable {
     var expense: Expense? { .median(of: self.expenses) }
   }
 
-  init(row: Row, figures: Figures, floors: Figures, leans: Figures, failure: String? = nil) {
-    (self.row, self.failure) = (row, failure)
+  init(
+    row: Row, figures: Figures, floors: Figures, leans: Figures, speed: MachineSpeed? = nil,
+    failure: String? = nil
+  ) {
+    (self.row, self.speed, self.failure) = (row, speed, failure)
     (self.figures, self.floors, self.leans) = (figures, floors, leans)
   }
 
@@ -29,34 +34,41 @@ struct Outcome: Sendable {
 
   /// Measures a row.
   init(measuring row: Row, _ scale: Scale) async {
-    var (figures, floors, leans) = (Figures(), Figures(), Figures())
-    var failure: String?
+    self.init(row: row, figures: Figures(), floors: Figures(), leans: Figures())
     do {
-      let trial = try await row.measure()
-      try expect(trial.lean != nil, row.lean?.program != nil, "whether there is a lean program")
-      // What is measured once takes long, and counts what a warm-up does not change.
-      let warmUps = trial.mostRounds == 1 ? 0 : max(trial.mostRounds / 5, 1)
-      for _ in 0..<min(scale.warmUps, warmUps) {
-        _ = try await trial.figure()
-        _ = try await trial.floor()
-        _ = try await trial.lean?()
+      if row.hasTimeGoal {
+        self.speed = try await MachineSpeed.during(scale) { try await self.measure(scale) }
+      } else {
+        try await self.measure(scale)
       }
-      let isCounting = trial.isCounting || row.unit == .nanoseconds
-      func note(_ reading: Reading, in figures: inout Figures) {
-        figures.values.append(reading.figure)
-        if isCounting { figures.expenses.append(reading.expense) }
-      }
-      for round in 0..<min(scale.rounds, trial.mostRounds) {
-        note(try await trial.figure(), in: &figures)
-        note(try await trial.floor(), in: &floors)
-        guard let lean = trial.lean, round < Self.mostLeanRounds else { continue }
-        note(try await lean(), in: &leans)
-      }
-      try await trial.end()
     } catch {
-      failure = "\(error)"
+      self.failure = "\(error)"
     }
-    self.init(row: row, figures: figures, floors: floors, leans: leans, failure: failure)
+  }
+
+  private mutating func measure(_ scale: Scale) async throws {
+    let trial = try await self.row.measure()
+    let hasLean = self.row.lean?.program != nil
+    try expect(trial.lean != nil, hasLean, "whether there is a lean program")
+    // What is measured once takes long, and counts what a warm-up does not change.
+    let warmUps = trial.mostRounds == 1 ? 0 : max(trial.mostRounds / 5, 1)
+    for _ in 0..<min(scale.warmUps, warmUps) {
+      _ = try await trial.figure()
+      _ = try await trial.floor()
+      _ = try await trial.lean?()
+    }
+    let isCounting = trial.isCounting || self.row.unit == .nanoseconds
+    func note(_ reading: Reading, in figures: inout Figures) {
+      figures.values.append(reading.figure)
+      if isCounting { figures.expenses.append(reading.expense) }
+    }
+    for round in 0..<min(scale.rounds, trial.mostRounds) {
+      note(try await trial.figure(), in: &self.figures)
+      note(try await trial.floor(), in: &self.floors)
+      guard let lean = trial.lean, round < Self.mostLeanRounds else { continue }
+      note(try await lean(), in: &self.leans)
+    }
+    try await trial.end()
   }
 
   var figure: Double { self.figures.median }
@@ -66,7 +78,11 @@ struct Outcome: Sendable {
   var lean: Double? { self.leans.values.isEmpty ? nil : self.leans.median }
   var leanRatio: Double? { self.lean.map { self.figure / $0 } }
 
-  var isMet: Bool {
-    self.failure == nil && self.row.goal.isMet(figure: self.figure, floor: self.floor)
+  var verdict: Verdict {
+    if self.failure != nil { return .missed }
+    let (goal, figure, floor) = (self.row.goal, self.figure, self.floor)
+    if goal.isMet(figure: figure, floor: floor) { return .met }
+    let factor = self.speed?.factor ?? 1
+    return goal.isMet(figure: figure, floor: floor, factor: factor) ? .metForSpeed : .missed
   }
 }

@@ -22,16 +22,26 @@ struct Report: Sendable {
       outcomes.append(outcome)
     }
     self.outcomes = outcomes
-    let missed = outcomes.count { !$0.isMet }
-    print("\n\(outcomes.count - missed) of \(outcomes.count) goals met")
+    print("\n\(self.summary)")
   }
 
   init(scale: Scale, task: Double, outcomes: [Outcome]) {
     (self.scale, self.task, self.outcomes) = (scale, task, outcomes)
   }
 
-  /// Whether every row reached its goal.
-  var isMet: Bool { self.outcomes.allSatisfy(\.isMet) }
+  /// Whether every row reached its goal, as far as the speed of the machine allows it.
+  var isMet: Bool { self.outcomes.allSatisfy { $0.verdict != .missed } }
+
+  /// How many rows reached their goals.
+  var summary: String {
+    let met = self.outcomes.count { $0.verdict == .met }
+    let metForSpeed = self.outcomes.count { $0.verdict == .metForSpeed }
+    let text = "\(met) of \(self.outcomes.count) goals met"
+    if metForSpeed == 0 { return text }
+    let task = Table.text(MachineSpeed.taskOfGoals, .nanoseconds)
+    return text + ", and \(metForSpeed) (≈) for the speed of this machine: "
+      + "the goals in time are those of one on which T is \(task)"
+  }
 
   /// Writes the figures as one JSON object.
   func write(to file: String) throws {
@@ -70,7 +80,7 @@ private struct RowContent: Encodable {
   init(_ outcome: Outcome) { self.outcome = outcome }
 
   private enum Key: String, CodingKey {
-    case name, title, goal, unit, isMet, failure
+    case name, title, goal, unit, isMet, verdict, taskNanoseconds, failure
     case floorTitle, leanTitle, noLeanBecause
     case figure, floor, lean, ratio, leanRatio
     case figures, floors, leans, expenses, floorExpenses, leanExpenses
@@ -90,7 +100,9 @@ private struct RowContent: Encodable {
     try container.encode(row.floor, forKey: .floorTitle)
     try container.encode(row.lean?.program, forKey: .leanTitle)
     try container.encode(row.lean?.reason, forKey: .noLeanBecause)
-    try container.encode(self.outcome.isMet, forKey: .isMet)
+    try container.encode(self.outcome.verdict == .met, forKey: .isMet)
+    try container.encode(self.outcome.verdict, forKey: .verdict)
+    try container.encode(self.outcome.speed?.task, forKey: .taskNanoseconds)
     try container.encode(self.outcome.failure, forKey: .failure)
     try self.encodeFigures(into: &container)
     try self.encodeExpenses(into: &container)

@@ -12,6 +12,9 @@ struct Row: Sendable {
   let unit: Unit
   /// Prepares what the rounds need, which is not measured.
   let measure: @Sendable () async throws -> Trial
+
+  /// Whether its goal has an amount of time.
+  var hasTimeGoal: Bool { self.unit.isTime && self.goal.hasAmount }
 }
 
 /// The least that a C program must do to keep the same promise: with the leanest tables, not with those of the
@@ -83,6 +86,8 @@ enum Unit: String, Codable {
   case bytes = "B"
   case commits = "commits"
   case wakeUps = "wake-ups"
+
+  var isTime: Bool { self == .nanoseconds || self == .processorTime }
 }
 
 /// The goal of a row.
@@ -98,13 +103,22 @@ enum Goal: Sendable {
   /// At most so many times the floor, and no less than the floor divided by as much.
   case near(Double)
 
-  func isMet(figure: Double, floor: Double) -> Bool {
+  /// Whether a part of it is an amount, and not a number of floors.
+  var hasAmount: Bool {
+    switch self {
+    case .timesFloor, .near: false
+    case .atMost, .timesFloorAndMore, .above: true
+    }
+  }
+
+  /// - Parameter factor: How many times the amount may be as much.
+  func isMet(figure: Double, floor: Double, factor: Double = 1) -> Bool {
     let ratio = figure / floor
     return switch self {
     case .timesFloor(let limit): ratio <= limit
-    case .atMost(let limit): figure <= limit
-    case .timesFloorAndMore(let limit, let more): figure <= floor * limit + more
-    case .above(let limit): figure - floor <= limit
+    case .atMost(let limit): figure <= limit * factor
+    case .timesFloorAndMore(let limit, let more): figure <= floor * limit + more * factor
+    case .above(let limit): figure - floor <= limit * factor
     case .near(let limit): max(ratio, 1 / ratio) <= limit
     }
   }

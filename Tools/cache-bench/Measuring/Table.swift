@@ -13,7 +13,7 @@ enum Table {
 
   static func lines(for outcome: Outcome) -> [String] {
     let row = outcome.row
-    let title = "\(outcome.isMet ? "✓" : "✗") \(row.title)"
+    let title = "\(outcome.verdict.sign) \(row.title)"
     let goal = self.text(row.goal, row.unit)
     if let failure = outcome.failure {
       return self.lines(title, [goal]) + self.lines("    failed: \(failure)", [])
@@ -22,6 +22,9 @@ enum Table {
     lines += self.lines(
       "    floor: \(row.floor)",
       [self.ratio(outcome.ratio)] + self.numbers(outcome.floors, row.unit))
+    if outcome.verdict != .met, let speed = outcome.speed {
+      lines += self.lines("    speed of the machine, by T", [self.text(speed)])
+    }
     switch row.lean {
     case .program(let text):
       lines += self.lines(
@@ -100,8 +103,10 @@ extension Table {
     }
   }
 
+  static func text(_ speed: MachineSpeed) -> String { String(format: "goal × %.2f", speed.factor) }
+
   static func text(_ value: Double, _ unit: Unit) -> String {
-    let isTime = unit == .nanoseconds || unit == .processorTime
+    let isTime = unit.isTime
     return switch unit {
     case .bytes where value < 1_048_576: String(format: "%.0f B", value)
     case .bytes: String(format: "%.1f MiB", value / 1_048_576)
