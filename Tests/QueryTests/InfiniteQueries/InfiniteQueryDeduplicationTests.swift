@@ -1,7 +1,8 @@
 import Dispatch
-import Query
 import TestSupport
 import Testing
+
+@testable import Query
 
 @MainActor @Suite(.warningsAreIssues) struct InfiniteQueryDeduplicationTests {
   private let source = PageSource()
@@ -60,6 +61,35 @@ import Testing
     #expect(store.ids == [1, 2])
     // A later call is for the page after it.
     #expect(try await store.fetchNextPage()?.id == 3)
+  }
+
+  /// A fetch decides when it starts that it is for all pages, and waits for the page that is at work. That one
+  /// ends when a reset has taken both, and has told neither of it yet.
+  @Test func whatWaitedForAPageIsNotRequestedBehindAReset() async throws {
+    let store = try await self.loadedStore()
+    let executor = HeldExecutor()
+    let configuration = QueryTaskConfiguration(executorPreference: executor)
+    let page = Task { @concurrent in try await store.fetchNextPage(using: configuration) }
+    await self.gate.arrival()
+    await executor.idle()
+    let list = store.currentValue
+    store.currentValue = []
+    executor.hold()
+    let jobCount = executor.jobCount
+    let refetch = Task { @concurrent in try await store.fetch(using: configuration) }
+    while executor.jobCount == jobCount { await Task.yield() }
+    store.currentValue = list
+    executor.release()
+    await executor.idle()
+    let ends = store.takeReset(using: nil)
+    self.gate.open()
+    await executor.idle()
+    #expect(self.source.ids == [1, 2])
+    for end in ends { end() }
+    await #expect(throws: CancellationError.self) { try await page.value }
+    await #expect(throws: CancellationError.self) { try await refetch.value }
+    #expect(self.source.ids == [1, 2])
+    #expect(store.ids.isEmpty)
   }
 
   @Test func allPagesAndAPlainFetchShare() async throws {
