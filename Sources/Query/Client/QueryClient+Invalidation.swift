@@ -22,8 +22,9 @@ extension QueryClient {
   /// The stores whose path begins with another one, including those that are used although memory was too short
   /// to keep them: the client still writes what they fetch, and their holders see it.
   private func reachedStores(matching path: QueryPath) -> [any ErasedQueryStore] {
-    let stores = self.stores(matching: path).map(\.erased)
-    return stores + (self.defaultCache?.departedStores(matching: path) ?? [])
+    let stores = self.stores(matching: path)
+    let departed = self.defaultCache?.departedStores(matching: path, besides: stores) ?? []
+    return stores.map(\.erased) + departed
   }
 }
 

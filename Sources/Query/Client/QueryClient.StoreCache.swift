@@ -235,11 +235,13 @@ extension QueryClient {
 
     /// The stores that are used although the cache has given them up, and whose path begins with another one:
     /// those that load, and those whose path has another store by now.
-    func departedStores(matching path: QueryPath) -> [any ErasedQueryStore] {
-      let departed = self.departed.withLock { $0 }.values.compactMap(\.store)
-      if departed.isEmpty { return [] }
-      let stores = self.stores.withLock { $0 }
-      return departed.filter { store in
+    ///
+    /// - Parameter stores: Those that the cache had a moment ago. One that has come back since is not among them,
+    ///   and is returned.
+    func departedStores(
+      matching path: QueryPath, besides stores: QueryPathableCollection<OpaqueQueryStore>
+    ) -> [any ErasedQueryStore] {
+      self.departed.withLock { $0 }.values.compactMap(\.store).filter { store in
         path.isPrefix(of: store.path) && stores[store.path]?.erased !== store && store.isUsed
       }
     }

@@ -137,8 +137,8 @@ extension StorageSlot {
   /// About how many bytes the value of the change that waits has, coded: as many as the last one of this query
   /// that was coded, so that one that changes again and again is not coded each time for its size.
   package var likelyWaitingBytes: Int {
-    let (write, known) = self.guarded.withLock { ($0.change, $0.codedBytes) }
-    guard case .write(let write)? = write else { return 0 }
+    let (change, known) = self.guarded.withLock { ($0.change, $0.codedBytes) }
+    guard case .write(let write)? = change else { return 0 }
     guard let known else { return self.waitingBytes }
     return write.confirmation == nil ? known : 0
   }

@@ -162,6 +162,26 @@ import Testing
     withExtendedLifetime(gate) {}
   }
 
+  /// What reaches all stores looks at the client's first, and then at the others.
+  @Test func anEvictedStoreThatComesBackBetweenTwoLooksIsReached() async throws {
+    let gate = Gate()
+    let client = self.client()
+    let query = self.query(behind: gate)
+    let store = client.store(for: query)
+    let fetch = Task { try await store.fetch() }
+    await gate.arrival()
+    self.source.send(.critical)
+    let stores = client.stores(matching: [])
+    #expect(stores.isEmpty)
+    let subscription = store.subscribe(with: QueryEventHandler())
+    #expect(client.store(with: query.path)?.erased === store)
+    let departed = client.defaultCache?.departedStores(matching: [], besides: stores)
+    #expect(departed?.contains { $0 === store } == true)
+    gate.open()
+    _ = try await fetch.value
+    withExtendedLifetime(subscription) {}
+  }
+
   @Test func anEvictedStoreIsReleasedAfterTheLock() {
     let results = Recorder<Bool>()
     let client = self.client()
