@@ -44,7 +44,8 @@ import QuerySQLite
 /// replay-worker serve PORT
 ///   takes every request; after each "received KEY MILLISECONDS"
 /// ```
-/// `LEASE_MILLISECONDS` in the environment is the length of a lease.
+/// `LEASE_MILLISECONDS` in the environment is the length of a lease, `WRITE_DELAY_MILLISECONDS` how long a
+/// changed value waits before it is written.
 @main
 struct ReplayWorker {
   let client: QueryClient
@@ -96,8 +97,12 @@ struct ReplayWorker {
     var configuration = SQLiteQueryStorage.Configuration()
     // Checkpoints at every turn, so that they meet the commits of others.
     configuration.checkpointFrames = 10
-    if let lease = ProcessInfo.processInfo.environment["LEASE_MILLISECONDS"].flatMap(Int.init) {
+    let environment = ProcessInfo.processInfo.environment
+    if let lease = environment["LEASE_MILLISECONDS"].flatMap(Int.init) {
       configuration.leaseLength = .milliseconds(lease)
+    }
+    if let delay = environment["WRITE_DELAY_MILLISECONDS"].flatMap(Int.init) {
+      configuration.writeDelay = .milliseconds(delay)
     }
     self.storage = try SQLiteQueryStorage(
       directory: URL(filePath: folder), configuration: configuration)

@@ -62,31 +62,30 @@ import Testing
   }
 
   @Test func whatWasSettledIsShownAfterAKillBeforeTheCacheHasIt() async throws {
-    var lacking = 0
     for round in 1...Self.rounds {
       let folder = try ScratchFolder()
       let server = try LoopbackServer { request, _ in
         .status(200, body: request.method == "GET" ? #"["base/0"]"# : "")
       }
-      let worker = try ReplayProcess([
-        "enter", folder.path, server.url.absoluteString, "a", "3", "1",
-      ])
+      // Of every other one the kill may come too late to say anything: the cache follows 50 ms later.
+      let writesLate = round % 2 == 1
+      let worker = try ReplayProcess(
+        ["enter", folder.path, server.url.absoluteString, "a", "3", "1"],
+        writeDelayMilliseconds: writesLate ? 3_600_000 : nil)
       var (entered, settled) = ([String](), [String]())
       for await line in worker.child.lines {
         let words = line.split(separator: " ").map(String.init)
         if words[0] == "entered" { entered.append(words[1]) }
         guard words[0] == "settled" else { continue }
         settled.append(words[1])
-        // It is committed to the outbox; the cache follows 50 ms later.
+        // It is committed to the outbox.
         if settled.count == round % 3 + 1 { worker.child.kill() }
       }
       _ = await worker.child.end()
       let (shown, stored) = try await self.launch(folder)
       #expect(shown == (["base/0"] + entered).sorted(), "round \(round)")
-      if !Set(settled).isSubset(of: stored) { lacking += 1 }
+      if writesLate { #expect(!Set(settled).isSubset(of: stored), "round \(round)") }
     }
-    // Else the kills come too late to say anything.
-    #expect(lacking > 0)
   }
 
   @Test func aFetchOfOneProcessDoesNotHideWhatAnotherOneHasSentMeanwhile() async throws {

@@ -9,9 +9,14 @@ final class ReplayProcess: Sendable {
   /// - Parameters:
   ///   - arguments: As the worker's own comment says.
   ///   - leaseMilliseconds: The length of its leases; nil: that of the library.
-  init(_ arguments: [String], leaseMilliseconds: Int? = nil) throws {
+  init(
+    _ arguments: [String], leaseMilliseconds: Int? = nil, writeDelayMilliseconds: Int? = nil
+  ) throws {
     var environment = [String: String]()
     if let leaseMilliseconds { environment["LEASE_MILLISECONDS"] = "\(leaseMilliseconds)" }
+    if let writeDelayMilliseconds {
+      environment["WRITE_DELAY_MILLISECONDS"] = "\(writeDelayMilliseconds)"
+    }
     self.child = try ChildProcess(
       ChildProcess.product("replay-worker"), arguments, environment: environment)
   }
