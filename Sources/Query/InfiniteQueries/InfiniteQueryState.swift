@@ -48,7 +48,7 @@ public struct InfiniteQueryState<PageID: Hashable & Sendable, PageValue: Sendabl
   @inlinable
   func position(for kind: InfiniteFetchKind?) -> PagePosition<PageID, PageValue> {
     switch kind {
-    case .allPages?, nil: self.replacedPosition ?? self.position
+    case .allPages?, nil: self.standingReplacedList?.position ?? self.position
     case .nextPage?, .previousPage?: self.position
     }
   }

@@ -7,7 +7,7 @@ final class ReplacedList<PageID: Hashable & Sendable, PageValue: Sendable>: Send
   @usableFromInline let task: QueryTaskIdentifier
   /// The updates of the value with the last of the yields: a later one counts, and stays.
   fileprivate let updateCount: Int
-  let position: PagePosition<PageID, PageValue>
+  @usableFromInline let position: PagePosition<PageID, PageValue>
   fileprivate let date: Date?
   fileprivate let isInvalidated: Bool
 
@@ -33,12 +33,10 @@ extension InfiniteQueryState {
   typealias ReplacedList = Query.ReplacedList<PageID, PageValue>
 
   /// The list that the pages so far have replaced; nil: the list is whole, or was changed since.
+  @usableFromInline
   var standingReplacedList: ReplacedList? {
     self._replacedList.flatMap { $0.updateCount == self.valueUpdateCount ? $0 : nil }
   }
-
-  @usableFromInline
-  var replacedPosition: PagePosition<PageID, PageValue>? { self.standingReplacedList?.position }
 
   public mutating func _keepReplaced(by value: QueryValue, for task: QueryTask<QueryValue>) -> Bool
   {

@@ -7,10 +7,10 @@ import Testing
 @Suite struct ReportTests {
   /// Keys are added, never renamed.
   private static let keys: Set = [
-    "name", "title", "goal", "unit", "isMet", "verdict", "taskNanoseconds", "failure", "floorTitle",
-    "leanTitle",
-    "noLeanBecause", "figure", "floor", "lean", "ratio", "leanRatio", "figures", "floors", "leans",
-    "expenses", "floorExpenses", "leanExpenses", "processorTime", "floorProcessorTime",
+    "name", "title", "goal", "unit", "isMet", "verdict", "taskNanoseconds", "failure",
+    "floorTitle", "leanTitle", "noLeanBecause", "figure", "floor", "lean", "ratio", "leanRatio",
+    "figures", "floors", "leans", "expenses", "floorExpenses", "leanExpenses",
+    "processorTime", "floorProcessorTime",
     "leanProcessorTime", "bytesWritten", "floorBytesWritten", "leanBytesWritten", "frames",
     "floorFrames", "leanFrames", "syncs", "floorSyncs", "leanSyncs",
   ]

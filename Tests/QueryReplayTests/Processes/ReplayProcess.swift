@@ -9,6 +9,8 @@ final class ReplayProcess: Sendable {
   /// - Parameters:
   ///   - arguments: As the worker's own comment says.
   ///   - leaseMilliseconds: The length of its leases; nil: that of the library.
+  ///   - writeDelayMilliseconds: How long a changed value waits before it is written; nil: as long as the
+  ///     library lets it.
   init(
     _ arguments: [String], leaseMilliseconds: Int? = nil, writeDelayMilliseconds: Int? = nil
   ) throws {

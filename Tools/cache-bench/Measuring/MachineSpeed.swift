@@ -3,7 +3,7 @@
 /// A goal that is a time says nothing of a machine that takes twice as long for everything, and a shared one
 /// does so for minutes. So T is measured before and after each such row: where it is longer than on the machine
 /// of the goals, the goal is multiplied by their ratio.
-struct MachineSpeed: Equatable, Sendable {
+struct MachineSpeed: Sendable {
   /// T on the machine that the goals were set on, where it was between 600 and 800 ns.
   static let taskOfGoals = 800.0
 
@@ -12,8 +12,6 @@ struct MachineSpeed: Equatable, Sendable {
 
   /// How many times as long as on the machine of the goals a time may be. A faster machine has the same goals.
   var factor: Double { max(1, self.task / Self.taskOfGoals) }
-
-  static let ofGoals = Self(task: Self.taskOfGoals)
 
   /// - Returns: The mean of T before and after the work.
   static func during(_ scale: Scale, _ work: () async throws -> Void) async throws -> Self {
@@ -24,7 +22,7 @@ struct MachineSpeed: Equatable, Sendable {
 }
 
 /// Whether a goal was reached.
-enum Verdict: String, Codable, Sendable {
+enum Verdict: String, Encodable {
   case met
   /// On this machine it was missed, and by less than it is slower than the machine of the goals.
   case metForSpeed
