@@ -19,7 +19,7 @@ struct RowGroup: Sendable {
     let corpus = Corpus(count: entries)
     return RowGroup(
       title: "Storage",
-      rows: HydrationRows.all(corpus) + BesideWriterRows.all(corpus)
+      rows: HydrationRows.all(corpus) + BesideWriterRows.all(Corpus(count: entries / 10))
         + OpeningRows.all(corpus) + ToolRows.all(corpus) + ChangeRows.all(corpus)
         + PrefixRows.all(corpus) + EvictionRows.all(corpus)
         + LogRows.all(corpus) + ConfirmationRows.all(corpus) + DurableRows.all(pending: entries)
