@@ -34,6 +34,9 @@ enum ControllerStart {
     return try body()
   }
 
+  /// Whether this thread is inside ``deferred(_:)``.
+  static var isDeferring: Bool { self.collector != nil }
+
   /// Defers a start if this thread is inside ``deferred(_:)``.
   ///
   /// - Returns: Whether it did.
@@ -57,10 +60,10 @@ extension QueryStore {
   @inline(never)
   private func startOrDefer(_ controllers: [any QueryController]) {
     let (context, state) = self.withLock { (self._context, self.visibleState) }
-    let isDeferred = ControllerStart.isDeferred { [weak self] in
-      self?.start(controllers, context, state)
-    }
-    if !isDeferred { self.start(controllers, context, state) }
+    // Asked first: the closure and the weak reference in it are two objects, which few stores need.
+    guard ControllerStart.isDeferring,
+      ControllerStart.isDeferred({ [weak self] in self?.start(controllers, context, state) })
+    else { return self.start(controllers, context, state) }
   }
 
   /// Ends the work of the controllers of a store that was not handed out.

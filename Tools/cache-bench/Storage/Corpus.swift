@@ -59,11 +59,11 @@ actor Corpus {
   /// another.
   func files() async throws -> Files {
     if let made { return made }
-    let folder = try Scratch.makeFolder("storage")
+    let folder = try Scratch.makeFolder("storage-\(self.count)")
     try await self.write(into: folder)
-    let bare = Self.cache(in: try Scratch.makeFolder("bare"))
+    let bare = Self.cache(in: try Scratch.makeFolder("bare-\(self.count)"))
     try FileManager.default.copyItem(atPath: Self.cache(in: folder), toPath: bare)
-    let lean = try Scratch.makeFolder("lean").appending(path: "lean.sqlite").path
+    let lean = try Scratch.makeFolder("lean-\(self.count)").appending(path: "lean.sqlite").path
     try LeanDatabase.copy(of: Self.cache(in: folder), to: lean)
     let files = Files(folder: folder, bare: bare, lean: lean)
     self.made = files
